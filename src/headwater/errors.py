@@ -1,0 +1,94 @@
+"""One root error for everything a user can get wrong.
+
+Each error has a `code` that scripts can match on, a message that says what was expected, where known the
+`Place` in the user's text, and a hint that says what to do instead. An error of any other class that reaches
+a user is a bug in Headwater.
+
+>>> place = Place("reach.dl", 1, 7, 1, "reach(X, Y) :- link(X, Z).")
+>>> print(RuleError("unsafe-variable", "Y is not bound by the body", place=place, hint="use Y in a premise"))
+error[unsafe-variable]: Y is not bound by the body
+ --> reach.dl:1:7
+  |
+1 | reach(X, Y) :- link(X, Z).
+  |       ^
+  = hint: use Y in a premise
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Place:
+    """A stretch of the user's text: file (or `<text>`), line and column counted from 1, and that line."""
+
+    source: str
+    line: int
+    column: int
+    length: int
+    text: str
+
+    def underline(self) -> str:
+        """Show the line with the stretch underlined, headed by file, line and column."""
+        margin = " " * len(str(self.line))
+        pad = "".join("\t" if c == "\t" else " " for c in self.text[: self.column - 1])
+        marks = "^" * max(1, min(self.length, len(self.text) - self.column + 1))
+        return (
+            f"{margin}--> {self.source}:{self.line}:{self.column}\n"
+            f"{margin} |\n{self.line} | {self.text}\n{margin} | {pad}{marks}"
+        )
+
+
+class HeadwaterError(Exception):
+    """The root: a code, a message, and where known the place in the user's text and a hint."""
+
+    def __init__(self, code: str, message: str, *, place: Place | None = None, hint: str | None = None):
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.place = place
+        self.hint = hint
+
+    def __str__(self) -> str:
+        parts = [f"error[{self.code}]: {self.message}"]
+        margin = " "
+        if self.place is not None:
+            parts.append(self.place.underline())
+            margin = " " * len(str(self.place.line))
+        if self.hint is not None:
+            parts.append(f"{margin} = hint: {self.hint}")
+        return "\n".join(parts)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _rebuild, (type(self), self.code, self.message, self.place, self.hint)
+
+
+def _rebuild(
+    kind: type[HeadwaterError], code: str, message: str, place: Place | None, hint: str | None
+) -> HeadwaterError:
+    return kind(code, message, place=place, hint=hint)
+
+
+class LanguageError(HeadwaterError):
+    """The text is not in the language: a character or word where another was expected."""
+
+
+class RuleError(HeadwaterError):
+    """The text reads well but its rules are refused: unsafe, unstratified, ill-typed, of wrong arity."""
+
+
+class DataError(HeadwaterError):
+    """Rows do not fit: unknown relation, wrong number of columns, wrong type, an unreadable file."""
+
+
+class EvaluationError(HeadwaterError):
+    """Rules went wrong while running: overflow, division by zero, a user function that failed, no fixpoint."""
+
+
+class StoreError(HeadwaterError):
+    """The durable state cannot be read or written: locked, damaged, a newer format, a full disk."""
+
+
+class MissingExtra(HeadwaterError):
+    """An optional library is needed and not installed; the hint says how to install it."""

@@ -1,0 +1,188 @@
+"""What a text says, as data: terms, atoms, literals, rules, declarations.
+
+Frozen dataclasses; nothing in them runs. Every node remembers its place in the text, and places never take
+part in comparison. What is only known to some dialects is kept as written: NDlog's `@` (on variables and
+constants that are addresses) and `#` (on link literals), Souffle's directives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from headwater.errors import Place
+from headwater.values.types import Type
+
+# ------------------------------------------------------------------ terms
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A named variable. `address` is NDlog's `@`."""
+
+    name: str
+    address: bool = False
+    place: Place | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class Wildcard:
+    """`_`: any value, another one at each occurrence."""
+
+    place: Place | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class Constant:
+    """A value: bool, int, float, str, datetime.date, datetime.datetime, or a tuple (a list)."""
+
+    value: object
+    address: bool = False
+    place: Place | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class Call:
+    """A function of terms. Operators are calls too: `+ - * / % ^ neg`; a list `[a, b]` is `list`.
+
+    `f_concatPath(link(@S,@D,C), P)` holds `Call("link", ...)` as its first argument.
+    """
+
+    function: str
+    args: tuple[Term, ...]
+    place: Place | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class HeadAggregate:
+    """`min<C>`, `count<*>`: only as an argument of a head. `function` is count, sum, min, max, avg or list."""
+
+    function: str
+    argument: Variable | None
+    place: Place | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class BodyAggregate:
+    """`count : { ... }`, `sum X : { ... }`: an operand in a body. `function` is count, sum, min, max or avg."""
+
+    function: str
+    target: Term | None
+    body: tuple[Literal, ...]
+    place: Place | None = field(default=None, compare=False, repr=False)
+
+
+Term = Variable | Wildcard | Constant | Call | HeadAggregate | BodyAggregate
+
+# ------------------------------------------------------------------ literals
+
+
+@dataclass(frozen=True)
+class Atom:
+    """`relation(terms)`; `link` is NDlog's `#`."""
+
+    relation: str
+    args: tuple[Term, ...]
+    link: bool = False
+    place: Place | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class Positive:
+    """The atom holds. (A call of a boolean function, such as `contains("a", X)`, parses as this too.)"""
+
+    atom: Atom
+
+
+@dataclass(frozen=True)
+class Negated:
+    """`!atom`: no such row."""
+
+    atom: Atom
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """`left op right` with op one of `= != < <= > >=`, or `:=` which must assign."""
+
+    op: str
+    left: Term
+    right: Term
+    place: Place | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class Disjunction:
+    """`(a, b ; c)`: one of the alternatives holds."""
+
+    alternatives: tuple[tuple[Literal, ...], ...]
+    place: Place | None = field(default=None, compare=False, repr=False)
+
+
+Literal = Positive | Negated | Comparison | Disjunction
+
+# ------------------------------------------------------------------ statements
+
+
+@dataclass(frozen=True)
+class Rule:
+    """`label heads :- body.` A fact has no body. `delete` is NDlog's `label delete head :- body.`"""
+
+    label: str | None
+    heads: tuple[Atom, ...]
+    body: tuple[Literal, ...]
+    delete: bool = False
+    place: Place | None = field(default=None, compare=False, repr=False)
+    text: str = field(default="", compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class Column:
+    """A declared column; `type` is `None` where the declaration leaves it open."""
+
+    name: str
+    type: Type | None
+    place: Place | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """`.decl p(x: number, y: symbol)` or `p(x: int, y: string).`"""
+
+    relation: str
+    columns: tuple[Column, ...]
+    place: Place | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class Materialize:
+    """`materialize(link, lifetime, size, keys(1,2)).` Infinity is `None`; keys count from 0 here."""
+
+    relation: str
+    lifetime: float | None
+    size: int | None
+    keys: tuple[int, ...]
+    place: Place | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class Directive:
+    """`.input r(options)`, `.output r`, `.printsize r`, and NDlog's `watch(r).` (kind `watch`)."""
+
+    kind: str
+    relation: str
+    options: Mapping[str, str] = field(default_factory=dict)
+    place: Place | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class Program:
+    """A whole text. `queries` are NDlog's `Query: atom.` and Souffle-style `?- atom.`"""
+
+    rules: tuple[Rule, ...] = ()
+    declarations: tuple[Declaration, ...] = ()
+    tables: tuple[Materialize, ...] = ()
+    directives: tuple[Directive, ...] = ()
+    queries: tuple[Atom, ...] = ()
+    source: str = "<text>"
+    text: str = field(default="", compare=False, repr=False)

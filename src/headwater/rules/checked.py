@@ -1,0 +1,147 @@
+"""Rules ready to be planned: checked, normalised, typed and put into strata. Data only.
+
+What holds for a `Checked` program:
+- a head is variables and constants; a variable may occur twice;
+- a body is premises, absent premises, tests and computations. A premise's arguments are variables, constants
+  and wildcards; an absent premise's are variables and constants only;
+- every variable is bound by a premise or a computation from bound ones (safety), and has an entry in `types`;
+- a relation is base (rows come from outside) or derived (rows come from rules), never both;
+- count, sum and avg stand alone: a relation with an aggregate has only aggregate rules, one aggregate each,
+  the same function at the same position. Their premises are all in lower strata;
+- min and max are selections of a relation: all derivable rows are candidates, only a group's best are in the
+  relation. This is the only non-monotone thing allowed inside a recursive stratum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from headwater.errors import Place
+from headwater.language.program import Constant, Term, Variable, Wildcard
+from headwater.values.types import Type
+
+
+@dataclass(frozen=True)
+class Premise:
+    """A row of `relation` that matches."""
+
+    relation: str
+    args: tuple[Variable | Constant | Wildcard, ...]
+    place: Place | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class Absent:
+    """No row of `relation` is equal to these (bound) arguments."""
+
+    relation: str
+    args: tuple[Variable | Constant, ...]
+    place: Place | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class Test:
+    """`left op right` over bound variables; op is one of `= != < <= > >=`."""
+
+    op: str
+    left: Term
+    right: Term
+    place: Place | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class Compute:
+    """`variable = value`. Binds the variable, or tests it where it is bound already."""
+
+    variable: Variable
+    value: Term
+    place: Place | None = field(default=None, compare=False, repr=False)
+
+
+Item = Premise | Absent | Test | Compute
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    """`function` (count, sum or avg) of `argument` over all bindings of the body, per group of the other head
+    columns; `position` is the head column that receives it. `argument` is `None` for count."""
+
+    function: str
+    position: int
+    argument: Variable | None
+
+
+@dataclass(frozen=True)
+class CheckedRule:
+    """One normalised rule. For an aggregate rule, `head[aggregate.position]` is a placeholder variable."""
+
+    label: str
+    relation: str
+    head: tuple[Variable | Constant, ...]
+    body: tuple[Item, ...]
+    types: Mapping[str, Type | None]
+    aggregate: Aggregate | None = None
+    place: Place | None = field(default=None, compare=False, repr=False)
+    text: str = field(default="", compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Only rows whose `value` column is the `best` (min or max) of their `group` columns are in the relation."""
+
+    group: tuple[int, ...]
+    value: int
+    best: str
+
+
+@dataclass(frozen=True)
+class RelationInfo:
+    """A relation's shape. `key`, `lifetime` and `size` are for base relations.
+
+    A row is in a relation with several selections when it is best by any one of them.
+    """
+
+    name: str
+    columns: tuple[str, ...]
+    types: tuple[Type | None, ...]
+    base: bool
+    key: tuple[int, ...] | None = None
+    lifetime: float | None = None
+    size: int | None = None
+    selections: tuple[Selection, ...] = ()
+    aggregate: Aggregate | None = None
+    internal: bool = False
+
+    @property
+    def arity(self) -> int:
+        """The number of columns."""
+        return len(self.columns)
+
+
+@dataclass(frozen=True)
+class Stratum:
+    """Derived relations that depend on each other (one, if not recursive) and all their rules."""
+
+    relations: tuple[str, ...]
+    rules: tuple[CheckedRule, ...]
+    recursive: bool
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A whole program, its strata in an order in which each one only reads base relations and earlier ones.
+
+    `facts` are the rows the text itself states, by base relation. `facades` gives, for a derived relation that
+    also takes rows from outside, the hidden base relation that holds those. `notes` says which rewrites did
+    something, in words for `explain`.
+    """
+
+    relations: Mapping[str, RelationInfo]
+    strata: tuple[Stratum, ...]
+    facts: Mapping[str, tuple[tuple[object, ...], ...]] = field(default_factory=dict)
+    facades: Mapping[str, str] = field(default_factory=dict)
+    inputs: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    outputs: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    sizes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
