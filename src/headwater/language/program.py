@@ -55,7 +55,7 @@ class Call:
 
 @dataclass(frozen=True)
 class HeadAggregate:
-    """`min<C>`, `count<*>`: only as an argument of a head. `function` is count, sum, min, max, avg or list."""
+    """`min<C>`, `count<*>`: only as an argument of a head. `function`: count, sum, min, max, avg or list."""
 
     function: str
     argument: Variable | None
@@ -64,7 +64,7 @@ class HeadAggregate:
 
 @dataclass(frozen=True)
 class BodyAggregate:
-    """`count : { ... }`, `sum X : { ... }`: an operand in a body. `function` is count, sum, min, max or avg."""
+    """`count : { ... }`, `sum X : { ... }`: an operand in a body. `function`: count, sum, min, max or avg."""
 
     function: str
     target: Term | None

@@ -88,7 +88,7 @@ class CheckedRule:
 
 @dataclass(frozen=True)
 class Selection:
-    """Only rows whose `value` column is the `best` (min or max) of their `group` columns are in the relation."""
+    """Only rows whose `value` is the `best` (min or max) among those of equal `group` are in the relation."""
 
     group: tuple[int, ...]
     value: int
@@ -132,9 +132,9 @@ class Stratum:
 class Checked:
     """A whole program, its strata in an order in which each one only reads base relations and earlier ones.
 
-    `facts` are the rows the text itself states, by base relation. `facades` gives, for a derived relation that
-    also takes rows from outside, the hidden base relation that holds those. `notes` says which rewrites did
-    something, in words for `explain`.
+    `facts` are the rows the text itself states, by base relation. `facades` gives, for a derived relation
+    that also takes rows from outside, the hidden base relation that holds those. `notes` says which rewrites
+    did something, in words for `explain`.
     """
 
     relations: Mapping[str, RelationInfo]

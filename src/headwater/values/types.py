@@ -23,6 +23,7 @@ class Type:
     element: Type | None = None
 
     def __str__(self) -> str:
+        """Write the type the way `parse_type` reads it."""
         return f"{self.name}[{self.element}]" if self.element is not None else self.name
 
 
@@ -58,10 +59,11 @@ def parse_type(name: str) -> Type | None:
     return _NAMES.get(name.lower())
 
 
-class TypeClash(Exception):
+class TypeClash(Exception):  # noqa: N818
     """Two types that do not unify; callers turn it into an error with a place."""
 
     def __init__(self, left: Type, right: Type):
+        """Keep both for the message."""
         super().__init__(f"{left} and {right}")
         self.left = left
         self.right = right

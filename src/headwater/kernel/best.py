@@ -1,0 +1,122 @@
+"""Choosing the best rows of groups, for relations of which only those count (`min` and `max`).
+
+A row is wanted when it is live and has the best value of its group by at least one of the criteria. All rows
+of a group are one chain of the index on the group's columns. Looks at the whole group of each row given, once.
+"""
+# mypy: disallow-untyped-defs = False, disallow-untyped-calls = False
+
+from __future__ import annotations
+
+import numpy as np
+
+from headwater.kernel.compiled import compiled
+from headwater.kernel.hashing import ROW, hash_row
+from headwater.kernel.states import LIVE, VISIBLE, WANTED
+
+INTEGER, FLOAT, ORDERED = 0, 1, 2
+"""How codes compare: as integers, as the bits of floats, or by their place in `order`."""
+POSITIVE = np.int64(0x7FFFFFFFFFFFFFFF)
+NOT_WANTED = np.uint8(0xFF ^ WANTED)
+
+
+@compiled()
+def comparable(code, kind, largest, order):
+    """A code as an integer that is smaller the better the value is."""
+    value = code
+    if kind == FLOAT and code < 0:
+        value = code ^ POSITIVE
+    elif kind == ORDERED:
+        value = order[code]
+    if largest != 0:
+        value = ~value
+    return value
+
+
+@compiled("void(int32[::1], int64[:, ::1], int64, int64, int64, int64[::1], int64[::1])")
+def values_of(which, rows, column, kind, largest, order, out):
+    """The comparable values of the given rows."""
+    for i in range(which.shape[0]):
+        out[i] = comparable(rows[which[i], column], kind, largest, order)
+
+
+@compiled()
+def chain_of(row, rows, columns, slots):
+    """The first row of the chain that the row is in."""
+    mask = np.int64(slots.shape[0] - 1)
+    tag = hash_row(rows, row, columns)
+    p = tag & mask
+    first = np.int64(-1)
+    while first < 0:
+        entry = slots[p]
+        if (entry >> 32) & ROW == tag:
+            candidate = (entry & ROW) - 1
+            same = True
+            for j in range(columns.shape[0]):
+                if rows[candidate, columns[j]] != rows[row, columns[j]]:
+                    same = False
+                    break
+            if same:
+                first = candidate
+        p = (p + 1) & mask
+    return first
+
+
+@compiled(
+    "void(int32[::1], int64[::1], int64[::1], int32[::1], int64[:, ::1], uint8[::1], int64[:, ::1], int64[::1],"
+    " int64[::1], int32[::1], int32[::1], int32[::1], int64[::1])"
+)
+def choose(
+    affected, columns, slots, following, rows, state, criteria, order, best, wanted, displaced, firsts, counts
+):
+    """For the groups of the affected rows: live rows that are best but not visible go to `wanted`, visible ones
+    that are not best to `displaced`.
+
+    `criteria` rows are (value column, kind, largest?). `counts` becomes [wanted, displaced, groups, rows
+    looked at]; where an output is too short its count still says how much room it needs.
+    """
+    n_wanted = np.int64(0)
+    n_displaced = np.int64(0)
+    n_groups = np.int64(0)
+    seen = np.int64(0)
+    for i in range(affected.shape[0]):
+        first = chain_of(np.int64(affected[i]), rows, columns, slots)
+        if state[first] & WANTED != 0:
+            continue
+        state[first] |= WANTED
+        firsts[n_groups] = first
+        n_groups += 1
+        any_live = False
+        row = first
+        while row >= 0:
+            seen += 1
+            if state[row] & LIVE != 0:
+                for c in range(criteria.shape[0]):
+                    value = comparable(rows[row, criteria[c, 0]], criteria[c, 1], criteria[c, 2], order)
+                    if not any_live or value < best[c]:
+                        best[c] = value
+                any_live = True
+            row = np.int64(following[row])
+        row = first
+        while row >= 0:
+            if state[row] & LIVE != 0:
+                good = False
+                for c in range(criteria.shape[0]):
+                    value = comparable(rows[row, criteria[c, 0]], criteria[c, 1], criteria[c, 2], order)
+                    if value == best[c]:
+                        good = True
+                visible = state[row] & VISIBLE != 0
+                if good and not visible:
+                    if n_wanted < wanted.shape[0]:
+                        wanted[n_wanted] = row
+                    n_wanted += 1
+                elif visible and not good:
+                    if n_displaced < displaced.shape[0]:
+                        displaced[n_displaced] = row
+                    n_displaced += 1
+            row = np.int64(following[row])
+    for i in range(n_groups):
+        state[firsts[i]] &= NOT_WANTED
+    counts[0] = n_wanted
+    counts[1] = n_displaced
+    counts[2] = n_groups
+    counts[3] = seen

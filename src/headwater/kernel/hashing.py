@@ -1,0 +1,87 @@
+"""Open-addressing tables from keys to rows, as free functions over plain arrays.
+
+A table is a power-of-two array of int64 slots. A slot is 0 (empty) or `(low 32 bits of the hash) << 32 | row + 1`,
+so that most probes are decided without touching the row, and an entry's home position is known without
+hashing it again. Collisions go to the next slot; removal shifts entries back, so there are no tombstones and a
+table never degrades under inserts and deletes.
+
+A key is some columns of a row: `columns` says which. Keys of any width are hashed column by column.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from headwater.kernel.compiled import compiled
+
+ROW = np.int64(0xFFFFFFFF)
+MIX_1 = np.uint64(0x9E3779B97F4A7C15)
+MIX_2 = np.uint64(0xD6E8FEB86659FD93)
+TAG = np.uint64(0xFFFFFFFF)
+
+
+@compiled()
+def mix(hash_so_far, value):  # type: ignore[no-untyped-def]
+    """One step of the hash: fold the next column in."""
+    h = (hash_so_far ^ np.uint64(value)) * MIX_1
+    h = (h ^ (h >> np.uint64(32))) * MIX_2
+    return h ^ (h >> np.uint64(29))
+
+
+@compiled()
+def tag_of(hash_value):  # type: ignore[no-untyped-def]
+    """The part of a hash that a slot keeps."""
+    return np.int64(hash_value & TAG)
+
+
+@compiled()
+def hash_row(rows, row, columns):  # type: ignore[no-untyped-def]
+    """The tag of a stored row's key."""
+    h = np.uint64(0)
+    for j in range(columns.shape[0]):
+        h = mix(h, rows[row, columns[j]])
+    return tag_of(h)
+
+
+@compiled("void(int64[::1], int64[:, ::1], int64[::1], int64[::1])")
+def fill_slots(slots, rows, columns, entries):  # type: ignore[no-untyped-def]
+    """Enter rows whose keys are distinct into an empty table."""
+    mask = np.int64(slots.shape[0] - 1)
+    for e in range(entries.shape[0]):
+        row = entries[e]
+        tag = hash_row(rows, row, columns)
+        p = tag & mask
+        while slots[p] != 0:
+            p = (p + 1) & mask
+        slots[p] = (tag << 32) | (row + 1)
+
+
+@compiled("void(int64[::1], int64[::1])")
+def move_slots(old, new):  # type: ignore[no-untyped-def]
+    """Move all entries of a table into a larger empty one."""
+    mask = np.int64(new.shape[0] - 1)
+    for s in range(old.shape[0]):
+        entry = old[s]
+        if entry != 0:
+            p = (entry >> 32) & ROW & mask
+            while new[p] != 0:
+                p = (p + 1) & mask
+            new[p] = entry
+
+
+@compiled()
+def close_gap(slots, position):  # type: ignore[no-untyped-def]
+    """Empty a slot and shift later entries of its run back, so that every entry stays reachable."""
+    mask = np.int64(slots.shape[0] - 1)
+    gap = position
+    p = gap
+    while True:
+        p = (p + 1) & mask
+        entry = slots[p]
+        if entry == 0:
+            break
+        home = (entry >> 32) & ROW & mask
+        if ((p - home) & mask) >= ((p - gap) & mask):
+            slots[gap] = entry
+            gap = p
+    slots[gap] = 0

@@ -1,0 +1,137 @@
+"""A secondary index: from the values of some columns to the rows that have them.
+
+Rows with the same key form a doubly linked chain through `next` and `previous`; a hash table finds a chain's
+first row. Entering and removing a row cost the same whatever the length of its chain. The number of distinct
+keys is always known: it is what join orders are chosen by.
+"""
+# mypy: disallow-untyped-defs = False, disallow-untyped-calls = False
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from headwater.kernel import hashing
+from headwater.kernel.compiled import compiled
+from headwater.kernel.hashing import ROW, close_gap, hash_row
+
+if TYPE_CHECKING:
+    from headwater.kernel.relation import Relation
+
+
+Array = TypeVar("Array", bound=npt.NDArray[Any])
+
+
+def grown(array: Array, length: int) -> Array:
+    """A longer copy. (Not `resize`: a large fresh array gets huge pages, a reallocated one does not.)"""
+    longer = np.zeros((length, *array.shape[1:]), array.dtype)
+    longer[: array.shape[0]] = array
+    return longer  # type: ignore[return-value]
+
+
+class Index:
+    """Chains of rows by key."""
+
+    def __init__(self, columns: tuple[int, ...]):
+        self.columns: npt.NDArray[np.int64] = np.array(columns, np.int64)
+        self.slots: npt.NDArray[np.int64] = np.zeros(32, np.int64)
+        self.next: npt.NDArray[np.int32] = np.full(16, -1, np.int32)
+        self.previous: npt.NDArray[np.int32] = np.full(16, -1, np.int32)
+        self.sizes: npt.NDArray[np.int64] = np.zeros(1, np.int64)
+
+    @property
+    def keys(self) -> int:
+        """How many distinct keys there are."""
+        return int(self.sizes[0])
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes allocated."""
+        return self.slots.nbytes + self.next.nbytes + self.previous.nbytes
+
+    def reserve(self, rows: int) -> None:
+        """Make room for row numbers below `rows`."""
+        if rows > self.next.shape[0]:
+            self.next = grown(self.next, rows)
+            self.previous = grown(self.previous, rows)
+
+    def insert(self, relation: Relation, rows: npt.NDArray[np.int32]) -> None:
+        """Enter stored rows."""
+        done = 0
+        while done < rows.shape[0]:
+            done = int(enter(rows, done, relation.rows, self.columns, self.slots, self.next, self.previous, self.sizes))
+            if done < rows.shape[0]:
+                bigger = np.zeros(self.slots.shape[0] * 4, np.int64)
+                hashing.move_slots(self.slots, bigger)
+                self.slots = bigger
+
+    def remove(self, relation: Relation, rows: npt.NDArray[np.int32]) -> None:
+        """Take rows out; the relation still has their codes."""
+        leave(rows, relation.rows, self.columns, self.slots, self.next, self.previous, self.sizes)
+
+
+@compiled(
+    "int64(int32[::1], int64, int64[:, ::1], int64[::1], int64[::1], int32[::1], int32[::1], int64[::1])"
+)
+def enter(which, start, rows, columns, slots, following, previous, sizes):
+    """Enter rows from position `start` on; stop early, and say where, when the table is too full."""
+    mask = np.int64(slots.shape[0] - 1)
+    limit = slots.shape[0] // 2
+    for i in range(start, which.shape[0]):
+        if sizes[0] >= limit:
+            return np.int64(i)
+        row = np.int64(which[i])
+        tag = hash_row(rows, row, columns)
+        p = tag & mask
+        while True:
+            entry = slots[p]
+            if entry == 0:
+                slots[p] = (tag << 32) | (row + 1)
+                following[row] = -1
+                previous[row] = -1
+                sizes[0] += 1
+                break
+            if (entry >> 32) & ROW == tag:
+                first = (entry & ROW) - 1
+                same = True
+                for j in range(columns.shape[0]):
+                    if rows[first, columns[j]] != rows[row, columns[j]]:
+                        same = False
+                        break
+                if same:
+                    second = following[first]
+                    following[row] = second
+                    previous[row] = first
+                    following[first] = row
+                    if second >= 0:
+                        previous[second] = row
+                    break
+            p = (p + 1) & mask
+    return np.int64(which.shape[0])
+
+
+@compiled(
+    "void(int32[::1], int64[:, ::1], int64[::1], int64[::1], int32[::1], int32[::1], int64[::1])"
+)
+def leave(which, rows, columns, slots, following, previous, sizes):
+    """Take rows out of their chains; an empty chain leaves the table."""
+    mask = np.int64(slots.shape[0] - 1)
+    for i in range(which.shape[0]):
+        row = np.int64(which[i])
+        after = np.int64(following[row])
+        before = np.int64(previous[row])
+        if after >= 0:
+            previous[after] = before
+        if before >= 0:
+            following[before] = after
+            continue
+        p = hash_row(rows, row, columns) & mask
+        while (slots[p] & ROW) - 1 != row:
+            p = (p + 1) & mask
+        if after >= 0:
+            slots[p] = (slots[p] & ~ROW) | (after + 1)
+        else:
+            close_gap(slots, p)
+            sizes[0] -= 1

@@ -1,0 +1,254 @@
+"""Extending bindings by the rows that match them.
+
+Bindings are an int64 matrix: one column per variable still needed, and last the highest rank among the
+premises of the recursion that were joined so far (0: none). A *source* says where a value comes from: `s >= 0`
+is column s of the bindings, `s < 0` is entry `-s - 1` of the constants (in keys) or column `-s - 1` of the
+matching row (in outputs).
+
+`accept` says by state which rows count. `rank_column` is -1 for a premise outside the recursion; inside it,
+rows whose rank is above `rank_limit` do not count.
+
+A join writes into a buffer it is given and stops when that is full; `cursor` is [binding, row of the chain or
+position in the list, rows looked at so far], from which the next call goes on. So a join of any size runs in
+pieces that stay in the processor's cache.
+"""
+# mypy: disallow-untyped-defs = False, disallow-untyped-calls = False
+
+from __future__ import annotations
+
+import numpy as np
+
+from headwater.kernel.compiled import compiled
+from headwater.kernel.hashing import ROW, mix, tag_of
+
+
+@compiled()
+def key_value(bindings, b, source, constants):
+    """A key column's value for one binding."""
+    if source >= 0:
+        return bindings[b, source]
+    return constants[-source - 1]
+
+
+@compiled()
+def first_row(bindings, b, sources, constants, columns, slots, rows):
+    """The first stored row whose key columns equal the binding's key, or -1."""
+    mask = np.int64(slots.shape[0] - 1)
+    h = np.uint64(0)
+    for j in range(sources.shape[0]):
+        h = mix(h, key_value(bindings, b, sources[j], constants))
+    tag = tag_of(h)
+    p = tag & mask
+    found = np.int64(-1)
+    while True:
+        entry = slots[p]
+        if entry == 0:
+            break
+        if (entry >> 32) & ROW == tag:
+            row = (entry & ROW) - 1
+            same = True
+            for j in range(sources.shape[0]):
+                if rows[row, columns[j]] != key_value(bindings, b, sources[j], constants):
+                    same = False
+                    break
+            if same:
+                found = row
+                break
+        p = (p + 1) & mask
+    return found
+
+
+@compiled()
+def matches(row, rows, state, accept, equalities, rank_column, rank_limit):
+    """Whether a stored row counts here."""
+    good = accept[state[row]] != 0
+    if good and rank_column >= 0 and rows[row, rank_column] > rank_limit:
+        good = False
+    if good:
+        for e in range(equalities.shape[0]):
+            if rows[row, equalities[e, 0]] != rows[row, equalities[e, 1]]:
+                good = False
+                break
+    return good
+
+
+@compiled()
+def write(out, m, bindings, b, rows, row, outputs, rank_column):
+    """Write the extended binding, rank last."""
+    last = bindings.shape[1] - 1
+    for j in range(outputs.shape[0]):
+        s = outputs[j]
+        if s >= 0:
+            out[m, j] = bindings[b, s]
+        else:
+            out[m, j] = rows[row, -s - 1]
+    rank = bindings[b, last]
+    if rank_column >= 0 and rows[row, rank_column] > rank:
+        rank = rows[row, rank_column]
+    out[m, outputs.shape[0]] = rank
+
+
+@compiled(
+    "int64(int64[:, ::1], int64[::1], int64[::1], int64[::1], int64[::1], int32[::1], int64[:, ::1],"
+    " uint8[::1], uint8[::1], int64[:, ::1], int64, int64, int64[::1], int64[::1], int64[:, ::1])"
+)
+def join_chain(
+    bindings, sources, constants, columns, slots, following, rows, state, accept,
+    equalities, rank_column, rank_limit, outputs, cursor, out,
+):  # fmt: skip
+    """Each binding with the rows of its key's chain, until `out` is full or the bindings are done."""
+    m = np.int64(0)
+    seen = np.int64(0)
+    b = cursor[0]
+    row = cursor[1]
+    while b < bindings.shape[0]:
+        if row < 0:
+            row = first_row(bindings, b, sources, constants, columns, slots, rows)
+        while row >= 0:
+            if matches(row, rows, state, accept, equalities, rank_column, rank_limit):
+                if m == out.shape[0]:
+                    break
+                write(out, m, bindings, b, rows, row, outputs, rank_column)
+                m += 1
+            seen += 1
+            row = np.int64(following[row])
+        if row >= 0:
+            break
+        b += 1
+    cursor[0] = b
+    cursor[1] = row
+    cursor[2] += seen
+    return m
+
+
+@compiled(
+    "int64(int64[:, ::1], int64[::1], int64[::1], int64[::1], int64[::1], int64[:, ::1],"
+    " uint8[::1], uint8[::1], int64[:, ::1], int64, int64, int64[::1], int64[::1], int64[:, ::1])"
+)
+def join_row(
+    bindings, sources, constants, columns, slots, rows, state, accept,
+    equalities, rank_column, rank_limit, outputs, cursor, out,
+):  # fmt: skip
+    """Each binding with the one row it spells out in full, where that row counts."""
+    m = np.int64(0)
+    b = cursor[0]
+    while b < bindings.shape[0] and m < out.shape[0]:
+        row = first_row(bindings, b, sources, constants, columns, slots, rows)
+        if row >= 0 and matches(row, rows, state, accept, equalities, rank_column, rank_limit):
+            write(out, m, bindings, b, rows, row, outputs, rank_column)
+            m += 1
+        b += 1
+    cursor[2] += b - cursor[0]
+    cursor[0] = b
+    return m
+
+
+@compiled(
+    "int64(int64[:, ::1], int64[::1], int64[::1], int64[::1], int64[::1], int64[:, ::1],"
+    " uint8[::1], uint8[::1], int64[::1], int64[::1], int64[:, ::1])"
+)
+def anti_join(bindings, sources, constants, columns, slots, rows, state, avoid, outputs, cursor, out):
+    """The bindings for which the row they spell out in full is not one of those to avoid."""
+    last = bindings.shape[1] - 1
+    m = np.int64(0)
+    b = cursor[0]
+    while b < bindings.shape[0] and m < out.shape[0]:
+        row = first_row(bindings, b, sources, constants, columns, slots, rows)
+        if row < 0 or avoid[state[row]] == 0:
+            for j in range(outputs.shape[0]):
+                out[m, j] = bindings[b, outputs[j]]
+            out[m, outputs.shape[0]] = bindings[b, last]
+            m += 1
+        b += 1
+    cursor[2] += b - cursor[0]
+    cursor[0] = b
+    return m
+
+
+@compiled(
+    "int64(int64[:, ::1], int32[::1], int64[:, ::1], uint8[::1], uint8[::1], int64[:, ::1], int64[:, ::1],"
+    " int64, int64, int64[::1], int64[::1], int64[:, ::1])"
+)
+def join_list(
+    bindings, which, rows, state, accept, constants, equalities, rank_column, rank_limit, outputs, cursor, out
+):
+    """Each binding with each listed row that counts and has the constants (pairs of column and code)."""
+    m = np.int64(0)
+    seen = np.int64(0)
+    b = cursor[0]
+    i = cursor[1]
+    while b < bindings.shape[0]:
+        while i < which.shape[0]:
+            row = np.int64(which[i])
+            good = matches(row, rows, state, accept, equalities, rank_column, rank_limit)
+            for e in range(constants.shape[0]):
+                if rows[row, constants[e, 0]] != constants[e, 1]:
+                    good = False
+                    break
+            if good:
+                if m == out.shape[0]:
+                    break
+                write(out, m, bindings, b, rows, row, outputs, rank_column)
+                m += 1
+            seen += 1
+            i += 1
+        if i < which.shape[0]:
+            break
+        i = np.int64(0)
+        b += 1
+    cursor[0] = b
+    cursor[1] = i
+    cursor[2] += seen
+    return m
+
+
+@compiled(
+    "int64(int32[::1], int64[:, ::1], int64[:, ::1], int64[:, ::1], int64, int64[::1], int64[::1], int64[:, ::1])"
+)
+def gather(which, rows, constants, equalities, rank_column, outputs, cursor, out):
+    """First bindings: the listed rows that fit. An output is a column, or -1 for the row's own number."""
+    m = np.int64(0)
+    i = cursor[0]
+    while i < which.shape[0] and m < out.shape[0]:
+        row = np.int64(which[i])
+        good = True
+        for e in range(constants.shape[0]):
+            if rows[row, constants[e, 0]] != constants[e, 1]:
+                good = False
+        for e in range(equalities.shape[0]):
+            if rows[row, equalities[e, 0]] != rows[row, equalities[e, 1]]:
+                good = False
+        if good:
+            for j in range(outputs.shape[0]):
+                if outputs[j] >= 0:
+                    out[m, j] = rows[row, outputs[j]]
+                else:
+                    out[m, j] = row
+            out[m, outputs.shape[0]] = rows[row, rank_column] if rank_column >= 0 else 0
+            m += 1
+        i += 1
+    cursor[2] += i - cursor[0]
+    cursor[0] = i
+    return m
+
+
+@compiled("void(int64[:, ::1], int64[::1], int64[::1], int64[:, ::1])")
+def project(bindings, sources, constants, out):
+    """Columns or constants of each binding, and its rank last."""
+    last = bindings.shape[1] - 1
+    for b in range(bindings.shape[0]):
+        for j in range(sources.shape[0]):
+            s = sources[j]
+            out[b, j] = bindings[b, s] if s >= 0 else constants[-s - 1]
+        out[b, sources.shape[0]] = bindings[b, last]
+
+
+@compiled("int64(int64, int64[:, ::1], uint8[::1], uint8[::1], int64, int64, int32[::1])")
+def scan(top, rows, state, accept, rank_column, rank_limit, out):
+    """Write the numbers of all rows that count: looks at the whole relation."""
+    m = np.int64(0)
+    for row in range(top):
+        if accept[state[row]] != 0 and (rank_column < 0 or rows[row, rank_column] <= rank_limit):
+            out[m] = row
+            m += 1
+    return m

@@ -1,0 +1,339 @@
+"""A relation's rows in memory, with a hash index over whole rows.
+
+Rows live in one int64 matrix: the columns' codes, then the row's *rank*, its *count* of supports and, for a
+relation of which only the best rows count, the *head rank* (when the row became a candidate; the rank is then
+when it became visible). Slots of removed rows are used again, so no row moves until `compact`.
+
+A row's state is a set of bits:
+
+| bit | holds when |
+|---|---|
+| `LIVE` | the row has support (a base row: it was inserted and not deleted) |
+| `VISIBLE` | premises see the row: it is live, it has been propagated and it is a best row where that matters |
+| `WAS` | the row was visible when this version began |
+| `DYING` | the row stopped being visible in the present round of going down |
+| `TOUCHED` | the row is in this version's journal |
+| `WANTED` | scratch: the row is among the best of its group |
+| `STORED` | the slot is in use |
+
+Old rows are therefore `WAS`, new ones `VISIBLE`, and those that stay are both. The journal keeps rank, count
+and state from before the version, so that a version can be taken back at the cost of what it did.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from headwater.kernel import hashing, rowops
+from headwater.kernel.index import Index, grown
+from headwater.kernel.states import LIVE, STORED, TOUCHED, VISIBLE, WAS
+
+Ints = npt.NDArray[np.int64]
+Rows = npt.NDArray[np.int32]
+CHUNK = 1 << 16
+SMALL = 16
+
+
+class Fallen(NamedTuple):
+    """Rows that died, and those of them that are still visible and have yet to fall."""
+
+    falling: Rows
+    dead: Rows
+
+
+class Backup(NamedTuple):
+    """Ranks, counts and states from before `kill_all`, and how long the journal was then."""
+
+    ranks: Ints
+    state: npt.NDArray[np.uint8]
+    journal: int
+
+
+class Relation:
+    """Rows, the index over whole rows, secondary indexes on demand, and the journal of the open version."""
+
+    def __init__(self, name: str, arity: int, *, selected: bool = False, pinned: bool = False):
+        self.name = name
+        self.arity = arity
+        self.selected = selected
+        self.pinned = pinned
+        self.width = arity + (3 if selected else 2)
+        self.rank_column = arity
+        self.count_column = arity + 1
+        self.head_rank_column = arity + 2 if selected else arity
+        self.columns: Ints = np.arange(arity, dtype=np.int64)
+        self.indexes: dict[tuple[int, ...], Index] = {}
+        self._reset()
+
+    def _reset(self) -> None:
+        self.rows: Ints = np.zeros((SMALL, self.width), np.int64)
+        self.state: npt.NDArray[np.uint8] = np.zeros(SMALL, np.uint8)
+        self.slots: Ints = np.zeros(2 * SMALL, np.int64)
+        self.free: Rows = np.zeros(SMALL, np.int32)
+        self.journal_rows: Rows = np.zeros(SMALL, np.int32)
+        self.journal: Ints = np.zeros((SMALL, 4), np.int64)
+        self.created: Rows = np.zeros(SMALL, np.int32)
+        self._backup: Backup | None = None
+        # slots ever used, rows stored, entries of `free`, of the journal, of `created`
+        self.sizes: Ints = np.zeros(5, np.int64)
+        for columns in self.indexes:
+            self.indexes[columns] = Index(columns)
+
+    # ------------------------------------------------------------------ size
+
+    @property
+    def stored(self) -> int:
+        """How many rows are stored, candidates and not yet removed ones included."""
+        return int(self.sizes[1])
+
+    @property
+    def visible(self) -> int:
+        """How many rows are in the relation now (exact between versions)."""
+        if self.selected or self.sizes[3] or self.sizes[4]:
+            return int(np.count_nonzero(self.state[: self.sizes[0]] & VISIBLE))
+        return self.stored
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes allocated for rows, states and indexes."""
+        own = self.rows.nbytes + self.state.nbytes + self.slots.nbytes + self.free.nbytes
+        own += self.journal_rows.nbytes + self.journal.nbytes + self.created.nbytes
+        return own + sum(index.nbytes for index in self.indexes.values())
+
+    def _reserve(self, extra: int) -> None:
+        """Make room for `extra` more rows and journal entries."""
+        need = int(self.sizes[0]) + extra
+        if need > self.state.shape[0]:
+            size = max(need, self.state.shape[0] * 4 // 3 + SMALL)
+            self.rows = grown(self.rows, size)
+            self.state = grown(self.state, size)
+            for index in self.indexes.values():
+                index.reserve(size)
+        if (self.stored + extra) * 5 > self.slots.shape[0] * 4:
+            size = self.slots.shape[0]
+            while (self.stored + extra) * 5 > size * 3:
+                size *= 2
+            bigger = np.zeros(size, np.int64)
+            hashing.move_slots(self.slots, bigger)
+            self.slots = bigger
+        need = int(self.sizes[4]) + extra
+        if need > self.created.shape[0]:
+            self.created = grown(self.created, max(need, self.created.shape[0] * 2))
+        self._reserve_journal(extra)
+
+    def _reserve_journal(self, extra: int) -> None:
+        entries = int(self.sizes[3]) + extra
+        if entries > self.journal_rows.shape[0]:
+            size = max(entries, self.journal_rows.shape[0] * 2)
+            self.journal_rows = grown(self.journal_rows, size)
+            self.journal = grown(self.journal, size)
+
+    # ------------------------------------------------------------------ indexes
+
+    def index(self, columns: Sequence[int]) -> Index:
+        """The index on exactly these columns, built on first use."""
+        key = tuple(columns)
+        found = self.indexes.get(key)
+        if found is None:
+            found = self.indexes[key] = Index(key)
+            found.reserve(self.state.shape[0])
+            found.insert(self, np.flatnonzero(self.state[: self.sizes[0]] & STORED).astype(np.int32))
+        return found
+
+    # ------------------------------------------------------------------ changes
+
+    def add(self, tuples: Ints, rank: int) -> Rows:
+        """Add one support for each tuple (its last column: the highest rank among its premises).
+
+        A tuple that is not live enters with the given rank and is returned (as a row number); it is not
+        visible yet. A live row's count grows where the premises' rank is below the row's own.
+        """
+        fresh: list[Rows] = []
+        for start in range(0, tuples.shape[0], CHUNK):
+            part = tuples[start : start + CHUNK]
+            self._reserve(part.shape[0])
+            out = np.empty(part.shape[0], np.int32)
+            before = int(self.sizes[4])
+            n = rowops.add(
+                part, self.arity, self.rows, self.state, self.slots, self.free, self.sizes, self.journal_rows,
+                self.journal, self.created, self.count_column, self.head_rank_column, rank, out,
+            )  # fmt: skip
+            for index in self.indexes.values():
+                index.insert(self, self.created[before : int(self.sizes[4])])
+            fresh.append(out[:n])
+        if len(fresh) == 1:
+            return fresh[0]
+        return np.concatenate(fresh) if fresh else np.empty(0, np.int32)
+
+    def subtract(self, tuples: Ints) -> Fallen:
+        """Take one support from each tuple whose premises' rank is below its own."""
+        self._reserve_journal(tuples.shape[0])
+        falling = np.empty(tuples.shape[0], np.int32)
+        dead = np.empty(tuples.shape[0], np.int32)
+        n, m = rowops.subtract(
+            tuples, self.arity, self.rows, self.state, self.slots, self.sizes, self.journal_rows, self.journal,
+            self.rank_column, self.count_column, self.head_rank_column, falling, dead,
+        )  # fmt: skip
+        return Fallen(falling[:n], dead[:m])
+
+    def kill(self, rows: Rows) -> Fallen:
+        """Make live rows dead whatever their count."""
+        self._reserve_journal(rows.shape[0])
+        falling = np.empty(rows.shape[0], np.int32)
+        dead = np.empty(rows.shape[0], np.int32)
+        n, m = rowops.kill(
+            rows, self.rows, self.state, self.sizes, self.journal_rows, self.journal,
+            self.rank_column, self.count_column, self.head_rank_column, falling, dead,
+        )  # fmt: skip
+        return Fallen(falling[:n], dead[:m])
+
+    def fall(self, rows: Rows) -> None:
+        """Make visible rows invisible; they are `DYING` until `settle`."""
+        self._reserve_journal(rows.shape[0])
+        rowops.fall(
+            rows, self.rows, self.state, self.sizes, self.journal_rows, self.journal,
+            self.rank_column, self.count_column, self.head_rank_column,
+        )  # fmt: skip
+
+    def kill_all(self) -> None:
+        """Make every row dead and invisible at once. Rows keep their places, so what comes back costs little."""
+        if self._backup is None:
+            top = int(self.sizes[0])
+            self._backup = Backup(self.rows[:top, self.arity :].copy(), self.state[:top].copy(), int(self.sizes[3]))
+        rowops.kill_all(self.sizes[0], self.state)
+
+    def revive(self, origins: Ints, rank: int) -> Rows:
+        """Add one support for each row number given; those that were dead enter with the given rank."""
+        self._reserve_journal(origins.shape[0])
+        out = np.empty(origins.shape[0], np.int32)
+        n = rowops.revive(
+            origins, self.rows, self.state, self.sizes, self.journal_rows, self.journal,
+            self.rank_column, self.count_column, self.head_rank_column, rank, out,
+        )  # fmt: skip
+        return out[:n]
+
+    def show(self, rows: Rows, rank: int) -> Rows:
+        """Make live rows visible from the given rank on; return those that were not visible before."""
+        self._reserve_journal(rows.shape[0])
+        out = np.empty(rows.shape[0], np.int32)
+        n = rowops.show(
+            rows, self.rows, self.state, self.sizes, self.journal_rows, self.journal,
+            self.rank_column, self.count_column, self.head_rank_column, rank, out,
+        )  # fmt: skip
+        return out[:n]
+
+    def settle(self, rows: Rows) -> None:
+        """Clear `DYING`: the present round of going down is over for these rows."""
+        rowops.settle(rows, self.state)
+
+    def find(self, tuples: Ints) -> Rows:
+        """The row number of each tuple, -1 where it is not stored."""
+        out = np.empty(tuples.shape[0], np.int32)
+        rowops.find(np.ascontiguousarray(tuples), self.arity, self.rows, self.slots, out)
+        return out
+
+    # ------------------------------------------------------------------ versions
+
+    def touched(self) -> Rows:
+        """The rows that this version changed or created."""
+        if self._backup is not None:
+            return np.flatnonzero(self.state[: self.sizes[0]] & TOUCHED).astype(np.int32)
+        return np.concatenate((self.journal_rows[: self.sizes[3]], self.created[: self.sizes[4]]))
+
+    def lost(self) -> Rows:
+        """Rows that were in the relation when the version began and are not now."""
+        touched = self.touched() if self._backup is not None else self.journal_rows[: self.sizes[3]]
+        return touched[(self.state[touched] & (WAS | VISIBLE)) == WAS]
+
+    def gained(self) -> Rows:
+        """Rows that are in the relation now and were not when the version began."""
+        touched = self.touched()
+        return touched[(self.state[touched] & (WAS | VISIBLE)) == VISIBLE]
+
+    def live_rows(self) -> Rows:
+        """All visible rows: a scan of the relation."""
+        return np.flatnonzero(self.state[: self.sizes[0]] & VISIBLE).astype(np.int32)
+
+    def matrix(self) -> Ints:
+        """The codes of all visible rows, as a copy: a scan of the relation."""
+        mask = (self.state[: self.sizes[0]] & VISIBLE) != 0
+        return np.ascontiguousarray(self.rows[: self.sizes[0], : self.arity][mask])
+
+    def codes(self, rows: Rows) -> Ints:
+        """The codes of the given rows."""
+        return np.ascontiguousarray(self.rows[rows, : self.arity])
+
+    def commit(self) -> bool:
+        """Forget the journal and remove dead rows; return whether the relation was compacted."""
+        touched = self.touched()
+        dead = np.ascontiguousarray(touched[(self.state[touched] & LIVE) == 0])
+        rowops.seal(touched, self.state)
+        self._forget()
+        return self._remove(dead)
+
+    def rollback(self) -> None:
+        """Put every touched row back as it was when the version began."""
+        entries = int(self.sizes[3])
+        if self._backup is not None:
+            top = self._backup.state.shape[0]
+            self.rows[:top, self.arity :] = self._backup.ranks
+            self.state[:top] = self._backup.state
+            entries = self._backup.journal
+        rowops.restore(
+            self.journal_rows[:entries], self.journal, self.rows, self.state,
+            self.rank_column, self.count_column, self.head_rank_column,
+        )  # fmt: skip
+        created = self.created[: self.sizes[4]].copy()
+        self._forget()
+        self._remove(created)
+
+    def _forget(self) -> None:
+        if self.sizes[3] + self.sizes[4] > CHUNK:
+            self.journal_rows = np.zeros(SMALL, np.int32)
+            self.journal = np.zeros((SMALL, 4), np.int64)
+            self.created = np.zeros(SMALL, np.int32)
+        self.sizes[3] = self.sizes[4] = 0
+        self._backup = None
+
+    def _remove(self, dead: Rows) -> bool:
+        if dead.shape[0] == 0:
+            return False
+        left = self.stored - dead.shape[0]
+        if left == 0 and not self.pinned:
+            self._reset()
+            return False
+        if not self.pinned and dead.shape[0] > SMALL and left * 2 < int(self.sizes[0]):
+            self.state[dead] = 0
+            self.compact()
+            return True
+        for index in self.indexes.values():
+            index.remove(self, dead)
+        need = int(self.sizes[2]) + dead.shape[0]
+        if need > self.free.shape[0]:
+            self.free = grown(self.free, max(need, 2 * self.free.shape[0]))
+        rowops.remove(dead, self.columns, self.rows, self.state, self.slots, self.free, self.sizes)
+        return False
+
+    def compact(self) -> None:
+        """Move all stored rows together and build the indexes anew; rows get new numbers."""
+        keep = np.flatnonzero(self.state[: self.sizes[0]] & STORED)
+        rows, state = self.rows[keep], self.state[keep]
+        self._reset()
+        self.sizes[0] = self.sizes[1] = 0
+        self._reserve(rows.shape[0])
+        n = rows.shape[0]
+        self.rows[:n] = rows
+        self.state[:n] = state & np.uint8(0xFF ^ TOUCHED)
+        self.sizes[0] = self.sizes[1] = n
+        hashing.fill_slots(self.slots, self.rows, self.columns, np.arange(n, dtype=np.int64))
+        for index in self.indexes.values():
+            index.reserve(self.state.shape[0])
+            index.insert(self, np.arange(n, dtype=np.int32))
+
+    def clear(self) -> None:
+        """Drop everything at once, journal included."""
+        self._reset()

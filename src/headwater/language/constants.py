@@ -1,0 +1,94 @@
+"""Constants as they are written, and the values they stand for.
+
+>>> string(r'"tab\\t \\"quoted\\" \\u00e9"')
+'tab\\t "quoted" é'
+>>> number("0x1F"), number("0b101"), number("7u"), number("2.5e3")
+(31, 5, 7, 2500.0)
+>>> timestamp("2024-01-31T10:00:00Z")
+datetime.datetime(2024, 1, 31, 10, 0)
+
+Each raises `ValueError` with words for the user when there is no such value.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+import re
+
+_ESCAPES = {
+    "n": "\n",
+    "t": "\t",
+    "r": "\r",
+    "b": "\b",
+    "f": "\f",
+    "0": "\0",
+    '"': '"',
+    "'": "'",
+    "\\": "\\",
+    "/": "/",
+}
+_ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|.)", re.DOTALL)
+
+LEAST = -(2**63)
+GREATEST = 2**63 - 1
+
+
+def string(written: str) -> str:
+    """The string that a quoted text stands for."""
+    return _ESCAPE.sub(_unescape, written[1:-1])
+
+
+def _unescape(match: re.Match[str]) -> str:
+    escape = match[1]
+    if len(escape) > 1:
+        return chr(int(escape[1:], 16))
+    if escape not in _ESCAPES:
+        raise ValueError(f"\\{escape} is not an escape; for a backslash write \\\\")
+    return _ESCAPES[escape]
+
+
+def number(written: str, negative: bool = False) -> int | float:
+    """The int or float that digits stand for; ints fit in 64 bits and floats are finite."""
+    sign = -1 if negative else 1
+    lower = written.lower()
+    if lower.startswith(("0x", "0b")):
+        value = sign * int(lower[2:], 16 if lower[1] == "x" else 2)
+    elif re.fullmatch(r"\d+u?", lower):
+        value = sign * int(lower.rstrip("u"))
+    else:
+        real = sign * float(written)
+        if not math.isfinite(real):
+            raise ValueError(f"{written} is too large for a float")
+        return real
+    if not LEAST <= value <= GREATEST:
+        raise ValueError(f"{value} does not fit in 64 bits; the range is {LEAST} to {GREATEST}")
+    return value
+
+
+def date(written: str) -> datetime.date:
+    """The day `2024-01-31` stands for."""
+    try:
+        if re.fullmatch(r"\d{4}-\d\d-\d\d", written):
+            return datetime.date.fromisoformat(written)
+    except ValueError:
+        pass
+    raise ValueError(f'"{written}" is not a date; write it as "2024-01-31"')
+
+
+def timestamp(written: str) -> datetime.datetime:
+    """The moment `2024-01-31T10:00:00` stands for. With an offset (`+02:00`, `Z`) it is moved to UTC."""
+    match = re.fullmatch(
+        r"(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(:\d\d)?(?:\.(\d{1,6}))?(Z|[+-]\d\d:\d\d)?)?", written
+    )
+    try:
+        if match is not None:
+            day, clock, seconds, fraction, offset = match.groups()
+            text = f"{day}T{clock or '00:00'}{seconds or ':00'}.{(fraction or '').ljust(6, '0')}"
+            moment = datetime.datetime.fromisoformat(text + (offset or "").replace("Z", "+00:00"))
+            if moment.tzinfo is not None:
+                moment = moment.astimezone(datetime.timezone.utc).replace(tzinfo=None)
+            return moment
+    except (ValueError, OverflowError):
+        pass
+    raise ValueError(f'"{written}" is not a timestamp; write it as "2024-01-31T10:00:00"')

@@ -1,0 +1,58 @@
+"""Datalog text to `Program`: NDlog as in Loo et al. 2006 section 2, and the everyday core of Souffle.
+
+>>> program = parse("reach(X, Y) :- link(X, Z), reach(Z, Y).")
+>>> program.rules[0].heads[0].relation
+'reach'
+
+The text is only read. Whether its rules are safe, well typed and stratified is for `headwater.rules` to say.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+from headwater.errors import LanguageError
+from headwater.language.comments import blank_comments
+from headwater.language.facts import take_facts
+from headwater.language.program import Program
+from headwater.language.source import Source
+from headwater.language.statements import StatementReader
+
+if TYPE_CHECKING:
+    from lark import Lark
+
+
+def parse(text: str, source: str = "<text>") -> Program:
+    """What `text` says; `source` names it in errors.
+
+    Raises `LanguageError` at the first thing that is not in the language.
+    """
+    # Imported here: reading lark takes longer than all else in this package.
+    from lark.exceptions import UnexpectedInput
+
+    from headwater.language.slips import explain
+
+    text = text.removeprefix("\ufeff")
+    where = Source(source, text)
+    blanked = blank_comments(where)
+    rest, facts = take_facts(blanked)
+    try:
+        tree = _grammar().parse(rest)
+    except UnexpectedInput:
+        raise explain(where, rest, _grammar()) from None
+    try:
+        return StatementReader(where, blanked, tree, facts).program()
+    except RecursionError:
+        hint = "name the inner parts with variables of their own"
+        raise LanguageError("unsupported", "parentheses are nested too deeply", hint=hint) from None
+
+
+@cache
+def _grammar() -> Lark:
+    """The grammar, read when the first text is."""
+    from lark import Lark
+
+    return Lark.open_from_package(
+        __package__, "datalog.lark", parser="lalr", propagate_positions=True, maybe_placeholders=False
+    )

@@ -1,0 +1,82 @@
+"""The names of types in a text: the built-in ones and those that `.type` gives to others.
+
+A name stands for one built-in type. Order does not matter: a name may be used above its definition.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from headwater.errors import LanguageError
+from headwater.language.nodes import end_of, start_of, trees
+from headwater.language.source import Source
+from headwater.values.types import INT, STRING, Type, list_of, parse_type
+
+if TYPE_CHECKING:
+    from lark import Token, Tree
+
+OPEN = ("_", "any")
+"""Written in place of a type, these leave it open."""
+
+
+class TypeNames:
+    """Resolves the types of columns through the `.type` statements of a text."""
+
+    def __init__(self, source: Source, aliases: list[Tree[Token]]):
+        """Read the `.type` statements; refuse those that do not come down to a built-in type."""
+        self.source = source
+        self._parts: dict[str, list[Tree[Token]]] = {}
+        self._resolved: dict[str, Type | None] = {}
+        for alias in aliases:
+            keyword, name = (str(child) for child in alias.children if isinstance(child, str))
+            if keyword == ".number_type":
+                self._resolved[name] = INT
+            elif not trees(alias):
+                self._resolved[name] = STRING
+            else:
+                self._parts[name] = trees(alias)
+        for alias in aliases:
+            for part in trees(alias):
+                self.resolve(part)
+
+    def resolve(self, node: Tree[Token], within: tuple[str, ...] = ()) -> Type | None:
+        """The built-in type that a written type stands for; `None` where it is left open."""
+        name = str(node.children[0])
+        element = trees(node)
+        if element:
+            if name != "list":
+                raise self._refuse(node, f"{name} takes no type of elements", "only list does: list[int]")
+            return list_of(self.resolve(element[0], within))
+        if name in self._resolved:
+            return self._resolved[name]
+        if name in self._parts:
+            return self._alias(name, node, within)
+        if name in OPEN:
+            return None
+        builtin = parse_type(name)
+        if builtin is None:
+            raise self._refuse(
+                node,
+                f"there is no type {name}",
+                "types are int, float, string, bool, date, timestamp and list[...]; "
+                f"or define it: .type {name} <: symbol",
+            )
+        return builtin
+
+    def _alias(self, name: str, node: Tree[Token], within: tuple[str, ...]) -> Type | None:
+        if name in within:
+            raise self._refuse(node, f"the type {name} is defined by itself", "define it by a built-in type")
+        first, *others = self._parts[name]
+        type_ = self.resolve(first, (*within, name))
+        for other in others:
+            found = self.resolve(other, (*within, name))
+            if found != type_:
+                raise self._refuse(
+                    other, f"{name} mixes {type_} and {found}", "the parts of a union share one built-in type"
+                )
+        self._resolved[name] = type_
+        return type_
+
+    def _refuse(self, node: Tree[Token], message: str, hint: str) -> LanguageError:
+        place = self.source.place(start_of(node), end_of(node))
+        return LanguageError("unknown-type", message, place=place, hint=hint)

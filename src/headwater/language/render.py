@@ -1,0 +1,261 @@
+"""Programs, rules, literals and terms as text that reads back as the same.
+
+>>> from headwater.language.datalog import parse
+>>> program = parse('p(X) :- q(X, a), X*(Y+1) < 5 ; !r(X,"b").')
+>>> print(render(program), end="")
+p(X) :- (q(X, "a"), X * (Y + 1) < 5 ; !r(X, "b")).
+>>> parse(render(program)) == program
+True
+
+Strings are always quoted, so only variables could be misread. Declarations are written with `.decl`, which
+makes every bare name a variable; where there are none and some variable would be taken for a string, a
+`.pragma` at the top prevents it.
+
+What `parse` cannot give has no text: a list of constants as a call (`Constant((1, 2))` is what is read), a
+disjunction of one alternative, names with other characters than letters, digits and `_`.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+from collections.abc import Iterable, Iterator
+
+from headwater.errors import LanguageError
+from headwater.language.dialect import capital
+from headwater.language.operators import BINARY, UNARY
+from headwater.language.program import (
+    Atom,
+    BodyAggregate,
+    Call,
+    Column,
+    Comparison,
+    Constant,
+    Declaration,
+    Directive,
+    Disjunction,
+    HeadAggregate,
+    Literal,
+    Materialize,
+    Negated,
+    Positive,
+    Program,
+    Rule,
+    Term,
+    Variable,
+    Wildcard,
+)
+
+Node = Program | Rule | Declaration | Materialize | Directive | Atom | Literal | Term
+
+MARK = '.pragma "variables" "bare"'
+"""Says that every bare name is a variable."""
+
+_SYMBOLS = frozenset("+-*/%^")
+_ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
+_ATOMIC = UNARY + 2
+
+
+def render(node: Node) -> str:
+    """The text of a program (one statement a line) or of a part of one (without a line end)."""
+    if isinstance(node, Program):
+        return "".join(line + "\n" for line in _program(node))
+    if isinstance(node, Rule):
+        return _rule(node)
+    if isinstance(node, Declaration):
+        return f".decl {node.relation}({_commas(_column(column) for column in node.columns)})"
+    if isinstance(node, Materialize):
+        return _table(node)
+    if isinstance(node, Directive):
+        return _directive(node)
+    if isinstance(node, Atom):
+        return _atom(node)
+    if isinstance(node, (Positive, Negated, Comparison, Disjunction)):
+        return _literal(node)
+    return _term(node)[0]
+
+
+# ------------------------------------------------------------------ statements
+
+
+def _program(program: Program) -> Iterator[str]:
+    if not program.declarations and _misread(program):
+        yield MARK
+    for part in (program.declarations, program.tables, program.directives, program.rules):
+        for statement in part:
+            yield render(statement)
+    for query in program.queries:
+        yield f"?- {_atom(query)}."
+
+
+def _rule(rule: Rule) -> str:
+    label = f"{rule.label}: " if rule.label is not None else ""
+    delete = "delete " if rule.delete else ""
+    body = f" :- {_conjunction(rule.body)}" if rule.body else ""
+    return f"{label}{delete}{_commas(_atom(head) for head in rule.heads)}{body}."
+
+
+def _column(column: Column) -> str:
+    return f"{column.name}: {'_' if column.type is None else column.type}"
+
+
+def _table(table: Materialize) -> str:
+    lifetime = "infinity" if table.lifetime is None else repr(table.lifetime)
+    size = "infinity" if table.size is None else str(table.size)
+    keys = _commas(str(key + 1) for key in table.keys)
+    return f"materialize({table.relation}, {lifetime}, {size}, keys({keys}))."
+
+
+def _directive(directive: Directive) -> str:
+    if directive.kind == "watch":
+        return f"watch({directive.relation})."
+    options = _commas(f"{key}={_string(value)}" for key, value in directive.options.items())
+    return f".{directive.kind} {directive.relation}" + (f"({options})" if options else "")
+
+
+# ------------------------------------------------------------------ literals
+
+
+def _atom(atom: Atom) -> str:
+    return f"{'#' if atom.link else ''}{atom.relation}({_commas(_term(term)[0] for term in atom.args)})"
+
+
+def _conjunction(literals: Iterable[Literal]) -> str:
+    return _commas(_literal(literal) for literal in literals)
+
+
+def _literal(literal: Literal) -> str:
+    if isinstance(literal, Positive):
+        return _atom(literal.atom)
+    if isinstance(literal, Negated):
+        return f"!{_atom(literal.atom)}"
+    if isinstance(literal, Comparison):
+        return f"{_term(literal.left)[0]} {literal.op} {_term(literal.right)[0]}"
+    return "(" + " ; ".join(_conjunction(alternative) for alternative in literal.alternatives) + ")"
+
+
+# ------------------------------------------------------------------ terms
+
+
+def _term(term: Term) -> tuple[str, int]:
+    """The text of a term and how tightly its outermost operator binds."""
+    if isinstance(term, Variable):
+        return ("@" if term.address else "") + term.name, _ATOMIC
+    if isinstance(term, Wildcard):
+        return "_", _ATOMIC
+    if isinstance(term, Constant):
+        text = ("@" if term.address else "") + _value(term.value)
+        return text, UNARY if text.startswith("-") else _ATOMIC
+    if isinstance(term, HeadAggregate):
+        return f"{term.function}<{'*' if term.argument is None else _term(term.argument)[0]}>", _ATOMIC
+    if isinstance(term, BodyAggregate):
+        return _body_aggregate(term), _ATOMIC
+    return _call(term)
+
+
+def _call(call: Call) -> tuple[str, int]:
+    function, args = call.function, call.args
+    if function in _SYMBOLS and len(args) == 2:
+        level = BINARY[function]
+        left, right = (level + 1, level) if function == "^" else (level, level + 1)
+        return f"{_operand(args[0], left)} {function} {_operand(args[1], right)}", level
+    if function == "neg" and len(args) == 1:
+        return f"-{_operand(args[0], UNARY + 1)}" if not _is_number(
+            args[0]
+        ) else f"-({_term(args[0])[0]})", UNARY
+    if function == "list" and not all(isinstance(arg, Constant) and not arg.address for arg in args):
+        return f"[{_commas(_term(arg)[0] for arg in args)}]", _ATOMIC
+    return f"{function}({_commas(_term(arg)[0] for arg in args)})", _ATOMIC
+
+
+def _operand(term: Term, least: int) -> str:
+    text, level = _term(term)
+    return text if level >= least else f"({text})"
+
+
+def _is_number(term: Term) -> bool:
+    return isinstance(term, Constant) and isinstance(term.value, (int, float))
+
+
+def _body_aggregate(aggregate: BodyAggregate) -> str:
+    target = ""
+    if isinstance(aggregate.target, Variable):
+        target = f" {_term(aggregate.target)[0]}"
+    elif aggregate.target is not None:
+        target = f" ({_term(aggregate.target)[0]})"
+    return f"{aggregate.function}{target} : {{ {_conjunction(aggregate.body)} }}"
+
+
+def _value(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, float) and math.isfinite(value):
+        return repr(value)
+    if isinstance(value, str):
+        return _string(value)
+    if isinstance(value, datetime.datetime):
+        return f'timestamp("{value.isoformat()}")'
+    if isinstance(value, datetime.date):
+        return f'date("{value.isoformat()}")'
+    if isinstance(value, tuple):
+        return f"[{_commas(_value(item) for item in value)}]"
+    raise LanguageError("constant", f"{value!r} cannot be written as a constant")
+
+
+def _string(value: str) -> str:
+    return '"' + "".join(_character(character) for character in value) + '"'
+
+
+def _character(character: str) -> str:
+    if character in _ESCAPES:
+        return _ESCAPES[character]
+    if character.isprintable() or ord(character) > 0xFFFF:
+        return character
+    return f"\\u{ord(character):04x}"
+
+
+def _commas(parts: Iterable[str]) -> str:
+    return ", ".join(parts)
+
+
+# ------------------------------------------------------------------ the names of variables
+
+
+def _misread(program: Program) -> bool:
+    """Whether, without a mark, some variable would be read as a string."""
+    rules = [set(_variables(rule)) for rule in program.rules if rule.body]
+    others = [set(_variables(rule)) for rule in program.rules if not rule.body]
+    queries = [set(_variables(query)) for query in program.queries]
+    if any(name[0].isupper() for names in rules for name in names):
+        others += rules + queries
+    else:
+        others += [names for names in queries if not rules or any(name[0].isupper() for name in names)]
+    return not all(capital(name) for names in others for name in names)
+
+
+def _variables(node: Rule | Atom | Literal | Term) -> Iterator[str]:
+    if isinstance(node, Variable):
+        yield node.name
+        return
+    for part in _parts(node):
+        yield from _variables(part)
+
+
+def _parts(node: Rule | Atom | Literal | Term) -> Iterable[Rule | Atom | Literal | Term]:
+    if isinstance(node, Rule):
+        return (*node.heads, *node.body)
+    if isinstance(node, (Atom, Call)):
+        return node.args
+    if isinstance(node, (Positive, Negated)):
+        return (node.atom,)
+    if isinstance(node, Comparison):
+        return (node.left, node.right)
+    if isinstance(node, Disjunction):
+        return tuple(literal for alternative in node.alternatives for literal in alternative)
+    if isinstance(node, HeadAggregate):
+        return () if node.argument is None else (node.argument,)
+    if isinstance(node, BodyAggregate):
+        return (*node.body, *(() if node.target is None else (node.target,)))
+    return ()

@@ -1,0 +1,213 @@
+"""Parse trees of whole statements become a `Program`."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from headwater.errors import LanguageError, Place
+from headwater.language import constants
+from headwater.language.declared_types import TypeNames
+from headwater.language.dialect import decide, fact_variables, has_body, variables_of
+from headwater.language.facts import Fact, Word
+from headwater.language.nodes import application, end_of, is_word, start_of, trees, words
+from headwater.language.program import (
+    Atom,
+    Column,
+    Constant,
+    Declaration,
+    Directive,
+    Materialize,
+    Program,
+    Rule,
+    Term,
+)
+from headwater.language.source import Source
+from headwater.language.tables import read_table
+from headwater.language.terms import TermReader
+
+if TYPE_CHECKING:
+    from lark import Token, Tree
+
+    from headwater.language.nodes import Node
+
+_SPACE = re.compile(r'("(?:\\.|[^"\\])*")|\s+')
+_COLUMNS = "a declaration has only names and types: link(src: string, dst: string)."
+
+
+class StatementReader:
+    """Collects what each statement of a text says."""
+
+    def __init__(self, source: Source, blanked: str, tree: Tree[Token], facts: list[Fact]):
+        """Take the text, the text without comments, and what they hold: plain facts and all the rest."""
+        self.source = source
+        self.blanked = blanked
+        self.tree = tree
+        self.facts = facts
+        self.dialect = decide(tree)
+        self.any_rules = any(has_body(statement) for statement in trees(tree))
+        self.types = TypeNames(source, [child for child in trees(tree) if child.data == "type_alias"])
+        declarations = [child for child in trees(tree) if child.data == "declaration"]
+        self.declared = {str(name) for declaration in declarations for name in words(trees(declaration)[0])}
+        self.rules: list[tuple[int, Rule]] = []
+        self.declarations: list[Declaration] = []
+        self.tables: list[Materialize] = []
+        self.directives: list[Directive] = []
+        self.queries: list[Atom] = []
+
+    def program(self) -> Program:
+        """Everything the text says, rules and facts in the order of the text."""
+        for statement in trees(self.tree):
+            if statement.data == "clause":
+                self._clause(statement)
+            elif statement.data == "query":
+                self.queries.append(self._terms(statement).atom(trees(statement)[0]))
+            elif statement.data == "declaration":
+                self._declaration(statement)
+            elif statement.data == "directive":
+                self._directive(statement)
+        self._facts()
+        return Program(
+            tuple(rule for _, rule in sorted(self.rules, key=lambda pair: pair[0])),
+            tuple(self.declarations),
+            tuple(self.tables),
+            tuple(self.directives),
+            tuple(self.queries),
+            self.source.name,
+            self.source.text,
+        )
+
+    def _place(self, node: Node) -> Place:
+        return self.source.place(start_of(node), end_of(node))
+
+    def _terms(self, statement: Tree[Token]) -> TermReader:
+        return TermReader(self.source, variables_of(statement, self.dialect, self.any_rules))
+
+    # -------------------------------------------------------------- clauses
+
+    def _clause(self, clause: Tree[Token]) -> None:
+        parts = {part.data: part for part in trees(clause)}
+        heads = trees(parts["heads"])
+        label, delete = self._prefix(parts.get("label"), words(clause))
+        body = parts.get("body")
+        terms = self._terms(clause)
+        if body is None and len(heads) == 1 and not delete:
+            (head,) = heads
+            if label is None and self._is_special(head):
+                return
+            if label == "Query":
+                self.queries.append(terms.atom(head))
+                return
+        atoms = tuple(terms.atom(head) for head in heads)
+        literals = terms.body(body) if body is not None else ()
+        start, end = start_of(clause), end_of(clause)
+        rule = Rule(label, atoms, literals, delete, self._place(clause), self._text(start, end))
+        self.rules.append((start, rule))
+
+    def _prefix(self, written: Tree[Token] | None, before: list[Token]) -> tuple[str | None, bool]:
+        """The label before a head, and whether `delete` is there."""
+        label: str | None = None
+        if written is not None:
+            label = "-".join(words(written))
+        elif before and before[0] != "delete":
+            label = str(before.pop(0))
+        if before and before != ["delete"]:
+            raise LanguageError(
+                "syntax",
+                f"found '{before[-1]}', expected a relation and its arguments",
+                place=self._place(before[-1]),
+                hint="before a head stand a label and the word delete, nothing else; is ':-' missing?",
+            )
+        return label, bool(before)
+
+    def _is_special(self, head: Tree[Token]) -> bool:
+        """Reads a fact that is none: a declaration, `materialize(...)`, `watch(relation)`."""
+        link, name, arguments = application(head)
+        if link:
+            return False
+        if any(not isinstance(argument, str) and argument.data == "column" for argument in arguments):
+            self.declarations.append(Declaration(name, self._columns(arguments), self._place(head)))
+        elif name == "materialize":
+            self.tables.append(read_table(self.source, head))
+        elif name == "watch" and name not in self.declared and _is_one_name(arguments):
+            self.directives.append(Directive("watch", str(arguments[0]), {}, self._place(head)))
+        else:
+            return False
+        return True
+
+    def _facts(self) -> None:
+        terms = TermReader(self.source, fact_variables(self.dialect))
+        place = self.source.place
+        for fact in self.facts:
+            args = tuple(self._word(terms, word) for word in fact.arguments)
+            atom = Atom(fact.relation, args, False, place(fact.start, fact.end - 1))
+            text = self._text(fact.start, fact.end)
+            self.rules.append((fact.start, Rule(None, (atom,), (), False, place(fact.start, fact.end), text)))
+
+    def _word(self, terms: TermReader, word: Word) -> Term:
+        place = self.source.place(word.start, word.end)
+        if word.kind == "name":
+            return terms.name(word.text, place, word.mark == "@")
+        constant = terms.constant(word.kind, word.text, place, word.mark == "-")
+        return Constant(constant.value, True, place) if word.mark == "@" else constant
+
+    def _text(self, start: int, end: int) -> str:
+        """What is written from `start` to `end`, in one line and without comments."""
+        return _SPACE.sub(lambda match: match[1] or " ", self.blanked[start:end])
+
+    # -------------------------------------------------------------- declarations and directives
+
+    def _declaration(self, declaration: Tree[Token]) -> None:
+        names, columns, *choice = trees(declaration)
+        qualifiers = words(declaration)
+        for word in qualifiers:
+            if word == "eqrel":
+                hint = "write its rules out: p(X, Y) :- p(Y, X).  p(X, Z) :- p(X, Y), p(Y, Z)."
+                raise self._unsupported(word, "eqrel relations are not supported", hint)
+        for part in choice:
+            hint = "choose with an aggregate in a head, such as min<X>"
+            raise self._unsupported(part, "choice-domain is not supported", hint)
+        place = self._place(declaration)
+        for name in words(names):
+            self.declarations.append(Declaration(str(name), self._columns(columns.children), place))
+            for word in qualifiers:
+                if word in ("input", "output", "printsize"):
+                    self.directives.append(Directive(str(word), str(name), {}, self._place(word)))
+
+    def _unsupported(self, node: Node, message: str, hint: str) -> LanguageError:
+        return LanguageError("unsupported", message, place=self._place(node), hint=hint)
+
+    def _columns(self, nodes: list[Node]) -> tuple[Column, ...]:
+        return tuple(self._column(node) for node in nodes)
+
+    def _column(self, node: Node) -> Column:
+        """A name and a type; among others that have types, a name alone leaves its type open."""
+        place = self._place(node)
+        if isinstance(node, str) and node.type == "IDENT":
+            return Column(str(node), None, place)
+        if isinstance(node, str) or node.data != "column":
+            raise LanguageError("syntax", "expected a column's name and type", place=place, hint=_COLUMNS)
+        (type_,) = trees(node)
+        return Column(str(words(node)[-1]), self.types.resolve(type_), place)
+
+    def _directive(self, directive: Tree[Token]) -> None:
+        kind = str(directive.children[0])[1:]
+        names, *rest = trees(directive)
+        options: dict[str, str] = {}
+        for option in (option for part in rest for option in trees(part)):
+            key, value = words(option)
+            options[str(key)] = self._option(value)
+        for name in words(names):
+            self.directives.append(Directive(kind, str(name), dict(options), self._place(directive)))
+
+    def _option(self, token: Token) -> str:
+        if token.type != "STRING":
+            return str(token)
+        try:
+            return constants.string(token)
+        except ValueError as error:
+            raise LanguageError("constant", str(error), place=self._place(token)) from None
+
+
+def _is_one_name(arguments: list[Node]) -> bool:
+    return len(arguments) == 1 and is_word(arguments[0], "IDENT")

@@ -1,0 +1,232 @@
+"""Parse trees of values, atoms and conditions become terms and literals.
+
+What the grammar leaves open is settled here: which names are variables, whether a group in parentheses is a
+value or a condition, and which calls are constants (`date("2024-01-31")`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from headwater.errors import LanguageError, Place
+from headwater.language import constants
+from headwater.language.dialect import HEAD_AGGREGATE, IsVariable
+from headwater.language.expressions import Expression
+from headwater.language.nodes import application, end_of, is_word, start_of, trees
+from headwater.language.operators import AGGREGATES, COMPARISONS
+from headwater.language.program import (
+    Atom,
+    BodyAggregate,
+    Call,
+    Comparison,
+    Constant,
+    Disjunction,
+    HeadAggregate,
+    Literal,
+    Negated,
+    Positive,
+    Term,
+    Variable,
+    Wildcard,
+)
+from headwater.language.source import Source
+
+if TYPE_CHECKING:
+    from lark import Token, Tree
+
+    from headwater.language.nodes import Node
+
+_WORDS: dict[str, object] = {"true": True, "false": False, "nil": ()}
+_CONSTANT_CALLS: dict[str, Callable[[str], object]] = {
+    "date": constants.date,
+    "timestamp": constants.timestamp,
+}
+
+
+@dataclass(frozen=True)
+class TermReader:
+    """Reads the values and conditions of one statement, whose variables `is_variable` knows."""
+
+    source: Source
+    is_variable: IsVariable
+
+    def place(self, node: Node) -> Place:
+        """Where a node was written."""
+        return self.source.place(start_of(node), end_of(node))
+
+    def refuse(self, node: Node, message: str, hint: str = "", code: str = "syntax") -> LanguageError:
+        """An error at a node."""
+        return LanguageError(code, message, place=self.place(node), hint=hint or None)
+
+    # -------------------------------------------------------------- atoms and conditions
+
+    def atom(self, node: Tree[Token]) -> Atom:
+        """`#? relation(terms)`, of a head or a body."""
+        link, name, arguments = application(node)
+        return Atom(name, tuple(self.term(argument) for argument in arguments), link, self.place(node))
+
+    def body(self, node: Tree[Token]) -> tuple[Literal, ...]:
+        """A conjunction; alternatives become one `Disjunction`."""
+        alternatives = tuple(
+            tuple(literal for child in conjunction.children for literal in self.literals(child))
+            for conjunction in trees(node)
+        )
+        if len(alternatives) == 1:
+            return alternatives[0]
+        return (Disjunction(alternatives, self.place(node)),)
+
+    def literals(self, node: Node) -> tuple[Literal, ...]:
+        """One condition of a body: mostly one literal, several for a conjunction in parentheses."""
+        place = self.place(node)
+        if isinstance(node, str):
+            if node in ("true", "false"):
+                left, right = Constant(node == "true", place=place), Constant(True, place=place)
+                return (Comparison("=", left, right, place),)
+            hint = f"a relation without columns is written {node}()" if node.type == "IDENT" else ""
+            raise self.refuse(node, f"found '{node}', expected a condition", hint)
+        if node.data == "call":
+            return (Positive(self.atom(node)),)
+        if node.data == "group":
+            return self.body(trees(node)[0])
+        if node.data == "comparison":
+            left_node, op, right_node = node.children
+            return (
+                Comparison(
+                    COMPARISONS.get(str(op), str(op)), self.term(left_node), self.term(right_node), place
+                ),
+            )
+        if node.data == "negation":
+            return (Negated(self._negated(node.children[1])),)
+        hint = "compare it with something, or bind it: X = ..."
+        raise self.refuse(node, "found a value, expected a condition", hint)
+
+    def _negated(self, node: Node) -> Atom:
+        inner = self._ungroup(node)
+        if not isinstance(inner, str) and inner.data == "call":
+            return self.atom(inner)
+        hint = "turn a comparison round (!= for =, >= for <); give a group a rule of its own, and negate that"
+        raise self.refuse(node, "only one atom can be negated", hint)
+
+    def _ungroup(self, node: Node) -> Node:
+        """What is inside parentheses that hold one thing."""
+        while not isinstance(node, str) and node.data == "group":
+            body = trees(node)[0]
+            conjunction = trees(body)[0]
+            if len(body.children) > 1 or len(conjunction.children) > 1:
+                return node
+            node = conjunction.children[0]
+        return node
+
+    # -------------------------------------------------------------- values
+
+    def term(self, node: Node) -> Term:
+        """A value."""
+        if isinstance(node, str):
+            if node.type == "HEAD_AGGREGATE":
+                return self._head_aggregate(node)
+            return self.name(str(node), self.place(node)) if node.type == "IDENT" else self._constant(node)
+        if node.data == "call":
+            return self._call(node)
+        if node.data == "expression":
+            return Expression(self.source, node.children, self.term, self._negative).read()[0]
+        if node.data == "address":
+            return self._address(node)
+        if node.data == "list":
+            return self._list(node)
+        if node.data == "aggregate":
+            return self._body_aggregate(node)
+        if node.data == "group":
+            inner = self._ungroup(node)
+            if isinstance(inner, str) or inner.data not in ("group", "comparison", "negation"):
+                return self.term(inner)
+            raise self.refuse(inner, "found a condition, expected a value")
+        hint = "a declaration has only names and types: link(src: string, dst: string)."
+        raise self.refuse(node, "a column with a type stands among values", hint)
+
+    def name(self, name: str, place: Place, address: bool = False) -> Term:
+        """A bare name: a variable, a string, or one of the words for a value."""
+        if name == "_":
+            return Wildcard(place)
+        if name in _WORDS and not address:
+            return Constant(_WORDS[name], place=place)
+        return (Variable if self.is_variable(name) else Constant)(name, address, place)
+
+    def constant(self, kind: str, text: str, place: Place, negative: bool = False) -> Constant:
+        """A string or a number as it is written."""
+        try:
+            value = constants.string(text) if kind == "string" else constants.number(text, negative)
+        except ValueError as error:
+            raise LanguageError("constant", str(error), place=place) from None
+        return Constant(value, place=place)
+
+    def _constant(self, token: Token) -> Constant:
+        return self.constant("string" if token.type == "STRING" else "number", token, self.place(token))
+
+    def _negative(self, token: Token, start: int) -> Constant:
+        return self.constant("number", token, self.source.place(start, end_of(token)), negative=True)
+
+    def _address(self, node: Tree[Token]) -> Term:
+        """`@S`, `@"10.0.0.1"`. Before a call it is Souffle's mark of a user's function, and says no more."""
+        operand = node.children[1]
+        if not isinstance(operand, str):
+            return self.term(operand)
+        if operand.type == "IDENT":
+            return self.name(str(operand), self.place(node), True)
+        return Constant(self._constant(operand).value, True, self.place(node))
+
+    def _call(self, node: Tree[Token]) -> Term:
+        _, name, arguments = application(node)
+        if name == "as":
+            hint = "convert with to_number or to_string"
+            raise self.refuse(node, "type casts are not supported", hint, "unsupported")
+        terms = tuple(self.term(argument) for argument in arguments)
+        if name in _CONSTANT_CALLS and len(arguments) == 1 and is_word(arguments[0], "STRING"):
+            (written,) = terms
+            assert isinstance(written, Constant)
+            try:
+                return Constant(_CONSTANT_CALLS[name](str(written.value)), place=self.place(node))
+            except ValueError as error:
+                raise self.refuse(arguments[0], str(error), code="constant") from None
+        return Call(name, terms, self.place(node))
+
+    def _list(self, node: Tree[Token]) -> Term:
+        """`[a, b]`: a constant when all its items are."""
+        items = tuple(self.term(child) for child in node.children)
+        known = [item for item in items if isinstance(item, Constant) and not item.address]
+        if len(known) == len(items):
+            return Constant(tuple(item.value for item in known), place=self.place(node))
+        return Call("list", items, self.place(node))
+
+    # -------------------------------------------------------------- aggregates
+
+    def _head_aggregate(self, token: Token) -> Term:
+        match = HEAD_AGGREGATE.fullmatch(token)
+        assert match is not None
+        written, address, name = match.groups()
+        function = AGGREGATES.get(written.lower().removeprefix("a_"))
+        if function is None:
+            hint = "there are count, sum, min, max, avg and list"
+            raise self.refuse(token, f"{written} is not an aggregate", hint, "aggregate")
+        if name is None or name == "_":
+            if function != "count":
+                raise self.refuse(token, f"{function} needs a variable", f"write {function}<X>", "aggregate")
+            return HeadAggregate(function, None, self.place(token))
+        if not self.is_variable(name):
+            hint = "in this text variables start upper-case"
+            raise self.refuse(token, f"{name} is a string here, not a variable", hint, "aggregate")
+        start = start_of(token) + match.start(3)
+        variable = Variable(name, bool(address), self.source.place(start, start + len(name)))
+        return HeadAggregate(function, variable, self.place(token))
+
+    def _body_aggregate(self, node: Tree[Token]) -> Term:
+        name, *target, body = node.children
+        assert isinstance(name, str) and not isinstance(body, str)
+        function = AGGREGATES[name]
+        if target and function == "count":
+            raise self.refuse(name, "count takes no value", "write count : { ... }", "aggregate")
+        if not target and function != "count":
+            raise self.refuse(name, f"{name} needs a value", f"write {name} X : {{ ... }}", "aggregate")
+        literals = self.literals(body) if body.data == "call" else self.body(body)
+        return BodyAggregate(function, self.term(target[0]) if target else None, literals, self.place(node))

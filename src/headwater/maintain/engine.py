@@ -1,0 +1,250 @@
+"""All strata of a program over one set of relations: changes in, changes out, a version at a time.
+
+`apply` works on the relations in place; then either `commit` or `rollback` must follow. Rows are matrices of
+codes throughout; what they mean is known further up.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from headwater.errors import RuleError
+from headwater.kernel.relation import Relation
+from headwater.maintain.grouping import Grouping
+from headwater.maintain.selection import Chooser
+from headwater.maintain.statistics import StratumStatistics, VersionStatistics
+from headwater.maintain.strategies import STRATEGIES
+from headwater.maintain.strategy import Strategy, Task
+from headwater.maintain.workspace import NO_CHANGE, Delta, RuleSet, Workspace
+from headwater.plan.steps import Ints
+from headwater.rules.checked import Checked, CheckedRule, Premise, RelationInfo, Stratum
+from headwater.values.codec import Codec
+from headwater.values.functions import Functions
+
+UNIT = "~unit"
+"""A base relation without columns and with one row: the premise of rules that have none."""
+
+
+@dataclass(frozen=True)
+class RowChange:
+    """The rows a relation lost and gained, as codes."""
+
+    lost: Ints
+    gained: Ints
+
+
+@dataclass
+class View:
+    """A stratum as it is maintained."""
+
+    stratum: Stratum
+    rules: RuleSet
+    choosers: dict[str, Chooser]
+    grouping: Grouping | None
+    strategy: Strategy
+
+
+class Engine:
+    """The relations and views of a database."""
+
+    def __init__(self, codec: Codec, functions: Functions, *, strategy: str = "support", max_rounds: int = 1_000_000):
+        self.workspace = Workspace(codec, functions, max_rounds)
+        self.strategy = strategy
+        self.views: list[View] = []
+        self._touched: set[str] = set()
+        self._groupings: list[Grouping] = []
+
+    # ------------------------------------------------------------------ definition
+
+    def define(self, checked: Checked, statistics: VersionStatistics) -> None:
+        """Take on a program. Views whose rules and inputs are as before keep their rows; others are derived.
+
+        Base relations are kept. The caller commits.
+        """
+        workspace = self.workspace
+        kept = {self._identity(view.stratum): view for view in self.views}
+        infos = dict(checked.relations)
+        infos[UNIT] = RelationInfo(UNIT, (), (), base=True, internal=True)
+        changed: set[str] = set()
+        relations: dict[str, Relation] = {}
+        for name, info in infos.items():
+            known = workspace.relations.get(name)
+            if info.base and known is not None and known.arity == info.arity and workspace.infos[name].base:
+                relations[name] = known
+            elif info.base:
+                relations[name] = Relation(name, info.arity)
+                changed.add(name)
+        strata = [_with_unit(stratum) for stratum in checked.strata]
+        views: list[View | None] = []
+        for stratum in strata:
+            view = kept.get(self._identity(stratum))
+            reads = {item.relation for rule in stratum.rules for item in rule.body if hasattr(item, "relation")}
+            same = view is not None and not reads & changed
+            same = same and all(
+                workspace.infos.get(name) is not None
+                and workspace.infos[name].selections == infos[name].selections
+                and workspace.infos[name].types == infos[name].types
+                for name in stratum.relations
+            )
+            for name in stratum.relations:
+                if same:
+                    relations[name] = workspace.relations[name]
+                else:
+                    relations[name] = Relation(name, infos[name].arity, selected=bool(infos[name].selections))
+                    changed.add(name)
+            views.append(view if same else None)
+        workspace.relations.clear()
+        workspace.relations.update(relations)
+        workspace.infos = infos
+        unit = workspace.relations[UNIT]
+        if unit.stored == 0:
+            unit.show(unit.add(np.zeros((1, 1), np.int64), 0), 0)
+            unit.commit()
+        self.views = []
+        for stratum, existing in zip(strata, views, strict=True):
+            if existing is not None:
+                self.views.append(existing)
+                continue
+            view = self._view(stratum)
+            self.views.append(view)
+            self._refresh(view, None, statistics)
+
+    @staticmethod
+    def _identity(stratum: Stratum) -> tuple[object, ...]:
+        return stratum.relations, tuple((rule.label, rule.head, rule.body, rule.aggregate) for rule in stratum.rules)
+
+    def _view(self, stratum: Stratum) -> View:
+        workspace = self.workspace
+        rules = RuleSet(workspace, stratum)
+        infos = [workspace.infos[name] for name in stratum.relations]
+        choosers = {info.name: Chooser(workspace, info) for info in infos if info.selections}
+        grouping = None
+        if infos[0].aggregate is not None:
+            grouping = Grouping(workspace, infos[0], rules)
+        strategy = STRATEGIES[self.strategy]()
+        reason = strategy.refuses(stratum)
+        if reason is not None:
+            raise RuleError(
+                "strategy-refused",
+                f"strategy {strategy.name} cannot maintain {', '.join(stratum.relations)}: {reason}",
+                place=stratum.rules[0].place,
+                hint="use strategy='support' or 'auto'",
+            )
+        return View(stratum, rules, choosers, grouping, strategy)
+
+    # ------------------------------------------------------------------ versions
+
+    def apply(
+        self, delete: Mapping[str, Ints], insert: Mapping[str, Ints], statistics: VersionStatistics
+    ) -> None:
+        """Change base relations, deletes before inserts, and bring every view up to date."""
+        deltas: dict[str, Delta] = {}
+        for name in dict.fromkeys((*delete, *insert)):
+            relation = self.workspace.relations[name]
+            self._touched.add(name)
+            if name in delete:
+                self._delete(relation, delete[name], statistics)
+            if name in insert:
+                self._insert(relation, insert[name], statistics)
+            deltas[name] = Delta(relation.lost(), relation.gained())
+            statistics.inserted += deltas[name].gained.shape[0]
+            statistics.deleted += deltas[name].lost.shape[0]
+        for view in self.views:
+            if any(
+                (delta := deltas.get(name, NO_CHANGE)).lost.shape[0] or delta.gained.shape[0]
+                for name in view.rules.inputs
+            ):
+                self._refresh(view, deltas, statistics)
+                for name in view.stratum.relations:
+                    relation = self.workspace.relations[name]
+                    deltas[name] = Delta(relation.lost(), relation.gained())
+
+    def _delete(self, relation: Relation, rows: Ints, statistics: VersionStatistics) -> None:
+        fallen = relation.kill(relation.find(rows))
+        relation.fall(fallen.falling)
+        relation.settle(fallen.falling)
+        statistics.no_ops += rows.shape[0] - fallen.dead.shape[0]
+
+    def _insert(self, relation: Relation, rows: Ints, statistics: VersionStatistics) -> None:
+        tuples = np.zeros((rows.shape[0], relation.arity + 1), np.int64)
+        tuples[:, : relation.arity] = rows
+        fresh = relation.show(relation.add(tuples, 0), 0)
+        statistics.no_ops += rows.shape[0] - fresh.shape[0]
+
+    def _refresh(self, view: View, deltas: dict[str, Delta] | None, statistics: VersionStatistics) -> None:
+        """Bring a view up to date; without deltas, from scratch."""
+        started = time.perf_counter()
+        cost = StratumStatistics(view.stratum.relations, view.strategy.name)
+        statistics.strata.append(cost)
+        self._touched.update(view.stratum.relations)
+        executor = self.workspace.executor
+        before, scans = executor.touched, dict(executor.scans)
+        if view.grouping is not None:
+            self._groupings.append(view.grouping)
+            cost.strategy = "grouping"
+            if deltas is None or view.strategy.name == "recompute":
+                view.grouping.from_scratch(cost)
+            else:
+                view.grouping.change(deltas, cost)
+        else:
+            task = Task(self.workspace, view.rules, view.choosers, deltas or {}, cost, statistics.fallbacks)
+            if deltas is None:
+                task.fixpoint(Relation.subtract).from_scratch()
+            else:
+                view.strategy.refresh(task)
+        for chooser in view.choosers.values():
+            cost.touched += chooser.touched
+            chooser.touched = 0
+        cost.touched += executor.touched - before
+        cost.seconds = time.perf_counter() - started
+        if deltas is not None:
+            for name, count in executor.scans.items():
+                if count > scans.get(name, 0) and name != UNIT:
+                    statistics.fallbacks.append(f"scanned {name} for {', '.join(view.stratum.relations)}")
+
+    def changes(self) -> dict[str, RowChange]:
+        """What the open version has done to every relation that differs."""
+        found = {}
+        for name in self._touched:
+            relation = self.workspace.relations[name]
+            lost, gained = relation.lost(), relation.gained()
+            if lost.shape[0] or gained.shape[0]:
+                found[name] = RowChange(relation.codes(lost), relation.codes(gained))
+        return found
+
+    def commit(self, statistics: VersionStatistics) -> None:
+        """Keep what the open version did."""
+        for name in self._touched:
+            if self.workspace.relations[name].commit():
+                statistics.fallbacks.append(f"compacted {name}")
+        for grouping in self._groupings:
+            grouping.commit()
+        self._touched.clear()
+        self._groupings.clear()
+
+    def rollback(self) -> None:
+        """Undo what the open version did, at the cost of what it did."""
+        for name in self._touched:
+            self.workspace.relations[name].rollback()
+        for grouping in self._groupings:
+            grouping.rollback()
+        self._touched.clear()
+        self._groupings.clear()
+
+
+def _with_unit(stratum: Stratum) -> Stratum:
+    """Give rules without a premise the one premise that always holds."""
+
+    def fixed(rule: CheckedRule) -> CheckedRule:
+        if any(isinstance(item, Premise) for item in rule.body):
+            return rule
+        return CheckedRule(
+            rule.label, rule.relation, rule.head, (Premise(UNIT, ()), *rule.body), rule.types, rule.aggregate,
+            rule.place, rule.text,
+        )  # fmt: skip
+
+    return Stratum(stratum.relations, tuple(fixed(rule) for rule in stratum.rules), stratum.recursive)

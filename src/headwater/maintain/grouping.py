@@ -1,0 +1,184 @@
+"""count, sum and avg, kept exact under inserts and deletes at the cost of the changed groups.
+
+Each group has a number (its row in a relation of groups), a count of bindings and, for sum and avg, an exact
+sum: integers in two lanes, floats in as many 32-bit limbs as their exponents need. Nothing is ever rounded
+but the result, so deletes leave no drift. A group without bindings has no row.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from headwater.kernel.index import grown
+from headwater.kernel.relation import Relation
+from headwater.maintain.fixpoint import whole
+from headwater.maintain.statistics import StratumStatistics
+from headwater.maintain.workspace import NO_CHANGE, Delta, RuleSet, Workspace
+from headwater.plan.execute import GAINED, LOST, PRESENT, Access
+from headwater.plan.steps import Ints
+from headwater.rules.checked import RelationInfo
+from headwater.values.exact_sum import ExactIntSums, ExactSums
+from headwater.values.types import FLOAT
+
+
+class Grouping:
+    """The groups of one aggregate relation, and the rows they amount to."""
+
+    def __init__(self, workspace: Workspace, info: RelationInfo, rules: RuleSet):
+        assert info.aggregate is not None
+        self.workspace = workspace
+        self.info = info
+        self.rules = rules
+        self.aggregate = info.aggregate
+        self.result = workspace.relations[info.name]
+        arity = info.arity - 1
+        self.groups = Relation(f"groups of {info.name}", arity, pinned=True)
+        self.counts: Ints = np.zeros(16, np.int64)
+        self.sums: ExactSums | ExactIntSums | None = None
+        self.floats = False
+        if self.aggregate.function != "count":
+            argument = self.aggregate.argument
+            assert argument is not None
+            self.floats = any(rule.types.get(_argument(rule)) == FLOAT for rule in rules.rules)
+            self.sums = ExactSums() if self.floats else ExactIntSums()
+        self.values: Ints = np.zeros(16, np.int64)
+        self.present: npt.NDArray[np.bool_] = np.zeros(16, np.bool_)
+        self._saved: list[tuple[Ints, Ints, object]] = []
+        self._dirty: npt.NDArray[np.bool_] = np.zeros(16, np.bool_)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes allocated for the groups."""
+        return self.groups.nbytes + self.counts.nbytes + self.values.nbytes
+
+    # ------------------------------------------------------------------ bindings in
+
+    def change(self, deltas: dict[str, Delta], statistics: StratumStatistics) -> None:
+        """Follow the changes of the relations below."""
+        for access, sign in ((LOST, -1), (GAINED, 1)):
+            for rule, position, relation, negated in self.rules.lower:
+                delta = deltas.get(relation, NO_CHANGE)
+                rows = delta.gained if negated == (sign < 0) else delta.lost
+                if rows.shape[0]:
+                    self._take(rule, position, rows, access, sign, statistics)
+        self._publish()
+
+    def from_scratch(self, statistics: StratumStatistics) -> None:
+        """Empty all groups and fill them anew."""
+        everyone = whole(self.groups).astype(np.int64)
+        self._save(everyone)
+        self.counts[everyone] = 0
+        if self.sums is not None:
+            self.sums.clear(everyone)
+        for rule, position in self.rules.starts():
+            rows = whole(self.workspace.relations[rule.body[position].relation])  # type: ignore[union-attr]
+            self._take(rule, position, rows, PRESENT, 1, statistics)
+        self._publish()
+
+    def _take(self, rule, position, rows, access: Access, sign: int, statistics: StratumStatistics) -> None:  # type: ignore[no-untyped-def]
+        statistics.derived(
+            rule.label, self.rules.run(rule, position, rows, access, lambda tuples: self._count(tuples, sign))
+        )
+
+    def _count(self, tuples: Ints, sign: int) -> None:
+        """Enter (or take out) bindings: group columns, the argument if any, and the rank (which says nothing)."""
+        arity = self.groups.arity
+        keys = np.zeros((tuples.shape[0], arity + 1), np.int64)
+        keys[:, :arity] = tuples[:, :arity]
+        self.groups.show(self.groups.add(keys, 0), 0)
+        numbers = self.groups.find(keys).astype(np.int64)
+        self._reserve(int(self.groups.sizes[0]))
+        self._save(numbers)
+        np.add.at(self.counts, numbers, sign)
+        if self.sums is not None:
+            values = np.ascontiguousarray(tuples[:, arity])
+            self.sums.add(numbers, values.view(np.float64) if self.floats else values, sign)
+
+    def _reserve(self, size: int) -> None:
+        if size > self.counts.shape[0]:
+            size = max(size, 2 * self.counts.shape[0])
+            self.counts = grown(self.counts, size)
+            self.values = grown(self.values, size)
+            self.present = grown(self.present, size)
+            self._dirty = grown(self._dirty, size)
+        if self.sums is not None:
+            self.sums.ensure(self.counts.shape[0])
+
+    def _save(self, numbers: Ints) -> None:
+        new = np.unique(numbers[~self._dirty[numbers]])
+        if new.shape[0]:
+            self._dirty[new] = True
+            saved = self.sums.save(new) if self.sums is not None else None
+            self._saved.append((new, self.counts[new], saved))
+
+    # ------------------------------------------------------------------ rows out
+
+    def _publish(self) -> None:
+        """Bring the aggregate's own rows in line with the groups that changed."""
+        if not self._saved:
+            return
+        dirty = np.concatenate([numbers for numbers, _, _ in self._saved])
+        filled = self.counts[dirty] > 0
+        now = dirty[filled]
+        before = self.values[dirty].copy()
+        was = self.present[dirty].copy()
+        if self.sums is None:
+            self.values[now] = self.counts[now]
+        elif self.aggregate.function == "avg":
+            self.values[now] = self.sums.average(now, self.counts[now]).view(np.int64)
+        else:
+            sums = self.sums.value(now)
+            self.values[now] = sums.view(np.int64) if self.floats else sums
+        self.present[dirty] = filled
+        gone = was & (~filled | (before != self.values[dirty]))
+        come = filled & (~was | (before != self.values[dirty]))
+        if gone.any():
+            fallen = self.result.kill(self.result.find(self._rows(dirty[gone], before[gone])))
+            self.result.fall(fallen.falling)
+            self.result.settle(fallen.falling)
+        if come.any():
+            self.result.show(self.result.add(self._rows(dirty[come], self.values[dirty[come]]), 1), 1)
+        self._undo_values = (dirty, before, was)
+        self.groups.kill(np.ascontiguousarray(dirty[~filled], np.int32))
+
+    def _rows(self, numbers: Ints, values: Ints) -> Ints:
+        """Tuples of the aggregate relation (with a rank of 0) for some groups."""
+        position, arity = self.aggregate.position, self.groups.arity
+        out = np.zeros((numbers.shape[0], arity + 2), np.int64)
+        keys = self.groups.rows[numbers, :arity]
+        out[:, :position] = keys[:, :position]
+        out[:, position] = values
+        out[:, position + 1 : arity + 1] = keys[:, position:]
+        return out
+
+    # ------------------------------------------------------------------ versions
+
+    def commit(self) -> None:
+        """Keep what was done."""
+        for numbers, _, _ in self._saved:
+            self._dirty[numbers] = False
+        self._saved = []
+        self._undo_values = None
+        self.groups.commit()
+
+    def rollback(self) -> None:
+        """Put every changed group back."""
+        undo = getattr(self, "_undo_values", None)
+        if undo is not None:
+            dirty, before, was = undo
+            self.values[dirty] = before
+            self.present[dirty] = was
+        for numbers, counts, saved in reversed(self._saved):
+            self.counts[numbers] = counts
+            if self.sums is not None:
+                self.sums.restore(numbers, saved)  # type: ignore[arg-type]
+            self._dirty[numbers] = False
+        self._saved = []
+        self._undo_values = None
+        self.groups.rollback()
+
+
+def _argument(rule) -> str:  # type: ignore[no-untyped-def]
+    assert rule.aggregate is not None and rule.aggregate.argument is not None
+    return str(rule.aggregate.argument.name)

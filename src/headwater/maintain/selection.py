@@ -1,0 +1,81 @@
+"""Which rows of a relation with selections (`min`, `max`) are the best of their groups."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from headwater.errors import RuleError
+from headwater.kernel import best
+from headwater.maintain.workspace import NO_ROWS, Rows, Workspace
+from headwater.rules.checked import RelationInfo
+from headwater.values.types import FLOAT, Type
+
+
+class Chooser:
+    """Chooses best rows in one relation. All its selections share the same group columns."""
+
+    def __init__(self, workspace: Workspace, info: RelationInfo):
+        groups = {selection.group for selection in info.selections}
+        if len(groups) != 1:
+            raise RuleError("unsupported", f"the selections of {info.name} have different groups")
+        self.workspace = workspace
+        self.relation = workspace.relations[info.name]
+        self.group = groups.pop()
+        self.ordered: Type | None = None
+        criteria = []
+        for selection in info.selections:
+            type_ = info.types[selection.value]
+            kind = best.INTEGER
+            if type_ == FLOAT:
+                kind = best.FLOAT
+            elif type_ is not None and type_.name in ("string", "list"):
+                kind = best.ORDERED
+                if self.ordered not in (None, type_):
+                    raise RuleError("unsupported", f"{info.name} selects by strings and by lists")
+                self.ordered = type_
+            criteria.append((selection.value, kind, int(selection.best == "max")))
+        self.criteria = np.array(criteria, np.int64)
+        self.touched = 0
+
+    def _order(self) -> npt.NDArray[np.int64]:
+        if self.ordered is None:
+            return np.empty(0, np.int64)
+        return self.workspace.codec.order(self.ordered)
+
+    def choose(self, affected: Rows) -> tuple[Rows, Rows]:
+        """In the groups of the affected rows: best rows not visible yet, and visible rows no longer best."""
+        if affected.shape[0] == 0:
+            return NO_ROWS, NO_ROWS
+        relation = self.relation
+        index = relation.index(self.group)
+        order = self._order()
+        scratch = np.empty(self.criteria.shape[0], np.int64)
+        firsts = np.empty(affected.shape[0], np.int32)
+        counts = np.zeros(4, np.int64)
+        room = affected.shape[0] + 16
+        while True:
+            wanted, displaced = np.empty(room, np.int32), np.empty(room, np.int32)
+            best.choose(
+                affected, index.columns, index.slots, index.next, relation.rows, relation.state, self.criteria,
+                order, scratch, wanted, displaced, firsts, counts,
+            )  # fmt: skip
+            self.touched += int(counts[3])
+            if max(counts[0], counts[1]) <= room:
+                return wanted[: counts[0]], displaced[: counts[1]]
+            room = int(max(counts[0], counts[1]))
+
+    def cheapest(self, wanted: Rows) -> tuple[Rows, Rows]:
+        """Split best rows into those to propagate now and those that wait for better news.
+
+        Propagating the better half first is a compromise between Dijkstra's order (nothing is ever taken back,
+        but a round per value) and all at once (few rounds, but much is taken back). It only affects cost.
+        """
+        if wanted.shape[0] < 8:
+            return wanted, NO_ROWS
+        values = np.empty(wanted.shape[0], np.int64)
+        column, kind, largest = self.criteria[0]
+        best.values_of(wanted, self.relation.rows, column, kind, largest, self._order(), values)
+        middle = np.partition(values, values.shape[0] // 2)[values.shape[0] // 2]
+        now = values <= middle
+        return wanted[now], wanted[~now]

@@ -1,0 +1,55 @@
+"""What a version cost: counted where it happens, so that nothing is silently slow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass
+class StratumStatistics:
+    """The cost of one stratum in one version. `touched` counts rows that joins and choices looked at."""
+
+    relations: tuple[str, ...]
+    strategy: str
+    rounds: int = 0
+    touched: int = 0
+    derivations: dict[str, int] = field(default_factory=dict)
+    died: int = 0
+    revived: int = 0
+    seconds: float = 0.0
+
+    def derived(self, rule: str, number: int) -> None:
+        """Count derivations found through a rule, gained and lost ones alike."""
+        if number:
+            self.derivations[rule] = self.derivations.get(rule, 0) + number
+
+
+@dataclass
+class VersionStatistics:
+    """The cost of one version. `no_ops` counts inserts of present rows and deletes of absent ones.
+
+    `fallbacks` names everything whose cost does not follow the change: recomputation, whole scans, compaction.
+    """
+
+    version: int = 0
+    inserted: int = 0
+    deleted: int = 0
+    no_ops: int = 0
+    strata: list[StratumStatistics] = field(default_factory=list)
+    fallbacks: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+
+    @property
+    def rounds(self) -> int:
+        """Rounds of all strata."""
+        return sum(stratum.rounds for stratum in self.strata)
+
+    @property
+    def touched(self) -> int:
+        """Rows looked at in all strata."""
+        return sum(stratum.touched for stratum in self.strata)
+
+    @property
+    def derivations(self) -> int:
+        """Derivations found in all strata."""
+        return sum(sum(stratum.derivations.values()) for stratum in self.strata)

@@ -1,0 +1,20 @@
+"""The strategies by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from headwater.maintain.auto import Auto
+from headwater.maintain.counting import Counting
+from headwater.maintain.dred import DRed
+from headwater.maintain.recompute import Recompute
+from headwater.maintain.strategy import Strategy
+from headwater.maintain.support import Support
+
+STRATEGIES: Mapping[str, Callable[[], Strategy]] = {
+    "support": Support,
+    "counting": Counting,
+    "dred": DRed,
+    "recompute": Recompute,
+    "auto": Auto,
+}

@@ -1,0 +1,74 @@
+"""The one interface of all maintenance strategies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from headwater.maintain.fixpoint import Fixpoint, Lose
+from headwater.maintain.selection import Chooser
+from headwater.maintain.statistics import StratumStatistics
+from headwater.maintain.workspace import NO_CHANGE, Delta, RuleSet, Workspace
+from headwater.rules.checked import Stratum
+
+
+@dataclass
+class Task:
+    """One stratum to bring up to date in one version."""
+
+    workspace: Workspace
+    rules: RuleSet
+    choosers: dict[str, Chooser]
+    deltas: dict[str, Delta]
+    statistics: StratumStatistics
+    fallbacks: list[str]
+
+    def fixpoint(self, lose: Lose, limit: float = float("inf")) -> Fixpoint:
+        """The fixpoint computation of this stratum."""
+        return Fixpoint(
+            self.workspace, self.rules, self.choosers, self.deltas, self.statistics, lose, limit
+        )
+
+    def stored(self) -> int:
+        """How many rows the stratum holds."""
+        return sum(self.workspace.size(name) for name in self.rules.own)
+
+    def expected_losses(self) -> float:
+        """About how many derivations lose a premise of a lower stratum, from the indexes' average chains."""
+        total = 0.0
+        for rule, position, relation, negated in self.rules.lower:
+            delta = self.deltas.get(relation, NO_CHANGE)
+            rows = (delta.gained if negated else delta.lost).shape[0]
+            if rows:
+                fanout = 1.0
+                for step in self.rules.plan(rule, position).steps:
+                    key, name = getattr(step, "key", None), getattr(step, "relation", "")
+                    if key is not None and not getattr(step, "whole", False):
+                        fanout *= max(1.0, self.workspace.fanout(name, key) if key else self.workspace.size(name))
+                total += rows * fanout
+        return total
+
+    def recompute(self, reason: str) -> None:
+        """Derive the stratum anew, and say why."""
+        names = ", ".join(sorted(name for name in self.rules.own if not self.workspace.infos[name].internal))
+        if names:
+            self.fallbacks.append(f"recomputed {names}: {reason}")
+        self.fixpoint(_never).from_scratch()
+
+
+def _never(*_: object) -> None:  # pragma: no cover - from_scratch loses nothing by counting
+    raise AssertionError
+
+
+class Strategy(Protocol):
+    """How the derived relations of a stratum follow the relations they read."""
+
+    name: str
+
+    def refuses(self, stratum: Stratum) -> str | None:
+        """Why this strategy cannot maintain the stratum, or `None` if it can."""
+        ...
+
+    def refresh(self, task: Task) -> None:
+        """Bring the stratum up to date."""
+        ...

@@ -1,0 +1,106 @@
+"""What all strata share: the relations, the clock, and the means to plan and run rules over them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from headwater.kernel.relation import Relation
+from headwater.plan.execute import Access, Executor, Sink
+from headwater.plan.order import Planner
+from headwater.plan.steps import Plan
+from headwater.rules.checked import Absent, CheckedRule, Premise, RelationInfo, Stratum
+from headwater.values.codec import Codec
+from headwater.values.functions import Functions
+
+Rows = npt.NDArray[np.int32]
+NO_ROWS: Rows = np.empty(0, np.int32)
+
+
+@dataclass(frozen=True)
+class Delta:
+    """How a relation differs from what it was when the version began."""
+
+    lost: Rows
+    gained: Rows
+
+
+NO_CHANGE = Delta(NO_ROWS, NO_ROWS)
+
+
+class Workspace:
+    """The relations of a database by name, and one clock that never goes back.
+
+    Implements `headwater.plan.order.Statistics`.
+    """
+
+    def __init__(self, codec: Codec, functions: Functions, max_rounds: int):
+        self.codec = codec
+        self.functions = functions
+        self.max_rounds = max_rounds
+        self.relations: dict[str, Relation] = {}
+        self.infos: dict[str, RelationInfo] = {}
+        self.clock = 0
+        self.executor = Executor(self.relations, codec, functions)
+        self.planner = Planner(codec, functions, self)
+
+    def size(self, relation: str) -> int:
+        """How many rows are stored."""
+        return self.relations[relation].stored
+
+    def fanout(self, relation: str, key: tuple[int, ...]) -> float:
+        """Rows per key: known where an index exists, else guessed as if columns were independent."""
+        found = self.relations[relation]
+        index = found.indexes.get(key)
+        if index is not None and index.keys:
+            return found.stored / index.keys
+        return float(found.stored ** (1 - len(key) / max(1, found.arity)))
+
+
+class RuleSet:
+    """A stratum's rules with their plans, which are made on first use and again when sizes have changed much."""
+
+    def __init__(self, workspace: Workspace, stratum: Stratum):
+        self.workspace = workspace
+        self.stratum = stratum
+        self.own = frozenset(stratum.relations)
+        self.rules = stratum.rules
+        self.lower: list[tuple[CheckedRule, int, str, bool]] = []
+        self.recursive: list[tuple[CheckedRule, int, str]] = []
+        for rule in stratum.rules:
+            for position, item in enumerate(rule.body):
+                if isinstance(item, Premise) and item.relation in self.own:
+                    self.recursive.append((rule, position, item.relation))
+                elif isinstance(item, Premise | Absent):
+                    self.lower.append((rule, position, item.relation, isinstance(item, Absent)))
+        self.inputs = {relation for _, _, relation, _ in self.lower}
+        self._plans: dict[tuple[str, int], tuple[tuple[int, ...], Plan]] = {}
+        self._reads = {
+            rule.label: tuple(item.relation for item in rule.body if isinstance(item, Premise)) for rule in self.rules
+        }
+
+    def plan(self, rule: CheckedRule, position: int) -> Plan:
+        """The plan from a delta at `position`, or from the head for position -1."""
+        sizes = tuple(self.workspace.size(name).bit_length() // 3 for name in self._reads[rule.label])
+        found = self._plans.get((rule.label, position))
+        if found is not None and found[0] == sizes:
+            return found[1]
+        planner = self.workspace.planner
+        plan = planner.goal(rule, self.own) if position < 0 else planner.delta(rule, position, self.own)
+        self._plans[(rule.label, position)] = (sizes, plan)
+        return plan
+
+    def run(self, rule: CheckedRule, position: int, rows: Rows, access: Access, sink: Sink) -> int:
+        """Run a rule from the given rows; return the number of derivations found."""
+        return self.workspace.executor.run(self.plan(rule, position), rule.types, rows, access, sink)
+
+    def starts(self) -> Iterator[tuple[CheckedRule, int]]:
+        """For each rule without a premise in the recursion, the premise to start a full evaluation from."""
+        for rule in self.rules:
+            premises = [(i, item) for i, item in enumerate(rule.body) if isinstance(item, Premise)]
+            if any(item.relation in self.own for _, item in premises):
+                continue
+            yield rule, min(premises, key=lambda entry: self.workspace.size(entry[1].relation))[0]

@@ -1,0 +1,271 @@
+"""Running a plan over the relations' present rows, a cacheful at a time.
+
+What a premise sees depends on where it stands relative to the delta and on what is being computed: before or
+after the version, with or without rows that are falling. `Access` says so, and is the whole difference
+between finding derivations that are lost and derivations that are gained, each exactly once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from headwater.kernel import join
+from headwater.kernel.relation import Relation
+from headwater.kernel.states import EITHER, KEPT, NEW, OLD, STANDING_OR_DYING, Accept
+from headwater.language.program import Call, Constant, Term, Variable
+from headwater.plan.steps import AntiJoin, Extend, Filter, Generate, Ints, Join, Plan, Start
+from headwater.values.codec import Codec
+from headwater.values.functions import Functions
+from headwater.values.types import Type, type_of
+
+PIECE = 1 << 14
+ANY_RANK = np.iinfo(np.int64).max
+
+
+class Access(NamedTuple):
+    """Which rows premises see, by position before or after the delta: of lower strata, of the own stratum
+    (with a rank limit), and for absent premises which rows must not be there."""
+
+    before: Accept
+    after: Accept
+    absent_before: Accept
+    absent_after: Accept
+    own_before: Accept = NEW
+    own_after: Accept = NEW
+    rank_before: int = ANY_RANK
+    rank_after: int = ANY_RANK
+
+
+LOST = Access(OLD, KEPT, OLD, EITHER)
+"""Derivations that held before the version and lose a premise of a lower stratum."""
+GAINED = Access(NEW, KEPT, NEW, EITHER)
+"""Derivations that hold after the version and gain a premise of a lower stratum."""
+DOWN_FIRST = Access(KEPT, KEPT, EITHER, EITHER, STANDING_OR_DYING, NEW)
+"""Derivations that fall with a row of the own stratum, lower strata as far as they stay."""
+DOWN = Access(NEW, NEW, NEW, NEW, STANDING_OR_DYING, NEW)
+"""The same, once what lower strata gained has been taken in."""
+STAYING = Access(KEPT, KEPT, EITHER, EITHER)
+"""Derivations from what stays."""
+PRESENT = Access(NEW, NEW, NEW, NEW)
+"""Derivations from what is there now."""
+
+
+def round_access(rank: int) -> Access:
+    """One round of semi-naive evaluation whose delta has the given rank."""
+    return Access(NEW, NEW, NEW, NEW, NEW, NEW, rank, rank - 1)
+
+
+Sink = Callable[[Ints], None]
+
+
+class Executor:
+    """Runs plans; keeps the buffers between runs. `touched` counts the rows looked at, `scans` whole scans."""
+
+    def __init__(self, relations: Mapping[str, Relation], codec: Codec, functions: Functions):
+        self.relations = relations
+        self.codec = codec
+        self.functions = functions
+        self.touched = 0
+        self.scans: dict[str, int] = {}
+        self._buffers: dict[tuple[int, int], Ints] = {}
+
+    def run(
+        self,
+        plan: Plan,
+        types: Mapping[str, Type | None],
+        rows: npt.NDArray[np.int32],
+        access: Access,
+        sink: Sink,
+        split: int | None = None,
+    ) -> int:
+        """Find all bindings from the given start rows and hand them to `sink` in pieces; return how many.
+
+        `split` is the body position that separates before from after; by default that of the start.
+        """
+        if rows.shape[0] == 0:
+            return 0
+        if split is None:
+            split = plan.start.position if plan.start.position is not None else -1
+        return self._start(plan, types, np.ascontiguousarray(rows), access, split, sink)
+
+    def _buffer(self, depth: int, width: int) -> Ints:
+        key = (depth, width)
+        found = self._buffers.get(key)
+        if found is None:
+            found = self._buffers[key] = np.empty((PIECE, width), np.int64)
+        return found
+
+    def _start(
+        self,
+        plan: Plan,
+        types: Mapping[str, Type | None],
+        rows: npt.NDArray[np.int32],
+        access: Access,
+        split: int,
+        sink: Sink,
+    ) -> int:
+        start: Start = plan.start
+        relation = self.relations[start.relation]
+        out = self._buffer(0, start.outputs.shape[0] + 1)
+        cursor = np.zeros(3, np.int64)
+        found = 0
+        while cursor[0] < rows.shape[0]:
+            n = join.gather(
+                rows, relation.rows, start.constants, start.equalities,
+                relation.rank_column if start.own else -1, start.outputs, cursor, out,
+            )  # fmt: skip
+            if n:
+                found += self._steps(plan, types, 0, out[:n], access, split, sink)
+        self.touched += int(cursor[2])
+        return found
+
+    def _steps(
+        self,
+        plan: Plan,
+        types: Mapping[str, Type | None],
+        depth: int,
+        bindings: Ints,
+        access: Access,
+        split: int,
+        sink: Sink,
+    ) -> int:
+        while depth < len(plan.steps):
+            step = plan.steps[depth]
+            if isinstance(step, Join):
+                return self._join(plan, types, depth, step, bindings, access, split, sink)
+            depth += 1
+            if isinstance(step, AntiJoin):
+                bindings = self._anti_join(depth, step, bindings, access, split)
+            elif isinstance(step, Filter):
+                bindings = self._filter(step, types, bindings)
+            elif isinstance(step, Extend):
+                bindings = self._extend(step, types, bindings)
+            else:
+                bindings = self._generate(step, types, bindings)
+            if bindings.shape[0] == 0:
+                return 0
+        if not plan.identity:
+            out = np.empty((bindings.shape[0], plan.outputs.shape[0] + 1), np.int64)
+            join.project(bindings, plan.outputs, plan.constants, out)
+            bindings = out
+        sink(bindings)
+        return bindings.shape[0]
+
+    def _join(
+        self,
+        plan: Plan,
+        types: Mapping[str, Type | None],
+        depth: int,
+        step: Join,
+        bindings: Ints,
+        access: Access,
+        split: int,
+        sink: Sink,
+    ) -> int:
+        relation = self.relations[step.relation]
+        earlier = step.position < split
+        if step.own:
+            accept = access.own_before if earlier else access.own_after
+            limit = access.rank_before if earlier else access.rank_after
+            rank_column = relation.rank_column
+        else:
+            accept = access.before if earlier else access.after
+            limit, rank_column = ANY_RANK, -1
+        out = self._buffer(depth + 1, step.outputs.shape[0] + 1)
+        cursor = np.array([0, 0 if not step.key else -1, 0], np.int64)
+        index = None if step.whole or not step.key else relation.index(step.key)
+        which = None
+        if not step.whole and not step.key:
+            which = np.empty(int(relation.sizes[0]), np.int32)
+            n = join.scan(relation.sizes[0], relation.rows, relation.state, accept, rank_column, limit, which)
+            which = which[:n]
+            self.scans[step.relation] = self.scans.get(step.relation, 0) + 1
+            self.touched += int(relation.sizes[0])
+        found = 0
+        while cursor[0] < bindings.shape[0]:
+            if index is not None:
+                n = join.join_chain(
+                    bindings, step.sources, step.constants, index.columns, index.slots, index.next, relation.rows,
+                    relation.state, accept, step.equalities, rank_column, limit, step.outputs, cursor, out,
+                )  # fmt: skip
+            elif which is not None:
+                n = join.join_list(
+                    bindings, which, relation.rows, relation.state, accept, step.scan_constants, step.equalities,
+                    rank_column, limit, step.outputs, cursor, out,
+                )  # fmt: skip
+            else:
+                n = join.join_row(
+                    bindings, step.sources, step.constants, relation.columns, relation.slots, relation.rows,
+                    relation.state, accept, step.equalities, rank_column, limit, step.outputs, cursor, out,
+                )  # fmt: skip
+            if n:
+                found += self._steps(plan, types, depth + 1, out[:n], access, split, sink)
+        self.touched += int(cursor[2])
+        return found
+
+    def _anti_join(self, depth: int, step: AntiJoin, bindings: Ints, access: Access, split: int) -> Ints:
+        relation = self.relations[step.relation]
+        avoid = access.absent_before if step.position < split else access.absent_after
+        out = self._buffer(depth, step.outputs.shape[0] + 1)
+        if bindings.shape[0] > out.shape[0]:
+            out = np.empty((bindings.shape[0], out.shape[1]), np.int64)
+        cursor = np.zeros(3, np.int64)
+        n = join.anti_join(
+            bindings, step.sources, step.constants, relation.columns, relation.slots, relation.rows,
+            relation.state, avoid, step.outputs, cursor, out,
+        )  # fmt: skip
+        self.touched += bindings.shape[0]
+        return out[:n]
+
+    # ------------------------------------------------------------------ terms
+
+    def _filter(self, step: Filter, types: Mapping[str, Type | None], bindings: Ints) -> Ints:
+        left, left_type = self._term(step.left, step.columns, types, bindings)
+        right, right_type = self._term(step.right, step.columns, types, bindings)
+        good = self.functions.compare(step.op, left, right, left_type, right_type, self.codec)
+        return np.ascontiguousarray(bindings[good][:, [*step.outputs, bindings.shape[1] - 1]])
+
+    def _extend(self, step: Extend, types: Mapping[str, Type | None], bindings: Ints) -> Ints:
+        value, _ = self._term(step.value, step.columns, types, bindings)
+        return self._appended(step.outputs, bindings, value)
+
+    def _generate(self, step: Generate, types: Mapping[str, Type | None], bindings: Ints) -> Ints:
+        args = [self._term(arg, step.columns, types, bindings) for arg in step.args]
+        repeat, values = self.functions.expand(
+            step.function, [column for column, _ in args], [known(type_) for _, type_ in args], self.codec
+        )
+        return self._appended(step.outputs, bindings[repeat], values)
+
+    @staticmethod
+    def _appended(outputs: Ints, bindings: Ints, value: Ints) -> Ints:
+        k = outputs.shape[0]
+        out = np.empty((bindings.shape[0], k + 2), np.int64)
+        out[:, :k] = bindings[:, outputs]
+        out[:, k] = value
+        out[:, k + 1] = bindings[:, -1]
+        return out
+
+    def _term(
+        self, term: Term, columns: Mapping[str, int], types: Mapping[str, Type | None], bindings: Ints
+    ) -> tuple[Ints, Type]:
+        if isinstance(term, Variable):
+            return bindings[:, columns[term.name]], known(types.get(term.name))
+        if isinstance(term, Constant):
+            type_ = known(type_of(term.value))
+            code = self.codec.encode_value(term.value, type_)
+            return np.full(bindings.shape[0], code, np.int64), type_
+        assert isinstance(term, Call)
+        args = [self._term(arg, columns, types, bindings) for arg in term.args]
+        arg_types = [type_ for _, type_ in args]
+        result = known(self.functions.result_type(term.function, arg_types))
+        return self.functions.apply(term.function, [column for column, _ in args], arg_types, self.codec), result
+
+
+def known(type_: Type | None) -> Type:
+    """The type; a column that holds rows always has one."""
+    assert type_ is not None, "rows without a type"
+    return type_

@@ -1,0 +1,257 @@
+"""Choosing a join order for each start of a rule, from what the relations look like now.
+
+Greedy: tests, computations and absent premises run as soon as their variables are bound; of the premises, the
+one with the fewest expected matches per binding comes next. An index knows its number of distinct keys, so the
+expectation is exact on average where the index exists, and guessed from size and width where it does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+import numpy as np
+
+from headwater.errors import RuleError
+from headwater.language.program import Call, Constant, Term, Variable
+from headwater.language.render import render
+from headwater.plan.steps import AntiJoin, Extend, Filter, Generate, Ints, Join, Plan, Start, Step
+from headwater.rules.checked import Absent, CheckedRule, Compute, Item, Premise, Test
+from headwater.values.codec import Codec
+from headwater.values.functions import Functions
+from headwater.values.types import type_of
+
+ORIGIN = "\0origin"
+
+
+class Statistics(Protocol):
+    """What the planner asks about relations."""
+
+    def size(self, relation: str) -> int:
+        """How many rows there are."""
+        ...
+
+    def fanout(self, relation: str, key: tuple[int, ...]) -> float:
+        """How many rows one key of these columns is expected to match."""
+        ...
+
+
+def variables(term: Term) -> set[str]:
+    """The names of the variables in a term."""
+    if isinstance(term, Variable):
+        return {term.name}
+    if isinstance(term, Call):
+        return set().union(*(variables(arg) for arg in term.args))
+    return set()
+
+
+def needs(item: Item) -> set[str]:
+    """The variables an item mentions."""
+    if isinstance(item, Premise | Absent):
+        return {arg.name for arg in item.args if isinstance(arg, Variable)}
+    if isinstance(item, Test):
+        return variables(item.left) | variables(item.right)
+    return variables(item.value) | {item.variable.name}
+
+
+def ints(values: Iterable[int]) -> Ints:
+    """A one-dimensional int64 array."""
+    return np.array(list(values), np.int64)
+
+
+def pairs(values: Sequence[tuple[int, int]]) -> Ints:
+    """A two-column int64 array."""
+    return np.array(values, np.int64).reshape(len(values), 2)
+
+
+class Planner:
+    """Makes plans for rules; `own` names the relations of the rule's stratum."""
+
+    def __init__(self, codec: Codec, functions: Functions, statistics: Statistics):
+        self.codec = codec
+        self.functions = functions
+        self.statistics = statistics
+
+    def delta(self, rule: CheckedRule, position: int, own: frozenset[str]) -> Plan:
+        """From rows of the (absent) premise at `position` to rows of the head."""
+        item = rule.body[position]
+        assert isinstance(item, Premise | Absent)
+        return self._plan(rule, item.relation, item.args, position, own, head=False)
+
+    def goal(self, rule: CheckedRule, own: frozenset[str]) -> Plan:
+        """From rows of the head to the row numbers (origins) of those that the body derives, once a derivation."""
+        return self._plan(rule, rule.relation, rule.head, None, own, head=True)
+
+    def _plan(
+        self,
+        rule: CheckedRule,
+        relation: str,
+        args: Sequence[Term],
+        position: int | None,
+        own: frozenset[str],
+        head: bool,
+    ) -> Plan:
+        wanted: list[Term] = [Variable(ORIGIN)] if head else list(rule.head)
+        if rule.aggregate is not None and not head:
+            wanted = [arg for i, arg in enumerate(rule.head) if i != rule.aggregate.position]
+            if rule.aggregate.argument is not None:
+                wanted.append(rule.aggregate.argument)
+        final = {arg.name for arg in wanted if isinstance(arg, Variable)}
+        pending = [(i, item) for i, item in enumerate(rule.body) if i != position]
+
+        def live(after: Sequence[tuple[int, Item]]) -> set[str]:
+            return final.union(*(needs(item) for _, item in after))
+
+        keep = live(pending)
+        found: dict[str, int] = {}
+        constants: list[tuple[int, int]] = []
+        equalities: list[tuple[int, int]] = []
+        for column, arg in enumerate(args):
+            if isinstance(arg, Constant):
+                constants.append((column, self._code(arg)))
+            elif isinstance(arg, Variable):
+                if arg.name in found:
+                    equalities.append((found[arg.name], column))
+                else:
+                    found[arg.name] = column
+        layout = [name for name in found if name in keep]
+        outputs = [found[name] for name in layout]
+        if head:
+            layout.insert(0, ORIGIN)
+            outputs.insert(0, -1)
+        start = Start(
+            relation, position, pairs(constants), pairs(equalities), ints(outputs), relation in own and not head
+        )
+        description = [f"start {relation}({', '.join(render(arg) for arg in args)})"]
+        steps: list[Step] = []
+        while pending:
+            choice = self._next(pending, set(layout), rule)
+            place, item = choice
+            pending = [entry for entry in pending if entry is not choice]
+            keep = live(pending)
+            step, layout, words = self._step(rule, place, item, layout, keep, own)
+            steps.append(step)
+            description.append(words)
+        final_sources: list[int] = []
+        final_constants: list[int] = []
+        for arg in wanted:
+            if isinstance(arg, Constant):
+                final_constants.append(self._code(arg))
+                final_sources.append(-len(final_constants))
+            else:
+                assert isinstance(arg, Variable)
+                final_sources.append(layout.index(arg.name))
+        identity = final_sources == list(range(len(layout)))
+        return Plan(
+            start, tuple(steps), ints(final_sources), ints(final_constants), identity, tuple(description)
+        )
+
+    def _code(self, constant: Constant) -> int:
+        return self.codec.encode_value(constant.value, type_of(constant.value))
+
+    def _next(
+        self, pending: Sequence[tuple[int, Item]], bound: set[str], rule: CheckedRule
+    ) -> tuple[int, Item]:
+        best: tuple[float, int, tuple[int, Item]] | None = None
+        for entry in pending:
+            place, item = entry
+            if isinstance(item, Premise):
+                cost = self._fanout(item, bound)
+            elif isinstance(item, Compute):
+                ready = variables(item.value) <= bound
+                cost = -1.0 if ready else float("inf")
+            else:
+                cost = -1.0 if needs(item) <= bound else float("inf")
+            if cost != float("inf") and (best is None or (cost, place) < best[:2]):
+                best = (cost, place, entry)
+        if best is None:
+            raise RuleError("unsafe-rule", f"no order binds all variables of rule {rule.label}", place=rule.place)
+        return best[2]
+
+    def _fanout(self, item: Premise, bound: set[str]) -> float:
+        key = tuple(
+            column
+            for column, arg in enumerate(item.args)
+            if isinstance(arg, Constant) or (isinstance(arg, Variable) and arg.name in bound)
+        )
+        size = self.statistics.size(item.relation)
+        if not key:
+            return float(size) + 1e6
+        if len(key) == len(item.args):
+            return 0.5
+        return self.statistics.fanout(item.relation, key)
+
+    def _step(
+        self,
+        rule: CheckedRule,
+        place: int,
+        item: Item,
+        layout: list[str],
+        keep: set[str],
+        own: frozenset[str],
+    ) -> tuple[Step, list[str], str]:
+        where = {name: column for column, name in enumerate(layout)}
+        kept = [name for name in layout if name in keep]
+        outputs = [where[name] for name in kept]
+        if isinstance(item, Test):
+            words = f"where {render(item.left)} {item.op} {render(item.right)}"
+            return Filter(item.op, item.left, item.right, where, ints(outputs)), kept, words
+        if isinstance(item, Compute):
+            words = f"with {item.variable.name} = {render(item.value)}"
+            if isinstance(item.value, Call) and self.functions.is_generator(item.value.function):
+                if item.variable.name in where:
+                    raise RuleError(
+                        "unsupported",
+                        f"{item.variable.name} is already bound where {item.value.function} should generate it",
+                        place=item.place,
+                        hint="generate into another variable and compare the two",
+                    )
+                step: Step = Generate(item.value.function, item.value.args, where, ints(outputs))
+                return step, [*kept, item.variable.name], words
+            if item.variable.name in where:
+                return Filter("=", item.variable, item.value, where, ints(outputs)), kept, words
+            return Extend(item.value, where, ints(outputs)), [*kept, item.variable.name], words
+        sources: list[int] = []
+        constants: list[int] = []
+        for arg in item.args if isinstance(item, Absent) else ():
+            if isinstance(arg, Constant):
+                constants.append(self._code(arg))
+                sources.append(-len(constants))
+            else:
+                sources.append(where[arg.name])
+        if isinstance(item, Absent):
+            words = f"unless {item.relation}({', '.join(render(arg) for arg in item.args)})"
+            return (
+                AntiJoin(item.relation, place, ints(sources), ints(constants), ints(outputs)),
+                kept,
+                words,
+            )
+        key: list[int] = []
+        scan_constants: list[tuple[int, int]] = []
+        equalities: list[tuple[int, int]] = []
+        new: dict[str, int] = {}
+        for column, arg in enumerate(item.args):
+            if isinstance(arg, Constant):
+                code = self._code(arg)
+                constants.append(code)
+                scan_constants.append((column, code))
+                sources.append(-len(constants))
+                key.append(column)
+            elif isinstance(arg, Variable):
+                if arg.name in where:
+                    sources.append(where[arg.name])
+                    key.append(column)
+                elif arg.name in new:
+                    equalities.append((new[arg.name], column))
+                else:
+                    new[arg.name] = column
+        fresh = [name for name in new if name in keep]
+        outputs += [-new[name] - 1 for name in fresh]
+        whole = len(key) == len(item.args)
+        access = "row" if whole else f"index({', '.join(map(str, key))})" if key else "scan"
+        words = f"join {item.relation}({', '.join(render(arg) for arg in item.args)}) by {access}"
+        join = Join(
+            item.relation, place, tuple(key), whole, ints(sources), ints(constants), pairs(scan_constants),
+            pairs(equalities), ints(outputs), item.relation in own,
+        )  # fmt: skip
+        return join, kept + fresh, words

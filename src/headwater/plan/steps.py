@@ -1,0 +1,111 @@
+"""A plan: how the bindings of one rule body are found, starting from given rows. Data only.
+
+A plan starts from rows of one premise (a *delta*), from rows of the head (to ask what still derives them), or
+from an absent premise's rows (a negated delta). Each step takes a matrix of bindings to the next; the last
+column of every matrix is the highest rank among the recursion's premises joined so far.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from headwater.language.program import Term
+
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Start:
+    """Bindings from listed rows: constants the rows must have, columns that must be equal, what to keep.
+
+    `outputs` are column numbers of the row; -1 stands for the row's own number (its *origin*).
+    """
+
+    relation: str
+    position: int | None
+    constants: Ints
+    equalities: Ints
+    outputs: Ints
+    own: bool
+
+
+@dataclass(frozen=True)
+class Join:
+    """Extend by matching rows of the premise at body `position`, found by an index on `key` columns.
+
+    `whole` means that the key is the whole row; no key at all means that the relation is scanned.
+    """
+
+    relation: str
+    position: int
+    key: tuple[int, ...]
+    whole: bool
+    sources: Ints
+    constants: Ints
+    scan_constants: Ints
+    equalities: Ints
+    outputs: Ints
+    own: bool
+
+
+@dataclass(frozen=True)
+class AntiJoin:
+    """Keep bindings whose row, spelt out in full, is not in the absent premise's relation."""
+
+    relation: str
+    position: int
+    sources: Ints
+    constants: Ints
+    outputs: Ints
+
+
+@dataclass(frozen=True)
+class Filter:
+    """Keep bindings for which `left op right` holds. `columns` tells where each variable is."""
+
+    op: str
+    left: Term
+    right: Term
+    columns: Mapping[str, int]
+    outputs: Ints
+
+
+@dataclass(frozen=True)
+class Extend:
+    """Compute a term and add it as a column (after those kept)."""
+
+    value: Term
+    columns: Mapping[str, int]
+    outputs: Ints
+
+
+@dataclass(frozen=True)
+class Generate:
+    """As `Extend`, for a function with several results per binding."""
+
+    function: str
+    args: tuple[Term, ...]
+    columns: Mapping[str, int]
+    outputs: Ints
+
+
+Step = Join | AntiJoin | Filter | Extend | Generate
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A start, steps, and what to make of the bindings in the end: columns (>= 0) or constants (-s - 1).
+
+    `identity` means that the bindings are the result as they are.
+    """
+
+    start: Start
+    steps: tuple[Step, ...]
+    outputs: Ints
+    constants: Ints
+    identity: bool
+    description: tuple[str, ...]

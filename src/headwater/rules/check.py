@@ -1,0 +1,97 @@
+"""From a text to rules that can be run: the one entry point of this package.
+
+What is refused, is refused here, with a code and a place; what comes out has the properties that `checked`
+lists. The work is a fixed sequence: the shapes of the relations, the rewrites in order, strata, types.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from headwater.language.program import Constant, Program, Variable
+from headwater.rules.checked import Absent, Checked, CheckedRule, Compute, Premise, Stratum, Test
+from headwater.rules.draft import Draft, DraftRule, begin
+from headwater.rules.infer_types import Typing, fit, fit_item, fit_term, infer_types
+from headwater.rules.relations import relations
+from headwater.rules.rewrites import REWRITES
+from headwater.rules.shapes import shapes
+from headwater.rules.strata import stratify
+from headwater.rules.terms import part_variables, variables
+from headwater.values.functions import Functions
+from headwater.values.types import Type
+
+
+def check(
+    program: Program,
+    functions: Functions,
+    *,
+    known: Mapping[str, tuple[Type | None, ...]] = {},  # noqa: B006
+    strict: bool = False,
+) -> Checked:
+    """The program's rules, checked, rewritten, typed and in strata; raises `RuleError` at the first fault.
+
+    `known` has the column types of relations whose data is there already. With `strict`, a relation that is
+    read but never declared, derived or given rows is refused rather than taken for an empty one.
+
+    >>> from headwater.language.datalog import parse
+    >>> checked = check(parse("p(X) :- q(X), !r(X). q(1)."), Functions())
+    >>> [stratum.relations for stratum in checked.strata], checked.facts
+    ([('p',)], {'q': ((1,),)})
+    """
+    draft = begin(program, functions, known)
+    columns = shapes(draft, strict=strict)
+    for rewrite in REWRITES:
+        draft = rewrite(draft)
+    assert len({rule.label for rule in draft.rules}) == len(draft.rules), "labels tell rules apart"
+    members = stratify(draft)
+    typing = infer_types(draft)
+    infos, notes = relations(draft, columns, typing)
+    strata = []
+    for names, recursive in members:
+        rules = tuple(_finish(typing, rule) for rule in draft.rules if rule.relation in names)
+        strata.append(Stratum(names, rules, recursive))
+    return Checked(
+        relations=infos,
+        strata=tuple(strata),
+        facts=_facts(draft, typing),
+        facades=draft.facades,
+        inputs={d.relation: d.options for d in program.directives if d.kind == "input"},
+        outputs={d.relation: d.options for d in program.directives if d.kind == "output"},
+        sizes=tuple(d.relation for d in program.directives if d.kind == "printsize"),
+        notes=(*draft.notes, *notes),
+    )
+
+
+def _finish(typing: Typing, rule: DraftRule) -> CheckedRule:
+    """The rule as the next layer gets it, its constants written as their columns need."""
+    head = tuple(fit_term(typing, rule.relation, i, term) for i, term in enumerate(rule.head.args))
+    body = tuple(
+        fit_item(typing, rule, item)
+        for item in rule.body
+        if isinstance(item, (Premise, Absent, Test, Compute))
+    )
+    occurring = {v.name for item in body for v in part_variables(item)}
+    occurring |= {v.name for term in head for v in variables(term)}
+    aggregate = rule.aggregate
+    if aggregate is not None and aggregate.function == "count":
+        aggregate = replace(aggregate, argument=None)
+    return CheckedRule(
+        label=rule.label,
+        relation=rule.relation,
+        head=tuple(term for term in head if isinstance(term, (Variable, Constant))),
+        body=body,
+        types={name: typing.variable(rule, name) for name in sorted(occurring)},
+        aggregate=aggregate,
+        place=rule.place,
+        text=rule.text,
+    )
+
+
+def _facts(draft: Draft, typing: Typing) -> dict[str, tuple[tuple[object, ...], ...]]:
+    return {
+        relation: tuple(
+            tuple(fit(value, typing.column(relation, i)) for i, value in enumerate(row)) for row in rows
+        )
+        for relation, rows in draft.facts.items()
+    }

@@ -1,0 +1,158 @@
+"""A program while it is being rewritten. Data only; a rewrite is a function from one `Draft` to the next.
+
+At first a draft's rules are those of the text. Step by step their bodies become checked items, helping
+relations are added (`internal`), facts and selections move out of the rules. What a step may rely on is what
+the steps before it in `REWRITES` promise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import count
+
+from headwater.errors import Place, RuleError
+from headwater.language.program import Atom, Constant, HeadAggregate, Program, Term, Variable
+from headwater.rules.checked import Aggregate, Selection
+from headwater.rules.terms import Fresh, Part, names, variables
+from headwater.values.functions import Functions
+from headwater.values.types import Type
+
+
+@dataclass(frozen=True)
+class DraftRule:
+    """A rule on its way: one head once `split_heads` has run; a body of literals, later of items."""
+
+    label: str
+    heads: tuple[Atom, ...]
+    body: tuple[Part, ...]
+    aggregate: Aggregate | None = None
+    place: Place | None = field(default=None, compare=False, repr=False)
+    text: str = field(default="", compare=False, repr=False)
+
+    @property
+    def head(self) -> Atom:
+        """The head; there is one only."""
+        return self.heads[0]
+
+    @property
+    def relation(self) -> str:
+        """The relation that the rule derives rows of."""
+        return self.heads[0].relation
+
+    def with_head(self, args: Iterable[Term]) -> DraftRule:
+        """The same rule with other arguments in its head."""
+        return replace(self, heads=(replace(self.head, args=tuple(args)),))
+
+    def names(self) -> set[str]:
+        """The names of all variables that occur in the rule."""
+        return {v.name for atom in self.heads for arg in atom.args for v in variables(arg)} | names(self.body)
+
+    def fresh(self) -> Fresh:
+        """Names for variables that do not occur in the rule."""
+        return Fresh(self.names())
+
+    def head_aggregates(self) -> tuple[tuple[int, HeadAggregate], ...]:
+        """The aggregates in the head and where they stand."""
+        return tuple((i, a) for i, a in enumerate(self.head.args) if isinstance(a, HeadAggregate))
+
+
+@dataclass(frozen=True)
+class Draft:
+    """All rules, and what has been learned and decided about relations so far.
+
+    `known` has the column types of relations that have data already; `taken` names the relations that the
+    text or the data knows of (declared, derived, stated, input, known).
+    `internal` maps each helping relation to the user's relation it serves; `given` are relations that take
+    rows from outside; `bodies` are the internal relations that stand for an aggregate in a body.
+    """
+
+    rules: tuple[DraftRule, ...]
+    program: Program
+    functions: Functions
+    known: Mapping[str, tuple[Type | None, ...]] = field(default_factory=dict)
+    taken: frozenset[str] = frozenset()
+    given: frozenset[str] = frozenset()
+    facts: Mapping[str, tuple[tuple[object, ...], ...]] = field(default_factory=dict)
+    internal: Mapping[str, str] = field(default_factory=dict)
+    selections: Mapping[str, tuple[Selection, ...]] = field(default_factory=dict)
+    aggregates: Mapping[str, Aggregate] = field(default_factory=dict)
+    bodies: frozenset[str] = frozenset()
+    facades: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def note(self, text: str) -> Draft:
+        """The draft with one more note for `explain`."""
+        return replace(self, notes=(*self.notes, text))
+
+    def owner(self, relation: str) -> str:
+        """The user's relation that a relation serves: itself, unless it is internal."""
+        return self.internal.get(relation, relation)
+
+    def helper(self, name: str, serves: str) -> tuple[Draft, str]:
+        """The draft with a new internal relation that serves `serves`, and its name: `name`, or near it."""
+        numbered = (name if i == 1 else f"{name}{i}" for i in count(1))
+        new = next(n for n in numbered if n not in self.internal and n not in self.taken)
+        return replace(self, internal={**self.internal, new: self.owner(serves)}), new
+
+
+def helper_atom(relation: str, args: Iterable[Variable], place: Place | None = None) -> Atom:
+    """An atom of an internal relation, each variable once; with a column of `1` if there are none.
+
+    >>> helper_atom("h", []).args
+    (Constant(value=1, address=False),)
+    """
+    once: dict[str, Term] = {}
+    for variable in args:
+        once.setdefault(variable.name, Variable(variable.name, place=variable.place))
+    return Atom(relation, tuple(once.values()) or (Constant(1),), place=place)
+
+
+def begin(
+    program: Program,
+    functions: Functions,
+    known: Mapping[str, tuple[Type | None, ...]] = {},  # noqa: B006
+) -> Draft:
+    """The text's rules, each with a label of its own.
+
+    Labels in the text are kept; the others are numbered by relation: `reach#1`, `reach#2`.
+    """
+    seen: dict[str, Place | None] = {}
+    numbers: dict[str, int] = {}
+    rules: list[DraftRule] = []
+    for rule in program.rules:
+        if rule.delete:
+            raise RuleError(
+                "unsupported",
+                "delete rules are not supported",
+                place=rule.place,
+                hint="derive the rows that should stay, with the condition negated",
+            )
+        relation = rule.heads[0].relation
+        if not rule.body:
+            label = f"{relation}#fact{len(rules)}"
+        elif rule.label is not None:
+            label = rule.label
+            if label in seen:
+                first = seen[label]
+                at = f" (first at line {first.line})" if first is not None else ""
+                raise RuleError(
+                    "duplicate-label",
+                    f"two rules are labelled {label}{at}",
+                    place=rule.place,
+                    hint="give each rule a label of its own, or none",
+                )
+            seen[label] = rule.place
+        else:
+            numbers[relation] = numbers.get(relation, 0) + 1
+            label = f"{relation}#{numbers[relation]}"
+        rules.append(DraftRule(label, rule.heads, rule.body, None, rule.place, rule.text))
+    inputs = {d.relation for d in program.directives if d.kind == "input"}
+    given = frozenset(known) | inputs
+    taken = (
+        given
+        | {atom.relation for rule in program.rules for atom in rule.heads}
+        | {d.relation for d in program.declarations}
+        | {t.relation for t in program.tables}
+    )
+    return Draft(tuple(rules), program, functions, known, frozenset(taken), given)

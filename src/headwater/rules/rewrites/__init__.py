@@ -1,0 +1,46 @@
+"""The rewrites, in order. Each is one file with one function from draft to draft, of the same name.
+
+What each one promises, and the next ones rely on, is in its docstring. To add one: write its file, put it
+into the tuple, add a fixture to the tests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from headwater.rules.draft import Draft
+from headwater.rules.rewrites.aggregate_selection import aggregate_selection
+from headwater.rules.rewrites.anchor_rules import anchor_rules
+from headwater.rules.rewrites.body_aggregates import body_aggregates
+from headwater.rules.rewrites.drop_duplicates import drop_duplicates
+from headwater.rules.rewrites.expand_disjunction import expand_disjunction
+from headwater.rules.rewrites.flatten_terms import flatten_terms
+from headwater.rules.rewrites.fold_constants import fold_constants
+from headwater.rules.rewrites.head_aggregates import head_aggregates
+from headwater.rules.rewrites.merge_equal import merge_equal
+from headwater.rules.rewrites.orient_equalities import orient_equalities
+from headwater.rules.rewrites.project_negation import project_negation
+from headwater.rules.rewrites.resolve_functions import resolve_functions
+from headwater.rules.rewrites.split_heads import split_heads
+from headwater.rules.rewrites.split_inputs import split_inputs
+from headwater.rules.rewrites.take_facts import take_facts
+
+Rewrite = Callable[[Draft], Draft]
+
+REWRITES: tuple[Rewrite, ...] = (
+    split_heads,
+    fold_constants,
+    take_facts,
+    resolve_functions,
+    flatten_terms,
+    expand_disjunction,
+    body_aggregates,
+    split_inputs,
+    head_aggregates,
+    project_negation,
+    orient_equalities,
+    merge_equal,
+    drop_duplicates,
+    anchor_rules,
+    aggregate_selection,
+)

@@ -1,0 +1,114 @@
+"""What looks like a relation but is a function becomes a test; names of functions are checked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from headwater.errors import RuleError
+from headwater.language.program import (
+    Atom,
+    BodyAggregate,
+    Call,
+    Comparison,
+    Constant,
+    Disjunction,
+    Negated,
+    Positive,
+    Term,
+)
+from headwater.rules.draft import Draft, DraftRule
+from headwater.rules.terms import Part
+from headwater.values.functions import FunctionMismatch
+from headwater.values.types import INT
+
+_CONCAT_PATH = ("f_concatPath", "f_concatpath", "concat_path", "concatPath")
+
+
+def resolve_functions(draft: Draft) -> Draft:
+    """`contains(X, Y)` that no relation is named after becomes `contains(X, Y) = true`.
+
+    The literal in `f_concatPath(link(@S,@D,C), P)` gives its two ends: `concat_path(S, D, P)`. A function
+    that does not exist is refused.
+
+    >>> from headwater.language.datalog import parse
+    >>> from headwater.rules.draft import begin
+    >>> from headwater.values.functions import Functions
+    >>> draft = begin(parse('p(X) :- q(X), contains("a", X).'), Functions())
+    >>> resolve_functions(draft).rules[0].body[1].right
+    Constant(value=True, address=False)
+    """
+    return replace(draft, rules=tuple(_resolve_rule(draft, rule) for rule in draft.rules))
+
+
+def _resolve_rule(draft: Draft, rule: DraftRule) -> DraftRule:
+    heads = tuple(replace(head, args=_resolve_terms(draft, head.args)) for head in rule.heads)
+    return replace(rule, heads=heads, body=tuple(_resolve(draft, part) for part in rule.body))
+
+
+def _resolve(draft: Draft, part: Part) -> Part:
+    if isinstance(part, (Positive, Negated)):
+        atom = replace(part.atom, args=_resolve_terms(draft, part.atom.args))
+        if atom.relation in draft.taken or not draft.functions.has(atom.relation):
+            return replace(part, atom=atom)
+        return _as_test(draft, atom, isinstance(part, Positive))
+    if isinstance(part, Comparison):
+        left, right = _resolve_terms(draft, (part.left, part.right))
+        return replace(part, left=left, right=right)
+    if isinstance(part, Disjunction):
+        return Disjunction(
+            tuple(tuple(_resolve(draft, inner) for inner in a) for a in part.alternatives),  # type: ignore[misc]
+            part.place,
+        )
+    return part
+
+
+def _as_test(draft: Draft, atom: Atom, wanted: bool) -> Comparison:
+    name, call = atom.relation, Call(atom.relation, atom.args, atom.place)
+    if not draft.functions.is_test(name):
+        raise RuleError(
+            "not-a-test",
+            f"{name} is a function that gives a value, not a condition",
+            place=atom.place,
+            hint=f"compare it, as in `X = {name}(...)`; a relation of this name must be declared",
+        )
+    try:
+        result = draft.functions.result_type(name, [None] * len(atom.args))
+    except FunctionMismatch as mismatch:
+        raise RuleError("function-mismatch", str(mismatch), place=atom.place) from None
+    if result == INT:  # NDlog's tests give 0 or 1
+        return Comparison("!=" if wanted else "=", call, Constant(0), atom.place)
+    return Comparison("=", call, Constant(wanted), atom.place)
+
+
+def _resolve_terms(draft: Draft, terms: Iterable[Term]) -> tuple[Term, ...]:
+    return tuple(_resolve_term(draft, term) for term in terms)
+
+
+def _resolve_term(draft: Draft, term: Term) -> Term:
+    if isinstance(term, BodyAggregate):
+        target = None if term.target is None else _resolve_term(draft, term.target)
+        body = tuple(_resolve(draft, part) for part in term.body)
+        return replace(term, target=target, body=body)  # type: ignore[arg-type]
+    if not isinstance(term, Call):
+        return term
+    function, args = term.function, term.args
+    if function in _CONCAT_PATH:
+        function = "concat_path"
+        if len(args) == 2 and isinstance(args[0], Call) and len(args[0].args) >= 2:
+            args = (*args[0].args[:2], args[1])
+    if not draft.functions.has(function):
+        raise _unknown(draft, term)
+    return Call(function, _resolve_terms(draft, args), term.place)
+
+
+def _unknown(draft: Draft, term: Call) -> RuleError:
+    name = term.function
+    if name in draft.taken:
+        message = f"{name} is a relation; it cannot stand where a value is needed"
+        hint = f"make {name}(...) a premise of its own"
+    else:
+        message = f"there is no function {name}"
+        close = draft.functions.suggest(name)
+        hint = f"did you mean {' or '.join(close)}?" if close else "register it as a function first"
+    return RuleError("unknown-function", message, place=term.place, hint=hint)

@@ -1,0 +1,61 @@
+"""Facts leave the rules and become rows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from headwater.errors import RuleError
+from headwater.language.program import Constant, HeadAggregate, Term, Wildcard
+from headwater.rules.draft import Draft
+from headwater.rules.terms import variables
+
+
+def take_facts(draft: Draft) -> Draft:
+    """A rule without a body, of constants only, becomes a row in `facts`.
+
+    A fact that calls a function stays a rule (without a body): the function is for the engine to run.
+
+    >>> from headwater.language.datalog import parse
+    >>> from headwater.rules.draft import begin
+    >>> from headwater.values.functions import Functions
+    >>> draft = take_facts(begin(parse('link("a", "b"). link("b", "c"). p(X) :- link(X, Y).'), Functions()))
+    >>> draft.facts, len(draft.rules)
+    ({'link': (('a', 'b'), ('b', 'c'))}, 1)
+    """
+    rules = []
+    facts: dict[str, dict[tuple[tuple[type, object], ...], tuple[object, ...]]] = {}
+    for rule in draft.rules:
+        if rule.body:
+            rules.append(rule)
+            continue
+        for arg in rule.head.args:
+            _refuse_open(arg)
+        values = tuple(arg.value for arg in rule.head.args if isinstance(arg, Constant))
+        if len(values) == len(rule.head.args):
+            # Python holds 1 == 1.0 == True: rows are told apart by type as well.
+            facts.setdefault(rule.relation, {})[tuple((type(v), v) for v in values)] = values
+        else:
+            rules.append(rule)
+    stated = {relation: tuple(rows.values()) for relation, rows in facts.items()}
+    return replace(draft, rules=tuple(rules), facts=stated)
+
+
+def _refuse_open(arg: Term) -> None:
+    if isinstance(arg, HeadAggregate):
+        raise RuleError(
+            "unsafe-variable",
+            f"{arg.function}<...> needs a body to aggregate over",
+            place=arg.place,
+            hint="add a body, or state the value",
+        )
+    if isinstance(arg, Wildcard):
+        raise RuleError(
+            "unsafe-variable", "a fact cannot hold `_`", place=arg.place, hint="state a value in its place"
+        )
+    for variable in variables(arg):
+        raise RuleError(
+            "unsafe-variable",
+            f"{variable.name} is a variable, and a fact has no body to bind it",
+            place=variable.place,
+            hint=f'state a value, such as "{variable.name}", or add a body',
+        )

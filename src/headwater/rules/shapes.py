@@ -1,0 +1,155 @@
+"""How many columns each relation has, what they are called, and which relations there are at all.
+
+The first mention of a relation sets its arity (a declaration, else data, else the first atom in the text);
+any other mention must agree. Columns are named by the declaration, else after the variables the text uses
+there, else `c0`, `c1`, ...
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from headwater.errors import Place, RuleError
+from headwater.language.program import Atom, HeadAggregate, Program, Term, Variable
+from headwater.rules.draft import Draft
+from headwater.rules.terms import aggregates, atoms
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A relation's column names, where it was first mentioned, and how."""
+
+    columns: tuple[str, ...]
+    place: Place | None
+    how: str
+
+
+def shapes(draft: Draft, *, strict: bool = False) -> dict[str, Shape]:
+    """The shape of every relation of the user's. `draft` is as the text has it, before any rewrite."""
+    program, known = draft.program, draft.known
+    result: dict[str, Shape] = {}
+    for declaration in program.declarations:
+        names = tuple(column.name for column in declaration.columns)
+        _refuse_twice(names, declaration.relation, declaration.place)
+        _agree(result, declaration.relation, len(names), declaration.place, "as declared")
+        result.setdefault(declaration.relation, Shape(names, declaration.place, "as declared"))
+    for relation, types in known.items():
+        _agree(result, relation, len(types), None, "in its data")
+        result.setdefault(relation, Shape((), None, "in its data"))
+    uses: dict[str, list[Atom]] = {}
+    for atom, derives in _mentions(program):
+        if atom.relation not in draft.taken:
+            if draft.functions.has(atom.relation):
+                continue
+            if strict and not derives:
+                raise _unknown(draft, atom.relation, atom.place)
+        columns = len(known[atom.relation]) if atom.relation in known else len(atom.args)
+        result.setdefault(atom.relation, Shape(("",) * columns, atom.place, "here"))
+        uses.setdefault(atom.relation, []).append(atom)
+    for relation, shape in result.items():
+        arity = len(known[relation]) if shape.how == "in its data" else len(shape.columns)
+        for atom in uses.get(relation, ()):
+            _agree(
+                {relation: Shape(("",) * arity, shape.place, shape.how)}, relation, len(atom.args), atom.place
+            )
+        if shape.how != "as declared":
+            names = column_names(arity, uses.get(relation, []))
+            result[relation] = Shape(names, shape.place, shape.how)
+    _check_directives(draft, result)
+    return result
+
+
+def _mentions(program: Program) -> Iterator[tuple[Atom, bool]]:
+    """Every atom of the text, and whether it is a head."""
+    for rule in program.rules:
+        for head in rule.heads:
+            yield head, True
+        for atom, _ in atoms(rule.body):
+            yield atom, False
+        for head in rule.heads:
+            for atom, _ in _atoms_in(head.args):
+                yield atom, False
+    for query in program.queries:
+        yield query, False
+
+
+def _atoms_in(terms: Sequence[Term]) -> Iterator[tuple[Atom, bool]]:
+    for term in terms:
+        for aggregate in aggregates(term):
+            yield from atoms(aggregate.body)
+
+
+def _agree(
+    shapes: Mapping[str, Shape], relation: str, arity: int, place: Place | None, how: str = "here"
+) -> None:
+    shape = shapes.get(relation)
+    if shape is None or len(shape.columns) == arity:
+        return
+    at = f" at line {shape.place.line}" if shape.place is not None else ""
+    first = f"{shape.how}{at}" if shape.how != "here" else at.strip() or "elsewhere"
+    raise RuleError(
+        "arity-clash",
+        f"{relation} has {_columns(arity)} {how}, but {_columns(len(shape.columns))} {first}",
+        place=place or shape.place,
+        hint="use `_` for a column that does not matter",
+    )
+
+
+def _columns(number: int) -> str:
+    return f"{number} column" if number == 1 else f"{number} columns"
+
+
+def _refuse_twice(names: Sequence[str], relation: str, place: Place | None) -> None:
+    for i, name in enumerate(names):
+        if name in names[:i]:
+            raise RuleError(
+                "duplicate-column",
+                f"{relation} has two columns called {name}",
+                place=place,
+                hint="give each column a name of its own",
+            )
+
+
+def column_names(arity: int, uses: Sequence[Atom]) -> tuple[str, ...]:
+    """A name a column, from the first variable that stands there; no name twice."""
+    names: list[str] = []
+    for i in range(arity):
+        found = (name for atom in uses if (name := _name_of(atom.args[i])) and name not in names)
+        names.append(next(found, f"c{i}"))
+    return tuple(names)
+
+
+def _name_of(term: Term) -> str | None:
+    if isinstance(term, HeadAggregate):
+        return term.argument.name if term.argument is not None else term.function
+    return term.name.split("~")[0] if isinstance(term, Variable) else None
+
+
+def _unknown(draft: Draft, relation: str, place: Place | None) -> RuleError:
+    close = get_close_matches(relation, sorted(draft.taken | set(draft.functions.names())), n=3)
+    hint = f"did you mean {' or '.join(close)}?" if close else f"declare it: .decl {relation}(...)"
+    return RuleError(
+        "unknown-relation",
+        f"{relation} is neither declared, nor derived by a rule, nor given rows",
+        place=place,
+        hint=hint,
+    )
+
+
+def _check_directives(draft: Draft, shapes: Mapping[str, Shape]) -> None:
+    for directive in draft.program.directives:
+        if directive.relation not in shapes and directive.kind != "watch":
+            raise _unknown(draft, directive.relation, directive.place)
+    for table in draft.program.tables:
+        if table.relation in shapes:
+            arity = len(shapes[table.relation].columns)
+            for key in table.keys:
+                if key >= arity:
+                    raise RuleError(
+                        "arity-clash",
+                        f"key column {key + 1} of {table.relation}, which has {_columns(arity)}",
+                        place=table.place,
+                        hint="keys count columns from 1",
+                    )

@@ -1,0 +1,279 @@
+"""Arithmetic on codes: ints exact or an error, floats as IEEE 754 has them.
+
+- `+ - * neg abs` of ints: the true result, or the error `overflow` if it does not fit 64 bits.
+- `/` of ints truncates toward zero and `%` has the sign of the dividend, as in Souffle and C; `x ^ -n` is
+  `1 / x ^ n` truncated likewise. A zero divisor is the error `division-by-zero`.
+- Shifts use the lower 6 bits of their right operand, and `bshl` drops what leaves the 64 bits.
+- An int beside a float becomes a float. Float results are those of one IEEE operation; where that may depend
+  on how many values are computed together (`exp`, `log`, `^`), they are computed one by one, so that a row
+  that is derived again gets the same bits.
+- A date plus or minus an int is days away, a timestamp microseconds. The difference of two is an int.
+
+>>> divide(np.array([-7, 7]), np.array([2])).tolist(), remainder(np.array([-7, 7]), np.array([2])).tolist()
+([-3, 3], [-1, 1])
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headwater.errors import EvaluationError
+from headwater.values.codec import Codec
+from headwater.values.columns import float_codes, floats
+from headwater.values.dictionary import Codes
+from headwater.values.ordering import order_keys
+from headwater.values.scalars import (
+    FIRST_DAY,
+    FIRST_MICROSECOND,
+    INT_MAX,
+    INT_MIN,
+    LAST_DAY,
+    LAST_MICROSECOND,
+    canonical_float,
+)
+from headwater.values.signatures import Overload, Vectorised, pointwise, vectorised
+from headwater.values.types import Type
+
+
+def _overflow(call: str) -> EvaluationError:
+    return EvaluationError(
+        "overflow", f"{call} does not fit a 64-bit int", hint="compute with floats: to_float(...)"
+    )
+
+
+def _refuse(bad: NDArray[np.bool_], op: str, left: Codes, right: Codes) -> None:
+    """Raise `overflow` for the first row where the result is bad."""
+    if bad.any():
+        row = int(np.argmax(bad))
+        a, b = np.broadcast_arrays(left, right)
+        raise _overflow(f"{a[row]} {op} {b[row]}")
+
+
+# ------------------------------------------------------------------ ints
+
+
+def add(left: Codes, right: Codes) -> Codes:
+    """Exact sums."""
+    total = left + right
+    _refuse(((left ^ total) & (right ^ total)) < 0, "+", left, right)
+    return total
+
+
+def subtract(left: Codes, right: Codes) -> Codes:
+    """Exact differences."""
+    total = left - right
+    _refuse(((left ^ right) & (left ^ total)) < 0, "-", left, right)
+    return total
+
+
+def multiply(left: Codes, right: Codes) -> Codes:
+    """Exact products."""
+    product = left * right
+    near = np.abs(left.astype(np.float64) * right.astype(np.float64))
+    if near.size and near.max() >= 2.0**62:
+        # The float product is off by a relative 2**-51 at most. Near the limit, a product that does not fit
+        # has wrapped round once and so has the wrong sign.
+        far = near >= 2.0**63 * (1 + 2.0**-40)
+        wrong_sign = (product < 0) != ((left < 0) != (right < 0))
+        _refuse(far | (near >= 2.0**62) & wrong_sign, "*", left, right)
+    return product
+
+
+def _check_divisor(op: str, left: Codes, right: Codes) -> None:
+    zero = right == 0
+    if zero.any():
+        a = np.broadcast_to(left, np.broadcast_shapes(left.shape, right.shape))
+        row = int(np.argmax(np.broadcast_to(zero, a.shape)))
+        raise EvaluationError(
+            "division-by-zero", f"{a[row]} {op} 0", hint="keep zero divisors out with a test before: D != 0"
+        )
+
+
+def divide(left: Codes, right: Codes) -> Codes:
+    """Quotients, truncated toward zero."""
+    _check_divisor("/", left, right)
+    _refuse((left == INT_MIN) & (right == -1), "/", left, right)
+    quotient = left // right
+    return quotient + ((quotient * right != left) & ((left < 0) != (right < 0)))
+
+
+def remainder(left: Codes, right: Codes) -> Codes:
+    """Remainders, with the sign of the dividend."""
+    _check_divisor("%", left, right)
+    rest: Codes = np.fmod(left, np.where(right == -1, 1, right))
+    return rest
+
+
+def power(base: int, exponent: int) -> int:
+    """An exact power; a negative exponent divides 1 by the power, truncating.
+
+    >>> power(-2, 63), power(2, -1), power(-1, -3), power(0, 0)
+    (-9223372036854775808, 0, -1, 1)
+    """
+    if exponent < 0:
+        if base == 0:
+            raise EvaluationError("division-by-zero", f"0 ^ {exponent}", hint="keep 0 out with a test before")
+        return (base if exponent % 2 else 1) if abs(base) == 1 else 0
+    if abs(base) > 1 and exponent > 63:
+        raise _overflow(f"{base} ^ {exponent}")
+    result: int = base ** (exponent if abs(base) > 1 else min(exponent, 2 + exponent % 2))
+    if not INT_MIN <= result <= INT_MAX:
+        raise _overflow(f"{base} ^ {exponent}")
+    return result
+
+
+def _negate(value: Codes) -> Codes:
+    if (value == INT_MIN).any():
+        raise _overflow(f"-({INT_MIN})")
+    return -value
+
+
+def _absolute(value: Codes) -> Codes:
+    if (value == INT_MIN).any():
+        raise _overflow(f"abs({INT_MIN})")
+    return np.abs(value)
+
+
+def _shift_right_unsigned(left: Codes, right: Codes) -> Codes:
+    return (left.view(np.uint64) >> (right & 63).view(np.uint64)).view(np.int64)
+
+
+# ------------------------------------------------------------------ floats
+
+
+def float_power(base: float, exponent: float) -> float:
+    """IEEE `pow`: infinities and NaN instead of exceptions."""
+    try:
+        return canonical_float(math.pow(base, exponent))
+    except OverflowError:
+        return -math.inf if base < 0 and exponent % 2 == 1 else math.inf
+    except ValueError:
+        return math.inf if base == 0 else math.nan
+
+
+def _exp(value: float) -> float:
+    try:
+        return math.exp(value)
+    except OverflowError:
+        return math.inf
+
+
+def _log(value: float) -> float:
+    if value > 0:
+        return math.log(value)
+    return -math.inf if value == 0 else math.nan
+
+
+def to_int(name: str, value: float) -> int:
+    """The int that a whole float is, or `overflow`."""
+    if not -(2.0**63) <= value < 2.0**63:
+        raise _overflow(f"{name} of {value!r}")
+    return int(value)
+
+
+# ------------------------------------------------------------------ as overloads
+
+
+def _on_ints(function: Callable[..., Any], first: int = INT_MIN, last: int = INT_MAX) -> Vectorised:
+    """Run on the codes themselves; results outside `first` to `last` overflow."""
+
+    def run(columns: Sequence[Codes], types: Sequence[Type], result: Type, codec: Codec) -> Codes:
+        codes = np.asarray(function(*columns), dtype=np.int64)
+        if first > INT_MIN and codes.size and (codes.min() < first or codes.max() > last):
+            raise EvaluationError("overflow", f"a {result} outside the years 1 to 9999 was computed")
+        return codes
+
+    return run
+
+
+def _on_floats(function: Callable[..., Any]) -> Vectorised:
+    def run(columns: Sequence[Codes], types: Sequence[Type], result: Type, codec: Codec) -> Codes:
+        with np.errstate(all="ignore"):
+            return float_codes(np.asarray(function(*map(floats, columns))))
+
+    return run
+
+
+def _best(sign: int) -> Vectorised:
+    """The least (1) or greatest (-1) value of each row."""
+
+    def run(columns: Sequence[Codes], types: Sequence[Type], result: Type, codec: Codec) -> Codes:
+        columns = list(np.broadcast_arrays(*columns))
+        keys = order_keys(columns, result, codec)
+        best, best_key = columns[0], keys[0]
+        for column, key in zip(columns[1:], keys[1:], strict=True):
+            better = key < best_key if sign > 0 else key > best_key
+            best, best_key = np.where(better, column, best), np.where(better, key, best_key)
+        return best
+
+    return run
+
+
+def _numeric(ints: Callable[..., Any], numbers: Callable[..., Any], arity: int = 2) -> list[Overload]:
+    int_text = ", ".join(["int"] * arity) + " -> int"
+    return [
+        vectorised(int_text, _on_ints(ints)),
+        vectorised(int_text.replace("int", "float"), _on_floats(numbers)),
+    ]
+
+
+def _bits(function: Callable[..., Any], arity: int = 2) -> list[Overload]:
+    return [vectorised(", ".join(["int"] * arity) + " -> int", _on_ints(function))]
+
+
+def _rounding(name: str, function: Callable[[float], float]) -> list[Overload]:
+    return [
+        vectorised("int -> int", _on_ints(lambda value: value)),
+        pointwise(name, "float -> int", lambda value: to_int(name, function(value))),
+    ]
+
+
+_DAYS = (FIRST_DAY, LAST_DAY)
+_MICROSECONDS = (FIRST_MICROSECOND, LAST_MICROSECOND)
+_MIN = [vectorised(f"{t}, {t}... -> {t}", _best(1)) for t in ("int", "float", "T")]
+_MAX = [vectorised(f"{t}, {t}... -> {t}", _best(-1)) for t in ("int", "float", "T")]
+
+ARITHMETIC: Mapping[str, list[Overload]] = {
+    "+": [
+        *_numeric(add, np.add),
+        vectorised("date, int -> date", _on_ints(add, *_DAYS)),
+        vectorised("int, date -> date", _on_ints(add, *_DAYS)),
+        vectorised("timestamp, int -> timestamp", _on_ints(add, *_MICROSECONDS)),
+        vectorised("int, timestamp -> timestamp", _on_ints(add, *_MICROSECONDS)),
+    ],
+    "-": [
+        *_numeric(subtract, np.subtract),
+        vectorised("date, date -> int", _on_ints(subtract)),
+        vectorised("date, int -> date", _on_ints(subtract, *_DAYS)),
+        vectorised("timestamp, timestamp -> int", _on_ints(subtract)),
+        vectorised("timestamp, int -> timestamp", _on_ints(subtract, *_MICROSECONDS)),
+    ],
+    "*": _numeric(multiply, np.multiply),
+    "/": _numeric(divide, np.divide),
+    "%": _numeric(remainder, np.fmod),
+    "^": [pointwise("^", "int, int -> int", power), pointwise("^", "float, float -> float", float_power)],
+    "neg": _numeric(_negate, np.negative, 1),
+    "abs": _numeric(_absolute, np.abs, 1),
+    "band": _bits(np.bitwise_and),
+    "bor": _bits(np.bitwise_or),
+    "bxor": _bits(np.bitwise_xor),
+    "bnot": _bits(np.invert, 1),
+    "bshl": _bits(lambda left, right: np.left_shift(left, right & 63)),
+    "bshr": _bits(lambda left, right: np.right_shift(left, right & 63)),
+    "bshru": _bits(_shift_right_unsigned),
+    "min": _MIN,
+    "max": _MAX,
+    "f_min": _MIN,
+    "f_max": _MAX,
+    "sqrt": [vectorised("float -> float", _on_floats(np.sqrt))],
+    "exp": [pointwise("exp", "float -> float", _exp)],
+    "log": [pointwise("log", "float -> float", _log)],
+    "floor": _rounding("floor", lambda value: math.floor(value) if math.isfinite(value) else value),
+    "ceil": _rounding("ceil", lambda value: math.ceil(value) if math.isfinite(value) else value),
+    "round": _rounding("round", lambda value: round(value) if math.isfinite(value) else value),
+}

@@ -1,0 +1,197 @@
+"""Values in, int64 codes through the engine, values out.
+
+Every value inside is one int64: an int is itself, a bool 0 or 1, a float the bits of the float64, a date the
+days and a timestamp the microseconds since 1970 (UTC), a string or a list its position in an append-only
+dictionary. Rows are C-contiguous matrices of such codes. Within one codec, two values of one type are equal
+exactly when their codes are; codes of strings and lists mean nothing to another codec.
+
+What comes in is checked: each value against its column's type, and nothing is rounded or guessed (see
+`scalars`). Rows are counted from 1 in messages.
+
+>>> codec = Codec()
+>>> matrix = codec.to_matrix([("a", 1), ("b", 2)], (STRING, INT), "edge", ("node", "cost"))
+>>> matrix.tolist(), codec.decode_rows(matrix, (STRING, INT))
+([[0, 1], [1, 2]], [('a', 1), ('b', 2)])
+>>> codec.find_rows([("b", 2), ("z", 1)], (STRING, INT), relation="edge", columns=("node", "cost"))
+(array([[1, 2]]), 1)
+>>> codec.to_matrix([("a", "1")], (STRING, INT), "edge", ("node", "cost"))
+Traceback (most recent call last):
+headwater.errors.DataError: error[wrong-type]: edge, row 1, column cost: '1' is a str, expected int
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from headwater.errors import DataError
+from headwater.values.columns import decode_column, encode_canonical, encode_column
+from headwater.values.dictionary import Codes, Dictionary
+from headwater.values.scalars import Misfit, canonical, fixed_code, fixed_value, is_coded, list_key
+from headwater.values.sources import Source, infer_types, read_source
+from headwater.values.types import INT, STRING, Type
+
+__all__ = ["INT", "STRING", "Codec", "infer_types"]
+
+
+class Codec:
+    """One dictionary of strings, one of lists, and the ways in and out."""
+
+    def __init__(self) -> None:
+        """Start with empty dictionaries."""
+        self.strings = Dictionary()
+        self.lists = Dictionary(list_key)
+
+    @property
+    def nbytes(self) -> int:
+        """About how much memory the dictionaries take."""
+        return self.strings.nbytes + self.lists.nbytes
+
+    # -------------------------------------------------------------- one value
+
+    def encode_value(self, value: object, type: Type) -> int:
+        """The code of a value, which enters its dictionary if it is new."""
+        plain = self._canonical(value, type)
+        return self._dictionary(type).code(plain) if is_coded(type) else fixed_code(plain, type)
+
+    def find_value(self, value: object, type: Type) -> int | None:
+        """The code of a value, or `None` if it is a string or list never seen."""
+        plain = self._canonical(value, type)
+        if not is_coded(type):
+            return fixed_code(plain, type)
+        code = self._dictionary(type).find(plain)
+        return None if code < 0 else code
+
+    def decode_value(self, code: int, type: Type) -> Any:
+        """The value with this code."""
+        return self._dictionary(type).decode([code])[0] if is_coded(type) else fixed_value(int(code), type)
+
+    # -------------------------------------------------------------- one column
+
+    def encode_column(self, values: Sequence[Any], type: Type) -> Codes:
+        """The codes of values that are canonical already, such as those `decode_column` gave."""
+        return encode_canonical(values, type, self.strings, self.lists, intern=True)
+
+    def decode_column(self, codes: Codes, type: Type) -> list[Any]:
+        """The values with these codes."""
+        return decode_column(codes, type, self.strings, self.lists)
+
+    # -------------------------------------------------------------- rows
+
+    def to_matrix(
+        self,
+        data: Any,
+        types: Sequence[Type | None],
+        relation: str,
+        columns: Sequence[str],
+        intern: bool = True,
+    ) -> Codes:
+        """The rows of `data`, in any form that `sources` knows, as codes.
+
+        Without `intern` no dictionary grows, and rows with a string or list never seen are left out.
+        """
+        return self._matrix(read_source(data, relation, columns), types, relation, columns, intern)[0]
+
+    def find_rows(
+        self, data: Any, types: Sequence[Type | None], *, relation: str, columns: Sequence[str]
+    ) -> tuple[Codes, int]:
+        """The rows of `data` whose values are all known, and how many others there were.
+
+        No stored row can be equal to one of the others, so whoever deletes rows may ignore them.
+        """
+        return self._matrix(read_source(data, relation, columns), types, relation, columns, False)
+
+    def encode_rows(
+        self,
+        rows: Sequence[Sequence[object]],
+        types: Sequence[Type | None],
+        *,
+        relation: str,
+        columns: Sequence[str],
+    ) -> Codes:
+        """The codes of Python rows."""
+        return self.to_matrix(rows, types, relation, columns)
+
+    def decode_rows(self, matrix: Codes, types: Sequence[Type | None]) -> list[tuple[Any, ...]]:
+        """The rows of a matrix as Python tuples."""
+        if len(types) == 0 or len(matrix) == 0:
+            return [()] * len(matrix)
+        values = [
+            self.decode_column(np.ascontiguousarray(matrix[:, i]), _known(type))
+            for i, type in enumerate(types)
+        ]
+        return list(zip(*values, strict=True))
+
+    def from_table(
+        self, table: Any, types: Sequence[Type | None], relation: str, columns: Sequence[str]
+    ) -> Codes:
+        """The codes of an Arrow table's rows."""
+        return self.to_matrix(table, types, relation, columns)
+
+    def to_table(
+        self,
+        matrix: Codes,
+        columns: Sequence[str],
+        types: Sequence[Type | None],
+        *,
+        dictionary: bool = False,
+    ) -> Any:
+        """The rows of a matrix as an Arrow table; `dictionary` leaves strings dictionary-encoded."""
+        from headwater.values.arrow import to_table
+
+        return to_table(matrix, columns, types, self.strings, self.lists, dictionary=dictionary)
+
+    # --------------------------------------------------------------
+
+    def _dictionary(self, type: Type) -> Dictionary:
+        return self.strings if type == STRING else self.lists
+
+    def _canonical(self, value: object, type: Type) -> Any:
+        try:
+            return canonical(value, type)
+        except Misfit as misfit:
+            raise DataError(misfit.code, f"{misfit.reason}, expected {type}", hint=misfit.hint) from None
+
+    def _matrix(
+        self,
+        source: Source,
+        types: Sequence[Type | None],
+        relation: str,
+        columns: Sequence[str],
+        intern: bool,
+    ) -> tuple[Codes, int]:
+        matrix = np.empty((source.count, len(columns)), dtype=np.int64)
+        unknown = np.zeros(source.count, dtype=bool)
+        if source.count:
+            for i, (values, type) in enumerate(zip(source.columns, types, strict=True)):
+                if type is None:
+                    raise DataError(
+                        "unknown-type",
+                        f"{relation}, column {columns[i]}: its type is not known",
+                        hint=f"declare it: {relation}({columns[i]}: int, ...)",
+                    )
+                try:
+                    matrix[:, i] = self._encode(values, type, intern)
+                except Misfit as misfit:
+                    where = f"{relation}, row {misfit.row + 1}, column {columns[i]}"
+                    message = f"{where}: {misfit.reason}, expected {type}"
+                    raise DataError(misfit.code, message, hint=misfit.hint) from None
+                if not intern and is_coded(type):
+                    unknown |= matrix[:, i] < 0
+        dropped = int(unknown.sum())
+        return (np.ascontiguousarray(matrix[~unknown]) if dropped else matrix), dropped
+
+    def _encode(self, values: Any, type: Type, intern: bool) -> Codes:
+        if isinstance(values, (list, np.ndarray)):
+            return encode_column(values, type, self.strings, self.lists, intern=intern)
+        from headwater.values.arrow import encode_arrow
+
+        return encode_arrow(values, type, self.strings, self.lists, intern=intern)
+
+
+def _known(type: Type | None) -> Type:
+    if type is None:
+        raise DataError("unknown-type", "rows of a column whose type is not known cannot be read")
+    return type

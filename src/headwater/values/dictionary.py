@@ -1,0 +1,108 @@
+"""An append-only dictionary: every value gets the next free position as its code, and keeps it.
+
+What holds: codes are 0, 1, 2, ... in the order in which values were first seen; a code never changes and is
+never reused; two values have one code exactly when their keys are equal (a value is its own key unless the
+dictionary was given a `key` function). What does not: values that no row uses any more are not forgotten, and
+two threads must not add values at the same time.
+
+>>> names = Dictionary()
+>>> names.encode(["b", "a", "b"]).tolist(), names.find("z"), len(names)
+([0, 1, 0], -1, 2)
+>>> names.decode([1, 0, 0])
+['a', 'b', 'b']
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from itertools import repeat
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Codes = NDArray[np.int64]
+
+
+class Dictionary:
+    """Values to codes and back."""
+
+    def __init__(self, key: Callable[[Any], Hashable] | None = None):
+        """Start empty; `key` gives what a value is known by, where that is not the value itself."""
+        self._key = key
+        self._codes: dict[Hashable, int] = {}
+        self._values: list[Any] = []
+        self._measured = 0
+        self._measured_bytes = 0
+
+    def __len__(self) -> int:
+        """How many values there are; the next new one gets this code."""
+        return len(self._values)
+
+    def __contains__(self, value: object) -> bool:
+        """Whether the value has a code."""
+        return self.find(value) >= 0
+
+    def code(self, value: Any) -> int:
+        """The code of `value`, which is added if it is new."""
+        key = value if self._key is None else self._key(value)
+        code = self._codes.get(key)
+        if code is None:
+            code = len(self._values)
+            self._values.append(value)
+            self._codes[key] = code
+        return code
+
+    def find(self, value: Any) -> int:
+        """The code of `value`, or -1; nothing is added."""
+        return self._codes.get(value if self._key is None else self._key(value), -1)
+
+    def encode(self, values: Sequence[Any]) -> Codes:
+        """The codes of all `values`; new ones are added in the order given."""
+        keys = self._keys(values)
+        codes = self._find_keys(keys)
+        missing = np.flatnonzero(codes < 0)
+        if missing.size:
+            wanted = [keys[place] for place in missing.tolist()]
+            start = len(self._values)
+            if self._key is None:
+                fresh = dict.fromkeys(wanted)
+                self._values.extend(fresh)
+            else:
+                fresh = {}
+                for key, place in zip(wanted, missing.tolist(), strict=True):
+                    fresh.setdefault(key, values[place])
+                self._values.extend(fresh.values())
+            self._codes.update(zip(fresh, range(start, len(self._values)), strict=True))
+            distinct = len(fresh) == len(wanted)
+            codes[missing] = np.arange(start, len(self._values)) if distinct else self._find_keys(wanted)
+        return codes
+
+    def find_all(self, values: Sequence[Any]) -> Codes:
+        """The codes of all `values`, -1 for those not here; nothing is added."""
+        return self._find_keys(self._keys(values))
+
+    def decode(self, codes: Iterable[int] | Codes) -> list[Any]:
+        """The values at `codes`."""
+        if isinstance(codes, np.ndarray):
+            codes = codes.tolist()
+        return list(map(self._values.__getitem__, codes))
+
+    def since(self, start: int) -> list[Any]:
+        """The values with codes `start` and above, in order: what a copy of length `start` lacks."""
+        return self._values[start:]
+
+    @property
+    def nbytes(self) -> int:
+        """About how much memory the dictionary takes; each value is measured once."""
+        for value in self._values[self._measured :]:
+            self._measured_bytes += sys.getsizeof(value) + 32
+        self._measured = len(self._values)
+        return self._measured_bytes + sys.getsizeof(self._codes) + sys.getsizeof(self._values)
+
+    def _keys(self, values: Sequence[Any]) -> Sequence[Any]:
+        return values if self._key is None else list(map(self._key, values))
+
+    def _find_keys(self, keys: Sequence[Any]) -> Codes:
+        return np.fromiter(map(self._codes.get, keys, repeat(-1)), dtype=np.int64, count=len(keys))

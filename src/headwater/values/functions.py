@@ -1,0 +1,226 @@
+"""The functions that rules may call: built-in ones and those a user registers.
+
+Columns are columns of codes throughout. A test is a function that may stand as a literal by itself; it holds
+where `apply` gives anything but 0. A generator gives any number of values a row: `range(a, b)` counts from a
+to just before b, downward if b is below a; `range(a, b, step)` goes in steps. A column of one row stands for
+as many rows as the others have.
+
+A function must give the same result for the same arguments for ever: views are kept right by computing again
+what a row once gave. So functions of the clock or of chance are refused, and a registered function is called
+once for each distinct combination of arguments.
+
+>>> functions, codec = Functions(), Codec()
+>>> functions.register("double", lambda x: 2 * x, ["int"], "int")
+>>> str(functions.result_type("double", [INT])), functions.has("double", 2)
+('int', False)
+>>> functions.apply("double", [np.array([3, 4, 3])], [INT], codec).tolist()
+[6, 8, 6]
+>>> functions.suggest("strlne")
+['strlen']
+>>> functions.result_type("strlen", [INT])
+Traceback (most recent call last):
+headwater.values.signatures.FunctionMismatch: strlen takes (string), given (int)
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headwater.errors import EvaluationError, RuleError
+from headwater.values.arithmetic import ARITHMETIC
+from headwater.values.codec import Codec
+from headwater.values.dictionary import Codes
+from headwater.values.lists import LISTS
+from headwater.values.moments import MOMENTS
+from headwater.values.ordering import check_comparable, compare
+from headwater.values.scalars import Misfit, canonical
+from headwater.values.signatures import (
+    FunctionMismatch,
+    Overload,
+    Signature,
+    _NoMatch,
+    call_distinct,
+    call_text,
+    parse_signature,
+)
+from headwater.values.text import TEXT
+from headwater.values.types import BOOL, INT, Type, parse_type
+
+__all__ = ["INT", "FunctionMismatch", "Functions"]
+
+_BUILTINS: dict[str, Sequence[Overload]] = {**ARITHMETIC, **TEXT, **LISTS, **MOMENTS}
+_GENERATORS = {"range": (parse_signature("int, int -> int"), parse_signature("int, int, int -> int"))}
+_INT_TESTS = ("f_member", "f_empty")
+_REFUSED = {
+    "f_now": "gives another time whenever it is asked; put the time into a relation and change that",
+    "f_rand": "gives another number whenever it is asked; put random numbers into a relation",
+}
+
+
+class Functions:
+    """Built-in and registered functions by name."""
+
+    def __init__(self) -> None:
+        """Start with the built-in functions."""
+        self._functions: dict[str, Sequence[Overload]] = dict(_BUILTINS)
+
+    def register(
+        self, name: str, fn: Callable[..., Any], args: Sequence[Type | str] | None, returns: Type | str
+    ) -> None:
+        """Let rules call `fn`, with values of the types `args` (any number of any types if `None`).
+
+        It gets plain Python values and must give one of type `returns`. Registering a name again replaces the
+        function; the names of built-in functions are taken.
+        """
+        if name in _BUILTINS or name in _GENERATORS or name in _REFUSED:
+            raise RuleError("reserved-name", f"{name} is a built-in function", hint="register another name")
+        result = _declared(name, returns)
+        types = () if args is None else tuple(_declared(name, arg) for arg in args)
+        signature = Signature(types, args is None, result, name)
+        call = _checked(name, fn, result)
+
+        def run(columns: Sequence[Codes], types: Sequence[Type], result: Type, codec: Codec) -> Codes:
+            results, places = call_distinct(name, call, columns, types, codec)
+            return codec.encode_column(results, result)[places]
+
+        self._functions[name] = [Overload(signature, run)]
+
+    def names(self) -> list[str]:
+        """The names of all functions that can be called."""
+        return sorted([*self._functions, *_GENERATORS])
+
+    def has(self, name: str, arity: int | None = None) -> bool:
+        """Whether there is such a function (also one that is known and refused), taking `arity` arguments."""
+        if name in _REFUSED:
+            return True
+        signatures = self._signatures(name)
+        return any(arity is None or signature.takes(arity) for signature in signatures)
+
+    def suggest(self, name: str) -> list[str]:
+        """Names of functions that look like `name`, the most alike first."""
+        folded = {known.lower(): known for known in self.names()}
+        return [folded[near] for near in difflib.get_close_matches(name.lower(), folded, n=3, cutoff=0.7)]
+
+    def is_test(self, name: str) -> bool:
+        """Whether a call may stand as a literal by itself."""
+        overloads = self._functions.get(name, ())
+        return name in _INT_TESTS or any(overload.signature.returns == BOOL for overload in overloads)
+
+    def is_generator(self, name: str) -> bool:
+        """Whether a call gives any number of values, for `expand`."""
+        return name in _GENERATORS
+
+    def result_type(self, name: str, arg_types: Sequence[Type | None]) -> Type | None:
+        """The type of a call's result; `None` if it depends on an argument whose type is unknown."""
+        if name in _REFUSED:
+            raise FunctionMismatch(f"{name} {_REFUSED[name]}")
+        signatures = self._signatures(name)
+        if not signatures:
+            near = self.suggest(name)
+            raise FunctionMismatch(
+                f"there is no function {name}" + (f"; did you mean {near[0]}?" if near else "")
+            )
+        results = [signature.result(arg_types) for signature in signatures]
+        found = [result for result in results if not isinstance(result, _NoMatch)]
+        if not found:
+            given = ", ".join("?" if type is None else str(type) for type in arg_types)
+            taken = " or ".join(f"({_parameters(signature)})" for signature in signatures)
+            raise FunctionMismatch(f"{name} takes {taken}, given ({given})")
+        known = all(type is not None for type in arg_types)
+        return found[0] if known or all(result == found[0] for result in found) else None
+
+    def apply(self, name: str, columns: Sequence[Codes], types: Sequence[Type], codec: Codec) -> Codes:
+        """The codes of a call's results, one a row; one result in all for a call without arguments."""
+        result = self.result_type(name, types)
+        if result is None or name in _GENERATORS:
+            reason = "its result's type is not known" if result is None else "it is a generator"
+            raise FunctionMismatch(f"{name} cannot be computed here: {reason}")
+        columns = np.broadcast_arrays(*columns)
+        if columns and len(columns[0]) == 0:
+            return np.empty(0, dtype=np.int64)
+        overloads = self._functions[name]
+        matching = (o for o in overloads if not isinstance(o.signature.result(types), _NoMatch))
+        return next(matching).apply(columns, types, result, codec)
+
+    def expand(
+        self, name: str, columns: Sequence[Codes], types: Sequence[Type], codec: Codec
+    ) -> tuple[Codes, Codes]:
+        """All values that a generator gives: for each value the row it belongs to, and its code."""
+        self.result_type(name, types)
+        if name not in _GENERATORS:
+            raise FunctionMismatch(f"{name} is not a generator")
+        return expand_range(*columns)
+
+    def compare(
+        self, op: str, left: Codes, right: Codes, left_type: Type, right_type: Type, codec: Codec
+    ) -> NDArray[np.bool_]:
+        """Where `left op right` holds; see `ordering`."""
+        return compare(op, left, right, left_type, right_type, codec)
+
+    def check_comparable(self, op: str, left: Type | None, right: Type | None) -> None:
+        """Raise `FunctionMismatch` unless values of these types can be compared."""
+        check_comparable(op, left, right)
+
+    def _signatures(self, name: str) -> list[Signature]:
+        if name in _GENERATORS:
+            return list(_GENERATORS[name])
+        return [overload.signature for overload in self._functions.get(name, ())]
+
+
+def expand_range(start: Codes, stop: Codes, step: Codes | None = None) -> tuple[Codes, Codes]:
+    """The ints from `start` to just before `stop`, row by row.
+
+    >>> rows, values = expand_range(np.array([0, 5]), np.array([3, 3]))
+    >>> rows.tolist(), values.tolist()
+    ([0, 0, 0, 1, 1], [0, 1, 2, 5, 4])
+    """
+    if step is None:
+        step = np.where(start <= stop, 1, -1)
+    start, stop, step = np.broadcast_arrays(start, stop, step)
+    if (step == 0).any():
+        row = int(np.argmax(step == 0))
+        raise EvaluationError("zero-step", f"range({start[row]}, {stop[row]}, 0) never ends")
+    counts = np.fromiter(
+        (len(range(*bounds)) for bounds in zip(start.tolist(), stop.tolist(), step.tolist(), strict=True)),
+        dtype=np.int64,
+        count=len(start),
+    )
+    rows = np.repeat(np.arange(len(start)), counts)
+    within = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return rows, start[rows] + within * step[rows]
+
+
+def _declared(name: str, type: Type | str) -> Type:
+    found = type if isinstance(type, Type) else parse_type(type)
+    if found is None:
+        raise RuleError(
+            "unknown-type",
+            f"function {name}: there is no type {type}",
+            hint="the types are int, float, string, bool, date, timestamp and list[...]",
+        )
+    return found
+
+
+def _checked(name: str, function: Callable[..., Any], returns: Type) -> Callable[..., Any]:
+    """The function, with its results made canonical."""
+
+    def call(*arguments: Any) -> Any:
+        try:
+            return canonical(function(*arguments), returns)
+        except Misfit as misfit:
+            problem = f"should give {returns}, but {misfit.reason}"
+            raise EvaluationError("function-failed", f"{call_text(name, arguments)} {problem}") from None
+        except Exception as error:
+            problem = f"failed: {type(error).__name__}: {error}"
+            raise EvaluationError("function-failed", f"{call_text(name, arguments)} {problem}") from error
+
+    return call
+
+
+def _parameters(signature: Signature) -> str:
+    return ", ".join(map(str, signature.parameters)) + ("..." if signature.repeats else "")

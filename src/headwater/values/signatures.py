@@ -1,0 +1,202 @@
+"""What a function takes and gives, and how it runs over columns of codes.
+
+A function is one or more `Overload`s, tried in order. A signature is written as text, `int, int -> string`:
+`T...` takes one or more; a capital letter stands for one type, the same at each occurrence; `_` for any type.
+An int is taken where a float is expected. An argument of unknown type fits everything, so a call may fit
+several overloads: its result type is then known only if all of them agree.
+
+>>> append = parse_signature("list[T], T -> list[T]")
+>>> str(append.result([list_of(None), parse_type("string")]))
+'list[string]'
+>>> append.result([list_of(parse_type("int")), parse_type("string")]) is NO_MATCH
+True
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from headwater.errors import EvaluationError, HeadwaterError
+from headwater.values.codec import Codec
+from headwater.values.columns import float_codes
+from headwater.values.dictionary import Codes
+from headwater.values.scalars import show
+from headwater.values.types import FLOAT, INT, Type, TypeClash, list_of, parse_type, unify
+
+
+class FunctionMismatch(Exception):  # noqa: N818
+    """A call that no overload fits; callers turn it into an error with a place."""
+
+
+class _NoMatch:
+    pass
+
+
+NO_MATCH: Final = _NoMatch()
+
+# Codes in, codes out: the columns, their types, the result's type, and the codec the codes belong to.
+Vectorised = Callable[[Sequence[Codes], Sequence[Type], Type, Codec], Codes]
+
+
+@dataclass(frozen=True)
+class Signature:
+    """Parameter types and the result's type, with variables in both.
+
+    The last parameter may repeat; if there is none to repeat, any number of arguments of any types is taken.
+    """
+
+    parameters: tuple[Type, ...]
+    repeats: bool
+    returns: Type
+    text: str
+
+    def takes(self, count: int) -> bool:
+        """Whether a call with `count` arguments can fit."""
+        return count >= len(self.parameters) if self.repeats else count == len(self.parameters)
+
+    def parameter(self, place: int) -> Type:
+        """The type expected at `place`, counted from 0."""
+        return self.parameters[min(place, len(self.parameters) - 1)] if self.parameters else Type("_")
+
+    def result(self, arguments: Sequence[Type | None]) -> Type | None | _NoMatch:
+        """The result's type for these arguments (`None`: depends on what is unknown), or `NO_MATCH`."""
+        if not self.takes(len(arguments)):
+            return NO_MATCH
+        bound: dict[str, Type | None] = {}
+        for place, argument in enumerate(arguments):
+            if not _fits(self.parameter(place), argument, bound):
+                return NO_MATCH
+        return _substitute(self.returns, bound)
+
+
+def parse_signature(text: str) -> Signature:
+    """Read a signature from its text."""
+    before, _, after = text.partition("->")
+    words = [word.strip() for word in before.split(",") if word.strip()]
+    repeats = bool(words) and words[-1].endswith("...")
+    parameters = tuple(_parse(word.removesuffix("...")) for word in words)
+    return Signature(parameters, repeats, _parse(after.strip()), text)
+
+
+def _parse(word: str) -> Type:
+    if word.startswith("list["):
+        return list_of(_parse(word[5:-1]))
+    found = Type(word) if len(word) == 1 else parse_type(word)
+    assert found is not None, word
+    return found
+
+
+def _is_variable(type: Type) -> bool:
+    return len(type.name) == 1
+
+
+def _fits(parameter: Type, argument: Type | None, bound: dict[str, Type | None]) -> bool:
+    if argument is None or parameter.name == "_":
+        return True
+    if _is_variable(parameter):
+        try:
+            bound[parameter.name] = unify(bound.get(parameter.name), argument)
+        except TypeClash:
+            return False
+        return True
+    if parameter.name == "list":
+        fits_any = parameter.element is None
+        return argument.name == "list" and (fits_any or _fits(_element(parameter), argument.element, bound))
+    return parameter == argument or (parameter == FLOAT and argument == INT)
+
+
+def _element(type: Type) -> Type:
+    assert type.element is not None
+    return type.element
+
+
+def _substitute(type: Type, bound: dict[str, Type | None]) -> Type | None:
+    if _is_variable(type):
+        return bound.get(type.name)
+    if type.name == "list" and type.element is not None:
+        return list_of(_substitute(type.element, bound))
+    return type
+
+
+@dataclass(frozen=True)
+class Overload:
+    """One way to call a function."""
+
+    signature: Signature
+    run: Vectorised
+
+    def apply(self, columns: Sequence[Codes], types: Sequence[Type], result: Type, codec: Codec) -> Codes:
+        """The codes of the results, one a row, where the arguments fit."""
+        columns, types = list(columns), list(types)
+        for place, type in enumerate(types):
+            if type == INT and self.signature.parameter(place) == FLOAT:
+                columns[place], types[place] = float_codes(columns[place].astype(np.float64)), FLOAT
+        return self.run(columns, types, result, codec)
+
+
+def vectorised(text: str, run: Vectorised) -> Overload:
+    """An overload that computes whole columns of codes at once."""
+    return Overload(parse_signature(text), run)
+
+
+def pointwise(name: str, text: str, function: Callable[..., Any]) -> Overload:
+    """An overload that computes values one by one, once for each distinct combination of arguments.
+
+    The function must give canonical values of its result type, and the same ones whenever it is asked.
+    """
+
+    def run(columns: Sequence[Codes], types: Sequence[Type], result: Type, codec: Codec) -> Codes:
+        results, places = call_distinct(name, function, columns, types, codec)
+        return codec.encode_column(results, result)[places]
+
+    return Overload(parse_signature(text), run)
+
+
+def call_distinct(
+    name: str, function: Callable[..., Any], columns: Sequence[Codes], types: Sequence[Type], codec: Codec
+) -> tuple[list[Any], Codes]:
+    """The results of `function` for the distinct combinations of arguments, and for each row which is its.
+
+    Without arguments there is one combination, and one row. An exception becomes `function-failed`.
+    """
+    firsts, places = distinct_rows(columns)
+    arguments = [
+        codec.decode_column(column[firsts], type) for column, type in zip(columns, types, strict=True)
+    ]
+    combinations = list(zip(*arguments, strict=True)) if arguments else [()]
+    results = []
+    try:
+        for combination in combinations:
+            results.append(function(*combination))
+    except HeadwaterError:
+        raise
+    except Exception as problem:
+        call = call_text(name, combinations[len(results)])
+        raise EvaluationError("function-failed", f"{call} failed: {problem}") from problem
+    return results, places
+
+
+def call_text(name: str, arguments: Sequence[Any]) -> str:
+    """A call with its arguments, for a message."""
+    return f"{name}({', '.join(map(show, arguments))})"
+
+
+def distinct_rows(columns: Sequence[Codes]) -> tuple[Codes, Codes]:
+    """Where each distinct row occurs first, and for each row which distinct one it is.
+
+    >>> firsts, places = distinct_rows([np.array([5, 7, 5, 5]), np.array([1, 1, 1, 2])])
+    >>> firsts.tolist(), places.tolist()
+    ([0, 3, 1], [0, 2, 0, 1])
+    """
+    if not columns or len(columns[0]) == 1:
+        return np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64)
+    _, firsts, places = np.unique(columns[0], return_index=True, return_inverse=True)
+    for column in columns[1:]:
+        _, more = np.unique(column, return_inverse=True)
+        combined = places.reshape(-1) * np.int64(len(column)) + more.reshape(-1)
+        _, firsts, places = np.unique(combined, return_index=True, return_inverse=True)
+    return firsts.astype(np.int64), places.reshape(-1).astype(np.int64)

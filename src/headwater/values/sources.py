@@ -1,0 +1,243 @@
+"""Rows in whatever form a user holds them, as columns.
+
+A source is an iterable of tuples, lists or dicts by column name; a 2-D numpy array; a pandas or polars
+DataFrame; an Arrow Table, RecordBatch or RecordBatchReader, or what else offers an Arrow stream. Columns of
+tables are taken by name when their names are the relation's column names in any order, else by position.
+pandas and polars are recognised by name and never imported here.
+
+A NaN in a pandas float column is the value NaN (pandas cannot tell it from a missing one); its other missing
+values are nulls.
+
+>>> source = read_source([{"dst": "b", "src": "a"}], "link", ("src", "dst"))
+>>> source.columns, source.count
+([['a'], ['b']], 1)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from operator import itemgetter
+from typing import Any
+
+import numpy as np
+
+from headwater.errors import DataError
+from headwater.values.scalars import PYTHON_TYPES, Misfit, common_type, show, widen
+from headwater.values.types import Type
+
+
+@dataclass(frozen=True)
+class Source:
+    """Columns of equal length: Python lists, numpy arrays or Arrow arrays; and their names, if any."""
+
+    columns: list[Any]
+    count: int
+    names: tuple[str, ...] | None = None
+
+
+def read_source(data: Any, relation: str, columns: Sequence[str]) -> Source:
+    """The columns of `data` in the order of `columns`; raises `DataError` if they are not as many."""
+    source = _read(data, relation, columns)
+    if source.names is not None and len(source.columns) == len(columns):
+        order = _by_name(source.names, columns)
+        return Source([source.columns[i] for i in order], source.count, tuple(columns))
+    if len(source.columns) != len(columns):
+        raise DataError(
+            "wrong-arity",
+            f"{relation} has {_columns(len(columns))} ({', '.join(columns)}), the rows given have "
+            f"{len(source.columns)}",
+        )
+    return source
+
+
+def _by_name(names: Sequence[str], columns: Sequence[str]) -> list[int]:
+    if set(names) == set(columns) and len(set(names)) == len(names):
+        return [names.index(column) for column in columns]
+    return list(range(len(columns)))
+
+
+def _columns(count: int) -> str:
+    return "1 column" if count == 1 else f"{count} columns"
+
+
+def _read(data: Any, relation: str, columns: Sequence[str] | None) -> Source:
+    if isinstance(data, np.ndarray):
+        return _read_array(data, relation)
+    library = type(data).__module__.partition(".")[0]
+    if library == "pandas" and hasattr(data, "iloc") and hasattr(data, "columns"):
+        return _read_pandas(data)
+    if library == "polars" and hasattr(data, "collect"):
+        data = data.collect()
+    if library == "polars" and hasattr(data, "to_arrow") and hasattr(data, "columns"):
+        return _read_arrow(data.to_arrow())
+    if library == "pyarrow" or hasattr(data, "__arrow_c_stream__"):
+        return _read_arrow(data)
+    if isinstance(data, (str, bytes, Mapping)) or not isinstance(data, Iterable):
+        raise DataError(
+            "wrong-arity",
+            f"rows of {relation} cannot be read from a {type(data).__name__}",
+            hint="give a list of tuples, a table or a data frame",
+        )
+    return _read_rows(data if isinstance(data, (list, tuple)) else list(data), relation, columns)
+
+
+# ------------------------------------------------------------------ tables
+
+
+def _read_arrow(data: Any) -> Source:
+    import pyarrow as pa
+
+    if isinstance(data, pa.RecordBatchReader):
+        data = data.read_all()
+    elif not isinstance(data, (pa.Table, pa.RecordBatch)):
+        data = pa.table(data)
+    return Source(list(data.columns), data.num_rows, tuple(data.schema.names))
+
+
+def _read_pandas(frame: Any) -> Source:
+    import pyarrow as pa
+
+    columns: list[Any] = []
+    for i in range(frame.shape[1]):
+        series = frame.iloc[:, i]
+        if isinstance(series.dtype, np.dtype) and series.dtype.kind in "iufb":
+            columns.append(series.to_numpy())
+        elif isinstance(series.dtype, np.dtype) and series.dtype.kind == "O":
+            columns.append([None if _is_missing(value) else value for value in series.tolist()])
+        else:
+            columns.append(pa.Array.from_pandas(series))
+    return Source(columns, frame.shape[0], tuple(map(str, frame.columns)))
+
+
+def _is_missing(value: object) -> bool:
+    return type(value).__name__ in ("NAType", "NaTType") or isinstance(value, float) and value != value
+
+
+def _read_array(array: Any, relation: str) -> Source:
+    if array.ndim != 2:
+        raise DataError(
+            "wrong-arity",
+            f"rows of {relation} cannot be read from an array of {array.ndim} dimensions",
+            hint="give a 2-D array: one row of it for each row",
+        )
+    return Source([array[:, i] for i in range(array.shape[1])], array.shape[0])
+
+
+# ------------------------------------------------------------------ rows
+
+
+def _read_rows(rows: Sequence[Any], relation: str, columns: Sequence[str] | None) -> Source:
+    """Rows one by one; `columns` is `None` when the relation's are not known yet."""
+    names: tuple[str, ...] | None = None
+    if columns is None:
+        if not rows:
+            return Source([], 0)
+        if isinstance(rows[0], Mapping):
+            names = columns = tuple(rows[0])
+    arity = len(columns) if columns is not None else _length(rows, 0, relation)
+    classes = set(map(type, rows))
+    if not classes <= {tuple, list}:
+        rows = [_row(rows, i, relation, columns) for i in range(len(rows))]
+    if set(map(len, rows)) - {arity}:
+        wrong = next(i for i, row in enumerate(rows) if len(row) != arity)
+        named = f" ({', '.join(columns)})" if columns else ""
+        raise DataError(
+            "wrong-arity",
+            f"{relation}, row {wrong + 1}: {show(rows[wrong])} has {_columns(len(rows[wrong]))}, "
+            f"expected {arity}{named}",
+        )
+    return Source([list(map(itemgetter(i), rows)) for i in range(arity)], len(rows), names)
+
+
+def _length(rows: Sequence[Any], place: int, relation: str) -> int:
+    return len(_row(rows, place, relation, None))
+
+
+def _row(rows: Sequence[Any], place: int, relation: str, columns: Sequence[str] | None) -> Any:
+    row = rows[place]
+    if isinstance(row, Mapping):
+        if columns is None or set(row) != set(columns):
+            expected = "a tuple like the rows before it" if columns is None else ", ".join(columns)
+            message = f"its columns are {', '.join(map(str, row))}, expected {expected}"
+            raise DataError("wrong-arity", f"{relation}, row {place + 1}: {message}")
+        return [row[column] for column in columns]
+    if isinstance(row, (Sequence, np.ndarray)) and not isinstance(row, (str, bytes)):
+        return row
+    raise DataError(
+        "wrong-arity",
+        f"{relation}, row {place + 1}: {show(row)} is not a row",
+        hint=f"a row is a tuple, also when it has one column: ({show(row)},)",
+    )
+
+
+# ------------------------------------------------------------------ types of what came without any
+
+
+def infer_types(data: Any, relation: str = "data") -> tuple[tuple[Type | None, ...], tuple[str, ...] | None]:
+    """The types, and names where there are any, of the columns of `data`, from all of its rows.
+
+    A type is `None` where no row tells. Without rows and without a schema there are no columns at all.
+    The data is read to its end, so an iterator must be made a list before.
+
+    >>> types, names = infer_types([(1, "a"), (2.5, "b")])
+    >>> [str(type) for type in types], names
+    (['float', 'string'], None)
+    """
+    if isinstance(data, Iterator):
+        raise DataError(
+            "wrong-type",
+            f"the types of {relation} cannot be taken from an iterator, which can be read once only",
+            hint="make it a list first",
+        )
+    source = _read(data, relation, None)
+    types = []
+    for i, column in enumerate(source.columns):
+        try:
+            types.append(_column_type(column))
+        except Misfit as misfit:
+            name = source.names[i] if source.names is not None else str(i + 1)
+            raise DataError(
+                misfit.code,
+                f"{relation}, row {misfit.row + 1}, column {name}: {misfit.reason}",
+                hint=misfit.hint,
+            ) from None
+    return tuple(types), source.names
+
+
+def _column_type(column: Any) -> Type | None:
+    if isinstance(column, np.ndarray) and column.dtype.kind in "iufb":
+        return common_type(column[:1])
+    if isinstance(column, (list, np.ndarray)):
+        return _values_type(list(column))
+    from headwater.values.arrow import type_from_arrow
+
+    if column.null_count:
+        return common_type(column.to_pylist())
+    if str(column.type) == "null":
+        return None
+    found = type_from_arrow(column.type)
+    if found is None:
+        raise Misfit(
+            f"the Arrow type {column.type} has no counterpart here",
+            hint="declare the column's type, or cast it first",
+        )
+    return found
+
+
+def _values_type(values: list[Any]) -> Type | None:
+    """Like `common_type`, looking at one value of each plain Python class."""
+    firsts: dict[type, int] = {}
+    for row, kind in enumerate(map(type, values)):
+        firsts.setdefault(kind, row)
+    plain = dict(PYTHON_TYPES)
+    if not plain.keys() >= firsts.keys():
+        return common_type(values)
+    common: Type | None = None
+    for kind, row in firsts.items():
+        try:
+            common = widen(common, plain[kind])
+        except Misfit as misfit:
+            misfit.row = row
+            raise
+    return common

@@ -1,0 +1,123 @@
+"""Functions of strings, and conversions between strings and other types.
+
+Lengths and positions count code points, from 0. `match` wants the whole string to match, as in Souffle, with
+Python's regular expressions. Conversions from strings take plain decimal notation only and fail on anything
+else: no blanks around it, no underscores. `to_string` gives what the conversions back take.
+
+`ord` gives an int that is the same for equal strings, on every machine and in every version: the first 63
+bits of the BLAKE2b digest of the UTF-8 bytes. (Souffle gives the symbol's number in its table, which depends
+on the order in which symbols were met.) Distinct strings get distinct ints but for a chance of 1 in 2**63 a
+pair, and their order means nothing.
+"""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from headwater.values.arithmetic import to_int
+from headwater.values.scalars import canonical_float
+from headwater.values.signatures import Overload, pointwise
+
+_INT = re.compile(r"[+-]?[0-9]+")
+_FLOAT = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?inf|nan")
+
+
+def parse_int(text: str) -> int:
+    """The int written in `text`."""
+    if not _INT.fullmatch(text):
+        raise ValueError("it is not a whole number")
+    if not -(2**63) <= (value := int(text)) < 2**63:
+        raise ValueError("it does not fit 64 bits")
+    return value
+
+
+def parse_float(text: str) -> float:
+    """The float nearest to what is written in `text`."""
+    if not _FLOAT.fullmatch(text):
+        raise ValueError("it is not a number")
+    return canonical_float(float(text))
+
+
+def to_string(value: Any) -> str:
+    """A value as text.
+
+    >>> to_string(("a", "b")), to_string(True), to_string(1.0)
+    ('[a, b]', 'true', '1.0')
+    """
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(to_string, value))}]"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, datetime.date):
+        return value.isoformat()
+    return str(value)
+
+
+def substring(text: str, start: int, length: int) -> str:
+    """At most `length` characters from `start` on; nothing where either is negative.
+
+    >>> substring("headwater", 4, 3), substring("head", 2, 100), substring("head", -1, 2)
+    ('wat', 'ad', '')
+    """
+    return text[start : start + length] if start >= 0 and length > 0 else ""
+
+
+def ordinal(text: str) -> int:
+    """A stable int for a string; see the module."""
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big") >> 1
+
+
+def _matches(pattern: str, text: str) -> bool:
+    try:
+        return re.fullmatch(pattern, text) is not None
+    except re.error as problem:
+        raise ValueError(f"it is not a regular expression: {problem}") from None
+
+
+def _split(text: str, separator: str) -> tuple[str, ...]:
+    if not separator:
+        raise ValueError("the separator is empty")
+    return tuple(text.split(separator))
+
+
+def _truncate(value: float) -> int:
+    return to_int("to_int", value)
+
+
+_TO_INT = (
+    ("string -> int", parse_int),
+    ("int -> int", int),
+    ("float -> int", _truncate),
+    ("bool -> int", int),
+)
+_TO_FLOAT = (("float -> float", canonical_float), ("string -> float", parse_float), ("bool -> float", float))
+
+_SINGLE: Mapping[str, tuple[str, Any]] = {
+    "cat": ("string, string... -> string", lambda *parts: "".join(parts)),
+    "strlen": ("string -> int", len),
+    "substr": ("string, int, int -> string", substring),
+    "lower": ("string -> string", str.lower),
+    "upper": ("string -> string", str.upper),
+    "strip": ("string -> string", str.strip),
+    "replace": ("string, string, string -> string", lambda text, old, new: text.replace(old, new)),
+    "split": ("string, string -> list[string]", _split),
+    "join": ("list[string], string -> string", lambda parts, separator: separator.join(parts)),
+    "contains": ("string, string -> bool", lambda needle, text: needle in text),
+    "match": ("string, string -> bool", _matches),
+    "starts_with": ("string, string -> bool", lambda text, start: text.startswith(start)),
+    "ends_with": ("string, string -> bool", lambda text, end: text.endswith(end)),
+    "ord": ("string -> int", ordinal),
+    "f_sha1": ("string -> string", lambda text: hashlib.sha1(text.encode()).hexdigest()),
+    "to_string": ("_ -> string", to_string),
+}
+
+TEXT: Mapping[str, list[Overload]] = {
+    **{name: [pointwise(name, text, function)] for name, (text, function) in _SINGLE.items()},
+    "to_number": [pointwise("to_number", text, function) for text, function in _TO_INT],
+    "to_int": [pointwise("to_int", text, function) for text, function in _TO_INT],
+    "to_float": [pointwise("to_float", text, function) for text, function in _TO_FLOAT],
+}

@@ -1,0 +1,480 @@
+"""Every construct of the language, one behaviour a test."""
+
+import datetime
+import subprocess
+import sys
+
+import pytest
+
+from headwater.language.datalog import parse
+from headwater.language.program import (
+    Atom,
+    BodyAggregate,
+    Call,
+    Column,
+    Comparison,
+    Constant,
+    Declaration,
+    Directive,
+    Disjunction,
+    HeadAggregate,
+    Materialize,
+    Negated,
+    Positive,
+    Program,
+    Rule,
+    Variable,
+    Wildcard,
+)
+from headwater.values.types import FLOAT, INT, STRING, list_of
+
+X, Y, Z, C, N = (Variable(name) for name in "XYZCN")
+
+
+def only_rule(text: str) -> Rule:
+    (rule,) = parse(text).rules
+    return rule
+
+
+def condition(text: str):
+    """The last condition of a body that first binds X, Y and Z."""
+    return only_rule(f"p(X) :- q(X,Y,Z), {text}.").body[-1]
+
+
+def value(text: str):
+    """A value in a text whose variables start upper-case."""
+    literal = condition(f"X = {text}")
+    assert isinstance(literal, Comparison)
+    return literal.right
+
+
+def atom(name: str, *args) -> Atom:
+    return Atom(name, args)
+
+
+def test_the_empty_text_says_nothing():
+    assert parse("") == Program() == parse(" \n // nothing\n")
+
+
+def test_the_source_and_the_text_are_kept():
+    program = parse("a(1).", "facts.dl")
+    assert (program.source, program.text) == ("facts.dl", "a(1).")
+
+
+# ------------------------------------------------------------------ facts, rules, labels
+
+
+def test_a_fact():
+    assert only_rule('link("a", "b", 5).') == Rule(None, (atom("link", Constant("a"), Constant("b"), Constant(5)),), ())
+
+
+def test_a_fact_without_columns():
+    assert only_rule("ready().") == Rule(None, (atom("ready"),), ())
+
+
+def test_a_rule():
+    assert only_rule("p(X) :- q(X, Y), r(Y).") == Rule(
+        None, (atom("p", X),), (Positive(atom("q", X, Y)), Positive(atom("r", Y)))
+    )
+
+
+@pytest.mark.parametrize("label", ["r1", "SP1", "r_2", "delete", "SP2-1", "SP1-SD", "SP2-2a"])
+def test_labels_with_a_colon(label):
+    assert only_rule(f"{label}: p(X) :- q(X).").label == label
+
+
+def test_labels_without_a_colon():
+    rule = only_rule("r1 p(X) :- q(X).")
+    assert (rule.label, rule.heads[0].relation, rule.delete) == ("r1", "p", False)
+
+
+def test_a_labelled_fact():
+    assert only_rule("f1: p(1).") == Rule("f1", (atom("p", Constant(1)),), ())
+
+
+@pytest.mark.parametrize("prefix, label", [("r1 delete", "r1"), ("r1: delete", "r1"), ("delete", None)])
+def test_deleting_rules(prefix, label):
+    rule = only_rule(f"{prefix} p(X) :- q(X).")
+    assert (rule.label, rule.delete) == (label, True)
+
+
+def test_several_heads():
+    assert only_rule("a(X), b(X) :- c(X).").heads == (atom("a", X), atom("b", X))
+
+
+def test_rules_and_facts_stay_in_order():
+    program = parse("a(1). b(X) :- a(X). a(2). a(3). r1: c(X) :- a(X). a(4).")
+    assert [rule.text for rule in program.rules] == [
+        "a(1).", "b(X) :- a(X).", "a(2).", "a(3).", "r1: c(X) :- a(X).", "a(4)."
+    ]  # fmt: skip
+
+
+def test_the_text_of_a_rule_is_one_line_without_comments():
+    rule = only_rule('p(X,"a  b") :-   // why\n\tq(X),\n  !r(X). % so')
+    assert rule.text == 'p(X,"a  b") :- q(X), !r(X).'
+
+
+# ------------------------------------------------------------------ conditions
+
+
+@pytest.mark.parametrize("written", ["!r(X)", "! r(X)", "not r(X)", "not(r(X))", r"\+ r(X)", "!(r(X))"])
+def test_negation(written):
+    assert condition(written) == Negated(atom("r", X))
+
+
+def test_a_name_that_starts_like_a_negation():
+    assert condition("nothing(X)") == Positive(atom("nothing", X))
+
+
+@pytest.mark.parametrize(
+    "written, op",
+    [("=", "="), ("==", "="), ("!=", "!="), ("<>", "!="), ("<", "<"), ("<=", "<="), (">", ">"), (">=", ">="), (":=", ":=")],
+)  # fmt: skip
+def test_comparisons(written, op):
+    assert condition(f"X {written} Y") == Comparison(op, X, Y)
+    assert condition(f"X{written}Y") == Comparison(op, X, Y)
+
+
+def test_less_than_minus():
+    assert condition("X<-1") == Comparison("<", X, Constant(-1))
+
+
+def test_a_disjunction_in_parentheses():
+    assert condition("(r(X), X < 3 ; s(X))") == Disjunction(
+        (
+            (Positive(atom("r", X)), Comparison("<", X, Constant(3))),
+            (Positive(atom("s", X)),),
+        )
+    )
+
+
+def test_a_disjunction_of_a_whole_body():
+    assert only_rule("p(X) :- q(X) ; r(X), s(X).").body == (
+        Disjunction(((Positive(atom("q", X)),), (Positive(atom("r", X)), Positive(atom("s", X))))),
+    )
+
+
+def test_disjunctions_nest():
+    inner = Disjunction(((Positive(atom("s", X)),), (Positive(atom("t", X)),)))
+    assert condition("(r(X) ; q(X), (s(X) ; t(X)))") == Disjunction(
+        ((Positive(atom("r", X)),), (Positive(atom("q", X)), inner))
+    )
+
+
+def test_parentheses_around_a_conjunction_say_nothing():
+    assert only_rule("p(X) :- (q(X), (r(X))), s(X).") == only_rule("p(X) :- q(X), r(X), s(X).")
+
+
+def test_a_comparison_that_starts_with_parentheses():
+    assert condition("(X + 1) < 3") == Comparison("<", Call("+", (X, Constant(1))), Constant(3))
+
+
+def test_a_comparison_in_parentheses():
+    assert condition("(X < 3)") == Comparison("<", X, Constant(3))
+
+
+def test_the_conditions_true_and_false():
+    assert condition("true") == Comparison("=", Constant(True), Constant(True))
+    assert condition("false") == Comparison("=", Constant(False), Constant(True))
+
+
+def test_a_boolean_function_is_an_atom():
+    assert condition('contains("a", Y)') == Positive(atom("contains", Constant("a"), Y))
+
+
+def test_a_compared_call_is_a_value():
+    assert condition("distance(X,Y) < Z") == Comparison("<", Call("distance", (X, Y)), Z)
+
+
+# ------------------------------------------------------------------ constants
+
+
+@pytest.mark.parametrize(
+    "written, expected",
+    [
+        ("0", 0), ("42", 42), ("-7", -7), ("0x1F", 31), ("-0x10", -16), ("0b101", 5), ("7u", 7),
+        ("9223372036854775807", 2**63 - 1), ("-9223372036854775808", -(2**63)),
+        ("2.5", 2.5), ("-0.25", -0.25), ("1e3", 1000.0), ("1.5E-3", 0.0015), ("2e+2", 200.0),
+        ('"text"', "text"), ('""', ""), (r'"a\"b\\c\n\t"', 'a"b\\c\n\t'), (r'"\u00e9\x41"', "éA"), ('"// % #"', "// % #"),
+        ("true", True), ("false", False), ("nil", ()), ("[]", ()), ('[1, [2, "c"], d]', (1, (2, "c"), "d")),
+        ('date("2024-01-31")', datetime.date(2024, 1, 31)),
+        ('timestamp("2024-01-31T10:00:00")', datetime.datetime(2024, 1, 31, 10)),
+        ('timestamp("2024-01-31 10:00")', datetime.datetime(2024, 1, 31, 10)),
+        ('timestamp("2024-01-31T10:00:00.25+02:00")', datetime.datetime(2024, 1, 31, 8, 0, 0, 250000)),
+    ],
+)  # fmt: skip
+def test_constants(written, expected):
+    assert value(written) == Constant(expected)
+    assert type(value(written).value) is type(expected)
+    assert only_rule(f"p({written}).").heads[0].args == (Constant(expected),)
+
+
+def test_the_wildcard():
+    assert only_rule("p(X) :- q(X,_).").body == (Positive(atom("q", X, Wildcard())),)
+
+
+def test_a_list_of_variables_is_a_call():
+    assert value("[X, 1]") == Call("list", (X, Constant(1)))
+
+
+def test_a_date_of_a_variable_is_a_call():
+    assert value("date(Y)") == Call("date", (Y,))
+
+
+# ------------------------------------------------------------------ expressions
+
+
+@pytest.mark.parametrize(
+    "written, grouped",
+    [
+        ("X + Y * Z", "X + (Y * Z)"), ("X * Y + Z", "(X * Y) + Z"), ("X - Y - Z", "(X - Y) - Z"), ("X / Y % Z", "(X / Y) % Z"),
+        ("X ^ Y ^ Z", "X ^ (Y ^ Z)"), ("-X ^ Y", "-(X ^ Y)"), ("-X * Y", "(-X) * Y"), ("X - -Y", "X - (-Y)"),
+        ("X ^ -Y", "X ^ (-Y)"), ("X bor Y band Z", "X bor (Y band Z)"), ("X bshl Y + Z", "X bshl (Y + Z)"), ("--X", "-(-X)"),
+    ],
+)  # fmt: skip
+def test_precedence(written, grouped):
+    assert value(written) == value(grouped)
+
+
+def test_operators_are_calls():
+    assert value("-X + Y") == Call("+", (Call("neg", (X,)), Y))
+    assert value("X band Y") == Call("band", (X, Y)) == value("band(X, Y)")
+    assert value("bnot X") == Call("bnot", (X,)) == value("bnot(X)")
+
+
+def test_a_minus_belongs_to_a_lone_number_only():
+    assert value("X-1") == Call("-", (X, Constant(1)))
+    assert value("X - -1") == Call("-", (X, Constant(-1)))
+    assert value("-2^2") == Call("neg", (Call("^", (Constant(2), Constant(2))),))
+    assert value("-(2)") == Call("neg", (Constant(2),))
+
+
+def test_calls():
+    assert value('cat("a", f(X), g())') == Call("cat", (Constant("a"), Call("f", (X,)), Call("g", ())))
+
+
+def test_an_atom_as_an_argument_is_a_call():
+    S, D = Variable("S", address=True), Variable("D", address=True)
+    rule = only_rule("p(@S) :- link(@S,@D,C), X = f_concatPath(link(@S,@D,C), nil).")
+    assert rule.body[1] == Comparison("=", X, Call("f_concatPath", (Call("link", (S, D, C)), Constant(()))))
+
+
+def test_a_users_function():
+    assert value("@f(X, 1)") == Call("f", (X, Constant(1)))
+
+
+# ------------------------------------------------------------------ aggregates
+
+
+@pytest.mark.parametrize(
+    "written, function",
+    [
+        ("min<C>", "min"), ("max<C>", "max"), ("sum<C>", "sum"), ("count<C>", "count"), ("avg<C>", "avg"), ("mean<C>", "avg"),
+        ("a_MIN<C>", "min"), ("a_max<C>", "max"), ("a_LIST<C>", "list"), ("a_COUNT<C>", "count"), ("a_AVG<C>", "avg"),
+        ("min < C >", "min"), ("MIN<C>", "min"),
+    ],
+)  # fmt: skip
+def test_aggregates_in_heads(written, function):
+    assert only_rule(f"p(X, {written}) :- q(X, C).").heads[0].args[1] == HeadAggregate(function, C)
+
+
+def test_counting_rows_in_heads():
+    expected = (HeadAggregate("count", None),)
+    for written in ("count<*>", "a_COUNT<*>", "count<_>"):
+        assert only_rule(f"p({written}) :- q(X).").heads[0].args == expected
+
+
+def test_an_aggregate_of_an_address():
+    assert only_rule("p(min<@C>) :- q(@C).").heads[0].args == (HeadAggregate("min", Variable("C", address=True)),)
+
+
+@pytest.mark.parametrize(
+    "written, function, target",
+    [
+        ("count : { e(X,_) }", "count", None), ("count:{e(X,_)}", "count", None), ("count : e(X,_)", "count", None),
+        ("sum C : { e(X,_) }", "sum", C), ("min C : e(X,_)", "min", C), ("mean C : { e(X,_) }", "avg", C),
+        ("max(C) : { e(X,_) }", "max", C), ("sum C * 2 : { e(X,_) }", "sum", Call("*", (C, Constant(2)))),
+        ("sum (C + 1) * 2 : { e(X,_) }", "sum", Call("*", (Call("+", (C, Constant(1))), Constant(2)))),
+        ("min f(g(X), \")\") : { e(X,_) }", "min", Call("f", (Call("g", (X,)), Constant(")")))),
+        ("min -C : { e(X,_) }", "min", Call("neg", (C,))), ("sum 1.5 : { e(X,_) }", "sum", Constant(1.5)),
+    ],
+)  # fmt: skip
+def test_aggregates_in_bodies(written, function, target):
+    expected = BodyAggregate(function, target, (Positive(atom("e", X, Wildcard())),))
+    assert condition(f"N = {written}") == Comparison("=", N, expected)
+
+
+def test_aggregates_as_operands():
+    counted = BodyAggregate("count", None, (Positive(atom("e", X)),))
+    assert condition("N = 1 + count : { e(X) } * 2").right == Call("+", (Constant(1), Call("*", (counted, Constant(2)))))
+    assert condition("count : { e(X) } > 3") == Comparison(">", counted, Constant(3))
+    assert condition("f(count : e(X)) = N").left == Call("f", (counted,))
+
+
+def test_the_body_of_an_aggregate_is_a_body():
+    inner = condition("N = sum Y : { e(X,Y), !f(Y), Y < 3 ; g(Y) }").right
+    (choice,) = inner.body
+    assert [len(alternative) for alternative in choice.alternatives] == [3, 1]
+
+
+def test_names_of_aggregates_are_ordinary_names_elsewhere():
+    program = parse(".decl count(sum: number, max: number)\ncount(sum, max) :- min(sum), max(max), max < sum.")
+    (rule,) = program.rules
+    assert rule.body[2] == Comparison("<", Variable("max"), Variable("sum"))
+    assert parse("stats(key: string, count: int).").declarations[0].columns[1] == Column("count", INT)
+    assert condition("X = max(Y, Z)").right == Call("max", (Y, Z))
+
+
+# ------------------------------------------------------------------ NDlog
+
+
+def test_addresses_and_links_are_kept():
+    rule = only_rule('path(@S,@D) :- #link(@S,@D), node(@"10.0.0.1", @a, @7, @_).')
+    S, D = Variable("S", address=True), Variable("D", address=True)
+    assert rule.heads == (atom("path", S, D),)
+    assert rule.body[0] == Positive(Atom("link", (S, D), link=True))
+    assert rule.body[1].atom.args == (
+        Constant("10.0.0.1", address=True),
+        Constant("a", address=True),
+        Constant(7, address=True),
+        Wildcard(),
+    )
+
+
+@pytest.mark.parametrize(
+    "written, expected",
+    [
+        ("materialize(link, infinity, infinity, keys(1,2)).", Materialize("link", None, None, (0, 1))),
+        ("materialize(ping, 10, 5, keys(2)).", Materialize("ping", 10.0, 5, (1,))),
+        ("materialize(ping, 0.5, infinity, keys()).", Materialize("ping", 0.5, None, ())),
+    ],
+)
+def test_materialize(written, expected):
+    assert parse(written).tables == (expected,)
+    assert parse(written).rules == ()
+
+
+def test_watch():
+    assert parse("watch(path).").directives == (Directive("watch", "path"),)
+
+
+def test_watch_is_an_ordinary_relation_where_it_is_declared():
+    assert len(parse(".decl watch(x: number)\nwatch(x).").rules) == 1
+
+
+@pytest.mark.parametrize("written", ["Query: p(@S, X).", "?- p(@S, X)."])
+def test_queries(written):
+    program = parse(f"p(@S, X) :- q(@S, X).\n{written}")
+    assert program.queries == (atom("p", Variable("S", address=True), X),)
+    assert len(program.rules) == 1
+
+
+def test_periodic_is_an_ordinary_atom():
+    assert only_rule("ping(@N, E) :- periodic(@N, E, 5, 1).").body[0].atom.relation == "periodic"
+
+
+# ------------------------------------------------------------------ declarations and directives
+
+
+def test_declarations():
+    assert parse(".decl p(x: number, y: symbol)\n.decl q()").declarations == (
+        Declaration("p", (Column("x", INT), Column("y", STRING))),
+        Declaration("q", ()),
+    )
+
+
+def test_one_declaration_of_several_relations():
+    assert parse(".decl a, b(x: float)").declarations == (
+        Declaration("a", (Column("x", FLOAT),)),
+        Declaration("b", (Column("x", FLOAT),)),
+    )
+
+
+def test_declarations_without_the_word():
+    assert parse("link(@src: string, dst: string, hops: list[int], cost).").declarations == (
+        Declaration(
+            "link", (Column("src", STRING), Column("dst", STRING), Column("hops", list_of(INT)), Column("cost", None))
+        ),
+    )
+
+
+def test_types_left_open():
+    assert parse("p(x: _, y: any).").declarations == (Declaration("p", (Column("x", None), Column("y", None))),)
+
+
+@pytest.mark.parametrize("qualifiers", ["brie", "btree inline", "no_inline magic", "overridable"])
+def test_qualifiers_that_do_not_matter(qualifiers):
+    assert parse(f".decl p(x: number) {qualifiers}\np(1).") == parse(".decl p(x: number)\np(1).")
+
+
+def test_qualifiers_that_are_directives():
+    program = parse(".decl a, b(x: number) input output\ninput(1).")
+    assert [(d.kind, d.relation) for d in program.directives] == [
+        ("input", "a"), ("output", "a"), ("input", "b"), ("output", "b")
+    ]  # fmt: skip
+    assert len(program.rules) == 1
+
+
+def test_directives():
+    text = '.input p(IO=file, filename="x.facts", delimiter="\\t", headers=true)\n.output p\n.printsize p, q\np(1).'
+    program = parse(text)
+    assert program.directives == (
+        Directive("input", "p", {"IO": "file", "filename": "x.facts", "delimiter": "\t", "headers": "true"}),
+        Directive("output", "p"),
+        Directive("printsize", "p"),
+        Directive("printsize", "q"),
+    )
+    assert len(program.rules) == 1
+
+
+@pytest.mark.parametrize(
+    "definition",
+    [".type T = symbol", ".type T <: symbol", ".type T", ".symbol_type T", ".type T = A | B\n.type A <: symbol\n.type B <: A"],
+)  # fmt: skip
+def test_names_of_types(definition):
+    expected = (Declaration("p", (Column("x", STRING), Column("y", list_of(STRING)))),)
+    assert parse(f".decl p(x: T, y: list[T])\n{definition}").declarations == expected
+    assert parse(f"{definition}\n.decl p(x: T, y: list[T])").declarations == expected
+
+
+def test_the_old_name_of_a_number_type():
+    assert parse(".number_type T\n.decl p(x: T)").declarations == (Declaration("p", (Column("x", INT),)),)
+
+
+def test_directives_that_are_ignored():
+    text = '.pragma "legacy"\n.pragma "a" "b"\n.functor f(x: number, symbol): number stateful\n.decl p(x: number)\n'
+    program = parse(text + "p(x) :- q(x), r(x).\n.plan 0:(2,1), 1:(1,2)\np(1).")
+    assert len(program.rules) == 2
+    assert program.directives == ()
+
+
+# ------------------------------------------------------------------ comments and layout
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "p(X) :- q(X). // note", "% note\np(X) :- q(X).", "p(X) :- /* a\nb */ q(X). /**/", "p(X) :- % note\n  q(X).",
+        "p(X) :- q(X). % it's \"quoted", "\ufeffp(X) :-\r\n\tq(X).\r\n", "p(X)\n:-\nq(X)\n.",
+    ],
+)  # fmt: skip
+def test_comments_and_layout_do_not_matter(text):
+    assert parse(text) == parse("p(X) :- q(X).")
+
+
+def test_the_remainder_is_not_a_comment():
+    assert value("Y % 2") == Call("%", (Y, Constant(2)))
+    assert value("(Y + 1) %2") == Call("%", (Call("+", (Y, Constant(1))), Constant(2)))
+
+
+def test_statements_may_share_a_line():
+    assert len(parse("a(1).b(2).c(X) :- a(X).d(X) :- c(X).").rules) == 4
+
+
+def test_souffle_identifiers_with_question_marks():
+    assert only_rule("p(?x) :- q(?x).").body == (Positive(atom("q", Variable("?x"))),)
+
+
+def test_nothing_slow_is_imported_before_it_is_needed():
+    code = "import sys, headwater.language.datalog, headwater.language.render; sys.exit('lark' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

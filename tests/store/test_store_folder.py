@@ -1,0 +1,180 @@
+"""What can be opened as a store, by whom, and what is refused instead of overwritten."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import store_worker
+
+from headwater.errors import StoreError
+from headwater.store import Checkpoint, Store
+
+
+def refused(path: Path, mode: str = "w") -> StoreError:
+    with pytest.raises(StoreError) as caught:
+        Store.open(path, mode=mode)  # type: ignore[arg-type]
+    assert caught.value.hint
+    return caught.value
+
+
+def test_missing_folders_are_made(tmp_path: Path):
+    with Store.open(tmp_path / "a" / "b") as store:
+        assert (store.version, store.checkpoint, list(store.records())) == (0, None, [])
+    store_worker.check_folder(tmp_path / "a" / "b")
+
+
+def test_a_relative_path_survives_a_change_of_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    with Store.open("state") as store:
+        monkeypatch.chdir("/")
+        store.write_checkpoint(Checkpoint(0))
+    store_worker.check_folder(tmp_path / "state")
+
+
+def test_an_empty_folder_becomes_a_store(tmp_path: Path):
+    Store.open(tmp_path).close()
+    store_worker.check_folder(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["notes.txt", ".hidden", "segments/x", "log/other.log", "log/00000001.log"])
+def test_a_folder_of_something_else_is_left_alone(tmp_path: Path, name: str):
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / name).write_text("precious")
+    assert refused(tmp_path).code in ("not-a-store", "damaged")
+    assert [str(p.relative_to(tmp_path)) for p in tmp_path.rglob("*") if p.is_file()] == [name]
+
+
+def test_a_manifest_of_something_else_is_left_alone(tmp_path: Path):
+    (tmp_path / "manifest.json").write_text('{"name": "a browser extension"}')
+    assert refused(tmp_path).code == "not-a-store"
+    assert os.listdir(tmp_path) == ["manifest.json"]
+
+
+def test_a_file_is_not_a_folder(tmp_path: Path):
+    (tmp_path / "file").write_text("")
+    for path in (tmp_path / "file", tmp_path / "file" / "below"):
+        for mode in ("r", "w"):
+            error = refused(path, mode)
+            assert error.code == "not-a-directory" and str(tmp_path / "file") in error.message
+
+
+def test_a_reader_makes_nothing(tmp_path: Path):
+    for path in (tmp_path, tmp_path / "none"):
+        error = refused(path, "r")
+        assert error.code == "missing" and str(path) in error.message
+    assert os.listdir(tmp_path) == []
+
+
+def test_an_unknown_mode_is_refused(tmp_path: Path):
+    assert refused(tmp_path, "a").code == "mode"
+
+
+def test_a_stranger_among_our_files_survives(tmp_path: Path):
+    with Store.open(tmp_path) as store:
+        (tmp_path / "segments" / "notes.txt").write_text("mine")
+        (tmp_path / "segments" / "00000099-0000.arrow").write_text("left by a crash")
+        store.write_checkpoint(Checkpoint(0))
+    assert os.listdir(tmp_path / "segments") == ["notes.txt"]
+
+
+def test_a_reader_cannot_write(tmp_path: Path):
+    Store.open(tmp_path).close()
+    before = {p: p.stat().st_mtime_ns for p in tmp_path.rglob("*")}
+    with Store.open(tmp_path, mode="r") as store:
+        for write in (
+            lambda: store.append(store_worker.record(1)),
+            lambda: store.write_checkpoint(Checkpoint(0)),
+        ):
+            with pytest.raises(StoreError) as caught:
+                write()
+            assert caught.value.code == "read-only"
+    assert {p: p.stat().st_mtime_ns for p in tmp_path.rglob("*")} == before
+
+
+def test_a_closed_store_refuses(tmp_path: Path):
+    store = Store.open(tmp_path)
+    store.close()
+    store.close()
+    for use in (lambda: store.append(store_worker.record(1)), lambda: list(store.records())):
+        with pytest.raises(StoreError) as caught:
+            use()
+        assert caught.value.code == "closed"
+
+
+def test_permission_denied(tmp_path: Path, run: Callable[..., str]):
+    for folder in (tmp_path, *tmp_path.parents):
+        if folder.stat().st_uid == os.getuid() and str(folder).startswith("/tmp/pytest"):
+            folder.chmod(0o755)
+    state = tmp_path / "state"
+    with Store.open(state) as store:
+        store.append(store_worker.record(1))
+        store.write_checkpoint(store_worker.checkpoint(1))
+    for part in (state, *state.rglob("*")):
+        part.chmod(0o555 if part.is_dir() else 0o444)
+    assert run("as_nobody", state, "w") == "permission"
+    assert run("as_nobody", state, "r") == "fine 1"
+    assert run("as_nobody", state / "new", "w") == "permission"
+    state.chmod(0)
+    assert run("as_nobody", state, "r") == "permission"
+    assert run("as_nobody", state, "w") == "permission"
+    state.chmod(0o755)
+
+
+def test_a_second_writer_is_told_who_holds_the_lock(
+    tmp_path: Path, start: Callable[..., subprocess.Popen[bytes]]
+):
+    child = start("hold", tmp_path)
+    error = refused(tmp_path)
+    assert error.code == "locked"
+    assert f"process {child.pid} on {os.uname().nodename} since 20" in error.message
+    Store.open(tmp_path, mode="r").close()
+    child.communicate(b"")
+    Store.open(tmp_path).close()
+
+
+def test_the_lock_of_a_killed_writer_is_free(tmp_path: Path, start: Callable[..., subprocess.Popen[bytes]]):
+    child = start("hold", tmp_path)
+    child.send_signal(signal.SIGKILL)
+    child.wait()
+    Store.open(tmp_path).close()
+
+
+def test_one_process_opens_a_store_for_writing_once(tmp_path: Path):
+    with Store.open(tmp_path):
+        error = refused(tmp_path)
+        assert error.code == "locked" and f"process {os.getpid()}" in error.message
+    Store.open(tmp_path).close()
+
+
+def test_a_store_forgotten_is_a_store_unlocked(tmp_path: Path):
+    with pytest.warns(ResourceWarning):
+        Store.open(tmp_path)
+    Store.open(tmp_path).close()
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_fork_neither_writes_nor_unlocks(tmp_path: Path):
+    with Store.open(tmp_path) as store:
+        child = os.fork()
+        if child == 0:
+            try:
+                store.append(store_worker.record(1))
+                os._exit(1)
+            except StoreError as error:
+                store.close()
+                os._exit(0 if error.code == "forked" else 2)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        assert refused(tmp_path).code == "locked"
+        store.append(store_worker.record(1))
+        assert store_worker.check(store) == 1
+
+
+def test_an_unreadable_lock_text_still_locks(tmp_path: Path):
+    with Store.open(tmp_path):
+        (tmp_path / "lock").write_text("{")
+        assert "held by another process" in refused(tmp_path).message

@@ -1,0 +1,60 @@
+"""Readers at their own version, whatever the writer does."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import store_worker
+
+from headwater.store import Store
+
+
+def test_a_reader_stays_at_its_version(tmp_path: Path):
+    with Store.open(tmp_path) as writer:
+        writer.append(store_worker.record(1))
+        writer.write_checkpoint(store_worker.checkpoint(1))
+        writer.append(store_worker.record(2))
+        with Store.open(tmp_path, mode="r") as reader:
+            for version in range(3, 7):
+                writer.append(store_worker.record(version))
+                writer.write_checkpoint(store_worker.checkpoint(version))
+            assert store_worker.check(reader) == 2
+            with Store.open(tmp_path, mode="r") as another:
+                assert store_worker.check(another) == 6
+
+
+def test_a_reader_beside_an_append_that_is_under_way(tmp_path: Path):
+    """Half a frame at the end is no version yet, and no damage."""
+    with Store.open(tmp_path) as writer:
+        writer.append(store_worker.record(1))
+        log = tmp_path / "log" / "00000000.log"
+        committed = log.read_bytes()
+        writer.append(store_worker.record(2))
+        whole = log.read_bytes()
+        log.write_bytes(whole[: (len(committed) + len(whole)) // 2])
+        with Store.open(tmp_path, mode="r") as reader:
+            assert store_worker.check(reader) == 1
+        log.write_bytes(whole)
+
+
+def test_readers_beside_a_writer_that_never_rests(
+    tmp_path: Path, start: Callable[..., subprocess.Popen[bytes]]
+):
+    """Thousands of checkpoints pass by; every reader finds one whole version, and never an older one."""
+    child = start("busy_writer", tmp_path)
+    versions = []
+    end = time.monotonic() + 3
+    while time.monotonic() < end:
+        with Store.open(tmp_path, mode="r") as reader:
+            versions.append(store_worker.check(reader))
+    assert child.poll() is None
+    assert versions == sorted(versions)
+    assert len(set(versions)) > 20
+    child.communicate(b"")
+    assert child.returncode == 0
+    with Store.open(tmp_path) as store:
+        assert store_worker.check(store) >= versions[-1]
+    store_worker.check_folder(tmp_path)
