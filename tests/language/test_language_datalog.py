@@ -65,7 +65,9 @@ def test_the_source_and_the_text_are_kept():
 
 
 def test_a_fact():
-    assert only_rule('link("a", "b", 5).') == Rule(None, (atom("link", Constant("a"), Constant("b"), Constant(5)),), ())
+    assert only_rule('link("a", "b", 5).') == Rule(
+        None, (atom("link", Constant("a"), Constant("b"), Constant(5)),), ()
+    )
 
 
 def test_a_fact_without_columns():
@@ -128,7 +130,10 @@ def test_a_name_that_starts_like_a_negation():
 
 @pytest.mark.parametrize(
     "written, op",
-    [("=", "="), ("==", "="), ("!=", "!="), ("<>", "!="), ("<", "<"), ("<=", "<="), (">", ">"), (">=", ">="), (":=", ":=")],
+    [
+        ("=", "="), ("==", "="), ("!=", "!="), ("<>", "!="), ("<", "<"), ("<=", "<="), (">", ">"), (">=", ">="),
+        (":=", ":="),
+    ],
 )  # fmt: skip
 def test_comparisons(written, op):
     assert condition(f"X {written} Y") == Comparison(op, X, Y)
@@ -195,7 +200,8 @@ def test_a_compared_call_is_a_value():
         ("0", 0), ("42", 42), ("-7", -7), ("0x1F", 31), ("-0x10", -16), ("0b101", 5), ("7u", 7),
         ("9223372036854775807", 2**63 - 1), ("-9223372036854775808", -(2**63)),
         ("2.5", 2.5), ("-0.25", -0.25), ("1e3", 1000.0), ("1.5E-3", 0.0015), ("2e+2", 200.0),
-        ('"text"', "text"), ('""', ""), (r'"a\"b\\c\n\t"', 'a"b\\c\n\t'), (r'"\u00e9\x41"', "éA"), ('"// % #"', "// % #"),
+        ('"text"', "text"), ('""', ""), (r'"a\"b\\c\n\t"', 'a"b\\c\n\t'),
+        (r'"\u00e9\x41"', "éA"), ('"// % #"', "// % #"),
         ("true", True), ("false", False), ("nil", ()), ("[]", ()), ('[1, [2, "c"], d]', (1, (2, "c"), "d")),
         ('date("2024-01-31")', datetime.date(2024, 1, 31)),
         ('timestamp("2024-01-31T10:00:00")', datetime.datetime(2024, 1, 31, 10)),
@@ -227,9 +233,11 @@ def test_a_date_of_a_variable_is_a_call():
 @pytest.mark.parametrize(
     "written, grouped",
     [
-        ("X + Y * Z", "X + (Y * Z)"), ("X * Y + Z", "(X * Y) + Z"), ("X - Y - Z", "(X - Y) - Z"), ("X / Y % Z", "(X / Y) % Z"),
+        ("X + Y * Z", "X + (Y * Z)"), ("X * Y + Z", "(X * Y) + Z"), ("X - Y - Z", "(X - Y) - Z"),
+        ("X / Y % Z", "(X / Y) % Z"),
         ("X ^ Y ^ Z", "X ^ (Y ^ Z)"), ("-X ^ Y", "-(X ^ Y)"), ("-X * Y", "(-X) * Y"), ("X - -Y", "X - (-Y)"),
-        ("X ^ -Y", "X ^ (-Y)"), ("X bor Y band Z", "X bor (Y band Z)"), ("X bshl Y + Z", "X bshl (Y + Z)"), ("--X", "-(-X)"),
+        ("X ^ -Y", "X ^ (-Y)"), ("X bor Y band Z", "X bor (Y band Z)"), ("X bshl Y + Z", "X bshl (Y + Z)"),
+        ("--X", "-(-X)"),
     ],
 )  # fmt: skip
 def test_precedence(written, grouped):
@@ -269,8 +277,10 @@ def test_a_users_function():
 @pytest.mark.parametrize(
     "written, function",
     [
-        ("min<C>", "min"), ("max<C>", "max"), ("sum<C>", "sum"), ("count<C>", "count"), ("avg<C>", "avg"), ("mean<C>", "avg"),
-        ("a_MIN<C>", "min"), ("a_max<C>", "max"), ("a_LIST<C>", "list"), ("a_COUNT<C>", "count"), ("a_AVG<C>", "avg"),
+        ("min<C>", "min"), ("max<C>", "max"), ("sum<C>", "sum"), ("count<C>", "count"),
+        ("avg<C>", "avg"), ("mean<C>", "avg"),
+        ("a_MIN<C>", "min"), ("a_max<C>", "max"), ("a_LIST<C>", "list"), ("a_COUNT<C>", "count"),
+        ("a_AVG<C>", "avg"),
         ("min < C >", "min"), ("MIN<C>", "min"),
     ],
 )  # fmt: skip
@@ -285,13 +295,16 @@ def test_counting_rows_in_heads():
 
 
 def test_an_aggregate_of_an_address():
-    assert only_rule("p(min<@C>) :- q(@C).").heads[0].args == (HeadAggregate("min", Variable("C", address=True)),)
+    assert only_rule("p(min<@C>) :- q(@C).").heads[0].args == (
+        HeadAggregate("min", Variable("C", address=True)),
+    )
 
 
 @pytest.mark.parametrize(
     "written, function, target",
     [
-        ("count : { e(X,_) }", "count", None), ("count:{e(X,_)}", "count", None), ("count : e(X,_)", "count", None),
+        ("count : { e(X,_) }", "count", None), ("count:{e(X,_)}", "count", None),
+        ("count : e(X,_)", "count", None),
         ("sum C : { e(X,_) }", "sum", C), ("min C : e(X,_)", "min", C), ("mean C : { e(X,_) }", "avg", C),
         ("max(C) : { e(X,_) }", "max", C), ("sum C * 2 : { e(X,_) }", "sum", Call("*", (C, Constant(2)))),
         ("sum (C + 1) * 2 : { e(X,_) }", "sum", Call("*", (Call("+", (C, Constant(1))), Constant(2)))),
@@ -306,7 +319,9 @@ def test_aggregates_in_bodies(written, function, target):
 
 def test_aggregates_as_operands():
     counted = BodyAggregate("count", None, (Positive(atom("e", X)),))
-    assert condition("N = 1 + count : { e(X) } * 2").right == Call("+", (Constant(1), Call("*", (counted, Constant(2)))))
+    assert condition("N = 1 + count : { e(X) } * 2").right == Call(
+        "+", (Constant(1), Call("*", (counted, Constant(2))))
+    )
     assert condition("count : { e(X) } > 3") == Comparison(">", counted, Constant(3))
     assert condition("f(count : e(X)) = N").left == Call("f", (counted,))
 
@@ -318,7 +333,9 @@ def test_the_body_of_an_aggregate_is_a_body():
 
 
 def test_names_of_aggregates_are_ordinary_names_elsewhere():
-    program = parse(".decl count(sum: number, max: number)\ncount(sum, max) :- min(sum), max(max), max < sum.")
+    program = parse(
+        ".decl count(sum: number, max: number)\ncount(sum, max) :- min(sum), max(max), max < sum."
+    )
     (rule,) = program.rules
     assert rule.body[2] == Comparison("<", Variable("max"), Variable("sum"))
     assert parse("stats(key: string, count: int).").declarations[0].columns[1] == Column("count", INT)
@@ -393,13 +410,21 @@ def test_one_declaration_of_several_relations():
 def test_declarations_without_the_word():
     assert parse("link(@src: string, dst: string, hops: list[int], cost).").declarations == (
         Declaration(
-            "link", (Column("src", STRING), Column("dst", STRING), Column("hops", list_of(INT)), Column("cost", None))
+            "link",
+            (
+                Column("src", STRING),
+                Column("dst", STRING),
+                Column("hops", list_of(INT)),
+                Column("cost", None),
+            ),
         ),
     )
 
 
 def test_types_left_open():
-    assert parse("p(x: _, y: any).").declarations == (Declaration("p", (Column("x", None), Column("y", None))),)
+    assert parse("p(x: _, y: any).").declarations == (
+        Declaration("p", (Column("x", None), Column("y", None))),
+    )
 
 
 @pytest.mark.parametrize("qualifiers", ["brie", "btree inline", "no_inline magic", "overridable"])
@@ -416,8 +441,8 @@ def test_qualifiers_that_are_directives():
 
 
 def test_directives():
-    text = '.input p(IO=file, filename="x.facts", delimiter="\\t", headers=true)\n.output p\n.printsize p, q\np(1).'
-    program = parse(text)
+    text = '.input p(IO=file, filename="x.facts", delimiter="\\t", headers=true)\n'
+    program = parse(text + ".output p\n.printsize p, q\np(1).")
     assert program.directives == (
         Directive("input", "p", {"IO": "file", "filename": "x.facts", "delimiter": "\t", "headers": "true"}),
         Directive("output", "p"),
@@ -429,7 +454,10 @@ def test_directives():
 
 @pytest.mark.parametrize(
     "definition",
-    [".type T = symbol", ".type T <: symbol", ".type T", ".symbol_type T", ".type T = A | B\n.type A <: symbol\n.type B <: A"],
+    [
+        ".type T = symbol", ".type T <: symbol", ".type T", ".symbol_type T",
+        ".type T = A | B\n.type A <: symbol\n.type B <: A",
+    ],
 )  # fmt: skip
 def test_names_of_types(definition):
     expected = (Declaration("p", (Column("x", STRING), Column("y", list_of(STRING)))),)
@@ -442,8 +470,8 @@ def test_the_old_name_of_a_number_type():
 
 
 def test_directives_that_are_ignored():
-    text = '.pragma "legacy"\n.pragma "a" "b"\n.functor f(x: number, symbol): number stateful\n.decl p(x: number)\n'
-    program = parse(text + "p(x) :- q(x), r(x).\n.plan 0:(2,1), 1:(1,2)\np(1).")
+    text = '.pragma "legacy"\n.pragma "a" "b"\n.functor f(x: number, symbol): number stateful\n'
+    program = parse(text + ".decl p(x: number)\np(x) :- q(x), r(x).\n.plan 0:(2,1), 1:(1,2)\np(1).")
     assert len(program.rules) == 2
     assert program.directives == ()
 
@@ -454,7 +482,8 @@ def test_directives_that_are_ignored():
 @pytest.mark.parametrize(
     "text",
     [
-        "p(X) :- q(X). // note", "% note\np(X) :- q(X).", "p(X) :- /* a\nb */ q(X). /**/", "p(X) :- % note\n  q(X).",
+        "p(X) :- q(X). // note", "% note\np(X) :- q(X).", "p(X) :- /* a\nb */ q(X). /**/",
+        "p(X) :- % note\n  q(X).",
         "p(X) :- q(X). % it's \"quoted", "\ufeffp(X) :-\r\n\tq(X).\r\n", "p(X)\n:-\nq(X)\n.",
     ],
 )  # fmt: skip
@@ -476,5 +505,7 @@ def test_souffle_identifiers_with_question_marks():
 
 
 def test_nothing_slow_is_imported_before_it_is_needed():
-    code = "import sys, headwater.language.datalog, headwater.language.render; sys.exit('lark' in sys.modules)"
+    code = (
+        "import sys, headwater.language.datalog, headwater.language.render; sys.exit('lark' in sys.modules)"
+    )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

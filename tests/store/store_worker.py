@@ -192,6 +192,7 @@ def killed_at_each_call(path: str) -> None:
     The n-th run has the folder `path/n`, acknowledges in the file `path/n.acked`, and dies just before its
     n-th call, counted from 0.
     """
+    checkpoint(1)  # Arrow imports more at first use; do it once, not in every run
     for run in itertools.count():
         child = os.fork()
         if child == 0:

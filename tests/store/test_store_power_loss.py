@@ -119,8 +119,8 @@ def test_power_lost_after_each_call(tmp_path: Path, after_each_call, monkeypatch
                 store_worker.write_checkpoint(store)
             store.append(store_worker.record(store.version + 1))
             acked = store.version
-    imagine()
     monkeypatch.undo()
+    imagine()
     assert len(moments) > 60
     for number, known in enumerate(moments):
         for path in (tmp_path / "images" / str(number)).iterdir():

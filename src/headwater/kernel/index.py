@@ -8,7 +8,7 @@ keys is always known: it is what join orders are chosen by.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -16,19 +16,10 @@ import numpy.typing as npt
 from headwater.kernel import hashing
 from headwater.kernel.compiled import compiled
 from headwater.kernel.hashing import ROW, close_gap, hash_row
+from headwater.kernel.memory import grown
 
 if TYPE_CHECKING:
     from headwater.kernel.relation import Relation
-
-
-Array = TypeVar("Array", bound=npt.NDArray[Any])
-
-
-def grown(array: Array, length: int) -> Array:
-    """A longer copy. (Not `resize`: a large fresh array gets huge pages, a reallocated one does not.)"""
-    longer = np.zeros((length, *array.shape[1:]), array.dtype)
-    longer[: array.shape[0]] = array
-    return longer  # type: ignore[return-value]
 
 
 class Index:

@@ -29,7 +29,8 @@ import numpy as np
 import numpy.typing as npt
 
 from headwater.kernel import hashing, rowops
-from headwater.kernel.index import Index, grown
+from headwater.kernel.index import Index
+from headwater.kernel.memory import grown
 from headwater.kernel.states import LIVE, STORED, TOUCHED, VISIBLE, WAS
 
 Ints = npt.NDArray[np.int64]
@@ -108,7 +109,7 @@ class Relation:
         """Make room for `extra` more rows and journal entries."""
         need = int(self.sizes[0]) + extra
         if need > self.state.shape[0]:
-            size = max(need, self.state.shape[0] * 4 // 3 + SMALL)
+            size = max(need, self.state.shape[0] * 9 // 8 + SMALL)
             self.rows = grown(self.rows, size)
             self.state = grown(self.state, size)
             for index in self.indexes.values():

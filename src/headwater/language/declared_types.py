@@ -35,9 +35,8 @@ class TypeNames:
                 self._resolved[name] = STRING
             else:
                 self._parts[name] = trees(alias)
-        for alias in aliases:
-            for part in trees(alias):
-                self.resolve(part)
+        for name, parts in self._parts.items():
+            self._alias(name, parts[0], ())
 
     def resolve(self, node: Tree[Token], within: tuple[str, ...] = ()) -> Type | None:
         """The built-in type that a written type stands for; `None` where it is left open."""

@@ -46,19 +46,22 @@ class StatementReader:
         self.facts = facts
         self.dialect = decide(tree)
         self.any_rules = any(has_body(statement) for statement in trees(tree))
+        self.fact_terms = TermReader(source, fact_variables(self.dialect))
         self.types = TypeNames(source, [child for child in trees(tree) if child.data == "type_alias"])
         declarations = [child for child in trees(tree) if child.data == "declaration"]
         self.declared = {str(name) for declaration in declarations for name in words(trees(declaration)[0])}
-        self.rules: list[tuple[int, Rule]] = []
+        self.rules: list[Rule] = []
         self.declarations: list[Declaration] = []
         self.tables: list[Materialize] = []
         self.directives: list[Directive] = []
         self.queries: list[Atom] = []
 
     def program(self) -> Program:
-        """Everything the text says, rules and facts in the order of the text."""
-        for statement in trees(self.tree):
-            if statement.data == "clause":
+        """Everything the text says, in the order of the text."""
+        for statement in self._in_order():
+            if isinstance(statement, Fact):
+                self._fact(statement)
+            elif statement.data == "clause":
                 self._clause(statement)
             elif statement.data == "query":
                 self.queries.append(self._terms(statement).atom(trees(statement)[0]))
@@ -66,15 +69,19 @@ class StatementReader:
                 self._declaration(statement)
             elif statement.data == "directive":
                 self._directive(statement)
-        self._facts()
         return Program(
-            tuple(rule for _, rule in sorted(self.rules, key=lambda pair: pair[0])),
+            tuple(self.rules),
             tuple(self.declarations),
             tuple(self.tables),
             tuple(self.directives),
             tuple(self.queries),
             self.source.name,
             self.source.text,
+        )
+
+    def _in_order(self) -> list[Fact | Tree[Token]]:
+        return sorted(
+            [*self.facts, *trees(self.tree)], key=lambda s: s.start if isinstance(s, Fact) else start_of(s)
         )
 
     def _place(self, node: Node) -> Place:
@@ -102,7 +109,7 @@ class StatementReader:
         literals = terms.body(body) if body is not None else ()
         start, end = start_of(clause), end_of(clause)
         rule = Rule(label, atoms, literals, delete, self._place(clause), self._text(start, end))
-        self.rules.append((start, rule))
+        self.rules.append(rule)
 
     def _prefix(self, written: Tree[Token] | None, before: list[Token]) -> tuple[str | None, bool]:
         """The label before a head, and whether `delete` is there."""
@@ -135,20 +142,17 @@ class StatementReader:
             return False
         return True
 
-    def _facts(self) -> None:
-        terms = TermReader(self.source, fact_variables(self.dialect))
-        place = self.source.place
-        for fact in self.facts:
-            args = tuple(self._word(terms, word) for word in fact.arguments)
-            atom = Atom(fact.relation, args, False, place(fact.start, fact.end - 1))
-            text = self._text(fact.start, fact.end)
-            self.rules.append((fact.start, Rule(None, (atom,), (), False, place(fact.start, fact.end), text)))
+    def _fact(self, fact: Fact) -> None:
+        args = tuple(self._word(word) for word in fact.arguments)
+        atom = Atom(fact.relation, args, False, self.source.place(fact.start, fact.end - 1))
+        place = self.source.place(fact.start, fact.end)
+        self.rules.append(Rule(None, (atom,), (), False, place, self._text(fact.start, fact.end)))
 
-    def _word(self, terms: TermReader, word: Word) -> Term:
+    def _word(self, word: Word) -> Term:
         place = self.source.place(word.start, word.end)
         if word.kind == "name":
-            return terms.name(word.text, place, word.mark == "@")
-        constant = terms.constant(word.kind, word.text, place, word.mark == "-")
+            return self.fact_terms.name(word.text, place, word.mark == "@")
+        constant = self.fact_terms.constant(word.kind, word.text, place, word.mark == "-")
         return Constant(constant.value, True, place) if word.mark == "@" else constant
 
     def _text(self, start: int, end: int) -> str:

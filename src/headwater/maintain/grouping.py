@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from headwater.kernel.index import grown
+from headwater.kernel.memory import grown
 from headwater.kernel.relation import Relation
 from headwater.maintain.fixpoint import whole
 from headwater.maintain.statistics import StratumStatistics

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
+from headwater.kernel.relation import Relation
 from headwater.maintain.fixpoint import Fixpoint, Lose
 from headwater.maintain.selection import Chooser
 from headwater.maintain.statistics import StratumStatistics
@@ -53,11 +54,7 @@ class Task:
         names = ", ".join(sorted(name for name in self.rules.own if not self.workspace.infos[name].internal))
         if names:
             self.fallbacks.append(f"recomputed {names}: {reason}")
-        self.fixpoint(_never).from_scratch()
-
-
-def _never(*_: object) -> None:  # pragma: no cover - from_scratch loses nothing by counting
-    raise AssertionError
+        self.fixpoint(Relation.subtract).from_scratch()
 
 
 class Strategy(Protocol):

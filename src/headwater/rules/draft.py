@@ -19,6 +19,9 @@ from headwater.values.functions import Functions
 from headwater.values.types import Type
 
 
+GIVEN = "~given"  # ends the name of the hidden twin that takes a derived relation's rows from outside
+
+
 @dataclass(frozen=True)
 class DraftRule:
     """A rule on its way: one head once `split_heads` has run; a body of literals, later of items."""
@@ -147,6 +150,7 @@ def begin(
             numbers[relation] = numbers.get(relation, 0) + 1
             label = f"{relation}#{numbers[relation]}"
         rules.append(DraftRule(label, rule.heads, rule.body, None, rule.place, rule.text))
+    known = _by_written_name(known)
     inputs = {d.relation for d in program.directives if d.kind == "input"}
     given = frozenset(known) | inputs
     taken = (
@@ -156,3 +160,9 @@ def begin(
         | {t.relation for t in program.tables}
     )
     return Draft(tuple(rules), program, functions, known, frozenset(taken), given)
+
+
+def _by_written_name(known: Mapping[str, tuple[Type | None, ...]]) -> dict[str, tuple[Type | None, ...]]:
+    """Data of a hidden twin counts as data of its relation; data of other internal relations as none."""
+    written = {name.removesuffix(GIVEN): types for name, types in known.items()}
+    return {name: types for name, types in written.items() if "~" not in name}

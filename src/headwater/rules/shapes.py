@@ -7,7 +7,7 @@ there, else `c0`, `c1`, ...
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
@@ -44,7 +44,8 @@ def shapes(draft: Draft, *, strict: bool = False) -> dict[str, Shape]:
             if draft.functions.has(atom.relation):
                 continue
             if strict and not derives:
-                raise _unknown(draft, atom.relation, atom.place)
+                near = draft.taken | set(draft.functions.names())
+                raise _unknown(atom.relation, near, atom.place)
         columns = len(known[atom.relation]) if atom.relation in known else len(atom.args)
         result.setdefault(atom.relation, Shape(("",) * columns, atom.place, "here"))
         uses.setdefault(atom.relation, []).append(atom)
@@ -127,8 +128,8 @@ def _name_of(term: Term) -> str | None:
     return term.name.split("~")[0] if isinstance(term, Variable) else None
 
 
-def _unknown(draft: Draft, relation: str, place: Place | None) -> RuleError:
-    close = get_close_matches(relation, sorted(draft.taken | set(draft.functions.names())), n=3)
+def _unknown(relation: str, near: Iterable[str], place: Place | None) -> RuleError:
+    close = get_close_matches(relation, sorted(near), n=3)
     hint = f"did you mean {' or '.join(close)}?" if close else f"declare it: .decl {relation}(...)"
     return RuleError(
         "unknown-relation",
@@ -141,7 +142,7 @@ def _unknown(draft: Draft, relation: str, place: Place | None) -> RuleError:
 def _check_directives(draft: Draft, shapes: Mapping[str, Shape]) -> None:
     for directive in draft.program.directives:
         if directive.relation not in shapes and directive.kind != "watch":
-            raise _unknown(draft, directive.relation, directive.place)
+            raise _unknown(directive.relation, shapes, directive.place)
     for table in draft.program.tables:
         if table.relation in shapes:
             arity = len(shapes[table.relation].columns)

@@ -99,7 +99,8 @@ def divide(left: Codes, right: Codes) -> Codes:
     _check_divisor("/", left, right)
     _refuse((left == INT_MIN) & (right == -1), "/", left, right)
     quotient = left // right
-    return quotient + ((quotient * right != left) & ((left < 0) != (right < 0)))
+    round_up: NDArray[np.bool_] = (quotient * right != left) & ((left < 0) != (right < 0))
+    return quotient + round_up
 
 
 def remainder(left: Codes, right: Codes) -> Codes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from headwater.language.program import Atom, Positive, Variable
-from headwater.rules.draft import Draft, DraftRule
+from headwater.rules.draft import GIVEN, Draft, DraftRule
 
 
 def split_inputs(draft: Draft) -> Draft:
@@ -31,7 +31,7 @@ def split_inputs(draft: Draft) -> Draft:
     for relation, rule in derived.items():
         if relation in draft.internal or not (relation in facts or relation in draft.given):
             continue
-        draft, twin = draft.helper(f"{relation}~given", relation)
+        draft, twin = draft.helper(f"{relation}{GIVEN}", relation)
         facades[relation] = twin
         if relation in facts:
             facts[twin] = facts.pop(relation)

@@ -1,0 +1,158 @@
+"""What is refused: the code, the place, and words in the message or the hint."""
+
+import pytest
+
+from headwater.errors import LanguageError
+from headwater.language.datalog import parse
+
+# text, code, line, column, words
+REFUSALS = [
+    # full stops, arrows, commas
+    ("p(X) :- q(X)", "syntax", 1, 13, "end of the text | end the rule with '.'"),
+    ("p(1)", "syntax", 1, 5, "end the fact with '.'"),
+    ("p(X) :- q(X)\nr(X) :- s(X).", "syntax", 1, 13, "found 'r' | end the rule with '.'"),
+    ("p(X) :- q(X)\n.decl r(x: number)", "syntax", 1, 13, "found '.decl' | end the rule with '.'"),
+    ("a(1)\nb(2).", "syntax", 1, 5, "end the fact with '.', or put ':-'"),
+    ("p(X) :- q(X),\nr(X) :- s(X).", "syntax", 2, 6, "found ':-' | one ':-'"),
+    ("p(X) q(X), r(X).", "syntax", 1, 6, "found 'q' | put ':-' between the head and the body"),
+    ("p(X) <- q(X).", "syntax", 1, 6, "found '<-' | write ':-', not '<-'"),
+    ("p(X) : q(X).", "syntax", 1, 6, "write ':-', not ':'"),
+    ("p(X) = q(X).", "syntax", 1, 6, "write ':-', not '='"),
+    ("p(X) :- q(X) r(X).", "syntax", 1, 14, "found 'r' | is a ',' missing"),
+    ("p(X) :- q(X)\n   r(X).", "syntax", 2, 4, "is a ',' missing"),
+    ("p(X Y) :- q(X).", "syntax", 1, 5, "found 'Y', expected ')' | is a ',' missing"),
+    ("p(X,) :- q(X).", "syntax", 1, 5, "found ')', expected a value | leave out the ','"),
+    ("p(X) :- q(X), .", "syntax", 1, 15, "expected a condition | leave out the ','"),
+    ("p(X) :- ", "syntax", 1, 9, "the end of the text, expected a condition | not finished"),
+    # brackets
+    ("p(X :- q(X).", "syntax", 1, 5, "found ':-' | the '(' of line 1, column 2 is not closed"),
+    ("p(X) :- q(X, f(Y).", "syntax", 1, 18, "the '(' of line 1, column 10 is not closed"),
+    ("p(X) :- q(X)), r(X).", "syntax", 1, 13, "found ')' | nothing is open"),
+    ("p(X) :- q([X).", "syntax", 1, 13, "the '[' of line 1, column 11 is closed by ']'"),
+    ("p(N) :- N = count : { q(_).", "syntax", 1, 27, "the '{' of line 1, column 21 is not closed"),
+    # strings and comments
+    ('p("abc).', "syntax", 1, 3, "string does not end | close it with \""),
+    ('a(1).\np("abc\n").', "syntax", 2, 3, "string does not end"),
+    ("p('a').", "syntax", 1, 3, "double quotes"),
+    ("p(1). /* open", "syntax", 1, 7, "comment does not end | */"),
+    ("# a note", "syntax", 1, 5, "comments start with // or %"),
+    ("-- a note", "syntax", 1, 1, "comments start with // or %"),
+    ("p(X) :- q(X) % a note\n.", "syntax", 1, 18, "% is the remainder"),
+    # other languages' spellings
+    ("p(X) :- q(X), X =< 3.", "syntax", 1, 17, "found '=<' | write '<='"),
+    ("p(X) :- q(X), X => 3.", "syntax", 1, 17, "write '>='"),
+    ("p(X) :- q(X), X \\= 3.", "syntax", 1, 17, "write '!='"),
+    ("p(X) :- q(X), Y is X + 1.", "syntax", 1, 17, "write '=' instead of 'is'"),
+    ("p(X) :- q(X) & r(X).", "syntax", 1, 14, "write ',' instead of '&'"),
+    ("p(X) :- q(X) and r(X).", "syntax", 1, 14, "write ',' instead of 'and'"),
+    ("p(X) :- q(X) | r(X).", "syntax", 1, 14, "write ';' instead of '|'"),
+    ("p(X) :- q(X), ~r(X).", "syntax", 1, 15, "write '!' instead of '~'"),
+    # relations, heads, conditions
+    ("p :- q(X).", "syntax", 1, 3, "written p()"),
+    ("p() :- q.", "syntax", 1, 8, "found 'q', expected a condition | written q()"),
+    ("p(X) :- q@X(Y).", "syntax", 1, 10, "first argument: q(@S, ...)"),
+    ("r1 r2 p(X) :- q(X).", "syntax", 1, 4, "found 'r2', expected a relation"),
+    ("p(X) :- X + 1.", "syntax", 1, 9, "found a value, expected a condition"),
+    ("p(X) :- 3, q(X).", "syntax", 1, 9, "found '3', expected a condition"),
+    ("p(X) :- q(X), Y = (X < 3).", "syntax", 1, 20, "found a condition, expected a value"),
+    ("p(X) :- q(X), !(r(X), s(X)).", "syntax", 1, 16, "only one atom can be negated | rule of its own"),
+    ("p(X) :- q(X), !(X = 3).", "syntax", 1, 16, "only one atom can be negated | turn a comparison round"),
+    ("p(12ab).", "syntax", 1, 3, "found '12ab' | names start with a letter"),
+    ("p(X) :- q(X), ?.", "syntax", 1, 15, "expected a condition"),
+    (")", "syntax", 1, 1, "expected a rule, a fact or a declaration"),
+    # aggregates
+    ("p(sum<C + 1>) :- q(C).", "syntax", 1, 6, "one variable: min<C>"),
+    ("p(median<C>) :- q(C).", "aggregate", 1, 3, "median is not an aggregate | count, sum, min"),
+    ("p(min<*>) :- q(C).", "aggregate", 1, 3, "min needs a variable | write min<X>"),
+    ("p(X, min<c>) :- q(X, c).", "aggregate", 1, 6, "c is a string here"),
+    ("p(X) :- q(X), Y = min<X>.", "syntax", 1, 22, "stands in a head | min X : { ... }"),
+    ("p(X) :- X = count Y : { q(Y) }.", "aggregate", 1, 13, "count takes no value"),
+    ("p(X) :- X = sum : { q(Y) }.", "aggregate", 1, 13, "sum needs a value | write sum X"),
+    # constants
+    ("p(99999999999999999999).", "constant", 1, 3, "does not fit in 64 bits"),
+    ("p(-9223372036854775809).", "constant", 1, 3, "does not fit in 64 bits"),
+    ("p(1e999).", "constant", 1, 3, "too large for a float"),
+    ('p("a\\qb").', "constant", 1, 3, "\\q is not an escape"),
+    ('p(date("2024-02-30")).', "constant", 1, 8, "not a date"),
+    ('p(timestamp("noon")).', "constant", 1, 13, "not a timestamp"),
+    ('.input p(delimiter="\\q")', "constant", 1, 20, "\\q is not an escape"),
+    # declarations and directives
+    (".decl p(x, y: number)", "syntax", 1, 10, "found ',', expected ':' | a type"),
+    (".decl p(x)", "syntax", 1, 10, "give each column a type"),
+    (".decl p(x: number).", "syntax", 1, 19, "without a full stop"),
+    (".decl p(x: thing)", "unknown-type", 1, 12, "no type thing | .type thing <: symbol"),
+    (".type T = U\n.decl p(x: T)", "unknown-type", 1, 11, "no type U"),
+    (".type T = U\n.type U = T", "unknown-type", 2, 11, "T is defined by itself"),
+    (".type T = number | symbol", "unknown-type", 1, 20, "T mixes int and string"),
+    (".decl p(x: int[int])", "unknown-type", 1, 12, "only list does"),
+    ("p(x: thing).", "unknown-type", 1, 6, "no type thing"),
+    ("p(x + 1, y: int).", "syntax", 1, 3, "a column's name and type"),
+    ("p(1, y: int).", "syntax", 1, 3, "a column's name and type"),
+    ("p(x: int) :- q(x).", "syntax", 1, 3, "a declaration has only names and types"),
+    (".frobnicate p", "syntax", 1, 1, "no directive .frobnicate"),
+    ("materialize(link, 10).", "materialize", 1, 1, "takes 4 arguments, found 2"),
+    ("materialize(link, soon, 5, keys(1)).", "materialize", 1, 19, "lifetime is a number or infinity"),
+    ("materialize(link, 0, 5, keys(1)).", "materialize", 1, 19, "more than 0"),
+    ("materialize(link, 10, 2.5, keys(1)).", "materialize", 1, 23, "whole number"),
+    ("materialize(link, 10, 5, keys(0)).", "materialize", 1, 31, "counted from 1"),
+    ("materialize(link, 10, 5, 1).", "materialize", 1, 26, "expected keys(...)"),
+    ('materialize("link", 10, 5, keys(1)).', "materialize", 1, 13, "name of a relation"),
+    # what is known and not supported
+    (".comp Graph { }", "unsupported", 1, 1, "components"),
+    ("a(1).\n.init g = Graph", "unsupported", 2, 1, "components"),
+    ('.include "other.dl"', "unsupported", 1, 1, "included files"),
+    (".limitsize p(n=10)", "unsupported", 1, 1, "limits of size"),
+    (".type T = [x: number]", "unsupported", 1, 11, "records | a column for each field"),
+    (".type T = A { x: number } | B { }", "unsupported", 1, 13, "algebraic data types"),
+    (".decl e(x: number, y: number) eqrel", "unsupported", 1, 31, "eqrel | p(X, Z) :- p(X, Y), p(Y, Z)."),
+    (".decl e(x: number, y: number) choice-domain x", "unsupported", 1, 31, "choice-domain"),
+    ("p(X) :- q(X,Y), X = $A(Y).", "unsupported", 1, 21, "$"),
+    ("p(K) :- q(K,N,S), K in (N,S].", "unsupported", 1, 21, "interval tests are not supported yet"),
+    ("p(X) <= p(Y) :- q(X,Y).", "unsupported", 1, 6, "subsumption"),
+    ("p(X) :- q(Y), X = as(Y, number).", "unsupported", 1, 19, "type casts | to_number"),
+    ("#include <x.dl>\np(1).", "unsupported", 1, 1, "include | preprocessor"),
+    ("p(1).\n  #define N 3", "unsupported", 2, 3, "define | cpp"),
+    ("p(1).\n#ifdef X", "unsupported", 2, 1, "ifdef"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text, code, line, column, words", REFUSALS, ids=[row[0] for row in REFUSALS])
+def test_refusals(text, code, line, column, words):
+    with pytest.raises(LanguageError) as caught:
+        parse(text, "t.dl")
+    error = caught.value
+    assert (error.code, error.place.source, error.place.line, error.place.column) == (
+        code,
+        "t.dl",
+        line,
+        column,
+    )
+    for expected in words.split(" | "):
+        assert expected in f"{error.message}\n{error.hint}"
+
+
+@pytest.mark.parametrize("text", [row[0] for row in REFUSALS])
+def test_messages_are_in_plain_words(text):
+    with pytest.raises(LanguageError) as caught:
+        parse(text)
+    for terminal in ("IDENT", "OPEN_", "CLOSE_", "_DOT", "$END", "Token", "something else"):
+        assert terminal not in str(caught.value)
+
+
+def test_an_error_shows_the_place():
+    with pytest.raises(LanguageError) as caught:
+        parse("edge(1, 2).\nreach(X, Y) <- edge(X, Y).", "reach.dl")
+    assert str(caught.value) == (
+        "error[syntax]: found '<-', expected ',', ':-' or '.'\n"
+        " --> reach.dl:2:13\n"
+        "  |\n"
+        "2 | reach(X, Y) <- edge(X, Y).\n"
+        "  |             ^^\n"
+        "  = hint: between head and body write ':-', not '<-'"
+    )
+
+
+def test_deep_nesting_is_refused_politely():
+    deep = "f(" * 3000 + "X" + ")" * 3000
+    with pytest.raises(LanguageError, match="nested too deeply"):
+        parse(f"p(X) :- q(X), X = {deep}.")
