@@ -10,8 +10,9 @@ from headwater.language.datalog import parse
 from headwater.language.facts import take_facts
 
 PIECES = [
-    "a(1).", 'a("x. b(1).").', "b(x, -2.5, @y).", 'b( "q\\"" ,\n 0x1F , _ ).', "c(X) :- a(X).", "a().",
-    "c(x) :-\n a(1).", "a(1)", ".output a", ".decl d(x: number)", "materialize(a, 1, 1, keys(1)).", "watch(a).",
+    "a(1).", 'a("x. b(1).").', "b(x, -2.5, @y).", 'b( "q\\"" ,\n 0x1F , _ ).', "c(X) :- a(X).",
+    "a().", "c(x) :-\n a(1).", "a(1)", ".output a", ".decl d(x: number)", "materialize(a, 1, 1, keys(1)).",
+    "watch(a).",
     "a(nil, true).", "a([1]).", "r1: a(2).", "a(1).b(2).", "Query: a(X).", 'd("").', "a(1, ).",
     "a(9999999999999999999).", '.input a(filename="x. a(1).")', "p(X) :- q(X, 9999999999999999999).",
     "link(s: string).", "a(1) .", "% a(1).", "a(@1). // b(1).", 'a("\\q").', "X", "a(1e400).",

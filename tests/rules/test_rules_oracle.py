@@ -63,7 +63,8 @@ CASES = [
     (
         "min and max give no row for an empty group",
         "p(x, a, b) :- node(x), a = min c : { cost(x, _, c) }, b = max c : { cost(x, _, c) }.",
-        "p(X, A, B) :- node(X), cost(X, _, _), A = #min { C : cost(X, _, C) }, B = #max { C : cost(X, _, C) }.",
+        "p(X, A, B) :- node(X), cost(X, _, _), A = #min { C : cost(X, _, C) },"
+        " B = #max { C : cost(X, _, C) }.",
     ),
     (
         "an aggregate as an operand",

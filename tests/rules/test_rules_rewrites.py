@@ -44,7 +44,7 @@ def _after(rewrite, source):
     return "\n".join(line for line in lines if line)
 
 
-@pytest.mark.parametrize(("rewrite", "source", "expected"), _cases())
+@pytest.mark.parametrize(("rewrite", "source", "expected"), list(_cases()))
 def test_a_rewrite_gives_the_rules_of_its_fixture(rewrite, source, expected):
     assert _after(rewrite, source).splitlines() == expected.strip().splitlines()
 

@@ -19,7 +19,7 @@ from headwater.values.codec import Codec, infer_types
 from headwater.values.dictionary import Dictionary
 from headwater.values.types import BOOL, DATE, FLOAT, INT, STRING, TIMESTAMP, Type, list_of
 
-UTC = dt.timezone.utc
+EAST = dt.timezone(dt.timedelta(hours=2))
 
 VALUES = {
     INT: st.integers(-(2**63), 2**63 - 1),
@@ -165,7 +165,7 @@ MADE_CANONICAL = [
     (np.str_("x"), STRING, "x"),
     (np.datetime64("2024-02-29"), DATE, dt.date(2024, 2, 29)),
     (np.datetime64("2024-02-29T01:00", "ns"), TIMESTAMP, dt.datetime(2024, 2, 29, 1)),
-    (dt.datetime(2024, 1, 1, 1, tzinfo=dt.timezone(dt.timedelta(hours=2))), TIMESTAMP, dt.datetime(2023, 12, 31, 23)),
+    (dt.datetime(2024, 1, 1, 1, tzinfo=EAST), TIMESTAMP, dt.datetime(2023, 12, 31, 23)),
     ([1, 2.5], list_of(FLOAT), (1.0, 2.5)),
     (np.array([1, 2]), list_of(INT), (1, 2)),
     ([["a"], []], list_of(list_of(STRING)), (("a",), ())),
@@ -215,7 +215,7 @@ REFUSED = [
     (dt.date(2024, 1, 1), TIMESTAMP, "wrong-type", "is a date, expected timestamp"),
     (np.datetime64("NaT"), TIMESTAMP, "null-value", "there is no value"),
     (np.datetime64(1, "ns"), TIMESTAMP, "wrong-type", "not a whole number of microseconds"),
-    (dt.datetime.max.replace(tzinfo=dt.timezone(dt.timedelta(hours=-1))), TIMESTAMP, "wrong-type", "in UTC is outside"),
+    (dt.datetime.min.replace(tzinfo=EAST), TIMESTAMP, "wrong-type", "in UTC is outside"),
     ("ab", list_of(STRING), "wrong-type", "'ab' is a str, expected list[string]"),
     ((1, "a"), list_of(INT), "wrong-type", "'a' is a str, expected list[int]"),
     ((1, True), list_of(INT), "wrong-type", "True is a bool, expected list[int]"),
@@ -227,8 +227,8 @@ REFUSED = [
 ]  # fmt: skip
 
 FILLERS: dict[Type, object] = {
-    INT: 1, FLOAT: 1.5, STRING: "a", BOOL: True, DATE: dt.date(2024, 1, 1), TIMESTAMP: dt.datetime(2024, 1, 1),
-    list_of(INT): (1,), list_of(STRING): ("a",), list_of(None): (),
+    INT: 1, FLOAT: 1.5, STRING: "a", BOOL: True, DATE: dt.date(2024, 1, 1),
+    TIMESTAMP: dt.datetime(2024, 1, 1), list_of(INT): (1,), list_of(STRING): ("a",), list_of(None): (),
 }  # fmt: skip
 
 
@@ -259,7 +259,7 @@ def test_values_are_refused(value, type, code, message):
         ([{"src": "a", "to": "b"}], "link, row 1: its columns are src, to, expected src, dst"),
         ("ab", "rows of link cannot be read from a str"),
         ({"src": ["a"]}, "rows of link cannot be read from a dict"),
-        (7, "rows of link cannot be read from a int"),
+        (7, "rows of link cannot be read from an int"),
         (np.array(["a", "b"]), "rows of link cannot be read from an array of 1 dimensions"),
         (np.array([["a"]]), "link has 2 columns (src, dst), the rows given have 1"),
     ],

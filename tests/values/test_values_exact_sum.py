@@ -77,9 +77,10 @@ def test_float_sums_are_the_rounded_sums_of_what_is_left(batches):
     sums = ExactSums()
     sums.ensure(GROUPS)
     left = run(sums, batches, np.float64)
-    values = sums.value(np.arange(GROUPS))
+    few, many = sums.value(np.arange(GROUPS)), sums.value(np.arange(8 * GROUPS) % GROUPS)
     for group in range(GROUPS):
-        assert same(values[group], expected_sum(left[group])), left[group]
+        assert same(few[group], expected_sum(left[group])), left[group]
+        assert same(many[group], few[group]), left[group]
 
 
 @given(stream(any_float | near_ties))
@@ -125,6 +126,16 @@ def test_the_loop_and_the_columns_agree(values, sign):
     accumulate(slow, 0, groups, mantissa, exponent, sign)
     accumulate_columns(fast, 0, groups, mantissa, exponent, sign)
     assert (slow == fast).all()
+
+
+def test_the_loop_can_be_compiled():
+    numba = pytest.importorskip("numba")
+    values = np.random.default_rng(1).standard_normal(500) * 1e10
+    groups = np.arange(len(values)) % GROUPS
+    compiled, fast = np.zeros((2, GROUPS, 70), dtype=np.int64)
+    numba.njit(accumulate)(compiled, 0, groups, *split(values), -1)
+    accumulate_columns(fast, 0, groups, *split(values), -1)
+    assert (compiled == fast).all()
 
 
 @given(finite)

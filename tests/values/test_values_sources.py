@@ -68,10 +68,10 @@ def test_pandas():
         pandas.DataFrame({"x": pandas.array([1, None], dtype="Int64")}),
         pandas.DataFrame({"x": pandas.to_datetime(["2024-01-01", None])}),
     ):
-        types, error = infer_types(missing[:1])[0], None
-        with pytest.raises(DataError, match="r, row 2, column x: there is no value") as error:
+        types = infer_types(missing[:1])[0]
+        with pytest.raises(DataError, match="r, row 2, column x: there is no value") as caught:
             Codec().to_matrix(missing, types, "r", ("x",))
-        assert error.value.code == "null-value"
+        assert caught.value.code == "null-value"
 
 
 def test_polars():
@@ -145,7 +145,7 @@ def test_arrow_types_are_taken(array, type, expected):
 
 
 MISFITS = [
-    (pa.array([1, 2**63], pa.uint64()), INT, "wrong-type", "row 2, column c: 9223372036854775808 does not fit"),
+    (pa.array([1, 2**63], pa.uint64()), INT, "wrong-type", "row 2, column c: 9223372036854775808"),
     (pa.array([decimal.Decimal("12"), decimal.Decimal("12.5")]), INT, "wrong-type", "row 2"),
     (pa.array([1.0]), INT, "wrong-type", "1.0 is a float, expected int"),
     (pa.array([2**53 + 1]), FLOAT, "wrong-type", "no 64-bit float equals"),

@@ -323,18 +323,34 @@ class Relation:
         """Move all stored rows together and build the indexes anew; rows get new numbers."""
         keep = np.flatnonzero(self.state[: self.sizes[0]] & STORED)
         rows, state = self.rows[keep], self.state[keep]
-        self._reset()
-        self.sizes[0] = self.sizes[1] = 0
-        self._reserve(rows.shape[0])
         n = rows.shape[0]
+        self._reset()
+        self._reserve(n)
         self.rows[:n] = rows
         self.state[:n] = state & np.uint8(0xFF ^ TOUCHED)
+        self._index_all(n)
+
+    # ------------------------------------------------------------------ in and out whole
+
+    def dump(self) -> tuple[Ints, Ints, npt.NDArray[np.bool_]]:
+        """All live rows: codes, the columns of rank and count, and which are visible."""
+        live = np.flatnonzero(self.state[: self.sizes[0]] & LIVE)
+        visible = (self.state[live] & VISIBLE) != 0
+        return self.rows[live, : self.arity], self.rows[live, self.arity :], visible
+
+    def load(self, codes: Ints, ranks: Ints, visible: npt.NDArray[np.bool_]) -> None:
+        """Take what `dump` gave into an empty relation; the rows were there before any version."""
+        n = codes.shape[0]
+        self._reset()
+        self._reserve(n)
+        self.rows[:n, : self.arity] = codes
+        self.rows[:n, self.arity :] = ranks
+        self.state[:n] = np.where(visible, LIVE | STORED | VISIBLE | WAS, LIVE | STORED)
+        self._index_all(n)
+
+    def _index_all(self, n: int) -> None:
         self.sizes[0] = self.sizes[1] = n
         hashing.fill_slots(self.slots, self.rows, self.columns, np.arange(n, dtype=np.int64))
         for index in self.indexes.values():
             index.reserve(self.state.shape[0])
             index.insert(self, np.arange(n, dtype=np.int32))
-
-    def clear(self) -> None:
-        """Drop everything at once, journal included."""
-        self._reset()

@@ -57,15 +57,18 @@ class Engine:
         self.views: list[View] = []
         self._touched: set[str] = set()
         self._groupings: list[Grouping] = []
+        self._deltas: dict[str, Delta] = {}
+        self._defined: tuple[dict[str, Relation], dict[str, RelationInfo], list[View]] | None = None
 
     # ------------------------------------------------------------------ definition
 
     def define(self, checked: Checked, statistics: VersionStatistics) -> None:
         """Take on a program. Views whose rules and inputs are as before keep their rows; others are derived.
 
-        Base relations are kept. The caller commits.
+        Base relations are kept. The caller commits or rolls back.
         """
         workspace = self.workspace
+        self._defined = dict(workspace.relations), workspace.infos, self.views
         kept = {self._identity(view.stratum): view for view in self.views}
         infos = dict(checked.relations)
         infos[UNIT] = RelationInfo(UNIT, (), (), base=True, internal=True)
@@ -142,7 +145,7 @@ class Engine:
         self, delete: Mapping[str, Ints], insert: Mapping[str, Ints], statistics: VersionStatistics
     ) -> None:
         """Change base relations, deletes before inserts, and bring every view up to date."""
-        deltas: dict[str, Delta] = {}
+        deltas = self._deltas
         for name in dict.fromkeys((*delete, *insert)):
             relation = self.workspace.relations[name]
             self._touched.add(name)
@@ -206,14 +209,21 @@ class Engine:
                 if count > scans.get(name, 0) and name != UNIT:
                     statistics.fallbacks.append(f"scanned {name} for {', '.join(view.stratum.relations)}")
 
+    def fill_groups(self, statistics: VersionStatistics) -> None:
+        """Fill the groups of count, sum and avg from relations that were loaded whole; commits."""
+        for view in self.views:
+            if view.grouping is not None:
+                self._refresh(view, None, statistics)
+                self.commit(statistics)
+
     def changes(self) -> dict[str, RowChange]:
         """What the open version has done to every relation that differs."""
         found = {}
         for name in self._touched:
             relation = self.workspace.relations[name]
-            lost, gained = relation.lost(), relation.gained()
-            if lost.shape[0] or gained.shape[0]:
-                found[name] = RowChange(relation.codes(lost), relation.codes(gained))
+            delta = self._deltas.get(name) or Delta(relation.lost(), relation.gained())
+            if delta.lost.shape[0] or delta.gained.shape[0]:
+                found[name] = RowChange(relation.codes(delta.lost), relation.codes(delta.gained))
         return found
 
     def commit(self, statistics: VersionStatistics) -> None:
@@ -223,8 +233,7 @@ class Engine:
                 statistics.fallbacks.append(f"compacted {name}")
         for grouping in self._groupings:
             grouping.commit()
-        self._touched.clear()
-        self._groupings.clear()
+        self._close()
 
     def rollback(self) -> None:
         """Undo what the open version did, at the cost of what it did."""
@@ -232,8 +241,17 @@ class Engine:
             self.workspace.relations[name].rollback()
         for grouping in self._groupings:
             grouping.rollback()
+        if self._defined is not None:
+            relations, self.workspace.infos, self.views = self._defined
+            self.workspace.relations.clear()
+            self.workspace.relations.update(relations)
+        self._close()
+
+    def _close(self) -> None:
         self._touched.clear()
         self._groupings.clear()
+        self._deltas = {}
+        self._defined = None
 
 
 def _with_unit(stratum: Stratum) -> Stratum:

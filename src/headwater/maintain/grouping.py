@@ -45,6 +45,7 @@ class Grouping:
         self.values: Ints = np.zeros(16, np.int64)
         self.present: npt.NDArray[np.bool_] = np.zeros(16, np.bool_)
         self._saved: list[tuple[Ints, Ints, object]] = []
+        self._published: tuple[Ints, Ints, npt.NDArray[np.bool_]] | None = None
         self._dirty: npt.NDArray[np.bool_] = np.zeros(16, np.bool_)
 
     @property
@@ -70,7 +71,8 @@ class Grouping:
         self._save(everyone)
         self.counts[everyone] = 0
         if self.sums is not None:
-            self.sums.clear(everyone)
+            self.sums = type(self.sums)()
+            self.sums.ensure(self.counts.shape[0])
         for rule, position in self.rules.starts():
             rows = whole(self.workspace.relations[rule.body[position].relation])  # type: ignore[union-attr]
             self._take(rule, position, rows, PRESENT, 1, statistics)
@@ -139,7 +141,7 @@ class Grouping:
             self.result.settle(fallen.falling)
         if come.any():
             self.result.show(self.result.add(self._rows(dirty[come], self.values[dirty[come]]), 1), 1)
-        self._undo_values = (dirty, before, was)
+        self._published = (dirty, before, was)
         self.groups.kill(np.ascontiguousarray(dirty[~filled], np.int32))
 
     def _rows(self, numbers: Ints, values: Ints) -> Ints:
@@ -159,14 +161,13 @@ class Grouping:
         for numbers, _, _ in self._saved:
             self._dirty[numbers] = False
         self._saved = []
-        self._undo_values = None
+        self._published = None
         self.groups.commit()
 
     def rollback(self) -> None:
         """Put every changed group back."""
-        undo = getattr(self, "_undo_values", None)
-        if undo is not None:
-            dirty, before, was = undo
+        if self._published is not None:
+            dirty, before, was = self._published
             self.values[dirty] = before
             self.present[dirty] = was
         for numbers, counts, saved in reversed(self._saved):
@@ -175,7 +176,7 @@ class Grouping:
                 self.sums.restore(numbers, saved)  # type: ignore[arg-type]
             self._dirty[numbers] = False
         self._saved = []
-        self._undo_values = None
+        self._published = None
         self.groups.rollback()
 
 

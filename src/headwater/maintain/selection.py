@@ -9,7 +9,8 @@ from headwater.errors import RuleError
 from headwater.kernel import best
 from headwater.maintain.workspace import NO_ROWS, Rows, Workspace
 from headwater.rules.checked import RelationInfo
-from headwater.values.types import FLOAT, Type
+from headwater.values.ordering import order_keys
+from headwater.values.types import FLOAT, STRING, Type
 
 
 class Chooser:
@@ -37,11 +38,17 @@ class Chooser:
             criteria.append((selection.value, kind, int(selection.best == "max")))
         self.criteria = np.array(criteria, np.int64)
         self.touched = 0
+        self._places: npt.NDArray[np.int64] = np.empty(0, np.int64)
 
     def _order(self) -> npt.NDArray[np.int64]:
         if self.ordered is None:
             return np.empty(0, np.int64)
-        return self.workspace.codec.order(self.ordered)
+        dictionary = self.workspace.codec.strings if self.ordered == STRING else self.workspace.codec.lists
+        if len(dictionary) != self._places.shape[0]:
+            everything = np.arange(len(dictionary), dtype=np.int64)
+            self._places = order_keys([everything], self.ordered, self.workspace.codec)[0]
+            self.touched += len(dictionary)
+        return self._places
 
     def choose(self, affected: Rows) -> tuple[Rows, Rows]:
         """In the groups of the affected rows: best rows not visible yet, and visible rows no longer best."""

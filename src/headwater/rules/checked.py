@@ -5,9 +5,14 @@ What holds for a `Checked` program:
 - a body is premises, absent premises, tests and computations. A premise's arguments are variables, constants
   and wildcards; an absent premise's are variables and constants only;
 - every variable is bound by a premise or a computation from bound ones (safety), and has an entry in `types`;
+- items stand in an order in which each variable is bound before it is used; premises keep the order of
+  writing. A body may be without premises;
+- a computation may call a generator (`range`); it then gives one binding for each of its values, and its
+  variable is bound by nothing else;
 - a relation is base (rows come from outside) or derived (rows come from rules), never both;
 - count, sum and avg stand alone: a relation with an aggregate has only aggregate rules, one aggregate each,
-  the same function at the same position. Their premises are all in lower strata;
+  the same function at the same position. Their premises are all in lower strata, and hold no wildcards. The
+  aggregate ranges over the bindings of all the relation's rules, those of different rules being different;
 - min and max are selections of a relation: all derivable rows are candidates, only a group's best are in the
   relation. This is the only non-monotone thing allowed inside a recursive stratum.
 """

@@ -18,7 +18,6 @@ from headwater.rules.terms import Fresh, Part, names, variables
 from headwater.values.functions import Functions
 from headwater.values.types import Type
 
-
 GIVEN = "~given"  # ends the name of the hidden twin that takes a derived relation's rows from outside
 
 

@@ -42,7 +42,7 @@ class Typing:
         if isinstance(term, Variable):
             return self.variable(rule, term.name)
         if isinstance(term, Constant):
-            return type_of(term.value)
+            return _own_type(term, rule.place)
         if not isinstance(term, Call):
             return None
         args = [self.term(rule, arg) for arg in term.args]
@@ -128,16 +128,24 @@ def _slots(rule: DraftRule) -> Iterator[tuple[ColumnOf, Term]]:
 
 
 def _constant(typing: Typing, node: Node, constant: Constant, place: Place | None) -> None:
-    type = type_of(constant.value)
-    if type is None:
-        raise RuleError(
-            "type-clash", f"{render_value(constant.value)} holds values of different types", place=place
-        )
+    type = _own_type(constant, place)
     if _has_int(type):
         typing.weak.append((node, replace(constant, place=constant.place or place)))
     else:
         origin = Origin(f"the constant {render_value(constant.value)}", constant.place or place)
         typing.classes.give(node, type, origin)
+
+
+def _own_type(constant: Constant, place: Place | None) -> Type:
+    type = type_of(constant.value)
+    if type is None:
+        raise RuleError(
+            "type-clash",
+            f"{render_value(constant.value)} holds values of different types",
+            place=constant.place or place,
+            hint="a list has elements of one type",
+        )
+    return type
 
 
 def _has_int(type: Type) -> bool:
@@ -181,8 +189,7 @@ def _next_weak(typing: Typing) -> bool:
     """Let one int constant decide the type of its class, if nothing else has; refuse what cannot fit."""
     while typing.weak:
         node, constant = typing.weak.pop(0)
-        own = type_of(constant.value)
-        assert own is not None
+        own = _own_type(constant, None)
         words = Origin(f"the constant {render_value(constant.value)}", constant.place)
         type = typing.classes.type(node)
         if type is None:

@@ -7,6 +7,7 @@
 - An int beside a float becomes a float. Float results are those of one IEEE operation; where that may depend
   on how many values are computed together (`exp`, `log`, `^`), they are computed one by one, so that a row
   that is derived again gets the same bits.
+- `floor`, `ceil` and `round` (ties to even) give ints.
 - A date plus or minus an int is days away, a timestamp microseconds. The difference of two is an int.
 
 >>> divide(np.array([-7, 7]), np.array([2])).tolist(), remainder(np.array([-7, 7]), np.array([2])).tolist()
@@ -170,11 +171,11 @@ def _log(value: float) -> float:
     return -math.inf if value == 0 else math.nan
 
 
-def to_int(name: str, value: float) -> int:
-    """The int that a whole float is, or `overflow`."""
+def to_int(name: str, value: float, rounding: Callable[[float], int] = int) -> int:
+    """The int that a float becomes, or `overflow`, also for NaN."""
     if not -(2.0**63) <= value < 2.0**63:
         raise _overflow(f"{name} of {value!r}")
-    return int(value)
+    return rounding(value)
 
 
 # ------------------------------------------------------------------ as overloads
@@ -227,10 +228,10 @@ def _bits(function: Callable[..., Any], arity: int = 2) -> list[Overload]:
     return [vectorised(", ".join(["int"] * arity) + " -> int", _on_ints(function))]
 
 
-def _rounding(name: str, function: Callable[[float], float]) -> list[Overload]:
+def _rounding(name: str, function: Callable[[float], int]) -> list[Overload]:
     return [
         vectorised("int -> int", _on_ints(lambda value: value)),
-        pointwise(name, "float -> int", lambda value: to_int(name, function(value))),
+        pointwise(name, "float -> int", lambda value: to_int(name, value, function)),
     ]
 
 
@@ -274,7 +275,7 @@ ARITHMETIC: Mapping[str, list[Overload]] = {
     "sqrt": [vectorised("float -> float", _on_floats(np.sqrt))],
     "exp": [pointwise("exp", "float -> float", _exp)],
     "log": [pointwise("log", "float -> float", _log)],
-    "floor": _rounding("floor", lambda value: math.floor(value) if math.isfinite(value) else value),
-    "ceil": _rounding("ceil", lambda value: math.ceil(value) if math.isfinite(value) else value),
-    "round": _rounding("round", lambda value: round(value) if math.isfinite(value) else value),
+    "floor": _rounding("floor", math.floor),
+    "ceil": _rounding("ceil", math.ceil),
+    "round": _rounding("round", round),
 }

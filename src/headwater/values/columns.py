@@ -32,11 +32,12 @@ from headwater.values.scalars import (
     canonical,
     list_key,
 )
-from headwater.values.types import INT, STRING, Type
+from headwater.values.types import DATE, INT, STRING, TIMESTAMP, Type
 
 __all__ = ["decode_column", "encode_canonical", "encode_column", "float_codes", "floats", "list_key"]
 
 _MANY = 20_000
+_OWN_KEYS = (INT, STRING, DATE, TIMESTAMP)  # lists of these are their own keys, see `list_key`
 _CLASSES: dict[str, type] = {
     "int": int, "float": float, "string": str, "bool": bool,
     "date": datetime.date, "timestamp": datetime.datetime,
@@ -174,7 +175,8 @@ def encode_canonical(
         return np.fromiter(moments, dtype=np.int64, count=count)
     if name == "string":
         return _encode_strings(values, strings, intern)
-    return lists.encode(values) if intern else lists.find_all(values)
+    keys = values if type.element in _OWN_KEYS else None
+    return lists.encode(values, keys) if intern else lists.find_all(values, keys)
 
 
 def _encode_strings(values: Sequence[str], strings: Dictionary, intern: bool) -> Codes:

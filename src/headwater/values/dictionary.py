@@ -58,30 +58,18 @@ class Dictionary:
         """The code of `value`, or -1; nothing is added."""
         return self._codes.get(value if self._key is None else self._key(value), -1)
 
-    def encode(self, values: Sequence[Any]) -> Codes:
-        """The codes of all `values`; new ones are added in the order given."""
-        keys = self._keys(values)
+    def encode(self, values: Sequence[Any], keys: Sequence[Hashable] | None = None) -> Codes:
+        """The codes of all `values`; new ones are added in the order given. `keys` saves computing them."""
+        keys = self._keys(values) if keys is None else keys
         codes = self._find_keys(keys)
         missing = np.flatnonzero(codes < 0)
         if missing.size:
-            wanted = [keys[place] for place in missing.tolist()]
-            start = len(self._values)
-            if self._key is None:
-                fresh = dict.fromkeys(wanted)
-                self._values.extend(fresh)
-            else:
-                fresh = {}
-                for key, place in zip(wanted, missing.tolist(), strict=True):
-                    fresh.setdefault(key, values[place])
-                self._values.extend(fresh.values())
-            self._codes.update(zip(fresh, range(start, len(self._values)), strict=True))
-            distinct = len(fresh) == len(wanted)
-            codes[missing] = np.arange(start, len(self._values)) if distinct else self._find_keys(wanted)
+            codes[missing] = self._add([(keys[place], values[place]) for place in missing.tolist()])
         return codes
 
-    def find_all(self, values: Sequence[Any]) -> Codes:
+    def find_all(self, values: Sequence[Any], keys: Sequence[Hashable] | None = None) -> Codes:
         """The codes of all `values`, -1 for those not here; nothing is added."""
-        return self._find_keys(self._keys(values))
+        return self._find_keys(self._keys(values) if keys is None else keys)
 
     def decode(self, codes: Iterable[int] | Codes) -> list[Any]:
         """The values at `codes`."""
@@ -103,6 +91,19 @@ class Dictionary:
 
     def _keys(self, values: Sequence[Any]) -> Sequence[Any]:
         return values if self._key is None else list(map(self._key, values))
+
+    def _add(self, pairs: Sequence[tuple[Hashable, Any]]) -> list[int]:
+        """The codes of values given with their keys, most of them new."""
+        codes: list[int] = []
+        add_value, code_of, add_code = self._values.append, self._codes.setdefault, codes.append
+        next_code = len(self._values)
+        for key, value in pairs:
+            code = code_of(key, next_code)
+            if code == next_code:
+                add_value(value)
+                next_code += 1
+            add_code(code)
+        return codes
 
     def _find_keys(self, keys: Sequence[Any]) -> Codes:
         return np.fromiter(map(self._codes.get, keys, repeat(-1)), dtype=np.int64, count=len(keys))

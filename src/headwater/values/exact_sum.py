@@ -36,7 +36,7 @@ Floats = NDArray[np.float64]
 LOWEST = -1074  # all float64 are multiples of 2**LOWEST: limb 0 counts these
 MASK = np.int64(2**32 - 1)
 _SETTLE_EVERY = 2**28
-_FEW = 64
+_FEW = 8
 
 
 def split(values: Floats) -> tuple[Ints, Ints]:
@@ -141,7 +141,11 @@ class ExactSums:
 
     def value(self, groups: Ints) -> Floats:
         """The sums of groups, rounded to the nearest float, ties to even."""
-        return self._with_special(groups, self._rounded(groups)[0])
+        if len(groups) < _FEW:
+            sums = np.array([_divide(self._integer(group), 1) for group in groups.tolist()], dtype=np.float64)
+        else:
+            sums, _ = self._rounded(groups)
+        return self._with_special(groups, sums)
 
     def average(self, groups: Ints, counts: Ints) -> Floats:
         """The sums divided by `counts`, rounded once from the true quotient."""

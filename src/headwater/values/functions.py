@@ -55,6 +55,7 @@ __all__ = ["INT", "FunctionMismatch", "Functions"]
 
 _BUILTINS: dict[str, Sequence[Overload]] = {**ARITHMETIC, **TEXT, **LISTS, **MOMENTS}
 _GENERATORS = {"range": (parse_signature("int, int -> int"), parse_signature("int, int, int -> int"))}
+_MOST_VALUES = 10**9
 _INT_TESTS = ("f_member", "f_empty")
 _REFUSED = {
     "f_now": "gives another time whenever it is asked; put the time into a relation and change that",
@@ -68,6 +69,7 @@ class Functions:
     def __init__(self) -> None:
         """Start with the built-in functions."""
         self._functions: dict[str, Sequence[Overload]] = dict(_BUILTINS)
+        self._resolved: dict[tuple[str, tuple[Type, ...]], tuple[Overload, Type]] = {}
 
     def register(
         self, name: str, fn: Callable[..., Any], args: Sequence[Type | str] | None, returns: Type | str
@@ -89,6 +91,7 @@ class Functions:
             return codec.encode_column(results, result)[places]
 
         self._functions[name] = [Overload(signature, run)]
+        self._resolved.clear()
 
     def names(self) -> list[str]:
         """The names of all functions that can be called."""
@@ -136,16 +139,16 @@ class Functions:
 
     def apply(self, name: str, columns: Sequence[Codes], types: Sequence[Type], codec: Codec) -> Codes:
         """The codes of a call's results, one a row; one result in all for a call without arguments."""
-        result = self.result_type(name, types)
-        if result is None or name in _GENERATORS:
-            reason = "its result's type is not known" if result is None else "it is a generator"
-            raise FunctionMismatch(f"{name} cannot be computed here: {reason}")
-        columns = np.broadcast_arrays(*columns)
+        call = (name, tuple(types))
+        resolved = self._resolved.get(call)
+        if resolved is None:
+            resolved = self._resolved[call] = self._resolve(name, types)
+        if len({len(column) for column in columns}) > 1:
+            columns = np.broadcast_arrays(*columns)
         if columns and len(columns[0]) == 0:
             return np.empty(0, dtype=np.int64)
-        overloads = self._functions[name]
-        matching = (o for o in overloads if not isinstance(o.signature.result(types), _NoMatch))
-        return next(matching).apply(columns, types, result, codec)
+        overload, result = resolved
+        return overload.apply(columns, types, result, codec)
 
     def expand(
         self, name: str, columns: Sequence[Codes], types: Sequence[Type], codec: Codec
@@ -166,6 +169,16 @@ class Functions:
         """Raise `FunctionMismatch` unless values of these types can be compared."""
         check_comparable(op, left, right)
 
+    def _resolve(self, name: str, types: Sequence[Type]) -> tuple[Overload, Type]:
+        """The first overload that fits, and its result's type."""
+        result = self.result_type(name, types)
+        if result is None or name in _GENERATORS:
+            reason = "its result's type is not known" if result is None else "it is a generator"
+            raise FunctionMismatch(f"{name} cannot be computed here: {reason}")
+        overloads = self._functions[name]
+        fitting = (each for each in overloads if not isinstance(each.signature.result(types), _NoMatch))
+        return next(fitting), result
+
     def _signatures(self, name: str) -> list[Signature]:
         if name in _GENERATORS:
             return list(_GENERATORS[name])
@@ -185,11 +198,11 @@ def expand_range(start: Codes, stop: Codes, step: Codes | None = None) -> tuple[
     if (step == 0).any():
         row = int(np.argmax(step == 0))
         raise EvaluationError("zero-step", f"range({start[row]}, {stop[row]}, 0) never ends")
-    counts = np.fromiter(
-        (len(range(*bounds)) for bounds in zip(start.tolist(), stop.tolist(), step.tolist(), strict=True)),
-        dtype=np.int64,
-        count=len(start),
-    )
+    bounds = zip(start.tolist(), stop.tolist(), step.tolist(), strict=True)
+    lengths = [max(0, -((first - last) // by)) for first, last, by in bounds]
+    if sum(lengths) > _MOST_VALUES:
+        raise EvaluationError("range-too-long", f"ranges of {sum(lengths)} values in all cannot be held")
+    counts = np.array(lengths, dtype=np.int64)
     rows = np.repeat(np.arange(len(start)), counts)
     within = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
     return rows, start[rows] + within * step[rows]

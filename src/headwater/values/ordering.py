@@ -28,6 +28,7 @@ from headwater.values.types import FLOAT, INT, STRING, Type, TypeClash, unify
 
 __all__ = ["check_comparable", "compare", "float_codes", "order_keys"]
 
+_FEW = 32  # so few codes are not worth reducing to distinct ones
 _OPERATORS: dict[str, Callable[[Codes, Codes], NDArray[np.bool_]]] = {
     "=": np.equal, "!=": np.not_equal, "<": np.less, "<=": np.less_equal, ">": np.greater,
     ">=": np.greater_equal,
@@ -93,14 +94,18 @@ def order_keys(columns: Sequence[Codes], type: Type, codec: Codec) -> list[Codes
         return [column ^ ((column >> 63) & np.int64(2**63 - 1)) for column in columns]
     if not is_coded(type):
         return list(columns)
-    distinct, places = np.unique(np.concatenate(columns), return_inverse=True)
+    codes = np.concatenate(columns)
+    if len(codes) <= _FEW:
+        distinct, places = codes, np.arange(len(codes))
+    else:
+        distinct, places = np.unique(codes, return_inverse=True)
     values = codec.decode_column(distinct, type)
     if type != STRING:
         values = list(map(_list_key, values))
-    ranks = np.empty(len(values), dtype=np.int64)
-    ranks[sorted(range(len(values)), key=values.__getitem__)] = np.arange(len(values))
-    ends = np.cumsum([len(column) for column in columns])[:-1]
-    return [np.asarray(part) for part in np.split(ranks[places.reshape(-1)], ends)]
+    rank = {value: place for place, value in enumerate(sorted(set(values)))}
+    ranks = np.array([rank[value] for value in values], dtype=np.int64)[places.reshape(-1)]
+    ends = np.cumsum([len(column) for column in columns])
+    return [ranks[end - len(column) : end] for column, end in zip(columns, ends.tolist(), strict=True)]
 
 
 def _list_key(value: Any) -> Any:

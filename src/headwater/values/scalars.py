@@ -96,9 +96,14 @@ def _plain(value: np.generic) -> Any:
     return value.item()
 
 
-def _wrong(value: object, hint: str | None = None) -> Misfit:
+def class_name(value: object) -> str:
+    """What a value is in Python, with its article: `an int`."""
     name = type(value).__name__
-    return Misfit(f"{show(value)} is {'an' if name[0] in 'aeiou' else 'a'} {name}", hint=hint)
+    return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
+
+
+def _wrong(value: object, hint: str | None = None) -> Misfit:
+    return Misfit(f"{show(value)} is {class_name(value)}", hint=hint)
 
 
 def _int(value: Any, _: Type) -> int:
@@ -117,11 +122,11 @@ def _float(value: Any, _: Type) -> float:
     if isinstance(value, (int, decimal.Decimal)) and not isinstance(value, bool):
         try:
             rounded = float(value)
-        except (OverflowError, ValueError):
-            rounded = NAN
-        if rounded != value:
-            raise Misfit(f"no 64-bit float equals {show(value)}", hint="round it yourself with float()")
-        return canonical_float(rounded)
+            if rounded == value:
+                return canonical_float(rounded)
+        except (ArithmeticError, ValueError):
+            pass
+        raise Misfit(f"no 64-bit float equals {show(value)}", hint="round it yourself with float()")
     raise _wrong(value)
 
 

@@ -163,21 +163,30 @@ def call_distinct(
 
     Without arguments there is one combination, and one row. An exception becomes `function-failed`.
     """
+    if not columns:
+        return _call_all(name, function, [()]), np.zeros(1, dtype=np.int64)
     firsts, places = distinct_rows(columns)
     arguments = [
         codec.decode_column(column[firsts], type) for column, type in zip(columns, types, strict=True)
     ]
-    combinations = list(zip(*arguments, strict=True)) if arguments else [()]
-    results = []
     try:
-        for combination in combinations:
+        return list(map(function, *arguments)), places
+    except Exception:
+        return _call_all(name, function, list(zip(*arguments, strict=True))), places
+
+
+def _call_all(name: str, function: Callable[..., Any], combinations: Sequence[tuple[Any, ...]]) -> list[Any]:
+    """The results one by one, so that a failure can be told by its arguments."""
+    results = []
+    for combination in combinations:
+        try:
             results.append(function(*combination))
-    except HeadwaterError:
-        raise
-    except Exception as problem:
-        call = call_text(name, combinations[len(results)])
-        raise EvaluationError("function-failed", f"{call} failed: {problem}") from problem
-    return results, places
+        except HeadwaterError:
+            raise
+        except Exception as problem:
+            call = call_text(name, combination)
+            raise EvaluationError("function-failed", f"{call} failed: {problem}") from problem
+    return results
 
 
 def call_text(name: str, arguments: Sequence[Any]) -> str:
@@ -192,11 +201,24 @@ def distinct_rows(columns: Sequence[Codes]) -> tuple[Codes, Codes]:
     >>> firsts.tolist(), places.tolist()
     ([0, 3, 1], [0, 2, 0, 1])
     """
-    if not columns or len(columns[0]) == 1:
+    if len(columns[0]) == 1:
         return np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64)
-    _, firsts, places = np.unique(columns[0], return_index=True, return_inverse=True)
+    rows, width = _from_zero(columns[0])
     for column in columns[1:]:
-        _, more = np.unique(column, return_inverse=True)
-        combined = places.reshape(-1) * np.int64(len(column)) + more.reshape(-1)
-        _, firsts, places = np.unique(combined, return_index=True, return_inverse=True)
+        more, by = _from_zero(column)
+        if width * by >= 2**63:
+            (rows, width), (more, by) = _renumbered(rows), _renumbered(more)
+        rows, width = rows * np.int64(by) + more, width * by
+    _, firsts, places = np.unique(rows, return_index=True, return_inverse=True)
     return firsts.astype(np.int64), places.reshape(-1).astype(np.int64)
+
+
+def _from_zero(column: Codes) -> tuple[Codes, int]:
+    """Ints from 0 on, distinct where the column's are, and a bound above all of them."""
+    low, high = int(column.min()), int(column.max())
+    return (column - low, high - low + 1) if high - low < 2**62 else _renumbered(column)
+
+
+def _renumbered(column: Codes) -> tuple[Codes, int]:
+    distinct, places = np.unique(column, return_inverse=True)
+    return places.reshape(-1).astype(np.int64), len(distinct)

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from headwater.errors import DataError
-from headwater.values.scalars import PYTHON_TYPES, Misfit, common_type, show, widen
+from headwater.values.scalars import PYTHON_TYPES, Misfit, class_name, common_type, show, widen
 from headwater.values.types import Type
 
 
@@ -76,7 +76,7 @@ def _read(data: Any, relation: str, columns: Sequence[str] | None) -> Source:
     if isinstance(data, (str, bytes, Mapping)) or not isinstance(data, Iterable):
         raise DataError(
             "wrong-arity",
-            f"rows of {relation} cannot be read from a {type(data).__name__}",
+            f"rows of {relation} cannot be read from {class_name(data)}",
             hint="give a list of tuples, a table or a data frame",
         )
     return _read_rows(data if isinstance(data, (list, tuple)) else list(data), relation, columns)

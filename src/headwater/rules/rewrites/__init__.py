@@ -10,7 +10,6 @@ from collections.abc import Callable
 
 from headwater.rules.draft import Draft
 from headwater.rules.rewrites.aggregate_selection import aggregate_selection
-from headwater.rules.rewrites.anchor_rules import anchor_rules
 from headwater.rules.rewrites.body_aggregates import body_aggregates
 from headwater.rules.rewrites.drop_duplicates import drop_duplicates
 from headwater.rules.rewrites.expand_disjunction import expand_disjunction
@@ -41,6 +40,5 @@ REWRITES: tuple[Rewrite, ...] = (
     orient_equalities,
     merge_equal,
     drop_duplicates,
-    anchor_rules,
     aggregate_selection,
 )

@@ -211,7 +211,8 @@ class _Recursion:
         return sum(
             item.variable.name == name
             if isinstance(item, Compute)
-            else isinstance(item, Premise) and any(v.name == name for arg in item.args for v in variables(arg))
+            else isinstance(item, Premise)
+            and any(v.name == name for arg in item.args for v in variables(arg))
             for item in self._rule.body
         )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 
 from headwater.language.program import Call, Constant, Term
@@ -12,16 +13,36 @@ from headwater.rules.draft import Draft, DraftRule
 from headwater.rules.terms import rebuild, rebuild_part
 from headwater.values.types import type_of
 
-# Division, remainder and power have corners (zero, rounding, sign) that the engine decides: not folded.
-_FOLDS: dict[str, Callable[[int | float, int | float], int | float]] = {
+_Number = int | float
+
+
+def _divide(left: _Number, right: _Number) -> _Number:
+    if isinstance(left, float):
+        return left / right
+    quotient = abs(left) // abs(right)
+    return quotient if (left < 0) == (right < 0) else -quotient
+
+
+def _remainder(left: _Number, right: _Number) -> _Number:
+    if isinstance(left, float):
+        return math.fmod(left, right)
+    return abs(left) % abs(right) * (-1 if left < 0 else 1)
+
+
+_FOLDS: dict[str, Callable[[_Number, _Number], _Number]] = {
     "+": operator.add,
     "-": operator.sub,
     "*": operator.mul,
+    "/": _divide,
+    "%": _remainder,
 }
 
 
 def fold_constants(draft: Draft) -> Draft:
-    """`-1`, `1 + 2` and `[1, 2]` become constants, where the result fits and no type is mixed.
+    """`-1`, `1 + 2` and `[1, 2]` become constants, where the result fits and is a number.
+
+    The results are those of the engine: `/` of ints truncates, `%` has the sign of the dividend, an int
+    beside a float becomes one. What the engine refuses, such as a division by zero, is left to it.
 
     >>> rebuild(Call("+", (Constant(1), Call("neg", (Constant(3),)))), fold)
     Constant(value=-2, address=False)
@@ -43,12 +64,14 @@ def fold(term: Term) -> Term:
         items = tuple(values)
         return term if type_of(items) is None else Constant(items, place=term.place)
     result: object = None
-    if term.function == "neg" and len(values) == 1 and type(values[0]) in (int, float):
-        result = -values[0]  # type: ignore[operator]
-    elif term.function in _FOLDS and len(values) == 2:
-        left, right = values
-        if type(left) is type(right) and type(left) in (int, float):
-            result = _FOLDS[term.function](left, right)  # type: ignore[arg-type]
+    numbers = [value for value in values if type(value) in (int, float)]
+    if any(isinstance(value, float) for value in numbers):
+        numbers = [float(value) for value in numbers]  # type: ignore[arg-type]
+    if term.function == "neg" and len(numbers) == len(values) == 1:
+        result = -numbers[0]  # type: ignore[operator]
+    elif term.function in _FOLDS and len(numbers) == len(values) == 2:
+        with suppress(ArithmeticError, ValueError):
+            result = _FOLDS[term.function](*numbers)  # type: ignore[arg-type]
     if isinstance(result, int) and not -(2**63) <= result < 2**63:
         return term
     if result is None or (isinstance(result, float) and not math.isfinite(result)):

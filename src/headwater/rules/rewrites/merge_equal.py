@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from headwater.language.program import Constant, Term, Variable
+from headwater.language.program import Call, Constant, Term, Variable
 from headwater.rules.checked import Compute, Test
 from headwater.rules.draft import Draft, DraftRule
 from headwater.rules.infer_types import Typing, infer_types, takes
-from headwater.rules.terms import Part, rebuild, substitute
+from headwater.rules.terms import Part, part_variables, rebuild, substitute
 from headwater.values.types import type_of
 
 
@@ -17,6 +17,7 @@ def merge_equal(draft: Draft) -> Draft:
 
     A join that is written as a test, `q(X, Y), r(Z), Y = Z`, becomes one that an index can serve. An int and
     a float are left to the test, which compares them as numbers; so are variables whose types are not known.
+    The variable of a generator stays its own.
 
     >>> from headwater.language.datalog import parse
     >>> from headwater.rules.draft import begin
@@ -36,10 +37,17 @@ def merge_equal(draft: Draft) -> Draft:
 def _merge_all(typing: Typing, rule: DraftRule) -> DraftRule:
     todo = list(rule.body)
     kept: list[Part] = []
+    generated = {
+        item.variable.name
+        for item in rule.body
+        if isinstance(item, Compute)
+        and isinstance(item.value, Call)
+        and typing.functions.is_generator(item.value.function)
+    }
     while todo:
         item = todo.pop(0)
         merge = _merge(rule, item, typing)
-        if merge is None:
+        if merge is None or generated & {v.name for v in part_variables(item)}:
             kept.append(item)
             continue
         name, value = merge

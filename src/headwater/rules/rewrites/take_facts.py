@@ -7,13 +7,14 @@ from dataclasses import replace
 from headwater.errors import RuleError
 from headwater.language.program import Constant, HeadAggregate, Term, Wildcard
 from headwater.rules.draft import Draft
+from headwater.rules.render import render_term
 from headwater.rules.terms import variables
 
 
 def take_facts(draft: Draft) -> Draft:
-    """A rule without a body, of constants only, becomes a row in `facts`.
+    """Every rule has a body from here on; a rule without one, of constants only, becomes a row in `facts`.
 
-    A fact that calls a function stays a rule (without a body): the function is for the engine to run.
+    A fact is a row that can be deleted again like any other, so nothing but arithmetic is computed in it.
 
     >>> from headwater.language.datalog import parse
     >>> from headwater.rules.draft import begin
@@ -31,11 +32,8 @@ def take_facts(draft: Draft) -> Draft:
         for arg in rule.head.args:
             _refuse_open(arg)
         values = tuple(arg.value for arg in rule.head.args if isinstance(arg, Constant))
-        if len(values) == len(rule.head.args):
-            # Python holds 1 == 1.0 == True: rows are told apart by type as well.
-            facts.setdefault(rule.relation, {})[tuple((type(v), v) for v in values)] = values
-        else:
-            rules.append(rule)
+        # Python holds 1 == 1.0 == True: rows are told apart by type as well.
+        facts.setdefault(rule.relation, {})[tuple((type(v), v) for v in values)] = values
     stated = {relation: tuple(rows.values()) for relation, rows in facts.items()}
     return replace(draft, rules=tuple(rules), facts=stated)
 
@@ -58,4 +56,11 @@ def _refuse_open(arg: Term) -> None:
             f"{variable.name} is a variable, and a fact has no body to bind it",
             place=variable.place,
             hint=f'state a value, such as "{variable.name}", or add a body',
+        )
+    if not isinstance(arg, Constant):
+        raise RuleError(
+            "unsupported",
+            f"a fact states values; `{render_term(arg)}` must be computed",
+            place=arg.place,
+            hint=f"make it a rule with a body: X = {render_term(arg)}",
         )

@@ -1,0 +1,60 @@
+"""Headwater keeps recursive views exactly right while the data under them comes and goes.
+
+>>> import headwater as hw
+>>> db = hw.connect()
+>>> _ = db.define('''
+...     reach(X, Y) :- link(X, Y).
+...     reach(X, Y) :- link(X, Z), reach(Z, Y).
+... ''')
+>>> _ = db.apply(insert={"link": [("a", "b"), ("b", "c"), ("c", "a")]})
+>>> changes = db.apply(delete={"link": [("c", "a")]})
+>>> sorted(changes["reach"].deleted)
+[('a', 'a'), ('b', 'a'), ('b', 'b'), ('c', 'a'), ('c', 'b'), ('c', 'c')]
+>>> sorted(db["reach"].rows())
+[('a', 'b'), ('a', 'c'), ('b', 'c')]
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from headwater.errors import (
+    DataError,
+    EvaluationError,
+    HeadwaterError,
+    LanguageError,
+    MissingExtra,
+    RuleError,
+    StoreError,
+)
+
+if TYPE_CHECKING:
+    import os
+
+    from headwater.database import Database
+
+__version__ = "0.1.0"
+__all__ = [
+    "DataError",
+    "EvaluationError",
+    "HeadwaterError",
+    "LanguageError",
+    "MissingExtra",
+    "RuleError",
+    "StoreError",
+    "__version__",
+    "connect",
+]
+
+
+def connect(path: str | os.PathLike[str] | None = None, **options: Any) -> Database:
+    """Open a database: in memory, or in the folder `path`, where it survives restarts and crashes.
+
+    Options: `mode` ("w" for the one writer, "r" for a reader), `strategy` (support, counting, dred, recompute,
+    auto), `strict` (refuse relations never declared), `max_rounds` (the guard against recursion without end),
+    `clock` ("logical", or "real" for lifetimes in real time), `functions` (Python functions for rules, as
+    {name: (function, argument types or None, result type)}), `sync` (wait for the disk; default true).
+    """
+    from headwater.database import Database
+
+    return Database(path, **options)

@@ -1,0 +1,114 @@
+"""What one version did, as the user sees it.
+
+>>> import headwater as hw
+>>> db = hw.connect()
+>>> _ = db.define("reach(X, Y) :- link(X, Y). reach(X, Y) :- link(X, Z), reach(Z, Y).")
+>>> changes = db.apply(insert={"link": [("a", "b"), ("b", "c")]})
+>>> sorted(changes["reach"].inserted)
+[('a', 'b'), ('a', 'c'), ('b', 'c')]
+>>> changes["reach"].deleted, changes.version
+([], 2)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from headwater.maintain.statistics import VersionStatistics
+from headwater.plan.steps import Ints
+from headwater.values.codec import Codec
+from headwater.values.types import Type
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class Change:
+    """The rows that a relation gained and lost in one version. Decoded when asked for."""
+
+    def __init__(self, codec: Codec, columns: Sequence[str], types: Sequence[Type | None], gained: Ints, lost: Ints):
+        self._codec = codec
+        self._columns = tuple(columns)
+        self._types = tuple(types)
+        self._gained = gained
+        self._lost = lost
+
+    @property
+    def inserted(self) -> list[tuple[Any, ...]]:
+        """The rows that were not there before."""
+        return self._codec.decode_rows(self._gained, self._types)
+
+    @property
+    def deleted(self) -> list[tuple[Any, ...]]:
+        """The rows that are no longer there."""
+        return self._codec.decode_rows(self._lost, self._types)
+
+    @property
+    def counts(self) -> tuple[int, int]:
+        """How many rows were inserted and deleted."""
+        return self._gained.shape[0], self._lost.shape[0]
+
+    def __bool__(self) -> bool:
+        return bool(self._gained.shape[0] or self._lost.shape[0])
+
+    def __len__(self) -> int:
+        return self._gained.shape[0] + self._lost.shape[0]
+
+    def __repr__(self) -> str:
+        return f"<{self._gained.shape[0]:,} inserted, {self._lost.shape[0]:,} deleted>"
+
+    def arrow(self) -> pa.Table:
+        """Both as one Arrow table with a column `_change_type`: insert or delete."""
+        import pyarrow as pa
+
+        parts = []
+        for kind, rows in (("insert", self._gained), ("delete", self._lost)):
+            table = self._codec.to_table(rows, self._columns, self._types)
+            parts.append(table.append_column("_change_type", pa.array([kind] * rows.shape[0], pa.string())))
+        return pa.concat_tables(parts)
+
+
+class Changes(Mapping[str, Change]):
+    """The changes of one version by relation. Iterating gives the relations that differ; asking for one that
+    does not gives an empty change."""
+
+    def __init__(self, version: int, changes: Mapping[str, Change], empty: Mapping[str, Change], statistics: VersionStatistics):
+        self.version = version
+        self.statistics = statistics
+        self._changes = dict(changes)
+        self._empty = empty
+
+    def __getitem__(self, relation: str) -> Change:
+        found = self._changes.get(relation)
+        return found if found is not None else self._empty[relation]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._changes)
+
+    def __len__(self) -> int:
+        return len(self._changes)
+
+    def __repr__(self) -> str:
+        inside = ", ".join(f"{name}: {change!r}" for name, change in self._changes.items())
+        return f"<version {self.version}: {inside or 'no change'}>"
+
+
+class EmptyChanges(Mapping[str, Change]):
+    """An empty change for each relation of a database; raises for any other name."""
+
+    def __init__(self, database: Any):
+        self._database = database
+
+    def __getitem__(self, relation: str) -> Change:
+        view = self._database[relation]
+        none = np.empty((0, len(view.columns)), np.int64)
+        return Change(self._database.codec, view.columns, view.types, none, none)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._database.relations)
+
+    def __len__(self) -> int:
+        return len(self._database.relations)

@@ -1,0 +1,94 @@
+"""A database as tables and metadata for the store, and back.
+
+What is stored are values, never codes: a state can be read by any later process. Views are stored with their
+ranks and counts, so opening does not derive them again; groups of count, sum and avg are filled anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from headwater.kernel.relation import Relation
+from headwater.maintain.engine import UNIT, Engine
+from headwater.maintain.soft_state import SoftState
+from headwater.maintain.statistics import VersionStatistics
+from headwater.values.codec import Codec
+from headwater.values.types import Type, parse_type
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+RANKS = ("~rank", "~count", "~head_rank")
+VISIBLE = "~visible"
+TIME = "~time"
+
+
+def types_to_json(types: tuple[Type | None, ...]) -> list[str | None]:
+    """Types by name."""
+    return [None if type_ is None else str(type_) for type_ in types]
+
+
+def types_from_json(names: list[str | None]) -> tuple[Type | None, ...]:
+    """Types from what `types_to_json` gave."""
+    return tuple(None if name is None else parse_type(name) for name in names)
+
+
+def dump_relations(engine: Engine, codec: Codec) -> dict[str, pa.Table]:
+    """A table per relation that has rows, except those that are quickly made anew."""
+    import pyarrow as pa
+
+    tables = {}
+    for name, relation in engine.workspace.relations.items():
+        info = engine.workspace.infos[name]
+        if relation.stored == 0 or name == UNIT or info.aggregate is not None:
+            continue
+        codes, ranks, visible = relation.dump()
+        table = codec.to_table(np.ascontiguousarray(codes), info.columns, info.types)
+        for column in range(ranks.shape[1]):
+            table = table.append_column(RANKS[column], pa.array(ranks[:, column]))
+        tables[f"rows/{name}"] = table.append_column(VISIBLE, pa.array(visible))
+    return tables
+
+
+def load_relations(engine: Engine, codec: Codec, tables: Mapping[str, pa.Table]) -> None:
+    """Fill the relations of a freshly defined engine, then its groups."""
+    for key, table in tables.items():
+        if not key.startswith("rows/"):
+            continue
+        name = key.removeprefix("rows/")
+        info = engine.workspace.infos[name]
+        relation: Relation = engine.workspace.relations[name]
+        values = table.select(range(info.arity)).rename_columns(list(info.columns))
+        codes = codec.from_table(values, info.types, name, info.columns)
+        ranks = np.column_stack([table.column(column).to_numpy() for column in RANKS[: relation.width - info.arity]])
+        relation.load(codes, ranks.astype(np.int64), table.column(VISIBLE).to_numpy().astype(bool))
+    engine.fill_groups(VersionStatistics())
+
+
+def dump_soft_state(soft: Mapping[str, SoftState], engine: Engine, codec: Codec) -> dict[str, pa.Table]:
+    """A table per relation with a lifetime or a size."""
+    import pyarrow as pa
+
+    tables = {}
+    for name, state in soft.items():
+        if len(state):
+            info = engine.workspace.infos[name]
+            rows, times = state.dump()
+            table = codec.to_table(rows, info.columns, info.types)
+            tables[f"soft/{name}"] = table.append_column(TIME, pa.array(times, pa.float64()))
+    return tables
+
+
+def load_soft_state(
+    soft: Mapping[str, SoftState], engine: Engine, codec: Codec, tables: Mapping[str, Any]
+) -> None:
+    """Take what `dump_soft_state` gave."""
+    for name, state in soft.items():
+        table = tables.get(f"soft/{name}")
+        if table is not None:
+            info = engine.workspace.infos[name]
+            values = table.select(range(info.arity)).rename_columns(list(info.columns))
+            state.load(codec.from_table(values, info.types, name, info.columns), table.column(TIME).to_pylist())

@@ -1,0 +1,93 @@
+"""Reading a relation of a database."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from headwater.errors import MissingExtra
+from headwater.kernel.states import VISIBLE
+from headwater.values.types import Type
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+
+    from headwater.database import Database
+
+
+class RelationView:
+    """A base relation or a view, as it is now. Row order means nothing."""
+
+    def __init__(self, database: Database, name: str):
+        self._database = database
+        self.name = name
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return self._database.info(self.name).columns
+
+    @property
+    def types(self) -> tuple[Type | None, ...]:
+        """The types of the columns; `None` where no rule and no row tells."""
+        return self._database.info(self.name).types
+
+    def __len__(self) -> int:
+        return self._database.engine.workspace.relations[self.name].visible
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        return iter(self.rows())
+
+    def __contains__(self, row: object) -> bool:
+        """Whether the row is there: one look-up."""
+        if not isinstance(row, tuple):
+            return False
+        relation = self._database.engine.workspace.relations[self.name]
+        matrix, _ = self._database.codec.find_rows([row], self._types(), relation=self.name, columns=self.columns)
+        if matrix.shape[0] == 0:
+            return False
+        number = int(relation.find(matrix)[0])
+        return number >= 0 and bool(relation.state[number] & VISIBLE)
+
+    def _types(self) -> tuple[Type | None, ...]:
+        return self._database.info(self.name).types
+
+    def rows(self) -> list[tuple[Any, ...]]:
+        """All rows as Python tuples."""
+        matrix = self._database.engine.workspace.relations[self.name].matrix()
+        return self._database.codec.decode_rows(matrix, self._types())
+
+    def arrow(self) -> pa.Table:
+        """All rows as an Arrow table."""
+        matrix = self._database.engine.workspace.relations[self.name].matrix()
+        return self._database.codec.to_table(matrix, self.columns, self._types())
+
+    def pandas(self) -> pd.DataFrame:
+        """All rows as a pandas DataFrame."""
+        try:
+            import pandas  # noqa: F401
+        except ImportError as error:
+            raise _missing("pandas") from error
+        return self.arrow().to_pandas()
+
+    def polars(self) -> pl.DataFrame:
+        """All rows as a polars DataFrame."""
+        try:
+            import polars
+        except ImportError as error:
+            raise _missing("polars") from error
+        return polars.from_arrow(self.arrow())  # type: ignore[return-value]
+
+    def __repr__(self) -> str:
+        shape = ", ".join(
+            f"{column}: {type_ or '?'}" for column, type_ in zip(self.columns, self.types, strict=True)
+        )
+        return f"<{self.name}({shape}), {len(self):,} rows>"
+
+
+def _missing(library: str) -> MissingExtra:
+    return MissingExtra(
+        "missing-extra", f"{library} is not installed", hint=f"pip install 'headwater[{library}]'"
+    )

@@ -1,0 +1,499 @@
+"""Functions on codes: results, types, refusals; arithmetic and order against Python's own."""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import math
+import operator
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from headwater.errors import EvaluationError, RuleError
+from headwater.values.codec import Codec
+from headwater.values.functions import FunctionMismatch, Functions
+from headwater.values.scalars import value_type
+from headwater.values.signatures import distinct_rows
+from headwater.values.types import BOOL, DATE, FLOAT, INT, STRING, TIMESTAMP, list_of, parse_type
+
+NAN, INF = math.nan, math.inf
+LEAST, MOST = -(2**63), 2**63 - 1
+DAY, NOON = dt.date(2024, 2, 29), dt.datetime(2024, 2, 29, 12, 30)
+small_or_large = st.integers(-10, 10) | st.integers(LEAST, MOST) | st.integers(-(2**32), 2**32)
+
+
+def call(name: str, *arguments, types=None, functions: Functions | None = None):
+    """Apply a function to one row of values, through codes."""
+    functions, codec = functions or Functions(), Codec()
+    types = types or [value_type(argument) for argument in arguments]
+    columns = [
+        np.array([codec.encode_value(argument, type)])
+        for argument, type in zip(arguments, types, strict=True)
+    ]
+    result = functions.result_type(name, types)
+    return codec.decode_value(functions.apply(name, columns, types, codec)[0], result)
+
+
+def same(left, right) -> bool:
+    if isinstance(left, float) and isinstance(right, float) and math.isnan(left):
+        return math.isnan(right)
+    return type(left) is type(right) and left == right
+
+
+# ------------------------------------------------------------------ results
+
+RESULTS = [
+    ("+", (1, 2), 3), ("+", (1, 2.5), 3.5), ("+", (DAY, 1), dt.date(2024, 3, 1)),
+    ("+", (1, DAY), dt.date(2024, 3, 1)),
+    ("+", (NOON, 1_000_000), dt.datetime(2024, 2, 29, 12, 30, 1)),
+    ("-", (1, 2), -1), ("-", (DAY, 29), dt.date(2024, 1, 31)), ("-", (DAY, dt.date(2024, 1, 1)), 59),
+    ("-", (NOON, dt.datetime(2024, 2, 29)), 45_000_000_000), ("-", (LEAST, LEAST), 0),
+    ("*", (3, -4), -12), ("*", (2**31, 2**31), 2**62), ("*", (-(2**32), 2**31), LEAST), ("*", (0.5, 3), 1.5),
+    ("/", (7, 2), 3), ("/", (-7, 2), -3), ("/", (7, -2), -3), ("/", (7.0, 2), 3.5), ("/", (1.0, 0), INF),
+    ("/", (-1.0, 0), -INF), ("/", (0.0, 0), NAN),
+    ("%", (7, 3), 1), ("%", (-7, 3), -1), ("%", (7, -3), 1), ("%", (LEAST, -1), 0), ("%", (-7.5, 2), -1.5),
+    ("^", (2, 10), 1024), ("^", (-2, 63), LEAST), ("^", (0, 0), 1), ("^", (2, -1), 0), ("^", (-1, -3), -1),
+    ("^", (-1, 10**15), 1), ("^", (1, MOST), 1), ("^", (0, MOST), 0), ("^", (2.0, 0.5), 2**0.5),
+    ("^", (10.0, 400), INF), ("^", (-10.0, 401), -INF), ("^", (0.0, -1), INF), ("^", (-1.0, 0.5), NAN),
+    ("neg", (5,), -5), ("neg", (0.0,), 0.0), ("abs", (-5,), 5), ("abs", (-0.5,), 0.5),
+    ("band", (6, 3), 2), ("bor", (6, 3), 7), ("bxor", (6, 3), 5), ("bnot", (0,), -1), ("bshl", (1, 3), 8),
+    ("bshl", (1, 64), 1), ("bshl", (1, 63), LEAST), ("bshr", (-8, 1), -4), ("bshru", (-1, 63), 1),
+    ("min", (3, 1, 2), 1), ("max", (3, 1, 2), 3), ("min", (1, 0.5), 0.5), ("max", (1, NAN), NAN),
+    ("min", (NAN, 1.5), 1.5), ("min", ("b", "a"), "a"), ("max", ((1, 2), (1, 3)), (1, 3)),
+    ("max", (DAY, DAY), DAY),
+    ("f_min", (2, 1), 1), ("f_max", (2, 1), 2),
+    ("sqrt", (9,), 3.0), ("sqrt", (-1.0,), NAN), ("exp", (0,), 1.0), ("exp", (1e4,), INF), ("log", (1,), 0.0),
+    ("log", (0,), -INF), ("log", (-1,), NAN),
+    ("floor", (-1.5,), -2), ("ceil", (-1.5,), -1), ("round", (2.5,), 2), ("round", (3.5,), 4),
+    ("floor", (7,), 7),
+    ("cat", ("a", "b", "c"), "abc"), ("strlen", ("häh",), 3), ("substr", ("headwater", 4, 3), "wat"),
+    ("substr", ("abc", 1, 100), "bc"), ("substr", ("abc", -1, 2), ""), ("substr", ("abc", 0, -1), ""),
+    ("to_number", ("-12",), -12), ("to_number", (3,), 3), ("to_int", (-2.9,), -2), ("to_int", (True,), 1),
+    ("to_float", ("1e3",), 1000.0), ("to_float", (2,), 2.0), ("to_float", ("-inf",), -INF),
+    ("to_float", ("nan",), NAN),
+    ("to_string", (1.5,), "1.5"), ("to_string", (True,), "true"), ("to_string", (("a", "b"),), "[a, b]"),
+    ("to_string", (DAY,), "2024-02-29"), ("to_string", (NOON,), "2024-02-29T12:30:00"),
+    ("to_string", ("x",), "x"),
+    ("contains", ("b", "abc"), True), ("contains", ("z", "abc"), False), ("match", ("a.*", "abc"), True),
+    ("match", ("b", "abc"), False), ("starts_with", ("abc", "ab"), True), ("ends_with", ("abc", "ab"), False),
+    ("lower", ("AbC",), "abc"), ("upper", ("AbC",), "ABC"), ("strip", ("  a ",), "a"),
+    ("replace", ("aba", "a", "x"), "xbx"),
+    ("split", ("a,b", ","), ("a", "b")), ("join", (("a", "b"), "-"), "a-b"),
+    ("f_sha1", ("abc",), hashlib.sha1(b"abc").hexdigest()),
+    ("year", (DAY,), 2024), ("month", (NOON,), 2), ("day", (DAY,), 29),
+    ("date", ("2024-02-29",), DAY), ("date", (NOON,), DAY), ("date", (2024, 2, 29), DAY),
+    ("timestamp", ("2024-02-29T12:30",), NOON), ("timestamp", ("2024-02-29 12:30:00.000Z",), NOON),
+    ("timestamp", ("2024-02-29T13:30:00+01:00",), NOON),
+    ("timestamp", ("2024-02-29",), dt.datetime(2024, 2, 29)),
+    ("timestamp", ("2024-02-29T12:30:00.5",), NOON.replace(microsecond=500_000)),
+    ("timestamp", (DAY,), dt.datetime(2024, 2, 29)),
+    ("list", ("a", "b"), ("a", "b")), ("list", (1,), (1,)), ("list", (), ()), ("list", (0.5, NAN),
+    (0.5, NAN)),
+    ("concat_path", ("a", "b", ()), ("a", "b")), ("concat_path", ("a", "b", ("b", "c")), ("a", "b", "c")),
+    ("f_concatPath", ("a", ("b",)), ("a", "b")), ("f_concatPath", (("a",), ("b",)), ("a", "b")),
+    ("f_concatPath", ("a", ()), ("a",)),
+    ("f_append", (("a",), "b"), ("a", "b")), ("f_prepend", ("a", ("b",)), ("a", "b")),
+    ("f_concat", ((1,), (2,)), (1, 2)), ("f_init", ("a", "b"), ("a", "b")),
+    ("f_member", (("a", "b"), "b"), 1), ("f_member", (("a",), "b"), 0), ("f_member", ((NAN,), NAN), 1),
+    ("f_size", (("a", "b"),), 2), ("f_empty", ((),), 1), ("f_empty", ((1,),), 0),
+    ("f_first", (("a", "b"),), "a"), ("f_last", ((1, 2),), 2), ("f_item", (("a", "b"), 1), "b"),
+    ("f_removeFirst", ((1, 2),), (2,)), ("f_removeLast", ((1, 2),), (1,)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name, arguments, expected", RESULTS)
+def test_results(name, arguments, expected):
+    result = call(name, *arguments)
+    assert same(result, expected) or isinstance(expected, tuple) and repr(result) == repr(expected)
+
+
+def test_every_function_has_a_result_above():
+    assert {name for name, _, _ in RESULTS} == set(Functions().names()) - {"range", "ord"}
+
+
+FAILURES = [
+    ("+", (MOST, 1), "overflow", "9223372036854775807 + 1 does not fit"),
+    ("-", (LEAST, 1), "overflow", "-9223372036854775808 - 1"),
+    ("*", (2**32, 2**31), "overflow", "4294967296 * 2147483648"),
+    ("*", (LEAST, -1), "overflow", "* -1"),
+    ("*", (MOST, MOST), "overflow", "9223372036854775807 * 9223372036854775807"),
+    ("neg", (LEAST,), "overflow", "-(-9223372036854775808)"),
+    ("abs", (LEAST,), "overflow", "abs(-9223372036854775808)"),
+    ("/", (LEAST, -1), "overflow", "/ -1"),
+    ("/", (1, 0), "division-by-zero", "1 / 0"),
+    ("%", (1, 0), "division-by-zero", "1 % 0"),
+    ("^", (2, 63), "overflow", "2 ^ 63"),
+    ("^", (3, MOST), "overflow", "3 ^ 9223372036854775807"),
+    ("^", (0, -1), "division-by-zero", "0 ^ -1"),
+    ("+", (dt.date.max, 1), "overflow", "outside the years 1 to 9999"),
+    ("-", (dt.datetime.min, 1), "overflow", "outside the years 1 to 9999"),
+    ("floor", (1e300,), "overflow", "floor of 1e+300"),
+    ("to_int", (NAN,), "overflow", "to_int of nan"),
+    ("to_number", ("1_0",), "function-failed", "to_number('1_0') failed: it is not a whole number"),
+    ("to_number", (" 1",), "function-failed", "not a whole number"),
+    ("to_number", (str(2**63),), "function-failed", "does not fit 64 bits"),
+    ("to_float", ("1,5",), "function-failed", "to_float('1,5') failed: it is not a number"),
+    ("match", ("(", "x"), "function-failed", "not a regular expression"),
+    ("split", ("x", ""), "function-failed", "the separator is empty"),
+    ("f_first", ((),), "function-failed", "the list is empty"),
+    ("f_item", ((1,), -1), "function-failed", "the list has 1 elements"),
+    ("f_removeLast", ((),), "function-failed", "the list is empty"),
+    ("date", ("2023-02-29",), "function-failed", "date('2023-02-29') failed"),
+    ("date", ("20230201",), "function-failed", "not a date like"),
+    ("timestamp", ("2024-02-29+01:00",), "function-failed", "not a time like"),
+    ("timestamp", ("2024-02-29T25:00",), "function-failed", "timestamp('2024-02-29T25:00') failed"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name, arguments, code, message", FAILURES)
+def test_failures(name, arguments, code, message):
+    types = [list_of(INT) if argument == () else value_type(argument) for argument in arguments]
+    with pytest.raises(EvaluationError) as caught:
+        call(name, *arguments, types=types)
+    assert caught.value.code == code and message in caught.value.message
+
+
+# ------------------------------------------------------------------ types
+
+TYPED = [
+    ("+", "int, int", "int"), ("+", "int, float", "float"), ("+", "?, float", "float"), ("+", "?, int", "?"),
+    ("-", "date, date", "int"), ("-", "timestamp, ?", "?"), ("/", "?, ?", "?"), ("neg", "?", "?"),
+    ("strlen", "?", "int"), ("to_string", "?", "string"), ("min", "string, ?", "string"),
+    ("min", "?, ?", "?"),
+    ("list", "?, string", "list[string]"), ("list", "?", "list"), ("list", "", "list"),
+    ("f_append", "list, int", "list[int]"), ("f_first", "list[date]", "date"), ("f_first", "?", "?"),
+    ("concat_path", "string, string, ?", "list[string]"), ("f_member", "?, ?", "int"),
+    ("range", "int, int", "int"),
+    ("f_concatPath", "list[int], list[list[int]]", "list[list[int]]"),
+]  # fmt: skip
+
+
+def types_of(text: str) -> list:
+    return [None if word == "?" else parse_type(word) for word in text.split(", ") if word]
+
+
+@pytest.mark.parametrize("name, arguments, expected", TYPED)
+def test_result_types(name, arguments, expected):
+    result = Functions().result_type(name, types_of(arguments))
+    assert ("?" if result is None else str(result)) == expected
+
+
+MISMATCHES = [
+    ("+", "string, string", "+ takes (int, int) or (float, float) or (date, int)"),
+    ("+", "bool, int", "given (bool, int)"),
+    ("%", "date, int", "% takes (int, int) or (float, float), given (date, int)"),
+    ("strlen", "string, int", "strlen takes (string), given (string, int)"),
+    ("cat", "string", "cat takes (string, string...), given (string)"),
+    ("min", "int", "min takes"),
+    ("min", "string, int", "given (string, int)"),
+    ("list", "string, int", "given (string, int)"),
+    ("f_append", "list[int], string", "given (list[int], string)"),
+    ("range", "float, float", "range takes (int, int) or (int, int, int), given (float, float)"),
+    ("strlne", "string", "there is no function strlne; did you mean strlen?"),
+    ("distance", "int", "there is no function distance"),
+    ("f_now", "", "f_now gives another time whenever it is asked"),
+    ("f_rand", "", "f_rand gives another number whenever it is asked"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name, arguments, message", MISMATCHES)
+def test_mismatches(name, arguments, message):
+    with pytest.raises(FunctionMismatch) as caught:
+        Functions().result_type(name, types_of(arguments))
+    assert message in str(caught.value)
+
+
+def test_what_there_is():
+    functions = Functions()
+    assert functions.has("cat") and functions.has("cat", 5) and not functions.has("cat", 1)
+    assert functions.has("range", 3) and functions.is_generator("range") and not functions.is_generator("cat")
+    assert functions.has("f_now") and "f_now" not in functions.names()
+    assert not functions.has("distance")
+    assert functions.suggest("F_concatpath") == ["f_concatPath", "concat_path", "f_concat"]
+    tests = {name for name in functions.names() if functions.is_test(name)}
+    assert tests == {"contains", "match", "starts_with", "ends_with", "f_member", "f_empty"}
+
+
+def test_ord_is_stable():
+    assert call("ord", "a") == call("ord", "a") != call("ord", "b")
+    assert call("ord", "headwater") == 8589025281641719144
+
+
+# ------------------------------------------------------------------ columns
+
+
+def test_a_single_row_stands_for_all():
+    functions, codec = Functions(), Codec()
+    column, one = np.array([1, 2, 3]), np.array([10])
+    assert functions.apply("+", [column, one], [INT, INT], codec).tolist() == [11, 12, 13]
+    assert functions.apply("max", [one, column, np.array([2])], [INT] * 3, codec).tolist() == [10, 10, 10]
+    names = codec.strings.encode(["a", "b"])
+    joined = functions.apply("cat", [names, codec.strings.encode(["!"])], [STRING, STRING], codec)
+    assert codec.decode_column(joined, STRING) == ["a!", "b!"]
+    assert functions.compare("<", column, np.array([2]), INT, INT, codec).tolist() == [True, False, False]
+
+
+def test_no_rows_give_no_rows():
+    functions, codec, none = Functions(), Codec(), np.empty(0, dtype=np.int64)
+    for name, types in (
+        ("+", [INT, INT]),
+        ("cat", [STRING, STRING]),
+        ("min", [STRING, STRING]),
+        ("^", [INT, INT]),
+    ):
+        assert functions.apply(name, [none, none], types, codec).tolist() == []
+    assert functions.compare("<", none, none, STRING, STRING, codec).tolist() == []
+    assert [part.tolist() for part in functions.expand("range", [none, none], [INT, INT], codec)] == [[], []]
+
+
+def test_a_result_of_unknown_type_cannot_be_computed():
+    codec = Codec()
+    column = np.array([codec.encode_value((1,), list_of(INT))])
+    with pytest.raises(FunctionMismatch, match="not known"):
+        Functions().apply("f_first", [column], [list_of(None)], codec)
+
+
+@given(st.sampled_from("+-*/%"), st.lists(st.tuples(small_or_large, small_or_large), min_size=1))
+def test_int_arithmetic_is_exact_or_refused(op, pairs):
+    def exact(a: int, b: int) -> int:
+        if op in "/%":
+            quotient = abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+            return quotient if op == "/" else a - b * quotient
+        return {"+": operator.add, "-": operator.sub, "*": operator.mul}[op](a, b)
+
+    pairs = [(a, b or 1) if op in "/%" else (a, b) for a, b in pairs]
+    expected = [exact(a, b) for a, b in pairs]
+    left, right = (np.array(side, dtype=np.int64) for side in zip(*pairs, strict=True))
+    if all(LEAST <= value <= MOST for value in expected):
+        assert Functions().apply(op, [left, right], [INT, INT], Codec()).tolist() == expected
+    else:
+        with pytest.raises(EvaluationError) as caught:
+            Functions().apply(op, [left, right], [INT, INT], Codec())
+        assert caught.value.code == "overflow"
+
+
+@given(
+    st.integers(1, 2**33),
+    st.sampled_from([LEAST, MOST, MOST + 1]),
+    st.integers(-2, 2),
+    st.sampled_from([1, -1]),
+)
+def test_products_at_the_limit(a, limit, offset, sign):
+    a *= sign
+    b = limit // a + offset
+    assume(LEAST <= b <= MOST)
+    fits = LEAST <= a * b <= MOST
+    try:
+        assert call("*", a, b) == a * b
+        assert fits
+    except EvaluationError:
+        assert not fits
+
+
+@given(st.integers(-(2**33), 2**33) | st.integers(-3, 3), st.integers(0, 70))
+def test_powers_are_exact_or_refused(base, exponent):
+    expected = base**exponent
+    if LEAST <= expected <= MOST:
+        assert call("^", base, exponent) == expected
+    else:
+        with pytest.raises(EvaluationError):
+            call("^", base, exponent)
+
+
+# ------------------------------------------------------------------ comparison
+
+OPERATORS = {
+    "=": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt,
+    ">=": operator.ge,
+}  # fmt: skip
+text = st.text(st.characters(exclude_categories=["Cs"]), max_size=3)
+ORDERED = {
+    INT: small_or_large,
+    FLOAT: st.floats(allow_nan=False),
+    STRING: text,
+    BOOL: st.booleans(),
+    DATE: st.dates(),
+    TIMESTAMP: st.datetimes(),
+    list_of(INT): st.lists(st.integers(-2, 2), max_size=3).map(tuple),
+    list_of(STRING): st.lists(text, max_size=3).map(tuple),
+    list_of(list_of(FLOAT)): st.lists(st.lists(st.floats(-1, 1), max_size=2).map(tuple), max_size=2).map(
+        tuple
+    ),
+}
+
+
+@given(st.data(), st.sampled_from(list(ORDERED)), st.sampled_from(list(OPERATORS)))
+def test_comparisons_are_pythons(data, type, op):
+    pairs = data.draw(st.lists(st.tuples(ORDERED[type], ORDERED[type]), min_size=1, max_size=4))
+    codec = Codec()
+    left = np.array([codec.encode_value(a, type) for a, _ in pairs])
+    right = np.array([codec.encode_value(b, type) for _, b in pairs])
+    result = Functions().compare(op, left, right, type, type, codec)
+    assert result.dtype == np.bool_
+    assert result.tolist() == [OPERATORS[op](a, b) for a, b in pairs]
+
+
+nearby = st.integers(-3, 3).flatmap(
+    lambda d: st.sampled_from([0, 2**53, -(2**53), MOST, LEAST]).map(lambda b: b + d)
+)
+
+
+@given(
+    (small_or_large | nearby).filter(lambda value: LEAST <= value <= MOST),
+    st.floats(allow_nan=False)
+    | nearby.map(float)
+    | st.sampled_from([INF, -INF, 2.0**63, -(2.0**63), 0.5, -0.5]),
+    st.sampled_from(list(OPERATORS)),
+)
+def test_an_int_and_a_float_compare_exactly(integer, number, op):
+    codec = Codec()
+    a, b = np.array([codec.encode_value(integer, INT)]), np.array([codec.encode_value(number, FLOAT)])
+    exact = Fraction(number) if math.isfinite(number) else number
+    assert Functions().compare(op, a, b, INT, FLOAT, codec).tolist() == [OPERATORS[op](integer, exact)]
+    assert Functions().compare(op, b, a, FLOAT, INT, codec).tolist() == [OPERATORS[op](exact, integer)]
+
+
+def test_long_columns_of_strings_compare_like_short_ones():
+    codec, words = Codec(), [f"w{i * 37 % 100}" for i in range(100)]
+    left, right = codec.strings.encode(words), codec.strings.encode(words[::-1])
+    result = Functions().compare("<", left, right, STRING, STRING, codec)
+    assert result.tolist() == [a < b for a, b in zip(words, words[::-1], strict=True)]
+
+
+def test_nan_is_equal_to_itself_and_above_all():
+    codec, functions = Codec(), Functions()
+    nan, most, one = (np.array([codec.encode_value(value, FLOAT)]) for value in (NAN, INF, 1.0))
+    assert functions.compare("=", nan, nan, FLOAT, FLOAT, codec)[0]
+    assert functions.compare(">", nan, most, FLOAT, FLOAT, codec)[0]
+    assert functions.compare("<", np.array([1]), nan, INT, FLOAT, codec)[0]
+    assert not functions.compare("<", nan, one, FLOAT, FLOAT, codec)[0]
+    lists = [np.array([codec.encode_value(value, list_of(FLOAT))]) for value in ((NAN,), (INF,))]
+    assert functions.compare(">", *lists, list_of(FLOAT), list_of(FLOAT), codec)[0]
+
+
+@pytest.mark.parametrize(
+    "left, right", [(INT, STRING), (BOOL, INT), (DATE, TIMESTAMP), (list_of(INT), list_of(STRING))]
+)
+def test_values_of_different_types_do_not_compare(left, right):
+    functions = Functions()
+    with pytest.raises(FunctionMismatch, match=f"{left.name}.* < {right.name}"):
+        functions.check_comparable("<", left, right)
+    with pytest.raises(FunctionMismatch):
+        functions.compare("<", np.array([0]), np.array([0]), left, right, Codec())
+    functions.check_comparable("<", left, None)
+
+
+# ------------------------------------------------------------------ range
+
+
+@given(
+    st.lists(st.tuples(st.integers(-9, 9), st.integers(-9, 9), st.integers(-4, 4).filter(bool)), max_size=4)
+)
+def test_range_is_pythons(bounds):
+    columns = [np.array([row[i] for row in bounds], dtype=np.int64) for i in range(3)]
+    rows, values = Functions().expand("range", columns, [INT] * 3, Codec())
+    expected = [(i, value) for i, row in enumerate(bounds) for value in range(*row)]
+    assert list(zip(rows.tolist(), values.tolist(), strict=True)) == expected
+    assert rows.dtype == values.dtype == np.int64
+
+
+def test_range_counts_down_when_its_end_is_below():
+    rows, values = Functions().expand("range", [np.array([3, 1]), np.array([1, 3])], [INT, INT], Codec())
+    assert rows.tolist() == [0, 0, 1, 1] and values.tolist() == [3, 2, 1, 2]
+
+
+def test_range_without_a_step_to_take():
+    with pytest.raises(EvaluationError, match=r"range\(1, 5, 0\)") as caught:
+        Functions().expand("range", [np.array([1]), np.array([5]), np.array([0])], [INT] * 3, Codec())
+    assert caught.value.code == "zero-step"
+    with pytest.raises(FunctionMismatch, match="generator"):
+        Functions().apply("range", [np.array([1]), np.array([5])], [INT, INT], Codec())
+    with pytest.raises(FunctionMismatch, match="not a generator"):
+        Functions().expand("abs", [np.array([1])], [INT], Codec())
+
+
+def test_a_range_that_nothing_could_hold():
+    with pytest.raises(EvaluationError) as caught:
+        Functions().expand("range", [np.array([LEAST]), np.array([MOST])], [INT, INT], Codec())
+    assert caught.value.code == "range-too-long"
+
+
+def test_a_range_at_the_end_of_the_ints():
+    _, values = Functions().expand(
+        "range", [np.array([LEAST]), np.array([MOST]), np.array([2**62])], [INT] * 3, Codec()
+    )
+    assert values.tolist() == [LEAST, LEAST + 2**62, 0, 2**62]
+
+
+# ------------------------------------------------------------------ registered functions
+
+
+def test_registered_functions_are_called_once_for_each_combination():
+    calls = []
+
+    def distance(a: str, b: str) -> float:
+        calls.append((a, b))
+        return abs(len(a) - len(b))
+
+    functions, codec = Functions(), Codec()
+    functions.register("distance", distance, ["string", "string"], "float")
+    left, right = codec.strings.encode(["a", "bb", "a", "a"]), codec.strings.encode(["ccc", "a", "ccc", "bb"])
+    result = functions.apply("distance", [left, right], [STRING, STRING], codec)
+    assert codec.decode_column(result, FLOAT) == [2.0, 1.0, 2.0, 1.0]
+    assert sorted(calls) == [("a", "bb"), ("a", "ccc"), ("bb", "a")]
+    assert functions.has("distance", 2) and functions.suggest("distanze") == ["distance"]
+
+
+def test_registered_functions_may_take_anything_and_give_lists_and_tests():
+    functions = Functions()
+    functions.register("pack", lambda *values: list(map(str, values)), None, "list[string]")
+    functions.register("is_even", lambda value: value % 2 == 0, [INT], BOOL)
+    functions.register("half", lambda value: value / 2, [FLOAT], "float")
+    assert call("pack", 1, "a", functions=functions) == ("1", "a")
+    assert call("pack", functions=functions) == ()
+    assert call("is_even", 4, functions=functions) is True and functions.is_test("is_even")
+    assert call("half", 3, functions=functions) == 1.5
+    functions.register("half", lambda value: value // 2, [INT], "int")
+    assert call("half", 3, functions=functions) == 1
+
+
+def test_registered_functions_that_fail():
+    functions = Functions()
+    functions.register("invert", lambda value: 1 / value, ["float"], "float")
+    functions.register("name_of", lambda value: value, ["int"], "string")
+    functions.register("find", lambda value: None, ["int"], "string")
+    for name, argument, message in (
+        ("invert", 0.0, "invert(0.0) failed: ZeroDivisionError: float division by zero"),
+        ("name_of", 3, "name_of(3) should give string, but 3 is an int"),
+        ("find", 3, "find(3) should give string, but there is no value (null)"),
+    ):
+        with pytest.raises(EvaluationError) as caught:
+            call(name, argument, functions=functions)
+        assert caught.value.code == "function-failed" and caught.value.message == message
+
+
+def test_registrations_that_are_refused():
+    functions = Functions()
+    for name in ("strlen", "range", "f_now", "+"):
+        with pytest.raises(RuleError) as caught:
+            functions.register(name, len, None, "int")
+        assert caught.value.code == "reserved-name"
+    with pytest.raises(RuleError, match="there is no type number2") as caught:
+        functions.register("f", len, ["number2"], "int")
+    assert caught.value.code == "unknown-type"
+    assert not functions.has("f")
+
+
+@given(
+    st.lists(st.tuples(small_or_large, small_or_large, small_or_large), min_size=1)
+    | st.lists(st.tuples(*[st.integers(0, 2)] * 3), min_size=1)
+)
+def test_distinct_rows(rows):
+    columns = [np.array(column, dtype=np.int64) for column in zip(*rows, strict=True)]
+    firsts, places = distinct_rows(columns)
+    assert sorted(rows[i] for i in firsts) == sorted(set(rows))
+    assert [rows[firsts[place]] for place in places] == rows
