@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from headwater.maintain.row_change import RowChange
 from headwater.maintain.statistics import VersionStatistics
-from headwater.plan.steps import Ints
 from headwater.values.codec import Codec
 from headwater.values.types import Type
 
@@ -29,43 +29,42 @@ if TYPE_CHECKING:
 class Change:
     """The rows that a relation gained and lost in one version. Decoded when asked for."""
 
-    def __init__(self, codec: Codec, columns: Sequence[str], types: Sequence[Type | None], gained: Ints, lost: Ints):
+    def __init__(self, codec: Codec, columns: Sequence[str], types: Sequence[Type | None], rows: RowChange):
         self._codec = codec
         self._columns = tuple(columns)
         self._types = tuple(types)
-        self._gained = gained
-        self._lost = lost
+        self._rows = rows
 
     @property
     def inserted(self) -> list[tuple[Any, ...]]:
         """The rows that were not there before."""
-        return self._codec.decode_rows(self._gained, self._types)
+        return self._codec.decode_rows(self._rows.gained, self._types)
 
     @property
     def deleted(self) -> list[tuple[Any, ...]]:
         """The rows that are no longer there."""
-        return self._codec.decode_rows(self._lost, self._types)
+        return self._codec.decode_rows(self._rows.lost, self._types)
 
     @property
     def counts(self) -> tuple[int, int]:
         """How many rows were inserted and deleted."""
-        return self._gained.shape[0], self._lost.shape[0]
+        return self._rows.gained.shape[0], self._rows.lost.shape[0]
 
     def __bool__(self) -> bool:
-        return bool(self._gained.shape[0] or self._lost.shape[0])
+        return bool(self._rows.gained.shape[0] or self._rows.lost.shape[0])
 
     def __len__(self) -> int:
-        return self._gained.shape[0] + self._lost.shape[0]
+        return sum(self.counts)
 
     def __repr__(self) -> str:
-        return f"<{self._gained.shape[0]:,} inserted, {self._lost.shape[0]:,} deleted>"
+        return f"<{self._rows.gained.shape[0]:,} inserted, {self._rows.lost.shape[0]:,} deleted>"
 
     def arrow(self) -> pa.Table:
         """Both as one Arrow table with a column `_change_type`: insert or delete."""
         import pyarrow as pa
 
         parts = []
-        for kind, rows in (("insert", self._gained), ("delete", self._lost)):
+        for kind, rows in (("insert", self._rows.gained), ("delete", self._rows.lost)):
             table = self._codec.to_table(rows, self._columns, self._types)
             parts.append(table.append_column("_change_type", pa.array([kind] * rows.shape[0], pa.string())))
         return pa.concat_tables(parts)
@@ -86,13 +85,13 @@ class Changes(Mapping[str, Change]):
         return found if found is not None else self._empty[relation]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._changes)
+        return (name for name, change in self._changes.items() if change)
 
     def __len__(self) -> int:
-        return len(self._changes)
+        return sum(bool(change) for change in self._changes.values())
 
     def __repr__(self) -> str:
-        inside = ", ".join(f"{name}: {change!r}" for name, change in self._changes.items())
+        inside = ", ".join(f"{name}: {change!r}" for name, change in self.items())
         return f"<version {self.version}: {inside or 'no change'}>"
 
 
@@ -105,7 +104,7 @@ class EmptyChanges(Mapping[str, Change]):
     def __getitem__(self, relation: str) -> Change:
         view = self._database[relation]
         none = np.empty((0, len(view.columns)), np.int64)
-        return Change(self._database.codec, view.columns, view.types, none, none)
+        return Change(self._database.codec, view.columns, view.types, RowChange(none, none))
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._database.relations)

@@ -20,8 +20,9 @@ from headwater.errors import DataError, HeadwaterError, StoreError
 from headwater.explain import Explanation, explain
 from headwater.language.datalog import parse
 from headwater.language.program import Column, Declaration, Program
-from headwater.maintain.engine import Engine, RowChange
+from headwater.maintain.engine import Engine
 from headwater.maintain.keys import last_by_key, replaced
+from headwater.maintain.row_change import RowChange
 from headwater.maintain.soft_state import SoftState
 from headwater.maintain.statistics import VersionStatistics
 from headwater.maintain.strategies import STRATEGIES
@@ -351,7 +352,7 @@ class Database:
         for name, change in changes.items():
             info = self.engine.workspace.infos[name]
             if not info.internal:
-                shown[name] = Change(self.codec, info.columns, info.types, change.gained, change.lost)
+                shown[name] = Change(self.codec, info.columns, info.types, change)
         return Changes(self.version, shown, EmptyChanges(self), statistics)
 
     # ------------------------------------------------------------------ reading

@@ -11,7 +11,7 @@ import pytest
 
 from headwater.language.datalog import parse
 from headwater.rules.draft import begin
-from headwater.rules.render import render_draft
+from headwater.rules.render import render_draft, render_term
 from headwater.rules.rewrites import REWRITES
 from headwater.values.functions import Functions
 
@@ -38,7 +38,8 @@ def _after(rewrite, source):
         for selection in selections:
             group = ", ".join(str(i) for i in selection.group)
             lines.append(f"{relation}: {selection.best} {selection.value} by ({group})")
-    lines += [f"fact {relation}{row}" for relation, rows in draft.facts.items() for row in rows]
+    for relation, facts in draft.facts.items():
+        lines += [f"fact {relation}({', '.join(render_term(arg) for arg in atom.args)})" for atom in facts]
     lines += [f"facade {relation} {twin}" for relation, twin in draft.facades.items()]
     lines += [f"note {note}" for note in draft.notes]
     return "\n".join(line for line in lines if line)

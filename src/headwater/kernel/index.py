@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from headwater.kernel import hashing
 from headwater.kernel.compiled import compiled
-from headwater.kernel.hashing import ROW, close_gap, hash_row
+from headwater.kernel.hashing import ROW, after, close_gap, hash_row, lane_mask
 from headwater.kernel.memory import grown
 
 if TYPE_CHECKING:
@@ -69,6 +69,7 @@ class Index:
 def enter(which, start, rows, columns, slots, following, previous, sizes):
     """Enter rows from position `start` on; stop early, and say where, when the table is too full."""
     mask = np.int64(slots.shape[0] - 1)
+    lane = lane_mask(slots)
     limit = slots.shape[0] // 2
     for i in range(start, which.shape[0]):
         if sizes[0] >= limit:
@@ -99,7 +100,7 @@ def enter(which, start, rows, columns, slots, following, previous, sizes):
                     if second >= 0:
                         previous[second] = row
                     break
-            p = (p + 1) & mask
+            p = after(p, lane)
     return np.int64(which.shape[0])
 
 
@@ -109,20 +110,21 @@ def enter(which, start, rows, columns, slots, following, previous, sizes):
 def leave(which, rows, columns, slots, following, previous, sizes):
     """Take rows out of their chains; an empty chain leaves the table."""
     mask = np.int64(slots.shape[0] - 1)
+    lane = lane_mask(slots)
     for i in range(which.shape[0]):
         row = np.int64(which[i])
-        after = np.int64(following[row])
-        before = np.int64(previous[row])
-        if after >= 0:
-            previous[after] = before
-        if before >= 0:
-            following[before] = after
+        later = np.int64(following[row])
+        earlier = np.int64(previous[row])
+        if later >= 0:
+            previous[later] = earlier
+        if earlier >= 0:
+            following[earlier] = later
             continue
         p = hash_row(rows, row, columns) & mask
         while (slots[p] & ROW) - 1 != row:
-            p = (p + 1) & mask
-        if after >= 0:
-            slots[p] = (slots[p] & ~ROW) | (after + 1)
+            p = after(p, lane)
+        if later >= 0:
+            slots[p] = (slots[p] & ~ROW) | (later + 1)
         else:
             close_gap(slots, p)
             sizes[0] -= 1

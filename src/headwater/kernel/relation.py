@@ -28,7 +28,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from headwater.kernel import hashing, rowops
+from headwater.kernel import hashing, rowops, threads
 from headwater.kernel.index import Index
 from headwater.kernel.memory import grown
 from headwater.kernel.states import LIVE, STORED, TOUCHED, VISIBLE, WAS
@@ -37,6 +37,8 @@ Ints = npt.NDArray[np.int64]
 Rows = npt.NDArray[np.int32]
 CHUNK = 1 << 16
 SMALL = 16
+PARALLEL = 1 << 12
+"""From this many tuples on, adding is worth a second thread."""
 
 
 class Fallen(NamedTuple):
@@ -44,6 +46,16 @@ class Fallen(NamedTuple):
 
     falling: Rows
     dead: Rows
+
+
+class Lane(NamedTuple):
+    """What adding one lane's tuples did: rows that became live, numbers given and taken, journal entries."""
+
+    fresh: Rows
+    spare: Rows
+    taken: int
+    journal_rows: Rows
+    journal: Ints
 
 
 class Backup(NamedTuple):
@@ -105,9 +117,9 @@ class Relation:
         own += self.journal_rows.nbytes + self.journal.nbytes + self.created.nbytes
         return own + sum(index.nbytes for index in self.indexes.values())
 
-    def _reserve(self, extra: int) -> None:
-        """Make room for `extra` more rows and journal entries."""
-        need = int(self.sizes[0]) + extra
+    def _reserve(self, extra: int, numbers: int | None = None) -> None:
+        """Make room for `extra` more rows and journal entries, and for `numbers` more row numbers."""
+        need = int(self.sizes[0]) + (extra if numbers is None else max(0, numbers - int(self.sizes[2])))
         if need > self.state.shape[0]:
             size = max(need, self.state.shape[0] * 9 // 8 + SMALL)
             self.rows = grown(self.rows, size)
@@ -153,22 +165,85 @@ class Relation:
         A tuple that is not live enters with the given rank and is returned (as a row number); it is not
         visible yet. A live row's count grows where the premises' rank is below the row's own.
         """
-        fresh: list[Rows] = []
-        for start in range(0, tuples.shape[0], CHUNK):
-            part = tuples[start : start + CHUNK]
-            self._reserve(part.shape[0])
-            out = np.empty(part.shape[0], np.int32)
-            before = int(self.sizes[4])
-            n = rowops.add(
-                part, self.arity, self.rows, self.state, self.slots, self.free, self.sizes, self.journal_rows,
-                self.journal, self.created, self.count_column, self.head_rank_column, rank, out,
-            )  # fmt: skip
-            for index in self.indexes.values():
-                index.insert(self, self.created[before : int(self.sizes[4])])
-            fresh.append(out[:n])
+        fresh = [
+            rows
+            for start in range(0, tuples.shape[0], CHUNK)
+            for rows in self._add(tuples[start : start + CHUNK], rank)
+        ]
         if len(fresh) == 1:
             return fresh[0]
         return np.concatenate(fresh) if fresh else np.empty(0, np.int32)
+
+    def _add(self, tuples: Ints, rank: int) -> list[Rows]:
+        n = tuples.shape[0]
+        lanes = 2 if n >= PARALLEL and self.slots.shape[0] >= hashing.TWO_LANES and threads.TWO else 1
+        self._reserve(n, n * lanes)
+        spare = self._take_spare(n * lanes)
+        if lanes == 1:
+            done = [self._add_lane(tuples, rank, -1, spare)]
+        else:
+            done = threads.both(lambda lane: self._add_lane(tuples, rank, lane, spare[lane * n : (lane + 1) * n]))
+        for lane in reversed(done):
+            self._give_back(lane.spare[lane.taken :])
+        for lane in done:
+            entries = lane.journal_rows.shape[0]
+            begin = int(self.sizes[3])
+            self.journal_rows[begin : begin + entries] = lane.journal_rows
+            self.journal[begin : begin + entries] = lane.journal
+            self.sizes[3] += entries
+            self.sizes[1] += lane.taken
+            begin = int(self.sizes[4])
+            created = self.created[begin : begin + lane.taken]
+            created[:] = lane.spare[: lane.taken]
+            self.sizes[4] += lane.taken
+            for index in self.indexes.values():
+                index.insert(self, created)
+        return [lane.fresh for lane in done]
+
+    def _add_lane(self, tuples: Ints, rank: int, lane: int, spare: Rows) -> Lane:
+        """Add one lane's tuples (-1: all), touching nothing of another lane's."""
+        fresh = np.empty(tuples.shape[0], np.int32)
+        sizes = np.zeros(4, np.int64)
+        begin = int(self.sizes[3])
+        if lane > 0:
+            journal_rows, journal = np.empty_like(spare), np.empty((spare.shape[0], 4), np.int64)
+        else:
+            journal_rows, journal = self.journal_rows[begin:], self.journal[begin:]
+        rowops.add(
+            tuples, lane, self.arity, self.rows, self.state, self.slots, spare, sizes, journal_rows, journal,
+            self.count_column, self.head_rank_column, rank, fresh,
+        )  # fmt: skip
+        taken, found, entries = (int(size) for size in sizes[1:])
+        return Lane(fresh[:found], spare, taken, journal_rows[:entries], journal[:entries])
+
+    def _take_spare(self, n: int) -> Rows:
+        """Numbers for new rows: freed ones first, then numbers never used."""
+        used = min(n, int(self.sizes[2]))
+        spare = np.empty(n, np.int32)
+        spare[:used] = self.free[self.sizes[2] - used : self.sizes[2]][::-1]
+        spare[used:] = np.arange(self.sizes[0], self.sizes[0] + n - used, dtype=np.int32)
+        self.sizes[2] -= used
+        self.sizes[0] += n - used
+        return spare
+
+    def _give_back(self, spare: Rows) -> None:
+        """Return numbers not taken; the highest ones become numbers never used again."""
+        n = spare.shape[0]
+        last = int(self.sizes[0])
+        if n and spare[-1] == last - 1:
+            fits = spare == np.arange(last - n, last, dtype=np.int32)
+            run = int(np.argmin(fits[::-1])) if not fits.all() else n
+            self.sizes[0] -= run
+            n -= run
+        if n:
+            self._reserve_free(n)
+            self.free[self.sizes[2] : self.sizes[2] + n] = spare[:n][::-1]
+            self.sizes[2] += n
+
+    def _reserve_free(self, extra: int) -> None:
+        need = int(self.sizes[2]) + extra
+        if need > self.free.shape[0]:
+            self.free = grown(self.free, max(need, 2 * self.free.shape[0]))
 
     def subtract(self, tuples: Ints) -> Fallen:
         """Take one support from each tuple whose premises' rank is below its own."""
@@ -313,9 +388,7 @@ class Relation:
             return True
         for index in self.indexes.values():
             index.remove(self, dead)
-        need = int(self.sizes[2]) + dead.shape[0]
-        if need > self.free.shape[0]:
-            self.free = grown(self.free, max(need, 2 * self.free.shape[0]))
+        self._reserve_free(dead.shape[0])
         rowops.remove(dead, self.columns, self.rows, self.state, self.slots, self.free, self.sizes)
         return False
 

@@ -7,6 +7,7 @@ codes throughout; what they mean is known further up.
 from __future__ import annotations
 
 import time
+import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -15,6 +16,7 @@ import numpy as np
 from headwater.errors import RuleError
 from headwater.kernel.relation import Relation
 from headwater.maintain.grouping import Grouping
+from headwater.maintain.row_change import Replacement, RowChange
 from headwater.maintain.selection import Chooser
 from headwater.maintain.statistics import StratumStatistics, VersionStatistics
 from headwater.maintain.strategies import STRATEGIES
@@ -27,14 +29,6 @@ from headwater.values.functions import Functions
 
 UNIT = "~unit"
 """A base relation without columns and with one row: the premise of rules that have none."""
-
-
-@dataclass(frozen=True)
-class RowChange:
-    """The rows a relation lost and gained, as codes."""
-
-    lost: Ints
-    gained: Ints
 
 
 @dataclass
@@ -58,6 +52,8 @@ class Engine:
         self._touched: set[str] = set()
         self._groupings: list[Grouping] = []
         self._deltas: dict[str, Delta] = {}
+        self._replaced: dict[str, Relation] = {}
+        self._unresolved: weakref.WeakSet[Replacement] = weakref.WeakSet()
         self._defined: tuple[dict[str, Relation], dict[str, RelationInfo], list[View]] | None = None
 
     # ------------------------------------------------------------------ definition
@@ -67,6 +63,7 @@ class Engine:
 
         Base relations are kept. The caller commits or rolls back.
         """
+        self._resolve()
         workspace = self.workspace
         self._defined = dict(workspace.relations), workspace.infos, self.views
         kept = {self._identity(view.stratum): view for view in self.views}
@@ -145,6 +142,7 @@ class Engine:
         self, delete: Mapping[str, Ints], insert: Mapping[str, Ints], statistics: VersionStatistics
     ) -> None:
         """Change base relations, deletes before inserts, and bring every view up to date."""
+        self._resolve()
         deltas = self._deltas
         for name in dict.fromkeys((*delete, *insert)):
             relation = self.workspace.relations[name]
@@ -163,6 +161,8 @@ class Engine:
             ):
                 self._refresh(view, deltas, statistics)
                 for name in view.stratum.relations:
+                    if name in self._replaced:
+                        continue
                     relation = self.workspace.relations[name]
                     deltas[name] = Delta(relation.lost(), relation.gained())
 
@@ -194,7 +194,11 @@ class Engine:
             else:
                 view.grouping.change(deltas, cost)
         else:
-            task = Task(self.workspace, view.rules, view.choosers, deltas or {}, cost, statistics.fallbacks)
+            read = any(not view.rules.own.isdisjoint(other.rules.inputs) for other in self.views)
+            replaced = None if read else self._replaced
+            task = Task(
+                self.workspace, view.rules, view.choosers, deltas or {}, cost, statistics.fallbacks, replaced
+            )
             if deltas is None:
                 task.fixpoint(Relation.subtract).from_scratch()
             else:
@@ -218,9 +222,13 @@ class Engine:
 
     def changes(self) -> dict[str, RowChange]:
         """What the open version has done to every relation that differs."""
-        found = {}
+        found: dict[str, RowChange] = {}
         for name in self._touched:
             relation = self.workspace.relations[name]
+            if name in self._replaced:
+                replacement = found[name] = Replacement(self._replaced[name], relation)
+                self._unresolved.add(replacement)
+                continue
             delta = self._deltas.get(name) or Delta(relation.lost(), relation.gained())
             if delta.lost.shape[0] or delta.gained.shape[0]:
                 found[name] = RowChange(relation.codes(delta.lost), relation.codes(delta.gained))
@@ -238,6 +246,8 @@ class Engine:
     def rollback(self) -> None:
         """Undo what the open version did, at the cost of what it did."""
         for name in self._touched:
+            if name in self._replaced:
+                self.workspace.relations[name] = self._replaced[name]
             self.workspace.relations[name].rollback()
         for grouping in self._groupings:
             grouping.rollback()
@@ -251,7 +261,14 @@ class Engine:
         self._touched.clear()
         self._groupings.clear()
         self._deltas = {}
+        self._replaced.clear()
         self._defined = None
+
+    def _resolve(self) -> None:
+        """Work out changes that somebody may still ask for, before the relations they compare change."""
+        for replacement in list(self._unresolved):
+            replacement.resolve()
+        self._unresolved.clear()
 
 
 def _with_unit(stratum: Stratum) -> Stratum:

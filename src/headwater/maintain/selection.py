@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from headwater.errors import RuleError
 from headwater.kernel import best
+from headwater.kernel.relation import Relation
 from headwater.maintain.workspace import NO_ROWS, Rows, Workspace
 from headwater.rules.checked import RelationInfo
 from headwater.values.ordering import order_keys
@@ -21,7 +22,7 @@ class Chooser:
         if len(groups) != 1:
             raise RuleError("unsupported", f"the selections of {info.name} have different groups")
         self.workspace = workspace
-        self.relation = workspace.relations[info.name]
+        self.name = info.name
         self.group = groups.pop()
         self.ordered: Type | None = None
         criteria = []
@@ -39,6 +40,11 @@ class Chooser:
         self.criteria = np.array(criteria, np.int64)
         self.touched = 0
         self._places: npt.NDArray[np.int64] = np.empty(0, np.int64)
+
+    @property
+    def relation(self) -> Relation:
+        """The relation as it is now."""
+        return self.workspace.relations[self.name]
 
     def _order(self) -> npt.NDArray[np.int64]:
         if self.ordered is None:

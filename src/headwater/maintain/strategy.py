@@ -23,6 +23,8 @@ class Task:
     deltas: dict[str, Delta]
     statistics: StratumStatistics
     fallbacks: list[str]
+    replaced: dict[str, Relation] | None = None
+    """Where dropped relations are put that no other view reads; `None` if others read them."""
 
     def fixpoint(self, lose: Lose, limit: float = float("inf")) -> Fixpoint:
         """The fixpoint computation of this stratum."""
@@ -49,11 +51,23 @@ class Task:
                 total += rows * fanout
         return total
 
-    def recompute(self, reason: str) -> None:
-        """Derive the stratum anew, and say why."""
+    def recompute(self, reason: str, *, mostly_new: bool = False) -> None:
+        """Derive the stratum anew, and say why.
+
+        Rows stay in their places, so that what comes back costs little and what changed is known. Where most
+        is expected to be gone and no other view asks what changed, new relations take the place of the old.
+        """
         names = ", ".join(sorted(name for name in self.rules.own if not self.workspace.infos[name].internal))
         if names:
             self.fallbacks.append(f"recomputed {names}: {reason}")
+        if mostly_new and self.replaced is not None:
+            for name in self.rules.own:
+                old = self.workspace.relations[name]
+                new = Relation(name, old.arity, selected=old.selected)
+                for key in old.indexes:
+                    new.index(key)
+                self.replaced[name] = old
+                self.workspace.relations[name] = new
         self.fixpoint(Relation.subtract).from_scratch()
 
 

@@ -15,15 +15,22 @@ FRACTION = 0.15
 """The part of a stratum whose death makes recomputing cheaper (measured on closures of random graphs)."""
 SMALL = 4096
 """Below this many dead rows it is never worth asking."""
+MEMORY = 0.1
+"""How much a version counts in what is remembered about how far losses spread."""
 
 
 class Support:
-    """Count off lost derivations whose premises rank below the row."""
+    """Count off lost derivations whose premises rank below the row.
+
+    `spread` is how many rows died in past versions for each derivation that was lost at first: what lets a
+    change that would take down much of the stratum be seen before the work is done.
+    """
 
     name = "support"
 
     def __init__(self, fraction: float = FRACTION):
         self.fraction = fraction
+        self.spread = 1.0
 
     def refuses(self, stratum: Stratum) -> str | None:
         """Nothing is refused."""
@@ -31,11 +38,17 @@ class Support:
 
     def refresh(self, task: Task) -> None:
         """Count, unless a large part of the stratum would die."""
-        limit = max(SMALL, self.fraction * task.stored())
-        if task.expected_losses() > 2 * limit:
-            task.recompute("the change takes away a large part of what it is derived from")
+        stored = task.stored()
+        limit = max(SMALL, self.fraction * stored)
+        losses = task.expected_losses()
+        if losses * self.spread > 2 * limit:
+            task.recompute(
+                "the change takes away a large part of what it is derived from", mostly_new=losses > limit
+            )
             return
         try:
             task.fixpoint(Relation.subtract, limit).change()
         except GiveUp:
             task.recompute(f"more than {self.fraction:.0%} of its rows lost all support")
+        if losses:
+            self.spread += MEMORY * (task.statistics.died / losses - self.spread)

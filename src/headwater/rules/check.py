@@ -47,10 +47,13 @@ def check(
     members = stratify(draft)
     typing = infer_types(draft)
     infos, notes = relations(draft, columns, typing)
-    strata = []
-    for names, recursive in members:
-        rules = tuple(_finish(typing, rule) for rule in draft.rules if rule.relation in names)
-        strata.append(Stratum(names, rules, recursive))
+    rules: dict[str, list[CheckedRule]] = {}
+    for rule in draft.rules:
+        rules.setdefault(rule.relation, []).append(_finish(typing, rule))
+    strata = [
+        Stratum(names, tuple(rule for name in names for rule in rules[name]), recursive)
+        for names, recursive in members
+    ]
     return Checked(
         relations=infos,
         strata=tuple(strata),
@@ -89,9 +92,15 @@ def _finish(typing: Typing, rule: DraftRule) -> CheckedRule:
 
 
 def _facts(draft: Draft, typing: Typing) -> dict[str, tuple[tuple[object, ...], ...]]:
-    return {
-        relation: tuple(
-            tuple(fit(value, typing.column(relation, i)) for i, value in enumerate(row)) for row in rows
+    rows: dict[str, tuple[tuple[object, ...], ...]] = {}
+    for relation, facts in draft.facts.items():
+        types = [typing.column(relation, i) for i in range(len(facts[0].args))]
+        rows[relation] = tuple(
+            tuple(
+                fit(arg.value, type, arg.place)
+                for arg, type in zip(atom.args, types, strict=True)
+                if isinstance(arg, Constant)
+            )
+            for atom in facts
         )
-        for relation, rows in draft.facts.items()
-    }
+    return rows

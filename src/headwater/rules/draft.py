@@ -64,7 +64,7 @@ class Draft:
     """All rules, and what has been learned and decided about relations so far.
 
     `known` has the column types of relations that have data already; `taken` names the relations that the
-    text or the data knows of (declared, derived, stated, input, known).
+    text or the data knows of (declared, derived, stated, input, known). `facts` are atoms of constants.
     `internal` maps each helping relation to the user's relation it serves; `given` are relations that take
     rows from outside; `bodies` are the internal relations that stand for an aggregate in a body.
     """
@@ -75,7 +75,7 @@ class Draft:
     known: Mapping[str, tuple[Type | None, ...]] = field(default_factory=dict)
     taken: frozenset[str] = frozenset()
     given: frozenset[str] = frozenset()
-    facts: Mapping[str, tuple[tuple[object, ...], ...]] = field(default_factory=dict)
+    facts: Mapping[str, tuple[Atom, ...]] = field(default_factory=dict)
     internal: Mapping[str, str] = field(default_factory=dict)
     selections: Mapping[str, tuple[Selection, ...]] = field(default_factory=dict)
     aggregates: Mapping[str, Aggregate] = field(default_factory=dict)

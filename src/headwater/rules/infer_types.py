@@ -67,10 +67,7 @@ def infer_types(draft: Draft) -> Typing:
                 classes.give(ColumnOf(relation, i), known_type, Origin(f"in the data of {relation}"))
     for rule in draft.rules:
         _same_types(typing, rule)
-    for relation, rows in draft.facts.items():
-        for row in rows:
-            for i, value in enumerate(row):
-                _constant(typing, ColumnOf(relation, i), Constant(value), None)
+    _fact_types(typing, draft)
     _twins(typing, draft)
     _settle(typing, draft.rules)
     while _next_weak(typing):
@@ -78,6 +75,19 @@ def infer_types(draft: Draft) -> Typing:
     for rule in draft.rules:
         _check_rule(typing, rule)
     return typing
+
+
+def _fact_types(typing: Typing, draft: Draft) -> None:
+    """Facts may be many: of each column, the first constant of each type speaks for the others."""
+    seen: set[tuple[str, int, Type | None]] = set()
+    for relation, facts in draft.facts.items():
+        for atom in facts:
+            for i, constant in enumerate(atom.args):
+                assert isinstance(constant, Constant)
+                key = (relation, i, type_of(constant.value))
+                if key not in seen:
+                    seen.add(key)
+                    _constant(typing, ColumnOf(relation, i), constant, atom.place)
 
 
 def _twins(typing: Typing, draft: Draft) -> None:

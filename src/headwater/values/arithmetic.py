@@ -230,7 +230,7 @@ def _bits(function: Callable[..., Any], arity: int = 2) -> list[Overload]:
 
 def _rounding(name: str, function: Callable[[float], int]) -> list[Overload]:
     return [
-        vectorised("int -> int", _on_ints(lambda value: value)),
+        vectorised("int -> int", _on_ints(np.copy)),
         pointwise(name, "float -> int", lambda value: to_int(name, value, function)),
     ]
 

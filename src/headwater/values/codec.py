@@ -8,6 +8,7 @@ exactly when their codes are; codes of strings and lists mean nothing to another
 What comes in is checked: each value against its column's type, and nothing is rounded or guessed (see
 `scalars`). Rows are counted from 1 in messages.
 
+>>> from headwater.values.types import INT
 >>> codec = Codec()
 >>> matrix = codec.to_matrix([("a", 1), ("b", 2)], (STRING, INT), "edge", ("node", "cost"))
 >>> matrix.tolist(), codec.decode_rows(matrix, (STRING, INT))
@@ -31,9 +32,9 @@ from headwater.values.columns import decode_column, encode_canonical, encode_col
 from headwater.values.dictionary import Codes, Dictionary
 from headwater.values.scalars import Misfit, canonical, fixed_code, fixed_value, is_coded, list_key
 from headwater.values.sources import Source, infer_types, read_source
-from headwater.values.types import INT, STRING, Type
+from headwater.values.types import STRING, Type
 
-__all__ = ["INT", "STRING", "Codec", "infer_types"]
+__all__ = ["Codec", "infer_types"]
 
 
 class Codec:
@@ -102,6 +103,12 @@ class Codec:
         No stored row can be equal to one of the others, so whoever deletes rows may ignore them.
         """
         return self._matrix(read_source(data, relation, columns), types, relation, columns, False)
+
+    def infer_types(
+        self, data: Any, relation: str = "data"
+    ) -> tuple[tuple[Type | None, ...], tuple[str, ...] | None]:
+        """The types and names of the columns of `data`; see `sources.infer_types`."""
+        return infer_types(data, relation)
 
     def encode_rows(
         self,

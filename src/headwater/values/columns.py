@@ -3,6 +3,7 @@
 Columns whose values are all of the one expected Python class take a short way that never runs Python code per
 value; any other column is first made canonical value by value. Both ways give the same codes.
 
+>>> from headwater.values.scalars import list_key
 >>> strings, lists = Dictionary(), Dictionary(list_key)
 >>> encode_column(["b", "a", "b"], STRING, strings, lists, intern=True).tolist()
 [0, 1, 0]
@@ -30,12 +31,10 @@ from headwater.values.scalars import (
     NAN,
     Misfit,
     canonical,
-    list_key,
 )
 from headwater.values.types import DATE, INT, STRING, TIMESTAMP, Type
 
-__all__ = ["decode_column", "encode_canonical", "encode_column", "float_codes", "floats", "list_key"]
-
+_class_of = type  # where a parameter is called `type`
 _MANY = 20_000
 _OWN_KEYS = (INT, STRING, DATE, TIMESTAMP)  # lists of these are their own keys, see `list_key`
 _CLASSES: dict[str, type] = {
@@ -89,9 +88,6 @@ def encode_column(
         return encode_canonical(values, type, strings, lists, intern=intern)
     except (OverflowError, UnicodeError, _AwareError):
         return encode_canonical(_canonical_all(values, type), type, strings, lists, intern=intern)
-
-
-_class_of = type
 
 
 class _AwareError(Exception):

@@ -64,7 +64,8 @@ class Dictionary:
         codes = self._find_keys(keys)
         missing = np.flatnonzero(codes < 0)
         if missing.size:
-            codes[missing] = self._add([(keys[place], values[place]) for place in missing.tolist()])
+            places = missing.tolist()
+            codes[missing] = self._add([keys[i] for i in places], [values[i] for i in places])
         return codes
 
     def find_all(self, values: Sequence[Any], keys: Sequence[Hashable] | None = None) -> Codes:
@@ -92,12 +93,12 @@ class Dictionary:
     def _keys(self, values: Sequence[Any]) -> Sequence[Any]:
         return values if self._key is None else list(map(self._key, values))
 
-    def _add(self, pairs: Sequence[tuple[Hashable, Any]]) -> list[int]:
-        """The codes of values given with their keys, most of them new."""
+    def _add(self, keys: Sequence[Hashable], values: Sequence[Any]) -> list[int]:
+        """The codes of values given with their keys, most of them new: one look-up each."""
         codes: list[int] = []
         add_value, code_of, add_code = self._values.append, self._codes.setdefault, codes.append
         next_code = len(self._values)
-        for key, value in pairs:
+        for key, value in zip(keys, values, strict=True):
             code = code_of(key, next_code)
             if code == next_code:
                 add_value(value)

@@ -9,6 +9,7 @@ A function must give the same result for the same arguments for ever: views are 
 what a row once gave. So functions of the clock or of chance are refused, and a registered function is called
 once for each distinct combination of arguments.
 
+>>> from headwater.values.types import INT
 >>> functions, codec = Functions(), Codec()
 >>> functions.register("double", lambda x: 2 * x, ["int"], "int")
 >>> str(functions.result_type("double", [INT])), functions.has("double", 2)
@@ -41,17 +42,17 @@ from headwater.values.ordering import check_comparable, compare
 from headwater.values.scalars import Misfit, canonical
 from headwater.values.signatures import (
     FunctionMismatch,
+    NoMatch,
     Overload,
     Signature,
-    _NoMatch,
     call_distinct,
     call_text,
     parse_signature,
 )
 from headwater.values.text import TEXT
-from headwater.values.types import BOOL, INT, Type, parse_type
+from headwater.values.types import BOOL, Type, parse_type
 
-__all__ = ["INT", "FunctionMismatch", "Functions"]
+__all__ = ["FunctionMismatch", "Functions"]
 
 _BUILTINS: dict[str, Sequence[Overload]] = {**ARITHMETIC, **TEXT, **LISTS, **MOMENTS}
 _GENERATORS = {"range": (parse_signature("int, int -> int"), parse_signature("int, int, int -> int"))}
@@ -129,7 +130,7 @@ class Functions:
                 f"there is no function {name}" + (f"; did you mean {near[0]}?" if near else "")
             )
         results = [signature.result(arg_types) for signature in signatures]
-        found = [result for result in results if not isinstance(result, _NoMatch)]
+        found = [result for result in results if not isinstance(result, NoMatch)]
         if not found:
             given = ", ".join("?" if type is None else str(type) for type in arg_types)
             taken = " or ".join(f"({_parameters(signature)})" for signature in signatures)
@@ -176,7 +177,7 @@ class Functions:
             reason = "its result's type is not known" if result is None else "it is a generator"
             raise FunctionMismatch(f"{name} cannot be computed here: {reason}")
         overloads = self._functions[name]
-        fitting = (each for each in overloads if not isinstance(each.signature.result(types), _NoMatch))
+        fitting = (each for each in overloads if not isinstance(each.signature.result(types), NoMatch))
         return next(fitting), result
 
     def _signatures(self, name: str) -> list[Signature]:

@@ -5,7 +5,7 @@ is total within each type: numbers by value with NaN above all (and equal to its
 lists element by element, dates and timestamps by time, false before true. An int and a float compare as the
 numbers they are, without rounding either.
 
->>> from headwater.values.types import FLOAT, INT
+>>> from headwater.values.columns import float_codes
 >>> big = np.array([2**53 + 1])
 >>> compare("=", big, float_codes(np.array([2.0**53])), INT, FLOAT, Codec()).tolist()
 [False]
@@ -20,13 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headwater.values.codec import Codec
-from headwater.values.columns import float_codes, floats
+from headwater.values.columns import floats
 from headwater.values.dictionary import Codes
 from headwater.values.scalars import is_coded
 from headwater.values.signatures import FunctionMismatch
 from headwater.values.types import FLOAT, INT, STRING, Type, TypeClash, unify
-
-__all__ = ["check_comparable", "compare", "float_codes", "order_keys"]
 
 _FEW = 32  # so few codes are not worth reducing to distinct ones
 _OPERATORS: dict[str, Callable[[Codes, Codes], NDArray[np.bool_]]] = {

@@ -32,11 +32,11 @@ class FunctionMismatch(Exception):  # noqa: N818
     """A call that no overload fits; callers turn it into an error with a place."""
 
 
-class _NoMatch:
-    pass
+class NoMatch:
+    """The class of `NO_MATCH`: what a signature gives for arguments that do not fit."""
 
 
-NO_MATCH: Final = _NoMatch()
+NO_MATCH: Final = NoMatch()
 
 # Codes in, codes out: the columns, their types, the result's type, and the codec the codes belong to.
 Vectorised = Callable[[Sequence[Codes], Sequence[Type], Type, Codec], Codes]
@@ -62,7 +62,7 @@ class Signature:
         """The type expected at `place`, counted from 0."""
         return self.parameters[min(place, len(self.parameters) - 1)] if self.parameters else Type("_")
 
-    def result(self, arguments: Sequence[Type | None]) -> Type | None | _NoMatch:
+    def result(self, arguments: Sequence[Type | None]) -> Type | None | NoMatch:
         """The result's type for these arguments (`None`: depends on what is unknown), or `NO_MATCH`."""
         if not self.takes(len(arguments)):
             return NO_MATCH
@@ -171,6 +171,8 @@ def call_distinct(
     ]
     try:
         return list(map(function, *arguments)), places
+    except HeadwaterError:
+        raise
     except Exception:
         return _call_all(name, function, list(zip(*arguments, strict=True))), places
 

@@ -11,6 +11,7 @@ group. The rule must derive from *s'* whatever it derives from *s*, with a bette
 - the head's value is a strictly increasing function of the premise's. Then rows that are best come from best
   rows only. If it only never decreases (`min(B1, B2)`), the best value is right but rows that reach it may be
   lost: enough for those who only ask for the value.
+All rows that share the best value stay; cycles that cost nothing still give infinitely many of those.
 Who else reads `path` must join it with the aggregate on the whole group and the value. And nobody may have
 asked for `path` itself: it would not be the relation that was written.
 """

@@ -51,6 +51,8 @@ def fold_constants(draft: Draft) -> Draft:
 
 
 def _fold_rule(rule: DraftRule) -> DraftRule:
+    if not rule.body and all(isinstance(arg, Constant) for arg in rule.head.args):
+        return rule
     heads = tuple(replace(head, args=tuple(rebuild(arg, fold) for arg in head.args)) for head in rule.heads)
     return replace(rule, heads=heads, body=tuple(rebuild_part(part, fold) for part in rule.body))
 

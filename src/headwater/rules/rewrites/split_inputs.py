@@ -21,8 +21,8 @@ def split_inputs(draft: Draft) -> Draft:
     >>> print(render_draft(draft))
     reach#1: reach(X, Y) :- link(X, Y).
     reach~given: reach(c0, c1) :- reach~given(c0, c1).
-    >>> draft.facts
-    {'reach~given': ((1, 2),)}
+    >>> list(draft.facts), draft.facades
+    (['reach~given'], {'reach': 'reach~given'})
     """
     derived = {rule.relation: rule for rule in draft.rules}
     facts = dict(draft.facts)

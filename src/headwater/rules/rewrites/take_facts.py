@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from headwater.errors import RuleError
-from headwater.language.program import Constant, HeadAggregate, Term, Wildcard
+from headwater.language.program import Atom, Constant, HeadAggregate, Term, Wildcard
 from headwater.rules.draft import Draft
 from headwater.rules.render import render_term
 from headwater.rules.terms import variables
@@ -20,21 +20,21 @@ def take_facts(draft: Draft) -> Draft:
     >>> from headwater.rules.draft import begin
     >>> from headwater.values.functions import Functions
     >>> draft = take_facts(begin(parse('link("a", "b"). link("b", "c"). p(X) :- link(X, Y).'), Functions()))
-    >>> draft.facts, len(draft.rules)
-    ({'link': (('a', 'b'), ('b', 'c'))}, 1)
+    >>> [[arg.value for arg in atom.args] for atom in draft.facts["link"]], len(draft.rules)
+    ([['a', 'b'], ['b', 'c']], 1)
     """
     rules = []
-    facts: dict[str, dict[tuple[tuple[type, object], ...], tuple[object, ...]]] = {}
+    facts: dict[str, dict[tuple[tuple[type, object], ...], Atom]] = {}
     for rule in draft.rules:
         if rule.body:
             rules.append(rule)
             continue
         for arg in rule.head.args:
             _refuse_open(arg)
-        values = tuple(arg.value for arg in rule.head.args if isinstance(arg, Constant))
         # Python holds 1 == 1.0 == True: rows are told apart by type as well.
-        facts.setdefault(rule.relation, {})[tuple((type(v), v) for v in values)] = values
-    stated = {relation: tuple(rows.values()) for relation, rows in facts.items()}
+        row = tuple((type(arg.value), arg.value) for arg in rule.head.args if isinstance(arg, Constant))
+        facts.setdefault(rule.relation, {}).setdefault(row, rule.head)
+    stated = {relation: tuple(atoms.values()) for relation, atoms in facts.items()}
     return replace(draft, rules=tuple(rules), facts=stated)
 
 
