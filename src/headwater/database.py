@@ -109,9 +109,14 @@ class Database:
             )
             for name, rows in checked.facts.items()
         }
+        moved = self._moved(checked)
+        for name, rows in moved.items():
+            facts[name] = np.concatenate([rows, facts.get(name, rows[:0])])
         try:
             self.engine.define(checked, statistics)
             first = self.engine.changes()
+            for change in first.values():
+                change.resolve()
         except BaseException:
             self.engine.rollback()
             raise
@@ -134,6 +139,15 @@ class Database:
         self._programs.append(program)
         statistics.seconds = time.perf_counter() - started
         return self._finish(_merged(first, second), statistics)
+
+    def _moved(self, checked: Checked) -> dict[str, Ints]:
+        """Rows of base relations that get rules now: the hidden base relation for rows from outside takes them."""
+        rows = {}
+        for name, hidden in checked.facades.items():
+            old = self._checked.relations.get(name)
+            if old is not None and old.base:
+                rows[hidden] = self.engine.workspace.relations[name].matrix()
+        return rows
 
     def _check(self, more: Sequence[Program]) -> Checked:
         """Check all that is defined together with more programs.
@@ -162,7 +176,12 @@ class Database:
             directives=tuple(directive for program in programs for directive in program.directives),
             queries=tuple(query for program in programs for query in program.queries),
         )
-        return check(whole, self.functions, known=self._known, strict=self.strict)
+        known = {
+            name: info.types
+            for name, info in (self._checked.relations.items() if hasattr(self, "_checked") else ())
+            if info.base and self.engine.workspace.relations[name].stored
+        }
+        return check(whole, self.functions, known={**known, **self._known}, strict=self.strict)
 
     def _adopt(self, checked: Checked) -> None:
         self._checked = checked
@@ -404,7 +423,7 @@ class Database:
             for name, rows in changes.items():
                 info = self._checked.relations[name]
                 if rows.shape[0]:
-                    tables[f"{kind}/{name}"] = self.codec.to_table(rows, info.columns, info.types)
+                    tables[f"{kind}/{name}"] = persist.to_table(self.codec, rows, info)
         meta = {"now": self.now, "known": self._known_json(), "names": self._names}
         self._log("apply", meta, tables)
 
@@ -457,7 +476,7 @@ class Database:
         for key, table in record.tables.items():
             kind, name = key.split("/", 1)
             info = self._checked.relations[name]
-            changes[kind][name] = self.codec.from_table(table, info.types, name, info.columns)
+            changes[kind][name] = persist.from_table(self.codec, table, info)
         self._change(changes["delete"], changes["insert"], self.now, statistics)
         self._commit(statistics)
         self.version = record.version

@@ -15,6 +15,8 @@ from headwater.kernel.relation import Relation
 from headwater.maintain.engine import UNIT, Engine
 from headwater.maintain.soft_state import SoftState
 from headwater.maintain.statistics import VersionStatistics
+from headwater.plan.steps import Ints
+from headwater.rules.checked import RelationInfo
 from headwater.values.codec import Codec
 from headwater.values.types import Type, parse_type
 
@@ -36,6 +38,23 @@ def types_from_json(names: list[str | None]) -> tuple[Type | None, ...]:
     return tuple(None if name is None else parse_type(name) for name in names)
 
 
+def to_table(codec: Codec, rows: Ints, info: RelationInfo) -> pa.Table:
+    """Rows as a table; a relation without columns gets one, or the number of rows would be lost."""
+    import pyarrow as pa
+
+    if info.arity == 0:
+        return pa.table({VISIBLE: pa.array([True] * rows.shape[0])})
+    return codec.to_table(np.ascontiguousarray(rows), info.columns, info.types)
+
+
+def from_table(codec: Codec, table: pa.Table, info: RelationInfo) -> Ints:
+    """Rows from what `to_table` gave; further columns are left alone."""
+    if info.arity == 0:
+        return np.zeros((table.num_rows, 0), np.int64)
+    values = table.select(range(info.arity)).rename_columns(list(info.columns))
+    return codec.from_table(values, info.types, info.name, info.columns)
+
+
 def dump_relations(engine: Engine, codec: Codec) -> dict[str, pa.Table]:
     """A table per relation that has rows, except those that are quickly made anew."""
     import pyarrow as pa
@@ -46,10 +65,12 @@ def dump_relations(engine: Engine, codec: Codec) -> dict[str, pa.Table]:
         if relation.stored == 0 or name == UNIT or info.aggregate is not None:
             continue
         codes, ranks, visible = relation.dump()
-        table = codec.to_table(np.ascontiguousarray(codes), info.columns, info.types)
-        for column in range(ranks.shape[1]):
-            table = table.append_column(RANKS[column], pa.array(ranks[:, column]))
-        tables[f"rows/{name}"] = table.append_column(VISIBLE, pa.array(visible))
+        columns = {RANKS[column]: pa.array(ranks[:, column]) for column in range(ranks.shape[1])}
+        columns[VISIBLE] = pa.array(visible)
+        table = to_table(codec, codes, info) if info.arity else None
+        for column, values in columns.items():
+            table = pa.table({column: values}) if table is None else table.append_column(column, values)
+        tables[f"rows/{name}"] = table
     return tables
 
 
@@ -61,8 +82,7 @@ def load_relations(engine: Engine, codec: Codec, tables: Mapping[str, pa.Table])
         name = key.removeprefix("rows/")
         info = engine.workspace.infos[name]
         relation: Relation = engine.workspace.relations[name]
-        values = table.select(range(info.arity)).rename_columns(list(info.columns))
-        codes = codec.from_table(values, info.types, name, info.columns)
+        codes = from_table(codec, table, info)
         ranks = np.column_stack([table.column(column).to_numpy() for column in RANKS[: relation.width - info.arity]])
         relation.load(codes, ranks.astype(np.int64), table.column(VISIBLE).to_numpy().astype(bool))
     engine.fill_groups(VersionStatistics())
@@ -77,7 +97,7 @@ def dump_soft_state(soft: Mapping[str, SoftState], engine: Engine, codec: Codec)
         if len(state):
             info = engine.workspace.infos[name]
             rows, times = state.dump()
-            table = codec.to_table(rows, info.columns, info.types)
+            table = to_table(codec, rows, info)
             tables[f"soft/{name}"] = table.append_column(TIME, pa.array(times, pa.float64()))
     return tables
 
@@ -90,5 +110,4 @@ def load_soft_state(
         table = tables.get(f"soft/{name}")
         if table is not None:
             info = engine.workspace.infos[name]
-            values = table.select(range(info.arity)).rename_columns(list(info.columns))
-            state.load(codec.from_table(values, info.types, name, info.columns), table.column(TIME).to_pylist())
+            state.load(from_table(codec, table, info), table.column(TIME).to_pylist())

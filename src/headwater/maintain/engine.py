@@ -223,10 +223,12 @@ class Engine:
     def changes(self) -> dict[str, RowChange]:
         """What the open version has done to every relation that differs."""
         found: dict[str, RowChange] = {}
+        redefined = self._defined[0] if self._defined is not None else {}
         for name in self._touched:
             relation = self.workspace.relations[name]
-            if name in self._replaced:
-                replacement = found[name] = Replacement(self._replaced[name], relation)
+            old = self._replaced.get(name) or redefined.get(name)
+            if old is not None and old is not relation:
+                replacement = found[name] = Replacement(old, relation)
                 self._unresolved.add(replacement)
                 continue
             delta = self._deltas.get(name) or Delta(relation.lost(), relation.gained())

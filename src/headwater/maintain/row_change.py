@@ -16,6 +16,9 @@ class RowChange:
         self._lost = lost
         self._gained = gained
 
+    def resolve(self) -> None:
+        """Make sure that the rows are known; they may be worked out only now."""
+
     @property
     def lost(self) -> Ints:
         """Rows that were there and are not."""

@@ -62,6 +62,7 @@ _LISTS: Mapping[str, tuple[tuple[str, Any], ...]] = {
     "f_append": (("list[T], T -> list[T]", lambda items, value: (*items, value)),),
     "f_prepend": (("T, list[T] -> list[T]", lambda value, items: (value, *items)),),
     "f_concat": (("list[T], list[T] -> list[T]", lambda left, right: left + right),),
+    "concat": (("list[T], list[T] -> list[T]", lambda left, right: left + right),),
     "f_init": (("T, T -> list[T]", lambda left, right: (left, right)),),
     "f_member": (("list[T], T -> int", _member),),
     "f_size": (("list[T] -> int", len),),
