@@ -1,7 +1,7 @@
 """Choosing the best rows of groups, for relations of which only those count (`min` and `max`).
 
 A row is wanted when it is live and has the best value of its group by at least one of the criteria. All rows
-of a group are one chain of the index on the group's columns. Looks at the whole group of each row given, once.
+of a group are one chain of the index on the group's columns; rows that are shown move to its front.
 """
 # mypy: disallow-untyped-defs = False, disallow-untyped-calls = False
 
@@ -72,20 +72,50 @@ def choose(
     """For the groups of the affected rows: live rows that are best but not visible go to `wanted`, visible ones
     that are not best to `displaced`.
 
-    `criteria` rows are (value column, kind, largest?). `counts` becomes [wanted, displaced, groups, rows
-    looked at]; where an output is too short its count still says how much room it needs.
+    `criteria` rows are (value column, kind, largest?). `firsts` is scratch, as long as `affected`. `counts`
+    becomes [wanted, displaced, groups gone through, rows looked at]; where an output is too short its count
+    still says how much room it needs.
+
+    The first row of a group's chain, if visible, is as good as any that was live when it was shown: a group is
+    gone through as a whole only if that row is gone or beaten, or if there are several criteria.
     """
     n_wanted = np.int64(0)
     n_displaced = np.int64(0)
     n_groups = np.int64(0)
     seen = np.int64(0)
+    column, kind, largest = criteria[0, 0], criteria[0, 1], criteria[0, 2]
     for i in range(affected.shape[0]):
-        first = chain_of(np.int64(affected[i]), rows, columns, slots)
+        row = np.int64(affected[i])
+        first = chain_of(row, rows, columns, slots)
+        firsts[i] = first
+        seen += 1
         if state[first] & WANTED != 0:
             continue
-        state[first] |= WANTED
-        firsts[n_groups] = first
-        n_groups += 1
+        beaten = criteria.shape[0] > 1 or state[first] & (LIVE | VISIBLE) != (LIVE | VISIBLE)
+        if not beaten and state[row] & (LIVE | VISIBLE) == LIVE:
+            best_value = comparable(rows[first, column], kind, largest, order)
+            beaten = comparable(rows[row, column], kind, largest, order) < best_value
+        if beaten:
+            state[first] |= WANTED
+            n_groups += 1
+    for i in range(affected.shape[0]):
+        row = np.int64(affected[i])
+        first = np.int64(firsts[i])
+        if state[first] & WANTED != 0 or state[row] & (LIVE | VISIBLE | WANTED) != LIVE:
+            continue
+        best_value = comparable(rows[first, column], kind, largest, order)
+        if comparable(rows[row, column], kind, largest, order) == best_value:
+            state[row] |= WANTED
+            if n_wanted < wanted.shape[0]:
+                wanted[n_wanted] = row
+            n_wanted += 1
+    for i in range(affected.shape[0]):
+        first = np.int64(firsts[i])
+        if affected[i] != first:
+            state[affected[i]] &= NOT_WANTED
+        if state[first] & WANTED == 0:
+            continue
+        state[first] &= NOT_WANTED
         any_live = False
         row = first
         while row >= 0:
@@ -115,8 +145,6 @@ def choose(
                         displaced[n_displaced] = row
                     n_displaced += 1
             row = np.int64(following[row])
-    for i in range(n_groups):
-        state[firsts[i]] &= NOT_WANTED
     counts[0] = n_wanted
     counts[1] = n_displaced
     counts[2] = n_groups

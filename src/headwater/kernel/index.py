@@ -62,6 +62,10 @@ class Index:
         """Take rows out; the relation still has their codes."""
         leave(rows, relation.rows, self.columns, self.slots, self.next, self.previous, self.sizes)
 
+    def to_front(self, relation: Relation, rows: npt.NDArray[np.int32]) -> None:
+        """Make each row the first of its chain."""
+        lead(rows, relation.rows, self.columns, self.slots, self.next, self.previous)
+
 
 @compiled(
     "int64(int32[::1], int64, int64[:, ::1], int64[::1], int64[::1], int32[::1], int32[::1], int64[::1])"
@@ -128,3 +132,37 @@ def leave(which, rows, columns, slots, following, previous, sizes):
         else:
             close_gap(slots, p)
             sizes[0] -= 1
+
+
+@compiled("void(int32[::1], int64[:, ::1], int64[::1], int64[::1], int32[::1], int32[::1])")
+def lead(which, rows, columns, slots, following, previous):
+    """Move rows to the front of their chains."""
+    mask = np.int64(slots.shape[0] - 1)
+    lane = lane_mask(slots)
+    for i in range(which.shape[0]):
+        row = np.int64(which[i])
+        earlier = np.int64(previous[row])
+        if earlier < 0:
+            continue
+        later = np.int64(following[row])
+        following[earlier] = later
+        if later >= 0:
+            previous[later] = earlier
+        first = earlier
+        tag = hash_row(rows, row, columns)
+        p = tag & mask
+        while True:
+            if (slots[p] >> 32) & ROW == tag:
+                first = (slots[p] & ROW) - 1
+                same = True
+                for j in range(columns.shape[0]):
+                    if rows[first, columns[j]] != rows[row, columns[j]]:
+                        same = False
+                        break
+                if same:
+                    break
+            p = after(p, lane)
+        following[row] = first
+        previous[row] = -1
+        previous[first] = row
+        slots[p] = (slots[p] & ~ROW) | (row + 1)

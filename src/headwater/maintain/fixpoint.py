@@ -146,8 +146,10 @@ class Fixpoint:
             batch = {
                 name: self.relations[name].show(taken(rows), rank) for name, rows in self.fresh.items() if rows
             }
-            for name in batch:
+            for name, rows in batch.items():
                 self.fresh[name] = []
+                if name in self.choosers:
+                    self.choosers[name].shown(rows)
             for rule, position, relation in self.rules.recursive:
                 if relation in batch:
                     self._run(rule, position, batch[relation], round_access(rank), self._adding(rule.relation))
@@ -162,7 +164,7 @@ class Fixpoint:
             if gone.shape[0]:
                 displaced = True
                 self.falling[name].append(gone)
-                self.affected[name] = [affected]
+            self.affected[name] = [rows for rows in (wanted[name], gone) if rows.shape[0]]
         if displaced:
             return True
         for name, chooser in self.choosers.items():

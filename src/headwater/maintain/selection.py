@@ -78,6 +78,10 @@ class Chooser:
                 return wanted[: counts[0]], displaced[: counts[1]]
             room = int(max(counts[0], counts[1]))
 
+    def shown(self, rows: Rows) -> None:
+        """Take note that rows have become visible: they lead their groups."""
+        self.relation.index(self.group).to_front(self.relation, rows)
+
     def cheapest(self, wanted: Rows) -> tuple[Rows, Rows]:
         """Split best rows into those to propagate now and those that wait for better news.
 

@@ -17,7 +17,7 @@ from headwater.kernel import join
 from headwater.kernel.relation import Relation
 from headwater.kernel.states import EITHER, KEPT, NEW, OLD, STANDING_OR_DYING, Accept
 from headwater.language.program import Call, Constant, Term, Variable
-from headwater.plan.steps import AntiJoin, Extend, Filter, Generate, Ints, Join, Plan, Start
+from headwater.plan.steps import AntiJoin, Extend, Filter, Generate, Ints, Join, Plan, Solve, Start
 from headwater.values.codec import Codec
 from headwater.values.functions import Functions
 from headwater.values.types import Type, type_of
@@ -72,6 +72,7 @@ class Executor:
         self.touched = 0
         self.scans: dict[str, int] = {}
         self._buffers: dict[tuple[int, int], Ints] = {}
+        self._results: dict[tuple[str | Type, ...], Type] = {}
 
     def run(
         self,
@@ -144,6 +145,8 @@ class Executor:
                 bindings = self._filter(step, types, bindings)
             elif isinstance(step, Extend):
                 bindings = self._extend(step, types, bindings)
+            elif isinstance(step, Solve):
+                bindings = self._solve(step, types, bindings)
             else:
                 bindings = self._generate(step, types, bindings)
             if bindings.shape[0] == 0:
@@ -233,6 +236,12 @@ class Executor:
         value, _ = self._term(step.value, step.columns, types, bindings)
         return self._appended(step.outputs, bindings, value)
 
+    def _solve(self, step: Solve, types: Mapping[str, Type | None], bindings: Ints) -> Ints:
+        left, _ = self._term(step.left, step.columns, types, bindings)
+        right, _ = self._term(step.right, step.columns, types, bindings)
+        with np.errstate(over="ignore"):
+            return self._appended(step.outputs, bindings, left + right if step.op == "+" else left - right)
+
     def _generate(self, step: Generate, types: Mapping[str, Type | None], bindings: Ints) -> Ints:
         args = [self._term(arg, step.columns, types, bindings) for arg in step.args]
         repeat, values = self.functions.expand(
@@ -261,7 +270,10 @@ class Executor:
         assert isinstance(term, Call)
         args = [self._term(arg, columns, types, bindings) for arg in term.args]
         arg_types = [type_ for _, type_ in args]
-        result = known(self.functions.result_type(term.function, arg_types))
+        call = (term.function, *arg_types)
+        result = self._results.get(call)
+        if result is None:
+            result = self._results[call] = known(self.functions.result_type(term.function, arg_types))
         return self.functions.apply(term.function, [column for column, _ in args], arg_types, self.codec), result
 
 

@@ -7,7 +7,7 @@ expectation is exact on average where the index exists, and guessed from size an
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -15,11 +15,11 @@ import numpy as np
 from headwater.errors import RuleError
 from headwater.language.program import Call, Constant, Term, Variable
 from headwater.language.render import render
-from headwater.plan.steps import AntiJoin, Extend, Filter, Generate, Ints, Join, Plan, Start, Step
+from headwater.plan.steps import AntiJoin, Extend, Filter, Generate, Ints, Join, Plan, Solve, Start, Step
 from headwater.rules.checked import Absent, CheckedRule, Compute, Item, Premise, Test
 from headwater.values.codec import Codec
 from headwater.values.functions import Functions
-from headwater.values.types import type_of
+from headwater.values.types import INT, Type, type_of
 
 ORIGIN = "\0origin"
 
@@ -62,6 +62,26 @@ def ints(values: Iterable[int]) -> Ints:
 def pairs(values: Sequence[tuple[int, int]]) -> Ints:
     """A two-column int64 array."""
     return np.array(values, np.int64).reshape(len(values), 2)
+
+
+def solved(
+    item: Compute, bound: set[str], types: Mapping[str, Type | None]
+) -> tuple[str, str, Term, Term] | None:
+    """How to find the one unknown int of `total = a + b` or `total = a - b` when the total is bound."""
+    value, total = item.value, item.variable
+    if total.name not in bound or types.get(total.name) != INT or not isinstance(value, Call):
+        return None
+    if value.function not in ("+", "-") or len(value.args) != 2:
+        return None
+    if any(types.get(name) != INT for name in variables(value)):
+        return None
+    left, right = value.args
+    for unknown, other, op in ((left, right, "-"), (right, left, "-")):
+        if isinstance(unknown, Variable) and unknown.name not in bound and variables(other) <= bound:
+            if value.function == "+":
+                return unknown.name, op, total, other
+            return (unknown.name, "+", total, right) if unknown is left else (unknown.name, "-", left, total)
+    return None
 
 
 class Planner:
@@ -158,7 +178,7 @@ class Planner:
             if isinstance(item, Premise):
                 cost = self._fanout(item, bound)
             elif isinstance(item, Compute):
-                ready = variables(item.value) <= bound
+                ready = variables(item.value) <= bound or solved(item, bound, rule.types) is not None
                 cost = -1.0 if ready else float("inf")
             else:
                 cost = -1.0 if needs(item) <= bound else float("inf")
@@ -196,6 +216,11 @@ class Planner:
         if isinstance(item, Test):
             words = f"where {render(item.left)} {item.op} {render(item.right)}"
             return Filter(item.op, item.left, item.right, where, ints(outputs)), kept, words
+        if isinstance(item, Compute) and (solution := solved(item, set(layout), rule.types)) is not None:
+            name, op, left, right = solution
+            words = f"with {name} = {render(left)} {op} {render(right)}"
+            kept += [name]
+            return Solve(op, left, right, where, ints(outputs)), kept, words
         if isinstance(item, Compute):
             words = f"with {item.variable.name} = {render(item.value)}"
             if isinstance(item.value, Call) and self.functions.is_generator(item.value.function):

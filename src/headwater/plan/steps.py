@@ -84,6 +84,21 @@ class Extend:
 
 
 @dataclass(frozen=True)
+class Solve:
+    """Add the int that makes `total = left + right` (or `-`) hold, as a column: `left op right` of known terms.
+
+    Wraps around: a result that does not fit belongs to a sum that overflowed when it was computed forwards,
+    and such a version is refused.
+    """
+
+    op: str
+    left: Term
+    right: Term
+    columns: Mapping[str, int]
+    outputs: Ints
+
+
+@dataclass(frozen=True)
 class Generate:
     """As `Extend`, for a function with several results per binding."""
 
@@ -93,7 +108,7 @@ class Generate:
     outputs: Ints
 
 
-Step = Join | AntiJoin | Filter | Extend | Generate
+Step = Join | AntiJoin | Filter | Extend | Solve | Generate
 
 
 @dataclass(frozen=True)

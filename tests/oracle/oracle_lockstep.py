@@ -1,0 +1,106 @@
+"""Several databases that are given the same changes and must agree, after every version, with a reference.
+
+What is compared after each version: the rows of every relation, and the reported changes, which must be the
+difference of two consecutive states exactly: no row both inserted and deleted, none twice, and no relation
+mentioned that did not change.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import headwater as hw
+from headwater.changes import Changes
+from headwater.database import Database
+
+Row = tuple[Any, ...]
+State = dict[str, frozenset[Row]]
+Rows = Mapping[str, Iterable[Row]]
+
+
+def examples(number: int) -> int:
+    """How many examples to try: as given, or as `HEADWATER_ORACLE_EXAMPLES` says."""
+    return int(os.environ.get("HEADWATER_ORACLE_EXAMPLES", number))
+
+
+def state_of(db: Database) -> State:
+    """The rows of every relation; a row twice would be a fault."""
+    found = {}
+    for name in db.relations:
+        rows = db[name].rows()
+        found[name] = frozenset(rows)
+        assert len(rows) == len(found[name]) == len(db[name]), f"{name} holds a row twice"
+    return found
+
+
+def assert_exact(changes: Changes, before: Mapping[str, frozenset[Row]], after: State) -> None:
+    """The changes are the difference of the two states and nothing else."""
+    for name in after:
+        inserted, deleted = changes[name].inserted, changes[name].deleted
+        old = before.get(name, frozenset())
+        assert sorted(inserted) == sorted(after[name] - old), f"inserted into {name}"
+        assert sorted(deleted) == sorted(old - after[name]), f"deleted from {name}"
+        assert (name in set(changes)) == (after[name] != old), f"{name} mentioned"
+        assert changes[name].counts == (len(inserted), len(deleted))
+
+
+def no_ops(base: State, delete: Rows, insert: Rows) -> int:
+    """How many of these changes do nothing, told by plain sets."""
+    found = 0
+    for name in {*delete, *insert}:
+        rows = set(base[name])
+        for row in delete.get(name, ()):
+            found += row not in rows
+            rows.discard(row)
+        for row in insert.get(name, ()):
+            found += row in rows
+            rows.add(row)
+    return found
+
+
+class Lockstep:
+    """Databases by name, the state they share, and the check of every version."""
+
+    def __init__(self, text: str, strategies: Iterable[str], **options: Any):
+        self.text = text
+        self.options = options
+        self.databases: dict[str, Database] = {}
+        for strategy in strategies:
+            db = self.databases[strategy] = hw.connect(strategy=strategy, **options)
+            db.define(text)
+        self.state = self._agreed()
+
+    def apply(self, delete: Rows, insert: Rows, reference: Callable[[State], State] | None = None) -> State:
+        """Apply a version everywhere; compare all with each other, a fresh database and the reference.
+
+        The reference gets the state (of which it may trust the base relations only) and returns what it should
+        be, or a part of that.
+        """
+        before = self.state
+        expected = no_ops(before, delete, insert)
+        every: dict[str, Changes] = {}
+        for strategy, db in self.databases.items():
+            every[strategy] = db.apply(delete=dict(delete), insert=dict(insert))
+            assert every[strategy].statistics.no_ops == expected, strategy
+        after = self._agreed()
+        for changes in every.values():
+            assert_exact(changes, before, after)
+        fresh = hw.connect(**self.options)
+        fresh.define(self.text)
+        fresh.apply(insert={name: after[name] for name in after if fresh.info(name).base})
+        assert state_of(fresh) == after, "a database that starts from the rows as they are now"
+        if reference is not None:
+            for name, rows in reference(after).items():
+                assert after[name] == rows, name
+        self.state = after
+        return after
+
+    def _agreed(self) -> State:
+        states = {strategy: state_of(db) for strategy, db in self.databases.items()}
+        first, *others = states
+        for other in others:
+            for name in states[first]:
+                assert states[first][name] == states[other][name], f"{name}: {first} and {other}"
+        return states[first]
