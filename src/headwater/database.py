@@ -94,6 +94,8 @@ class Database:
         Views that the new rules do not concern keep their rows. If anything is refused, nothing changes.
         """
         self._check_writable()
+        if self.clock == "real":
+            self.now = max(self.now, time.time())
         changes = self._define(text, source, log=True)
         self._checkpoint_if_due()
         return changes
@@ -122,13 +124,13 @@ class Database:
             raise
         self.engine.commit(statistics)
         before = self._checked, dict(self._known), dict(self._soft)
-        self._adopt(checked)
+        evicted = self._adopt(checked)
         for name in facts:
             self._known[name] = checked.relations[name].types
         try:
-            second = self._change({}, facts, self.now, statistics)
+            second = self._change(evicted, facts, self.now, statistics)
             if log:
-                self._log("define", {"text": text, "source": source}, {})
+                self._log("define", {"text": text, "source": source, "now": self.now}, {})
         except BaseException:
             self._rollback()
             self._checked, self._known, self._soft = before
@@ -183,11 +185,17 @@ class Database:
         }
         return check(whole, self.functions, known={**known, **self._known}, strict=self.strict)
 
-    def _adopt(self, checked: Checked) -> None:
+    def _adopt(self, checked: Checked) -> dict[str, Ints]:
+        """Go by a newly checked program. Lifetimes of rows that are there begin now; return rows too many."""
         self._checked = checked
+        evicted = {}
         for name, info in checked.relations.items():
             if info.base and (info.lifetime is not None or info.size is not None) and name not in self._soft:
-                self._soft[name] = SoftState(info.arity, info.lifetime, info.size)
+                soft = self._soft[name] = SoftState(info.arity, info.lifetime, info.size)
+                too_many = soft.insert(self.engine.workspace.relations[name].matrix(), self.now)
+                if too_many.shape[0]:
+                    evicted[name] = too_many
+        return evicted
 
     def register(
         self,
@@ -214,7 +222,7 @@ class Database:
         Inserting a row that is there, or deleting one that is not, does nothing but count.
         """
         self._check_writable()
-        insert = {name: _replayable(rows) for name, rows in (insert or {}).items()}
+        insert = {name: rows for name, data in (insert or {}).items() if len(rows := _replayable(data))}
         delete = {name: _replayable(rows) for name, rows in (delete or {}).items()}
         started = time.perf_counter()
         if self.clock == "real":
@@ -268,9 +276,9 @@ class Database:
         inserts: dict[str, Ints] = {}
         for name, rows in delete.items():
             info = self._base(name)
-            if info is None:
-                if self.strict:
-                    raise self._unknown(name)
+            if info is None and self.strict:
+                raise self._unknown(name)
+            if info is None or None in info.types:
                 statistics.no_ops += len(rows)
                 continue
             matrix, unknown = self.codec.find_rows(rows, info.types, relation=name, columns=info.columns)
@@ -291,14 +299,13 @@ class Database:
         for name, soft in self._soft.items():
             expired = soft.expire(now)
             if expired.shape[0]:
-                deletes[name] = np.concatenate([expired, deletes.get(name, expired[:0])])
+                deletes[name] = _plus(deletes.get(name), expired)
         for name, rows in list(inserts.items()):
             info = self._checked.relations[name]
             if info.key is not None and len(info.key) < info.arity:
                 rows = inserts[name] = last_by_key(rows, info.key)
-                old = replaced(relations[name], rows, info.key)
-                statistics.no_ops -= _common(old, rows)
-                deletes[name] = np.concatenate([deletes.get(name, old[:0]), old])
+                old = _without(replaced(relations[name], rows, info.key), rows)
+                deletes[name] = _plus(deletes.get(name), old)
         for name, soft in self._soft.items():
             if name in deletes:
                 soft.delete(deletes[name])
@@ -306,7 +313,7 @@ class Database:
                 evicted = soft.insert(inserts[name], now)
                 if evicted.shape[0]:
                     inserts[name] = _without(inserts[name], evicted)
-                    deletes[name] = np.concatenate([deletes.get(name, evicted[:0]), evicted])
+                    deletes[name] = _plus(deletes.get(name), evicted)
         self.engine.apply(deletes, inserts, statistics)
         return self.engine.changes()
 
@@ -335,13 +342,14 @@ class Database:
             self._redefine()
 
     def _redefine(self) -> None:
-        self._adopt(self._check(()))
+        checked = self._check(())
         try:
-            self.engine.define(self._checked, VersionStatistics())
+            self.engine.define(checked, VersionStatistics())
         except BaseException:
             self.engine.rollback()
             raise
         self.engine.commit(VersionStatistics())
+        self._adopt(checked)
 
     def _restore(
         self, known: dict[str, tuple[Type | None, ...]], names: dict[str, tuple[str, ...]], checked: Checked
@@ -462,10 +470,10 @@ class Database:
     def _replay(self, record: Record) -> None:
         meta: Any = record.meta
         statistics = VersionStatistics(record.version)
+        self.now = meta["now"]
         if record.kind == "define":
             self._define(meta["text"], meta["source"], log=False)
             return
-        self.now = meta["now"]
         if record.kind == "apply":
             known = {name: persist.types_from_json(types) for name, types in meta["known"].items()}
             names = {name: tuple(columns) for name, columns in meta["names"].items()}
@@ -544,12 +552,15 @@ def _replayable(rows: Any) -> Any:
     return list(rows) if hasattr(rows, "__next__") else rows
 
 
-def _common(left: Ints, right: Ints) -> int:
-    rows = {row.tobytes() for row in np.ascontiguousarray(left)}
-    return sum(row.tobytes() in rows for row in np.ascontiguousarray(right))
+def _plus(rows: Ints | None, more: Ints) -> Ints:
+    """The rows and those of the others that are not among them."""
+    return more if rows is None else np.concatenate([rows, _without(more, rows)])
 
 
 def _without(rows: Ints, gone: Ints) -> Ints:
+    """The rows that are not among the others."""
+    if rows.shape[0] == 0 or gone.shape[0] == 0:
+        return rows
     keys = {row.tobytes() for row in np.ascontiguousarray(gone)}
     return np.ascontiguousarray(rows[[row.tobytes() not in keys for row in np.ascontiguousarray(rows)]])
 

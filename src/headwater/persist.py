@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from headwater.kernel.relation import Relation
 from headwater.maintain.engine import UNIT, Engine
 from headwater.maintain.soft_state import SoftState
 from headwater.maintain.statistics import VersionStatistics
@@ -76,12 +75,13 @@ def dump_relations(engine: Engine, codec: Codec) -> dict[str, pa.Table]:
 
 def load_relations(engine: Engine, codec: Codec, tables: Mapping[str, pa.Table]) -> None:
     """Fill the relations of a freshly defined engine, then its groups."""
-    for key, table in tables.items():
-        if not key.startswith("rows/"):
-            continue
-        name = key.removeprefix("rows/")
+    for name, relation in engine.workspace.relations.items():
         info = engine.workspace.infos[name]
-        relation: Relation = engine.workspace.relations[name]
+        table = tables.get(f"rows/{name}")
+        if table is None:
+            if name != UNIT:
+                relation.clear()
+            continue
         codes = from_table(codec, table, info)
         ranks = np.column_stack([table.column(column).to_numpy() for column in RANKS[: relation.width - info.arity]])
         relation.load(codes, ranks.astype(np.int64), table.column(VISIBLE).to_numpy().astype(bool))

@@ -57,7 +57,7 @@ scalars = (
     | st.floats(allow_nan=False, allow_infinity=False)
     | st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
     | st.dates()
-    | st.datetimes()
+    | st.datetimes().map(lambda moment: moment.replace(fold=0))
 )
 values = scalars | st.recursive(
     st.just(()), lambda inner: st.lists(scalars | inner, max_size=3).map(tuple), max_leaves=4
@@ -155,20 +155,30 @@ def some(strategy):
     return st.lists(strategy, max_size=3).map(tuple)
 
 
-programs = st.builds(
-    Program, some(rules), some(declarations), some(tables), some(directives), some(head_atoms)
-)
+class Case:
+    """A program that a failing test shows as text."""
+
+    def __init__(self, *parts):
+        self.program = Program(*parts)
+
+    def _repr_pretty_(self, printer, cycle):
+        printer.text(render(self.program))
+
+
+cases = st.builds(Case, some(rules), some(declarations), some(tables), some(directives), some(head_atoms))
 
 
 # ------------------------------------------------------------------ properties
 
 
-@given(programs)
+@given(cases)
 @settings(max_examples=300, deadline=None)
-def test_a_program_reads_back_as_the_same(program):
-    read = parse(render(program))
-    assert read == program
-    assert repr(read) == repr(program)  # 1, 1.0 and true are equal, and are not the same
+def test_a_program_reads_back_as_the_same(case):
+    text = render(case.program)
+    read = parse(text)
+    assert read == case.program
+    assert repr(read) == repr(case.program)  # 1, 1.0 and true are equal, and are not the same
+    assert render(read) == text
 
 
 @given(terms)
@@ -176,13 +186,6 @@ def test_a_program_reads_back_as_the_same(program):
 def test_a_term_reads_back_as_the_same(term):
     (rule,) = parse(f".decl p(x: int)\np(x) :- q({render(term)}).").rules
     assert rule.body[0].atom.args == (term,)
-
-
-@given(programs)
-@settings(deadline=None)
-def test_rendering_twice_changes_nothing(program):
-    text = render(program)
-    assert render(parse(text)) == text
 
 
 # ------------------------------------------------------------------ the look of it

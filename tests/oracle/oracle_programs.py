@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
+from typing import Any
 
 Term = str | int | None
 
@@ -127,8 +128,9 @@ class RandomProgram:
                 lines += [line for rule in stratum.rules for line in _asp_rules(rule)]
         return "\n".join(lines) + "\n"
 
-    def __repr__(self) -> str:
-        return f"\n{self.text()}"
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """How hypothesis shows a program that fails: as text."""
+        printer.text(f'"""\n{self.text()}"""')
 
 
 # ------------------------------------------------------------------ Headwater

@@ -123,6 +123,8 @@ def full_disk(path: str) -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (8000, unlimited))
         code = fill(store)
         before = store.version
+        (log,) = Path(path, "log").iterdir()
+        assert log.stat().st_size == store.stats().log_bytes, "undone at once"
         code_again = fill(store)
         assert store.version == before
         resource.setrlimit(resource.RLIMIT_FSIZE, (unlimited, unlimited))

@@ -75,12 +75,13 @@ class Lab:
     """A disk, what was acknowledged on it, and images of it after each call that changed it."""
 
     def __init__(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-        self.path = tmp_path / "disk" / "state"
-        self.path.parent.mkdir()
+        root = tmp_path / "disk"
+        root.mkdir()
+        self.path = root / "new" / "state"
         self.acked = 0
         self.die_after: str | None = None
         self._images = tmp_path / "images"
-        self._disk = Disk(self.path.parent)
+        self._disk = Disk(root)
         self._moments: list[int] = []  # what was acknowledged at each
         self._imagining = False
         self._patch = monkeypatch
@@ -117,7 +118,7 @@ class Lab:
         self._patch.undo()
         for number, acked in enumerate(self._moments):
             for path in (self._images / str(number)).iterdir():
-                with Store.open(path / "state", sync=False) as store:
+                with Store.open(path / "new" / "state", sync=False) as store:
                     assert acked <= store_worker.check(store) <= acked + 1, path
         return len(self._moments)
 

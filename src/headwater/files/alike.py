@@ -29,7 +29,9 @@ TypesOf: TypeAlias = Callable[[Mapping[str, Types]], Mapping[str, Types]]
 ColumnAt: TypeAlias = tuple[str, int]
 
 
-def groups(types_of: TypesOf, known: Mapping[str, Types], columns: Sequence[ColumnAt]) -> list[list[ColumnAt]]:
+def groups(
+    types_of: TypesOf, known: Mapping[str, Types], columns: Sequence[ColumnAt]
+) -> list[list[ColumnAt]]:
     """The columns (of no known type) in groups whose members must have the same type."""
     before = types_of(known)
     found: list[list[ColumnAt]] = []

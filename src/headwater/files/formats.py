@@ -73,7 +73,9 @@ def format_of(path: str | os.PathLike[str]) -> Format | None:
     """The format that a file's extension stands for, if it stands for any."""
     extension = split_extension(os.path.basename(path))[1]
     found = EXTENSIONS.get(extension.removesuffix(".gz"))
-    return None if found is not None and extension.endswith(".gz") and found.kind in ("parquet", "arrow") else found
+    if found is not None and found.kind in ("parquet", "arrow") and extension.endswith(".gz"):
+        return None
+    return found
 
 
 def with_options(format: Format | None, options: Mapping[str, str], place: Place | None = None) -> Format:

@@ -45,7 +45,7 @@ class TextFile:
         self.layout = layout
 
     def columns(self, advance: Callable[[int], None] | None = None) -> list[Any]:
-        """An Arrow column of strings for each cell of a record. `advance` is told of bytes as they are read."""
+        """An Arrow column of strings for each cell of a record. `advance` is told of bytes read."""
         import pyarrow as pa
 
         data = memoryview(self.data)[self._header_length() :]
@@ -127,9 +127,9 @@ class TextFile:
         return decode(self.data, self.path)
 
     def _header_length(self) -> int:
-        return first_record(self.data, self.path, self.layout.delimiter, self.layout.quoted)[1] if (
-            self.layout.header
-        ) else 0
+        if not self.layout.header:
+            return 0
+        return first_record(self.data, self.path, self.layout.delimiter, self.layout.quoted)[1]
 
     def _place(self, line: int, column: int, length: int) -> Place:
         text = line_of(self._text(), line)

@@ -9,6 +9,7 @@ range costs before it is used is addresses, of which there are plenty.
 from __future__ import annotations
 
 import mmap
+from functools import cache
 from typing import Any, TypeVar
 
 import numpy as np
@@ -17,6 +18,7 @@ import numpy.typing as npt
 Array = TypeVar("Array", bound=npt.NDArray[Any])
 LARGE = 1 << 22
 RESERVE = 16
+COUNTED = 1 << 16
 
 
 def grown(array: Array, length: int) -> Array:
@@ -32,6 +34,18 @@ def grown(array: Array, length: int) -> Array:
         longer = np.ndarray((length, *array.shape[1:]), array.dtype, _reserve(size * RESERVE))
     longer[: array.shape[0]] = array
     return longer  # type: ignore[return-value]
+
+
+@cache
+def _counting(length: int) -> npt.NDArray[np.int32]:
+    return np.arange(length, dtype=np.int32)
+
+
+def numbers(start: int, length: int) -> npt.NDArray[np.int32]:
+    """The numbers from `start` on, not to be written to. Short stretches of small numbers cost nothing."""
+    if start + length <= COUNTED:
+        return _counting(COUNTED)[start : start + length]
+    return np.arange(start, start + length, dtype=np.int32)
 
 
 def _reserve(size: int) -> mmap.mmap:

@@ -30,7 +30,7 @@ import numpy.typing as npt
 
 from headwater.kernel import hashing, rowops, threads
 from headwater.kernel.index import Index
-from headwater.kernel.memory import grown
+from headwater.kernel.memory import grown, numbers
 from headwater.kernel.states import LIVE, STORED, TOUCHED, VISIBLE, WAS
 
 Ints = npt.NDArray[np.int64]
@@ -176,28 +176,36 @@ class Relation:
 
     def _add(self, tuples: Ints, rank: int) -> list[Rows]:
         n = tuples.shape[0]
-        lanes = 2 if n >= PARALLEL and self.slots.shape[0] >= hashing.TWO_LANES and threads.TWO else 1
-        self._reserve(n, n * lanes)
-        spare = self._take_spare(n * lanes)
-        if lanes == 1:
-            done = [self._add_lane(tuples, rank, -1, spare)]
-        else:
-            done = threads.both(lambda lane: self._add_lane(tuples, rank, lane, spare[lane * n : (lane + 1) * n]))
+        if n >= PARALLEL and self.slots.shape[0] >= hashing.TWO_LANES and threads.TWO:
+            return self._add_in_lanes(tuples, rank)
+        self._reserve(n)
+        free, top = int(self.sizes[2]), int(self.sizes[0])
+        reused = min(n, free)
+        spare = numbers(top, n)
+        if reused:
+            spare = np.concatenate((self.free[free - reused : free][::-1], spare[: n - reused]))
+        lane = self._add_lane(tuples, rank, -1, spare)
+        reused = min(reused, lane.taken)
+        self.sizes[2] -= reused
+        self.sizes[0] += lane.taken - reused
+        self.sizes[3] += lane.journal_rows.shape[0]
+        self._created(lane)
+        return [lane.fresh]
+
+    def _add_in_lanes(self, tuples: Ints, rank: int) -> list[Rows]:
+        """As `_add`, by two threads: each takes the tuples of one lane of the table."""
+        n = tuples.shape[0]
+        self._reserve(n, 2 * n)
+        spare = self._take_spare(2 * n)
+        done = threads.both(lambda lane: self._add_lane(tuples, rank, lane, spare[lane * n : (lane + 1) * n]))
         for lane in reversed(done):
             self._give_back(lane.spare[lane.taken :])
         for lane in done:
-            entries = lane.journal_rows.shape[0]
-            begin = int(self.sizes[3])
+            begin, entries = int(self.sizes[3]), lane.journal_rows.shape[0]
             self.journal_rows[begin : begin + entries] = lane.journal_rows
             self.journal[begin : begin + entries] = lane.journal
             self.sizes[3] += entries
-            self.sizes[1] += lane.taken
-            begin = int(self.sizes[4])
-            created = self.created[begin : begin + lane.taken]
-            created[:] = lane.spare[: lane.taken]
-            self.sizes[4] += lane.taken
-            for index in self.indexes.values():
-                index.insert(self, created)
+            self._created(lane)
         return [lane.fresh for lane in done]
 
     def _add_lane(self, tuples: Ints, rank: int, lane: int, spare: Rows) -> Lane:
@@ -213,15 +221,26 @@ class Relation:
             tuples, lane, self.arity, self.rows, self.state, self.slots, spare, sizes, journal_rows, journal,
             self.count_column, self.head_rank_column, rank, fresh,
         )  # fmt: skip
-        taken, found, entries = (int(size) for size in sizes[1:])
+        _, taken, found, entries = sizes.tolist()
         return Lane(fresh[:found], spare, taken, journal_rows[:entries], journal[:entries])
+
+    def _created(self, lane: Lane) -> None:
+        """Take note of a lane's new rows."""
+        if lane.taken:
+            begin = int(self.sizes[4])
+            created = self.created[begin : begin + lane.taken]
+            created[:] = lane.spare[: lane.taken]
+            self.sizes[1] += lane.taken
+            self.sizes[4] += lane.taken
+            for index in self.indexes.values():
+                index.insert(self, created)
 
     def _take_spare(self, n: int) -> Rows:
         """Numbers for new rows: freed ones first, then numbers never used."""
         used = min(n, int(self.sizes[2]))
         spare = np.empty(n, np.int32)
         spare[:used] = self.free[self.sizes[2] - used : self.sizes[2]][::-1]
-        spare[used:] = np.arange(self.sizes[0], self.sizes[0] + n - used, dtype=np.int32)
+        spare[used:] = numbers(int(self.sizes[0]), n - used)
         self.sizes[2] -= used
         self.sizes[0] += n - used
         return spare
@@ -309,7 +328,7 @@ class Relation:
     def find(self, tuples: Ints) -> Rows:
         """The row number of each tuple, -1 where it is not stored."""
         out = np.empty(tuples.shape[0], np.int32)
-        rowops.find(np.ascontiguousarray(tuples), self.arity, self.rows, self.slots, out)
+        rowops.find(np.require(tuples, np.int64, ("C", "W")), self.arity, self.rows, self.slots, out)
         return out
 
     # ------------------------------------------------------------------ versions
@@ -420,6 +439,10 @@ class Relation:
         self.rows[:n, self.arity :] = ranks
         self.state[:n] = np.where(visible, LIVE | STORED | VISIBLE | WAS, LIVE | STORED)
         self._index_all(n)
+
+    def clear(self) -> None:
+        """Drop all rows, as if there had never been any."""
+        self._reset()
 
     def _index_all(self, n: int) -> None:
         self.sizes[0] = self.sizes[1] = n

@@ -26,6 +26,7 @@ from headwater.plan.steps import Ints
 from headwater.rules.checked import Checked, CheckedRule, Premise, RelationInfo, Stratum
 from headwater.values.codec import Codec
 from headwater.values.functions import Functions
+from headwater.values.types import Type
 
 UNIT = "~unit"
 """A base relation without columns and with one row: the premise of rules that have none."""
@@ -84,12 +85,7 @@ class Engine:
             view = kept.get(self._identity(stratum))
             reads = {item.relation for rule in stratum.rules for item in rule.body if hasattr(item, "relation")}
             same = view is not None and not reads & changed
-            same = same and all(
-                workspace.infos.get(name) is not None
-                and workspace.infos[name].selections == infos[name].selections
-                and workspace.infos[name].types == infos[name].types
-                for name in stratum.relations
-            )
+            same = same and all(_alike(workspace.infos.get(name), infos[name]) for name in stratum.relations)
             for name in stratum.relations:
                 if same:
                     relations[name] = workspace.relations[name]
@@ -106,12 +102,13 @@ class Engine:
             unit.commit()
         self.views = []
         for stratum, existing in zip(strata, views, strict=True):
-            if existing is not None:
+            if existing is not None and _types(existing.stratum) == _types(stratum):
                 self.views.append(existing)
                 continue
             view = self._view(stratum)
             self.views.append(view)
-            self._refresh(view, None, statistics)
+            if existing is None or view.grouping is not None:
+                self._refresh(view, None, statistics)
 
     @staticmethod
     def _identity(stratum: Stratum) -> tuple[object, ...]:
@@ -260,6 +257,7 @@ class Engine:
         self._close()
 
     def _close(self) -> None:
+        self.workspace.version += 1
         self._touched.clear()
         self._groupings.clear()
         self._deltas = {}
@@ -271,6 +269,19 @@ class Engine:
         for replacement in list(self._unresolved):
             replacement.resolve()
         self._unresolved.clear()
+
+
+def _alike(old: RelationInfo | None, new: RelationInfo) -> bool:
+    """Whether rows of the one are rows of the other; a type may have become known since."""
+    return (
+        old is not None
+        and old.selections == new.selections
+        and all(before is None or before == now for before, now in zip(old.types, new.types, strict=True))
+    )
+
+
+def _types(stratum: Stratum) -> list[Mapping[str, Type | None]]:
+    return [rule.types for rule in stratum.rules]
 
 
 def _with_unit(stratum: Stratum) -> Stratum:

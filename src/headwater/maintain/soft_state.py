@@ -101,7 +101,7 @@ class SoftState:
     def _matrix(self, rows: list[bytes]) -> Ints:
         if not rows:
             return np.empty((0, self.arity), np.int64)
-        return np.frombuffer(b"".join(rows), np.int64).reshape(len(rows), self.arity)
+        return np.frombuffer(b"".join(rows), np.int64).reshape(len(rows), self.arity).copy()
 
     def dump(self) -> tuple[Ints, list[float]]:
         """All rows, oldest first, and when each was last inserted."""

@@ -44,6 +44,7 @@ class Workspace:
         self.relations: dict[str, Relation] = {}
         self.infos: dict[str, RelationInfo] = {}
         self.clock = 0
+        self.version = 0
         self.executor = Executor(self.relations, codec, functions)
         self.planner = Planner(codec, functions, self)
 
@@ -58,6 +59,15 @@ class Workspace:
         if index is not None and index.keys:
             return found.stored / index.keys
         return float(found.stored ** (1 - len(key) / max(1, found.arity)))
+
+
+@dataclass(frozen=True)
+class KnownPlan:
+    """A plan, the sizes (their orders of magnitude) it was made for, and the version that last checked them."""
+
+    plan: Plan
+    sizes: tuple[int, ...]
+    version: int
 
 
 class RuleSet:
@@ -77,20 +87,23 @@ class RuleSet:
                 elif isinstance(item, Premise | Absent):
                     self.lower.append((rule, position, item.relation, isinstance(item, Absent)))
         self.inputs = {relation for _, _, relation, _ in self.lower}
-        self._plans: dict[tuple[str, int], tuple[tuple[int, ...], Plan]] = {}
+        self._plans: dict[tuple[str, int], KnownPlan] = {}
         self._reads = {
             rule.label: tuple(item.relation for item in rule.body if isinstance(item, Premise)) for rule in self.rules
         }
 
     def plan(self, rule: CheckedRule, position: int) -> Plan:
         """The plan from a delta at `position`, or from the head for position -1."""
+        known = self._plans.get((rule.label, position))
+        if known is not None and known.version == self.workspace.version:
+            return known.plan
         sizes = tuple(self.workspace.size(name).bit_length() // 3 for name in self._reads[rule.label])
-        found = self._plans.get((rule.label, position))
-        if found is not None and found[0] == sizes:
-            return found[1]
-        planner = self.workspace.planner
-        plan = planner.goal(rule, self.own) if position < 0 else planner.delta(rule, position, self.own)
-        self._plans[(rule.label, position)] = (sizes, plan)
+        if known is None or known.sizes != sizes:
+            planner = self.workspace.planner
+            plan = planner.goal(rule, self.own) if position < 0 else planner.delta(rule, position, self.own)
+        else:
+            plan = known.plan
+        self._plans[(rule.label, position)] = KnownPlan(plan, sizes, self.workspace.version)
         return plan
 
     def run(self, rule: CheckedRule, position: int, rows: Rows, access: Access, sink: Sink) -> int:

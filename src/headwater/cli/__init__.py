@@ -1,0 +1,44 @@
+"""The command `headwater`: the library from a shell.
+
+Each command is a module of its own. None of them imports the engine before it runs, so `--help` is quick.
+
+Exit codes: 0 done; 1 the program, the data or the run was refused; 2 the command was not understood; 3 the
+state folder cannot be read or written; 70 a bug in Headwater; 130 interrupted; 141 nobody reads the output.
+"""
+
+from __future__ import annotations
+
+import click
+
+from headwater import __version__
+from headwater.cli.apply import apply
+from headwater.cli.bench import bench
+from headwater.cli.check import check
+from headwater.cli.compact import compact
+from headwater.cli.define import define
+from headwater.cli.explain import explain
+from headwater.cli.outcome import Headwater
+from headwater.cli.run import run
+from headwater.cli.show import show
+
+__all__ = ["main"]
+
+
+@click.group(
+    cls=Headwater, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+)
+@click.version_option(__version__, prog_name="headwater", message="%(prog)s %(version)s")
+def main() -> None:
+    """Recursive views, kept exactly right while the data under them changes.
+
+    \b
+    Try:
+      headwater run program.dl -F facts/ -D out/      once, as with Souffle
+      headwater run program.dl -F facts/ -s state/    and keep the result
+      headwater apply -s state/ --insert 'link(a,b)'  change it
+      headwater show -s state/ reach                  look at it
+    """
+
+
+for command in (run, apply, define, show, explain, check, compact, bench):
+    main.add_command(command)

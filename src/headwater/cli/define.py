@@ -1,0 +1,32 @@
+"""`headwater define`: add rules to a state folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from headwater.cli.options import program_argument, program_text, state_option, strict_option
+
+
+@click.command()
+@state_option
+@program_argument
+@strict_option
+@click.option("-v", "--verbose", is_flag=True, help="Print the rows that the views gained.")
+def define(state: Path, program: str, strict: bool, verbose: bool) -> None:
+    """Add a program's rules, declarations and facts to a state folder, as one version.
+
+    The folder is made if there is none. Fact files are not read: that is for `run` and `apply`.
+
+    \b
+    Example:
+      headwater define -s state/ program.dl
+    """
+    import headwater
+    from headwater.cli.report import print_changes
+
+    text, source = program_text(program)
+    with headwater.connect(state, strict=strict) as database:
+        changes = database.define(text, source=source)
+        print_changes(database, changes, rows=20 if verbose else 0)

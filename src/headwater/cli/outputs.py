@@ -1,0 +1,136 @@
+"""What a run writes: files as Souffle would name them, or text on standard output.
+
+By default a relation goes to `<name>.csv`, tab-separated and without a header, as with Souffle; options of
+`.output` (`filename`, `delimiter`, `rfc4180`, `headers`, `IO`) change that, and `--format` all of it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from headwater.cli.inputs import refuse_options, unsupported
+from headwater.database import Database
+from headwater.errors import DataError
+from headwater.files.formats import SOUFFLE, WRITTEN, Format, format_of, split_extension, with_options
+from headwater.files.json_rows import plain
+from headwater.files.order import in_order
+from headwater.files.write import encode, write
+from headwater.language.program import Directive, Program
+
+_OPTIONS = ("IO", "filename", "delimiter", "rfc4180", "headers")
+_STDOUT, _PRINTSIZE = ("stdout", "stdoutcsv"), ("stdoutprintsize",)
+
+
+@dataclass(frozen=True)
+class Output:
+    """A relation to write; without a path, to standard output, and without a format, only its size."""
+
+    relation: str
+    path: Path | None
+    format: Format | None
+
+
+def find_outputs(database: Database, program: Program, folder: Path | None, form: str | None) -> list[Output]:
+    """What to write and where; `folder` is `None` for standard output, `form` is what `--format` says.
+
+    Without `.output` and `.printsize`, all views are written.
+    """
+    found = []
+    for directive in program.directives:
+        if directive.kind == "output":
+            found.append(_asked(directive, folder, form))
+        elif directive.kind == "printsize":
+            found.append(Output(directive.relation, None, None))
+    if not found:
+        for name in database.relations:
+            if not database.info(name).base:
+                found.append(_asked(Directive("output", name), folder, form))
+    return found
+
+
+def _asked(directive: Directive, folder: Path | None, form: str | None) -> Output:
+    options = directive.options
+    refuse_options(directive, _OPTIONS)
+    target = options.get("IO", "file").lower()
+    if target in _PRINTSIZE:
+        return Output(directive.relation, None, None)
+    if target not in ("file", *_STDOUT):
+        raise unsupported(directive, f"IO={options['IO']} is not supported", "use IO=file or IO=stdout")
+    name = options.get("filename", f"{directive.relation}.csv")
+    if form is not None:
+        name, format = f"{split_extension(name)[0]}.{form}", WRITTEN[form]
+    else:
+        kind = format_of(name)
+        format = with_options(
+            kind if kind is not None and kind.kind != "text" else SOUFFLE, options, directive.place
+        )
+        if name.endswith(".gz"):
+            raise unsupported(directive, "packed files are not written", "pack the file afterwards")
+    if folder is None or target in _STDOUT:
+        return Output(directive.relation, None, format)
+    return Output(directive.relation, folder / name, format)
+
+
+def refuse_overwriting(outputs: Sequence[Output], inputs: Sequence[Path | None]) -> None:
+    """Refuse to write over a file that was read, and to write two relations to one file."""
+    read = {path.resolve() for path in inputs if path is not None}
+    written: set[Path] = set()
+    for output in outputs:
+        if output.path is None:
+            continue
+        path = output.path.resolve()
+        if path in read or path in written:
+            what = "facts are read from it" if path in read else "another relation goes there, too"
+            raise DataError(
+                "overwrite",
+                f"{output.relation} cannot be written to {output.path}: {what}",
+                hint="give another folder (-D), or a filename= in `.output`",
+            )
+        written.add(path)
+
+
+def write_outputs(database: Database, outputs: Sequence[Output], *, sort: bool) -> list[tuple[Output, int]]:
+    """Write all; return each with its number of rows."""
+    written = []
+    together: dict[str, Any] = {}
+    stream = click.get_binary_stream("stdout")
+    for output in outputs:
+        view = database[output.relation]
+        rows = len(view)
+        written.append((output, rows))
+        if output.format is None:
+            continue
+        table = in_order(view.arrow()) if sort else view.arrow()
+        if output.path is not None:
+            write(output.path, table, rows, output.format)
+        elif output.format.kind in ("json", "jsonl"):
+            columns = [column.to_pylist() for column in table.columns]
+            values = list(zip(*columns, strict=True)) if columns else [()] * rows
+            together[output.relation] = [dict(zip(view.columns, plain(row), strict=True)) for row in values]
+        else:
+            _print(stream, output, output.format, view.columns, table, rows)
+    if together:
+        stream.write(json.dumps(together, ensure_ascii=False).encode() + b"\n")
+    for output, rows in written:
+        if output.format is None:
+            stream.write(f"{output.relation}\t{rows}\n".encode())
+    stream.flush()
+    return written
+
+
+def _print(
+    stream: Any, output: Output, format: Format, columns: Sequence[str], table: Any, rows: int
+) -> None:
+    """As Souffle prints a relation: its name, its columns if there is to be a header, its rows, rulers."""
+    if format.kind != "text":
+        raise click.UsageError(f"--format {format.kind} needs a folder to write to (-D)")
+    header = format.delimiter.join(columns) + "\n" if format.header else ""
+    stream.write(f"---------------\n{output.relation}\n{header}===============\n".encode())
+    stream.write(encode(table, rows, replace(format, header=False), name=output.relation))
+    stream.write(b"===============\n")

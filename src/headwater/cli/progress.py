@@ -1,0 +1,25 @@
+"""A progress bar while files are loaded, if somebody sits in front of it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from headwater.cli.screen import console
+
+
+@contextmanager
+def loading(paths: Sequence[Path | None]) -> Iterator[Callable[[int], None] | None]:
+    """A function to be told of bytes as they are read; `None` if standard error is no terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
+
+    total = sum(path.stat().st_size for path in paths if path is not None and path.exists())
+    parts = (TextColumn("loading"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
+    with Progress(*parts, console=console(sys.stderr), transient=True) as progress:
+        task = progress.add_task("loading", total=total)
+        yield lambda count: progress.advance(task, count)

@@ -1,0 +1,77 @@
+"""What a version did, for people and for programs."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+import click
+
+from headwater.changes import Changes
+from headwater.cli.screen import counted, print_table, seconds, written
+from headwater.database import Database
+from headwater.files.json_rows import plain
+
+
+def print_changes(database: Database, changes: Changes, *, rows: int) -> None:
+    """A table of the relations that differ, then at most `rows` rows of each, then version and time."""
+    lines = []
+    for name in changes:
+        inserted, deleted = changes[name].counts
+        lines.append(
+            (name, _kind(database, name), f"+{inserted:,}", f"-{deleted:,}", f"{len(database[name]):,}")
+        )
+    if lines:
+        headings = ("relation", "kind", "inserted", "deleted", "rows")
+        print_table(headings, lines, numbers=headings[2:])
+    if rows:
+        for name in changes:
+            _print_rows("+", "green", name, changes[name].inserted, rows)
+            _print_rows("-", "red", name, changes[name].deleted, rows)
+    statistics = changes.statistics
+    words = [f"version {changes.version}", seconds(statistics.seconds)]
+    if not lines:
+        words.insert(1, "no relation changed")
+    if statistics.no_ops:
+        words.append(
+            f"{counted(statistics.no_ops, 'change')} did nothing (rows that were there or gone already)"
+        )
+    sys.stdout.flush()
+    click.echo(", ".join(words), err=True)
+    for fallback in statistics.fallbacks:
+        click.echo(f"  {fallback}", err=True)
+
+
+def _kind(database: Database, name: str) -> str:
+    return "base" if database.info(name).base else "view"
+
+
+def _print_rows(sign: str, colour: str, name: str, rows: list[tuple[Any, ...]], limit: int) -> None:
+    for row in _sorted(rows)[:limit]:
+        click.secho(f"{sign} {written(name, row)}", fg=colour)
+    if len(rows) > limit:
+        click.secho(f"{sign} {counted(len(rows) - limit, 'more row')} of {name}", fg=colour)
+
+
+def _sorted(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    return sorted(rows, key=lambda row: [(value != value, value) for value in row])
+
+
+def changes_as_json(database: Database, changes: Changes, *, with_rows: bool, rows: int | None) -> str:
+    """One line of JSON."""
+    found: dict[str, Any] = {}
+    for name in changes:
+        inserted, deleted = changes[name].counts
+        found[name] = {"kind": _kind(database, name), "inserted": inserted, "deleted": deleted}
+        if with_rows:
+            found[name]["inserted_rows"] = plain(_sorted(changes[name].inserted)[:rows])
+            found[name]["deleted_rows"] = plain(_sorted(changes[name].deleted)[:rows])
+    statistics = changes.statistics
+    line = {
+        "version": changes.version,
+        "seconds": round(statistics.seconds, 6),
+        "no_ops": statistics.no_ops,
+        "changes": found,
+    }
+    return json.dumps(line, ensure_ascii=False)

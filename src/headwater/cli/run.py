@@ -1,0 +1,185 @@
+"""`headwater run`: a program, its facts in, its views out."""
+
+from __future__ import annotations
+
+import sys
+import time
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from headwater.cli.options import (
+    STRATEGY_NAMES,
+    header_option,
+    program_argument,
+    program_text,
+    strict_option,
+)
+from headwater.cli.outcome import note
+from headwater.errors import DataError
+
+if TYPE_CHECKING:
+    from headwater.cli.outputs import Output
+    from headwater.database import Database
+    from headwater.files.read import Contents
+
+_FORMATS = ("csv", "tsv", "parquet", "arrow", "json")
+
+
+@click.command()
+@program_argument
+@click.option(
+    "-F",
+    "--facts",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="The folder of fact files, one for each base relation that has rows. [default: the current folder,"
+    " for .input relations only]",
+)
+@click.option("-D", "--output", default="-", show_default=True, help="The folder to write to; - prints.")
+@click.option(
+    "-s",
+    "--state",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Keep program and data in this folder. Run again, it follows what has changed in the files.",
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(_FORMATS),
+    help="Write all relations so. [default: as .output says, else tab-separated without a header]",
+)
+@click.option("--strategy", type=click.Choice(STRATEGY_NAMES), default="support", show_default=True)
+@strict_option
+@click.option(
+    "--max-rounds",
+    type=click.IntRange(min=1),
+    default=1_000_000,
+    show_default=True,
+    help="Stop a recursion that goes on for longer.",
+)
+@click.option(
+    "--sort/--no-sort", default=True, show_default=True, help="Write rows in order (otherwise in no order)."
+)
+@header_option
+@click.option("-v", "--verbose", is_flag=True, help="Print a table of all relations at the end.")
+def run(
+    program: str,
+    facts: Path | None,
+    output: str,
+    state: Path | None,
+    form: str | None,
+    strategy: str,
+    strict: bool,
+    max_rounds: int,
+    sort: bool,
+    header: bool | None,
+    verbose: bool,
+) -> None:
+    """Run a program on the facts in a folder and write its views.
+
+    A relation's facts are in the file of its name: link.facts (tab-separated, as for Souffle), link.csv,
+    .tsv, .parquet, .arrow, .feather, .json or .jsonl. Relations with .output are written (without any: all
+    views).
+
+    \b
+    Examples:
+      headwater run program.dl -F facts/ -D out/
+      headwater run program.dl -F facts/ -D -
+      headwater run program.dl -F facts/ -D out/ -s state/ --format parquet
+    """
+    from headwater.cli.follow import reopened, stale
+    from headwater.cli.inputs import find_inputs, read_inputs
+    from headwater.cli.outputs import find_outputs, refuse_overwriting, write_outputs
+    from headwater.cli.progress import loading
+    from headwater.cli.state import programs, types_of
+    from headwater.files.load import by_relation, load
+
+    started = time.perf_counter()
+    text, source = program_text(program)
+    options = {"strategy": strategy, "strict": strict, "max_rounds": max_rounds}
+    with ExitStack() as stack:
+        kept = reopened(state, text, options) if state is not None else None
+        database = stack.enter_context(kept or _defined(None, text, source, options))
+        (parsed,) = (one for one in programs(database) if one.text == text)
+        inputs, without = find_inputs(database, parsed, facts, header)
+        paths = [one.origin.path for one in inputs]
+        outputs = find_outputs(database, parsed, None if output == "-" else Path(output), form)
+        refuse_overwriting(outputs, paths)
+        with loading(paths) as advance:
+            contents = read_inputs(database, inputs, advance)
+            rows = by_relation(contents, load(contents, types_of(database)))
+        gone = stale(database, contents, rows) if kept is not None else {}
+        if state is not None and kept is None:
+            # Only now that all is read: what is refused leaves no state behind.
+            database = stack.enter_context(_defined(state, text, source, options))
+        if rows or gone:
+            _apply(database, rows, gone, contents)
+        for relation in without:
+            if len(database[relation]) == 0:
+                note(f"{relation} is empty: {_why_empty(relation, facts)}")
+        written = write_outputs(database, outputs, sort=sort)
+        _summary(database, written, contents, time.perf_counter() - started, verbose)
+
+
+def _defined(state: Path | None, text: str, source: str, options: dict[str, Any]) -> Database:
+    import headwater
+
+    database = headwater.connect(state, **options)
+    try:
+        database.define(text, source=source)
+    except BaseException:
+        database.close()
+        raise
+    return database
+
+
+def _apply(database: Database, rows: Any, gone: Any, contents: list[Contents]) -> None:
+    from headwater.cli.state import blame
+
+    try:
+        database.apply(insert=rows, delete=gone)
+    except DataError as error:
+        raise blame(error, contents) from None
+
+
+def _why_empty(relation: str, facts: Path | None) -> str:
+    if facts is None:
+        return f"no folder of facts was given (-F), and no `.input {relation}`"
+    return f"there is no {relation}.facts, {relation}.csv, ... in {facts}"
+
+
+def _summary(
+    database: Database,
+    written: list[tuple[Output, int]],
+    contents: list[Contents],
+    duration: float,
+    verbose: bool,
+) -> None:
+    """On standard error: what was read and written, the version, the time."""
+    from headwater.cli.screen import counted, print_table, seconds
+
+    sys.stdout.flush()
+    if verbose:
+        files = {output.relation: output.path for output, _ in written if output.path is not None}
+        origins: dict[str, list[str]] = {}
+        for one in contents:
+            origins.setdefault(one.relation, []).append(one.origin + (" (with header)" if one.header else ""))
+        lines = [
+            (
+                name,
+                "base" if database.info(name).base else "view",
+                f"{len(database[name]):,}",
+                ", ".join(origins.get(name, [])),
+                str(files.get(name, "")),
+            )
+            for name in database.relations
+        ]
+        print_table(("relation", "kind", "rows", "from", "to"), lines, numbers=["rows"], stream=sys.stderr)
+    read, out = sum(one.rows for one in contents), sum(rows for _, rows in written)
+    click.echo(
+        f"{counted(read, 'row')} read, {counted(out, 'row')} of {counted(len(written), 'relation')} written,"
+        f" version {database.version}, {seconds(duration)}",
+        err=True,
+    )

@@ -1,0 +1,86 @@
+"""Tables and values on the screen."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, TextIO
+
+from headwater.values.text import to_string
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_WIDE = 10_000  # where there is no terminal, a table is as wide as it needs to be
+
+
+def console(stream: TextIO | None = None) -> Console:
+    """A console on the stream (default: standard output) that prints data as it is."""
+    from rich.console import Console
+
+    stream = stream or sys.stdout
+    width = None if stream.isatty() else _WIDE
+    return Console(file=stream, width=width, markup=False, highlight=False, emoji=False)
+
+
+def print_table(
+    headings: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    *,
+    numbers: Iterable[str] = (),
+    stream: TextIO | None = None,
+) -> None:
+    """A table; the columns with these headings are numbers and stand to the right."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for heading in headings:
+        justify: Any = "right" if heading in numbers else "left"
+        table.add_column(heading, justify=justify, overflow="fold")
+    for row in rows:
+        table.add_row(*row)
+    console(stream).print(table)
+
+
+def shown(value: object) -> str:
+    """A value in a table's cell: as it is, or quoted where that would be unclear.
+
+    >>> shown("a b"), shown(""), shown("a\\tb"), shown(1.5), shown((1, 2))
+    ('a b', "''", "'a\\\\tb'", '1.5', '[1, 2]')
+    """
+    text = to_string(value)
+    return text if text.isprintable() and text.strip() == text != "" else repr(text)
+
+
+def written(relation: str, row: Sequence[object]) -> str:
+    """A row as a fact.
+
+    >>> written("link", ("a", 1, True))
+    'link("a", 1, true)'
+    """
+    from headwater.language.program import Atom, Constant
+    from headwater.language.render import render
+
+    try:
+        return render(Atom(relation, tuple(Constant(value) for value in row)))
+    except Exception:  # a float such as inf has no constant
+        return f"{relation}({', '.join(map(shown, row))})"
+
+
+def seconds(duration: float) -> str:
+    """A duration in words.
+
+    >>> seconds(0.01234), seconds(2.5)
+    ('12.3 ms', '2.50 s')
+    """
+    return f"{duration * 1e3:.1f} ms" if duration < 1 else f"{duration:.2f} s"
+
+
+def counted(number: int, word: str) -> str:
+    """A number and its noun.
+
+    >>> counted(1, "row"), counted(1234, "row")
+    ('1 row', '1,234 rows')
+    """
+    return f"{number:,} {word}{'' if number == 1 else 's'}"

@@ -1,0 +1,98 @@
+"""`headwater show`: look at a state folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from headwater.cli.options import state_option
+
+if TYPE_CHECKING:
+    from headwater.database import Database
+
+
+@click.command()
+@state_option
+@click.argument("relation", required=False)
+@click.option(
+    "--limit", type=click.IntRange(min=0), help="At most so many rows. [default: 20 in a table, else all]"
+)
+@click.option(
+    "--format", "form", type=click.Choice(["table", "csv", "json"]), default="table", show_default=True
+)
+def show(state: Path, relation: str | None, limit: int | None, form: str) -> None:
+    """Show all relations of a state folder, or the rows of one. Does not lock the folder.
+
+    \b
+    Examples:
+      headwater show -s state/
+      headwater show -s state/ reach --limit 5
+      headwater show -s state/ reach --format csv > reach.csv
+    """
+    from headwater.cli.state import open_state
+
+    with open_state(state, mode="r") as database:
+        if relation is None:
+            _show_relations(database, form)
+        else:
+            _show_rows(database, relation, limit, form)
+
+
+def _show_relations(database: Database, form: str) -> None:
+    import pyarrow as pa
+
+    from headwater.cli.screen import print_table
+
+    rows = []
+    for name in database.relations:
+        view = database[name]
+        columns = [f"{column}: {type or '?'}" for column, type in zip(view.columns, view.types, strict=True)]
+        kind = "base" if database.info(name).base else "view"
+        size = database.engine.workspace.relations[name].nbytes
+        rows.append((name, kind, ", ".join(columns), len(view), size))
+    headings = ("relation", "kind", "columns", "rows", "bytes")
+    if form == "table":
+        shown = [
+            (name, kind, columns, f"{count:,}", f"{size:,}") for name, kind, columns, count, size in rows
+        ]
+        print_table(headings, shown, numbers=("rows", "bytes"))
+        click.echo(f"version {database.version}", err=True)
+    else:
+        table = pa.table({heading: [row[i] for row in rows] for i, heading in enumerate(headings)})
+        _print_bytes(table, len(rows), form)
+
+
+def _show_rows(database: Database, relation: str, limit: int | None, form: str) -> None:
+    from headwater.cli.screen import counted, print_table, shown
+    from headwater.files.order import in_order
+
+    view = database[relation]
+    table = in_order(view.arrow())
+    if form == "table":
+        limit = 20 if limit is None else limit
+        numbers = [
+            c for c, type in zip(view.columns, view.types, strict=True) if str(type) in ("int", "float")
+        ]
+        columns = [column.to_pylist() for column in table.slice(0, limit).columns]
+        rows = [[shown(_value(value)) for value in row] for row in zip(*columns, strict=True)]
+        if view.columns:
+            print_table(view.columns, rows, numbers=numbers)
+        more = f", the first {limit:,} shown" if view.columns and len(view) > limit else ""
+        click.echo(f"{relation}: {counted(len(view), 'row')}{more}, version {database.version}", err=True)
+    else:
+        count = len(view) if limit is None else min(limit, len(view))
+        _print_bytes(table.slice(0, limit) if limit is not None else table, count, form)
+
+
+def _value(value: object) -> object:
+    return tuple(map(_value, value)) if isinstance(value, list) else value
+
+
+def _print_bytes(table: object, rows: int, form: str) -> None:
+    from headwater.files.write import WRITTEN, encode
+
+    stream = click.get_binary_stream("stdout")
+    stream.write(encode(table, rows, WRITTEN[form]))
+    stream.flush()

@@ -1,0 +1,94 @@
+"""State folders, and what loading files needs to know of an open database."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+import headwater
+from headwater.database import Database
+from headwater.errors import DataError, StoreError
+from headwater.files.alike import Types, TypesOf
+from headwater.files.read import Contents
+from headwater.language.program import Program
+from headwater.rules.check import check
+from headwater.store.folder import Folder
+
+
+def has_state(path: Path) -> bool:
+    """Whether there is a state in the folder."""
+    return Folder(path.absolute()).manifest() is not None
+
+
+def open_state(path: Path, *, mode: Literal["w", "r"] = "w", **options: Any) -> Database:
+    """A state that is there already; a reader neither locks nor changes it."""
+    if not has_state(path):
+        raise StoreError(
+            "missing",
+            f"there is no state in {path}",
+            hint=f"make one: headwater define -s {path} program.dl, or headwater run program.dl -s {path}",
+        )
+    return headwater.connect(path, mode=mode, **options)
+
+
+def programs(database: Database) -> list[Program]:
+    """What was defined, in order."""
+    return list(database._programs)
+
+
+def base_relations(database: Database) -> list[str]:
+    """The relations that rows can be given to: base relations, and views that take rows as well."""
+    return [
+        name for name in database.relations if database.info(name).base or name in database.program.facades
+    ]
+
+
+def check_base(database: Database, relation: str) -> None:
+    """Refuse a relation that is not there, or takes no rows."""
+    database.info(relation)
+    if relation not in base_relations(database):
+        raise DataError(
+            "derived-relation",
+            f"{relation} is derived by rules; its rows cannot be inserted or deleted",
+            hint=f"change the relations it is derived from, or declare `.input {relation}`",
+        )
+
+
+def types_of(database: Database) -> TypesOf:
+    """What the types of all relations would be if those of some were known."""
+
+    def types(known: Mapping[str, Types]) -> Mapping[str, Types]:
+        now = {name: info.types for name, info in database.program.relations.items()}
+        if all(now[name] == types for name, types in known.items()):
+            return now
+        before = database._known
+        database._known = {**before, **known}
+        try:
+            checked = database._check(())
+        finally:
+            database._known = before
+        return {name: info.types for name, info in checked.relations.items()}
+
+    return types
+
+
+def stated(database: Database) -> Mapping[str, tuple[tuple[object, ...], ...]]:
+    """The rows that the texts themselves state, by base relation."""
+    known = {name: info.types for name, info in database.program.relations.items() if not info.internal}
+    found = programs(database)
+    whole = Program(
+        rules=tuple(rule for program in found for rule in program.rules),
+        declarations=tuple(d for program in found for d in program.declarations),
+        tables=tuple(table for program in found for table in program.tables),
+        directives=tuple(d for program in found for d in program.directives),
+    )
+    return check(whole, database.functions, known=known).facts
+
+
+def blame(error: DataError, contents: list[Contents]) -> DataError:
+    """The error about a row, with the file it came from."""
+    for one in contents:
+        if error.message.startswith(f"{one.relation}, row ") and one.kind == "table":
+            return DataError(error.code, f"{one.origin}: {error.message}", hint=error.hint)
+    return error

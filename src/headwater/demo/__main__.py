@@ -1,0 +1,78 @@
+"""`python -m headwater.demo`: the demo from beginning to end."""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from pathlib import Path
+from time import perf_counter
+
+from rich.console import Console
+
+from headwater.demo.contenders import Headwater, others
+from headwater.demo.crash import kill_and_reopen
+from headwater.demo.measure import compare, follow
+from headwater.demo.picture import draw
+from headwater.demo.report import Report
+from headwater.demo.scenario import VIEWS, failures, network
+from headwater.demo.witness import enclosure, route
+
+
+def main() -> None:
+    """Run all chapters; exit with an error if any view was wrong."""
+    parser = argparse.ArgumentParser(prog="python -m headwater.demo", description="What Headwater does, in a minute.")
+    parser.add_argument("--seed", type=int, default=1, help="draws another network")
+    parser.add_argument("--picture", type=Path, metavar="FILE", help="write what was measured as an SVG")
+    options = parser.parse_args()
+    started = perf_counter()
+    report = Report(Console(highlight=False))
+    topology = network(options.seed)
+    stub, transit, node = failures(topology)
+
+    report.opening()
+    report.network(topology)
+    report.rules()
+    ours = Headwater("Headwater", "support")
+    rivals = others()
+    loading: dict[str, float] = {}
+    for contender in (ours, *rivals):
+        begun = perf_counter()
+        contender.change((), topology.rows())
+        loading[contender.name] = perf_counter() - begun
+    compared = compare(ours, rivals)
+    report.loaded(loading, {view: len(ours.database[view]) for view in VIEWS})
+
+    outcomes = []
+    for failure in (stub, transit, node):
+        outcomes += follow(failure, ours, rivals)
+        compared += sum(outcome.compared for outcome in outcomes[-2:])
+    report.changed(outcomes)
+    report.cost(outcomes, compared)
+
+    changed = {(x, y) for x, y, _ in outcomes[2].changes["cheapest"].inserted}
+    pair = max(changed, key=lambda pair: (len(pair[0] + pair[1]), len(route(ours.database, *pair)), pair))
+    before = route(ours.database, *pair)
+    ours.change(transit.rows, ())
+    after = route(ours.database, *pair)
+    explanation = ours.database.explain("cheapest")
+    ours.change((), transit.rows)
+    report.why(pair, before, transit.links[0], after)
+
+    ours.change(node.rows, ())
+    found = enclosure(ours.database, "t0a0", node.links)
+    ours.change((), node.rows)
+    report.why_not("t0a0", "t2a0", "t2", found)
+    report.explained(explanation)
+
+    with tempfile.TemporaryDirectory() as folder:
+        recovery = kill_and_reopen(Path(folder) / "state", options.seed)
+    report.recovered(recovery)
+    report.closing(perf_counter() - started)
+    if options.picture is not None:
+        options.picture.write_text(draw(topology, outcomes, transit.links[0], before, after), encoding="utf-8")
+    if not (recovery.links_right and recovery.views_right and recovery.found >= recovery.acknowledged):
+        raise SystemExit("the state that was found is wrong: this is a bug in Headwater")
+
+
+if __name__ == "__main__":
+    main()

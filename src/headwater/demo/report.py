@@ -1,0 +1,226 @@
+"""What a person sees in the terminal. Plain words, a few tables, nothing that moves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich import box
+from rich.console import Console, Group
+from rich.padding import Padding
+from rich.panel import Panel
+from rich.syntax import Syntax
+from rich.table import Table
+from rich.text import Text
+
+from headwater.changes import Change
+from headwater.demo.crash import Recovery
+from headwater.demo.measure import REPEATS, Outcome
+from headwater.demo.scenario import PROGRAM
+from headwater.demo.witness import Enclosure
+from headwater.explain import Explanation
+from headwater.networks import ACCESS, STUB, TRANSIT, Link, Topology
+
+GAINED, LOST, OURS, FAINT = "green", "red", "bold cyan", "bright_black"
+_KINDS = {STUB: "inside a stub", ACCESS: "stub to transit node", TRANSIT: "between transit nodes"}
+
+
+class Report:
+    """Prints the chapters of the demo, one after another."""
+
+    def __init__(self, console: Console):
+        self.console = console
+
+    def chapter(self, title: str) -> None:
+        """Begin a new part."""
+        self.console.print()
+        self.console.rule(Text(title, style="bold"), align="left", style=FAINT)
+        self.console.print()
+
+    def say(self, text: str) -> None:
+        """A paragraph; rich's markup is understood."""
+        self.console.print(Padding(text, (0, 2)))
+
+    def _show(self, thing: Any) -> None:
+        self.console.print(Padding(thing, (1, 2, 0, 2)))
+
+    # ------------------------------------------------------------------ chapters
+
+    def opening(self) -> None:
+        """What this is."""
+        words = Group(
+            Text("Headwater", style=OURS),
+            Text("Recursive views, kept exactly right while the data under them changes"),
+        )
+        self.console.print(Panel(words, border_style=FAINT, padding=(0, 2), expand=False))
+
+    def network(self, topology: Topology) -> None:
+        """The data."""
+        self.chapter("A network")
+        self.say(
+            f"{len(topology.nodes)} nodes: 4 transit nodes (t0 to t3), each with 3 stubs of 8 nodes (t0a0 to t3c7). "
+            f"{len(topology.links)} links, stored in both directions: {len(topology.rows())} rows of [bold]link[/]."
+        )
+        table = _table("links", "latency", "number", right=(1, 2))
+        for cost, kind in _KINDS.items():
+            table.add_row(kind, f"{cost} ms", str(len(topology.of(cost))))
+        self._show(table)
+
+    def rules(self) -> None:
+        """The program."""
+        self.chapter("Two views")
+        self.say(
+            "Who reaches whom, and at what cost at least. Both are recursive; one has a minimum in its recursion."
+        )
+        self._show(Syntax(PROGRAM.rstrip(), "prolog", theme="ansi_dark", background_color="default"))
+
+    def loaded(self, seconds: Mapping[str, float], sizes: Mapping[str, int]) -> None:
+        """The first version."""
+        rows = ", ".join(f"{number:,} rows of [bold]{view}[/]" for view, number in sizes.items())
+        times = ", ".join(f"{name} {_ms(value)}" for name, value in seconds.items())
+        self.console.print()
+        self.say(f"All links in one version: {rows}.")
+        self.say(f"[{FAINT}]Time to load: {times}.[/]")
+
+    def changed(self, outcomes: Sequence[Outcome]) -> None:
+        """What each change did to the views."""
+        self.chapter("Links fail and come back")
+        self.say("What each change does to the views. Rows that stay are not mentioned again.")
+        table = _table("change", "link", "reach", "cheapest", "for example", right=(1, 2, 3))
+        for outcome in outcomes:
+            table.add_row(
+                outcome.title,
+                *(_signed(outcome.changes[name]) for name in ("link", "reach", "cheapest")),
+                _example(outcome.changes["cheapest"]),
+                end_section=not outcome.fails,
+            )
+        self._show(table)
+
+    def cost(self, outcomes: Sequence[Outcome], compared: int) -> None:
+        """What it took, beside starting over."""
+        self.chapter("What it took")
+        names = list(outcomes[0].seconds)
+        ours, others = names[0], names[1:]
+        self.say(
+            f"Until both views are right again: median of {REPEATS} times. Beside it, computing them from scratch"
+            " with Headwater's own [bold]recompute[/]"
+            + (" and with [bold]DuckDB[/] (WITH RECURSIVE, USING KEY)." if "DuckDB" in others else ".")
+        )
+        table = _table("change", "rows seen", "rounds", ours, *others, right=range(1, 3 + len(names)))
+        for outcome in outcomes:
+            base = outcome.seconds[ours]
+            table.add_row(
+                outcome.title,
+                f"{outcome.changes.statistics.touched:,}",
+                str(outcome.changes.statistics.rounds),
+                Text(_ms(base), style=OURS),
+                *(_beside(outcome.seconds[name], base) for name in others),
+                end_section=not outcome.fails,
+            )
+        self._show(table)
+        self.console.print()
+        self.say(f"After each change the rows of all of them were the same: {compared:,} rows compared.")
+        for outcome in outcomes:
+            for fallback in outcome.changes.statistics.fallbacks:
+                self.say(f"[{FAINT}]{outcome.failure.what} {'fails' if outcome.fails else 'is back'}: {fallback}[/]")
+
+    def why(self, pair: tuple[str, str], before: Sequence[Link], failed: Link, after: Sequence[Link]) -> None:
+        """A route, before and after a link on it failed."""
+        self.chapter(f"Why is cheapest({pair[0]}, {pair[1]}) what it is?")
+        self.say("Because of these links: each one is followed by a cheapest route from its end.")
+        self.console.print()
+        self.say(_route(before, failed))
+        self.console.print()
+        self.say(f"After {failed.source} - {failed.target} failed:")
+        self.console.print()
+        self.say(_route(after, None))
+
+    def why_not(self, source: str, target: str, failed: str, found: Enclosure) -> None:
+        """A pair that is not reachable."""
+        self.chapter(f"Why is reach({source}, {target}) not there while {failed} is down?")
+        links = ", ".join(f"{link.source} - {link.target} ({link.cost} ms)" for link in found.missing)
+        self.say(
+            f"{source} reaches {len(found.reached)} nodes, and {target} is not one of them. Of all links that start"
+            f" at these nodes, {len(found.leading_out)} lead out. These would, if they had not failed: {links}."
+        )
+
+    def explained(self, explanation: Explanation) -> None:
+        """How a view is maintained."""
+        self.chapter("How is cheapest maintained?")
+        self.say('What [bold]db.explain("cheapest")[/] says, after a transit link failed:')
+        self.console.print()
+        for line in explanation.lines:
+            self.console.print(Text(f"  {line}", style=FAINT), no_wrap=True, overflow="ellipsis")
+
+    def recovered(self, recovery: Recovery) -> None:
+        """The killed writer."""
+        self.chapter("Killed in the middle")
+        self.say(
+            "Another process writes the same kind of changes to a state folder, one version each, and says when a"
+            " version is safe. It is killed with SIGKILL while it does so."
+        )
+        table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+        table.add_row("versions said to be safe", f"{recovery.acknowledged:,}")
+        table.add_row("versions found", f"{recovery.found:,}")
+        table.add_row("links as they were in that version", _yes(recovery.links_right))
+        table.add_row("views as computed from scratch", f"{_yes(recovery.views_right)}, {recovery.rows:,} rows")
+        table.add_row("time to open", f"{_ms(recovery.open_seconds)} for a log of {recovery.log_bytes:,} bytes")
+        self._show(table)
+
+    def closing(self, seconds: float) -> None:
+        """The end."""
+        self.chapter("That was all")
+        self.say(f"{seconds:.1f} s in all. Next: docs/tutorial.md.")
+        self.console.print()
+
+
+# ---------------------------------------------------------------------- pieces
+
+
+def _table(*columns: str, right: Sequence[int] | range = ()) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, header_style="bold", border_style=FAINT, padding=(0, 1), pad_edge=False)
+    for number, column in enumerate(columns):
+        table.add_column(column, justify="right" if number in right else "left", no_wrap=number != 0)
+    return table
+
+
+def _ms(seconds: float) -> str:
+    return f"{seconds * 1e3:.1f} ms"
+
+
+def _beside(seconds: float, base: float) -> Text:
+    ratio = seconds / base
+    return Text.assemble(_ms(seconds), (f" {ratio:4.0f}x" if ratio >= 9.95 else f" {ratio:4.1f}x", FAINT))
+
+
+def _signed(change: Change) -> Text:
+    gained, lost = change.counts
+    if not change:
+        return Text("-", style=FAINT)
+    parts = [(f"+{gained:,}", GAINED)] * bool(gained) + [(f"-{lost:,}", LOST)] * bool(lost)
+    return Text(" ").join(Text(text, style=style) for text, style in parts)
+
+
+def _example(change: Change) -> Text:
+    """One row that changed, best one that has another cost now."""
+    before = {(x, y): cost for x, y, cost in change.deleted}
+    after = {(x, y): cost for x, y, cost in change.inserted}
+    if not change:
+        return Text()
+    pair = min((before.keys() & after.keys()) or before.keys() | after.keys(), key=lambda pair: (-len(pair[0]), pair))
+    words = [f"{before[pair]} ms" if pair in before else "none", f"{after[pair]} ms" if pair in after else "none"]
+    return Text(f"{pair[0]} to {pair[1]}: {words[0]}, now {words[1]}")
+
+
+def _route(path: Sequence[Link], failed: Link | None) -> str:
+    """A route as text; the link that will fail in the colour of loss."""
+    parts = [path[0].source]
+    for link in path:
+        gone = failed is not None and {link.source, link.target} == {failed.source, failed.target}
+        arrow = f"--{link.cost}->"
+        parts.append(f"[{LOST}]{arrow}[/] {link.target}" if gone else f"[{FAINT}]{arrow}[/] {link.target}")
+    return f"{' '.join(parts)}  =  [bold]{sum(link.cost for link in path)} ms[/]"
+
+
+def _yes(right: bool) -> str:
+    return f"[{GAINED}]yes[/]" if right else f"[{LOST}]NO[/]"

@@ -1,0 +1,64 @@
+"""A network as data: nodes, and undirected links with a latency each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from heapq import heappop, heappush
+from typing import NamedTuple
+
+STUB, ACCESS, TRANSIT = 2, 10, 50
+"""Latencies in ms: within a stub, between a stub and its transit node, between transit nodes."""
+
+
+class Link(NamedTuple):
+    """An undirected link and its latency in ms."""
+
+    source: str
+    target: str
+    cost: int
+
+    def rows(self) -> list[tuple[str, str, int]]:
+        """The link in both directions."""
+        return [(self.source, self.target, self.cost), (self.target, self.source, self.cost)]
+
+
+@dataclass(frozen=True)
+class Topology:
+    """Nodes and links; no link is there twice, and none leads from a node to itself."""
+
+    nodes: tuple[str, ...]
+    links: tuple[Link, ...]
+
+    def rows(self, links: Iterable[Link] | None = None) -> list[tuple[str, str, int]]:
+        """Rows (source, target, cost) of all links, or of those given, in both directions."""
+        return [row for link in (self.links if links is None else links) for row in link.rows()]
+
+    def of(self, cost: int) -> list[Link]:
+        """The links with this latency: all `STUB`, `ACCESS` or `TRANSIT` links."""
+        return [link for link in self.links if link.cost == cost]
+
+    def at(self, node: str) -> list[Link]:
+        """The links that end at a node."""
+        return [link for link in self.links if node in (link.source, link.target)]
+
+    def latencies(self, start: str) -> dict[str, int]:
+        """The latency of the fastest path from `start` to every node it reaches (Dijkstra).
+
+        >>> network = Topology(("a", "b", "c"), (Link("a", "b", 2), Link("b", "c", 2), Link("a", "c", 10)))
+        >>> network.latencies("a")
+        {'a': 0, 'b': 2, 'c': 4}
+        """
+        ends: dict[str, list[tuple[str, int]]] = {}
+        for source, target, cost in self.rows():
+            ends.setdefault(source, []).append((target, cost))
+        done: dict[str, int] = {}
+        queue = [(0, start)]
+        while queue:
+            latency, node = heappop(queue)
+            if node not in done:
+                done[node] = latency
+                for target, cost in ends.get(node, ()):
+                    if target not in done:
+                        heappush(queue, (latency + cost, target))
+        return done
