@@ -74,7 +74,13 @@ class Changes(Mapping[str, Change]):
     """The changes of one version by relation. Iterating gives the relations that differ; asking for one that
     does not gives an empty change."""
 
-    def __init__(self, version: int, changes: Mapping[str, Change], empty: Mapping[str, Change], statistics: VersionStatistics):
+    def __init__(
+        self,
+        version: int,
+        changes: Mapping[str, Change],
+        empty: Mapping[str, Change],
+        statistics: VersionStatistics,
+    ):
         self.version = version
         self.statistics = statistics
         self._changes = dict(changes)

@@ -51,11 +51,14 @@ class Database:
         strict: bool = False,
         max_rounds: int = 1_000_000,
         clock: Literal["logical", "real"] = "logical",
-        functions: Mapping[str, tuple[Callable[..., Any], Sequence[Type | str] | None, Type | str]] | None = None,
+        functions: Mapping[str, tuple[Callable[..., Any], Sequence[Type | str] | None, Type | str]]
+        | None = None,
         sync: bool = True,
     ):
         if strategy not in STRATEGIES:
-            raise DataError("unknown-strategy", f"no strategy {strategy!r}", hint=f"one of {', '.join(STRATEGIES)}")
+            raise DataError(
+                "unknown-strategy", f"no strategy {strategy!r}", hint=f"one of {', '.join(STRATEGIES)}"
+            )
         self.codec = Codec()
         self.functions = Functions()
         for name, (function, args, returns) in (functions or {}).items():
@@ -252,7 +255,9 @@ class Database:
                 raise DataError("no-time", "a logical clock advances to a time given", hint="advance(to=...)")
             to = max(self.now, time.time())
         if to < self.now:
-            raise DataError("time-goes-back", f"it is {self.now} already", hint=f"advance to {self.now} or later")
+            raise DataError(
+                "time-goes-back", f"it is {self.now} already", hint=f"advance to {self.now} or later"
+            )
         statistics = VersionStatistics(self.version + 1)
         before = self.now
         try:
@@ -524,7 +529,9 @@ class Database:
 
     def _check_writable(self) -> None:
         if self.mode == "r":
-            raise StoreError("read-only", "this database was opened for reading", hint="connect with mode='w'")
+            raise StoreError(
+                "read-only", "this database was opened for reading", hint="connect with mode='w'"
+            )
 
     def _base(self, name: str) -> RelationInfo | None:
         """The base relation that takes the rows given for `name`, or `None` if there is no such relation."""

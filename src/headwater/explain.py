@@ -36,7 +36,9 @@ def explain(database: Database, name: str | None) -> Explanation:
             info = infos[relation]
             if info.base:
                 stored = workspace.relations[relation]
-                lines.append(f"base {relation}({', '.join(info.columns)}): {stored.visible:,} rows, {stored.nbytes:,} bytes")
+                lines.append(
+                    f"base {relation}({', '.join(info.columns)}): {stored.visible:,} rows, {stored.nbytes:,} bytes"
+                )
                 if info.key is not None:
                     lines.append(f"  key: {', '.join(info.columns[c] for c in info.key)}")
                 if info.lifetime is not None:
@@ -63,12 +65,16 @@ def _view(database: Database, view: View) -> list[str]:
         relation = workspace.relations[name]
         info = workspace.infos[name]
         extra = f" of {relation.stored:,} candidates" if info.selections else ""
-        lines.append(f"  {name}({', '.join(info.columns)}): {relation.visible:,} rows{extra}, {relation.nbytes:,} bytes")
+        lines.append(
+            f"  {name}({', '.join(info.columns)}): {relation.visible:,} rows{extra}, {relation.nbytes:,} bytes"
+        )
         for key, index in relation.indexes.items():
             lines.append(f"    index({', '.join(info.columns[c] for c in key)}): {index.keys:,} keys")
         for selection in info.selections:
             group = ", ".join(info.columns[c] for c in selection.group)
-            lines.append(f"    only the {selection.best} of {info.columns[selection.value]} per ({group}) counts")
+            lines.append(
+                f"    only the {selection.best} of {info.columns[selection.value]} per ({group}) counts"
+            )
     for rule in view.rules.rules:
         lines.append(f"  rule {rule.label}: {rule.text}" if rule.text else f"  rule {rule.label}")
         for position, item in enumerate(rule.body):

@@ -83,7 +83,9 @@ def load_relations(engine: Engine, codec: Codec, tables: Mapping[str, pa.Table])
                 relation.clear()
             continue
         codes = from_table(codec, table, info)
-        ranks = np.column_stack([table.column(column).to_numpy() for column in RANKS[: relation.width - info.arity]])
+        ranks = np.column_stack(
+            [table.column(column).to_numpy() for column in RANKS[: relation.width - info.arity]]
+        )
         relation.load(codes, ranks.astype(np.int64), table.column(VISIBLE).to_numpy().astype(bool))
     engine.fill_groups(VersionStatistics())
 

@@ -47,7 +47,9 @@ class RelationView:
         relation = self._database.engine.workspace.relations[self.name]
         if relation.stored == 0:
             return False
-        matrix, _ = self._database.codec.find_rows([row], self._types(), relation=self.name, columns=self.columns)
+        matrix, _ = self._database.codec.find_rows(
+            [row], self._types(), relation=self.name, columns=self.columns
+        )
         if matrix.shape[0] == 0:
             return False
         number = int(relation.find(matrix)[0])

@@ -175,3 +175,14 @@ def test_power_lost_after_an_append_was_undone(lab: Lab):
         lab.append(store)
     assert lab.acked == 2
     lab.check()
+
+
+def test_power_lost_in_a_folder_that_somebody_just_made(lab: Lab):
+    os.mkdir(lab.path.parent)
+    fd = os.open(lab.path.parent.parent, os.O_RDONLY)
+    os.fsync(fd)
+    os.close(fd)
+    os.mkdir(lab.path)
+    with Store.open(lab.path) as store:
+        lab.append(store)
+    lab.check()

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import subprocess
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import store_worker
 
+from headwater.errors import StoreError
 from headwater.store import Store
 
 
@@ -58,3 +60,25 @@ def test_readers_beside_a_writer_that_never_rests(
     with Store.open(tmp_path) as store:
         assert store_worker.check(store) >= versions[-1]
     store_worker.check_folder(tmp_path)
+
+
+def test_readers_of_a_store_that_is_being_made(tmp_path: Path):
+    """At first there is no store, then there is one; never anything in between."""
+    for number in range(100):
+        path = tmp_path / str(number)
+        writer = threading.Thread(target=make, args=(path,))
+        writer.start()
+        found = None
+        while found is None:
+            try:
+                with Store.open(path, mode="r") as reader:
+                    found = store_worker.check(reader)
+            except StoreError as error:
+                assert error.code == "missing", error
+        writer.join()
+
+
+def make(path: Path) -> None:
+    with Store.open(path, sync=False) as store:
+        store.append(store_worker.record(1))
+        store.write_checkpoint(store_worker.checkpoint(1))

@@ -7,6 +7,7 @@ By default a relation goes to `<name>.csv`, tab-separated and without a header, 
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -99,7 +100,7 @@ def write_outputs(database: Database, outputs: Sequence[Output], *, sort: bool) 
     """Write all; return each with its number of rows."""
     written = []
     together: dict[str, Any] = {}
-    stream = click.get_binary_stream("stdout")
+    stream = sys.stdout.buffer
     for output in outputs:
         view = database[output.relation]
         rows = len(view)
@@ -117,9 +118,11 @@ def write_outputs(database: Database, outputs: Sequence[Output], *, sort: bool) 
             _print(stream, output, output.format, view.columns, table, rows)
     if together:
         stream.write(json.dumps(together, ensure_ascii=False).encode() + b"\n")
-    for output, rows in written:
-        if output.format is None:
-            stream.write(f"{output.relation}\t{rows}\n".encode())
+    sizes = "".join(f"{output.relation}\t{rows}\n" for output, rows in written if output.format is None)
+    if together:
+        click.echo(sizes, err=True, nl=False)  # standard output is one JSON value and nothing else
+    else:
+        stream.write(sizes.encode())
     stream.flush()
     return written
 

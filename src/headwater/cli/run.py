@@ -177,9 +177,9 @@ def _summary(
             for name in database.relations
         ]
         print_table(("relation", "kind", "rows", "from", "to"), lines, numbers=["rows"], stream=sys.stderr)
-    read, out = sum(one.rows for one in contents), sum(rows for _, rows in written)
+    read, out = sum(one.rows for one in contents), [rows for output, rows in written if output.format]
     click.echo(
-        f"{counted(read, 'row')} read, {counted(out, 'row')} of {counted(len(written), 'relation')} written,"
+        f"{counted(read, 'row')} read, {counted(sum(out), 'row')} of {counted(len(out), 'relation')} written,"
         f" version {database.version}, {seconds(duration)}",
         err=True,
     )

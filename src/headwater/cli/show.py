@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -93,6 +94,6 @@ def _value(value: object) -> object:
 def _print_bytes(table: object, rows: int, form: str) -> None:
     from headwater.files.write import WRITTEN, encode
 
-    stream = click.get_binary_stream("stdout")
+    stream = sys.stdout.buffer
     stream.write(encode(table, rows, WRITTEN[form]))
     stream.flush()

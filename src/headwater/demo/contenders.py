@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from typing import Any, Protocol
 
@@ -54,6 +55,7 @@ class Headwater:
     """A database in memory, with the strategy given."""
 
     def __init__(self, name: str, strategy: str):
+        """Start with the rules and no links."""
         self.name = name
         self.database = hw.connect(strategy=strategy)
         self.database.define(PROGRAM)
@@ -73,6 +75,7 @@ class DuckDB:
     name = "DuckDB"
 
     def __init__(self) -> None:
+        """Start with an empty table of links; raises `ImportError` where DuckDB is not installed."""
         import duckdb
 
         self.connection = duckdb.connect()
@@ -83,7 +86,10 @@ class DuckDB:
         run = self.connection.execute
         run("BEGIN")
         if delete:
-            run("DELETE FROM link WHERE (src, dst, cost) IN (SELECT unnest(?), unnest(?), unnest(?))", _columns(delete))
+            run(
+                "DELETE FROM link WHERE (src, dst, cost) IN (SELECT unnest(?), unnest(?), unnest(?))",
+                _columns(delete),
+            )
         if insert:
             run("INSERT INTO link SELECT unnest(?), unnest(?), unnest(?)", _columns(insert))
         run(REACH)
@@ -102,8 +108,6 @@ def _columns(rows: Sequence[Row]) -> list[list[str | int]]:
 def others() -> list[Contender]:
     """Those that start over: Headwater's own way of doing so, and DuckDB if it is installed."""
     found: list[Contender] = [Headwater("recompute", "recompute")]
-    try:
+    with contextlib.suppress(ImportError):
         found.append(DuckDB())
-    except ImportError:
-        pass
     return found

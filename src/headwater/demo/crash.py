@@ -19,8 +19,10 @@ from random import Random
 from time import perf_counter
 
 import headwater as hw
+from headwater.database import Database
 from headwater.demo.contenders import Headwater
 from headwater.demo.scenario import PROGRAM, VIEWS, Row, network
+from headwater.networks import Link
 
 KILL_AFTER = 150
 """Versions that the writer has said to be done when it is killed."""
@@ -39,7 +41,7 @@ def steps(seed: int) -> Iterator[Step]:
     topology = network(seed)
     yield Step(insert=tuple(topology.rows()))
     random = Random(seed)
-    up, down = list(topology.links), []
+    up, down = list(topology.links), list[Link]()
     while True:
         fails = random.random() < 0.5 or not down
         source, sink = (up, down) if fails else (down, up)
@@ -65,6 +67,7 @@ class Recovery:
     acknowledged: int
     found: int
     open_seconds: float
+    reopen_seconds: float
     log_bytes: int
     rows: int
     links_right: bool
@@ -85,9 +88,11 @@ def kill_and_reopen(folder: Path, seed: int) -> Recovery:
         said = [line, *writer.stdout]
     acknowledged = int([line for line in said if line.endswith("\n")][-1])
     log_bytes = sum(file.stat().st_size for file in (folder / "log").iterdir())
-    started = perf_counter()
-    with hw.connect(folder) as database:
-        seconds = perf_counter() - started
+    database, seconds = _open(folder)
+    with database:
+        database.checkpoint()
+    database, again = _open(folder)
+    with database:
         links = _links_at(database.version, seed)
         anew = Headwater("anew", "recompute")
         anew.change((), sorted(links))
@@ -95,11 +100,18 @@ def kill_and_reopen(folder: Path, seed: int) -> Recovery:
             acknowledged,
             database.version,
             seconds,
+            again,
             log_bytes,
             sum(len(database[view]) for view in VIEWS),
             set(database["link"].rows()) == links,
             all(set(database[view].rows()) == anew.rows(view) for view in VIEWS),
         )
+
+
+def _open(folder: Path) -> tuple[Database, float]:
+    started = perf_counter()
+    database = hw.connect(folder)
+    return database, perf_counter() - started
 
 
 def _links_at(version: int, seed: int) -> set[Row]:

@@ -27,10 +27,15 @@ class Outcome:
     @property
     def title(self) -> str:
         """What happened, for a table."""
-        return f"{self.failure.what} fails" if self.fails else "  and comes back"
+        return f"{self.failure.what} fails" if self.fails else f"  {self.verb}"
+
+    @property
+    def verb(self) -> str:
+        """What the links do."""
+        return "fails" if self.fails else "and comes back"
 
 
-class Disagreement(AssertionError):
+class DisagreementError(AssertionError):
     """Two contenders have different rows: a bug."""
 
 
@@ -57,12 +62,12 @@ def follow(failure: Failure, headwater: Headwater, others: Sequence[Contender]) 
 
 
 def compare(headwater: Headwater, others: Sequence[Contender]) -> int:
-    """The number of rows in all views; raises `Disagreement` unless all contenders have the same."""
+    """The number of rows in all views; raises `DisagreementError` unless all contenders have the same."""
     total = 0
     for view in VIEWS:
         rows = headwater.rows(view)
         total += len(rows)
         for other in others:
             if other.rows(view) != rows:
-                raise Disagreement(f"{view}: {headwater.name} and {other.name} differ")
+                raise DisagreementError(f"{view}: {headwater.name} and {other.name} differ")
     return total

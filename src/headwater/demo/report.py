@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,7 +10,6 @@ from rich import box
 from rich.console import Console, Group
 from rich.padding import Padding
 from rich.panel import Panel
-from rich.syntax import Syntax
 from rich.table import Table
 from rich.text import Text
 
@@ -29,6 +29,7 @@ class Report:
     """Prints the chapters of the demo, one after another."""
 
     def __init__(self, console: Console):
+        """Print to this console."""
         self.console = console
 
     def chapter(self, title: str) -> None:
@@ -42,7 +43,9 @@ class Report:
         self.console.print(Padding(text, (0, 2)))
 
     def _show(self, thing: Any) -> None:
-        self.console.print(Padding(thing, (1, 2, 0, 2)))
+        """Something other than words: indented, with an empty line above (tables bring their own)."""
+        above = 0 if isinstance(thing, Table) and thing.box is not None else 1
+        self.console.print(Padding(thing, (above, 2, 0, 2)))
 
     # ------------------------------------------------------------------ chapters
 
@@ -58,8 +61,9 @@ class Report:
         """The data."""
         self.chapter("A network")
         self.say(
-            f"{len(topology.nodes)} nodes: 4 transit nodes (t0 to t3), each with 3 stubs of 8 nodes (t0a0 to t3c7). "
-            f"{len(topology.links)} links, stored in both directions: {len(topology.rows())} rows of [bold]link[/]."
+            f"{len(topology.nodes)} nodes: 4 transit nodes (t0 to t3), each with 3 stubs of 8 nodes (t0a0 to"
+            f" t3c7). {len(topology.links)} links, stored in both directions: {len(topology.rows())} rows of"
+            " [bold]link[/]."
         )
         table = _table("links", "latency", "number", right=(1, 2))
         for cost, kind in _KINDS.items():
@@ -70,9 +74,13 @@ class Report:
         """The program."""
         self.chapter("Two views")
         self.say(
-            "Who reaches whom, and at what cost at least. Both are recursive; one has a minimum in its recursion."
+            "Who reaches whom, and at what cost at least. Both are recursive; one has a minimum inside its"
+            " recursion."
         )
-        self._show(Syntax(PROGRAM.rstrip(), "prolog", theme="ansi_dark", background_color="default"))
+        text = Text(PROGRAM.rstrip())
+        text.highlight_regex(r"\b(link|reach|cheapest)(?=\()", "bold")
+        text.highlight_regex(r"min<C>|:-", OURS)
+        self._show(text)
 
     def loaded(self, seconds: Mapping[str, float], sizes: Mapping[str, int]) -> None:
         """The first version."""
@@ -102,8 +110,8 @@ class Report:
         names = list(outcomes[0].seconds)
         ours, others = names[0], names[1:]
         self.say(
-            f"Until both views are right again: median of {REPEATS} times. Beside it, computing them from scratch"
-            " with Headwater's own [bold]recompute[/]"
+            f"Until both views are right again: median of {REPEATS} times. Beside it, computing them from"
+            " scratch with Headwater's own [bold]recompute[/]"
             + (" and with [bold]DuckDB[/] (WITH RECURSIVE, USING KEY)." if "DuckDB" in others else ".")
         )
         table = _table("change", "rows seen", "rounds", ours, *others, right=range(1, 3 + len(names)))
@@ -118,11 +126,10 @@ class Report:
                 end_section=not outcome.fails,
             )
         self._show(table)
-        self.console.print()
         self.say(f"After each change the rows of all of them were the same: {compared:,} rows compared.")
         for outcome in outcomes:
             for fallback in outcome.changes.statistics.fallbacks:
-                self.say(f"[{FAINT}]{outcome.failure.what} {'fails' if outcome.fails else 'is back'}: {fallback}[/]")
+                self.say(f"[{FAINT}]{outcome.failure.what} {outcome.verb}: {fallback}[/]")
 
     def why(self, pair: tuple[str, str], before: Sequence[Link], failed: Link, after: Sequence[Link]) -> None:
         """A route, before and after a link on it failed."""
@@ -140,8 +147,9 @@ class Report:
         self.chapter(f"Why is reach({source}, {target}) not there while {failed} is down?")
         links = ", ".join(f"{link.source} - {link.target} ({link.cost} ms)" for link in found.missing)
         self.say(
-            f"{source} reaches {len(found.reached)} nodes, and {target} is not one of them. Of all links that start"
-            f" at these nodes, {len(found.leading_out)} lead out. These would, if they had not failed: {links}."
+            f"{source} reaches {len(found.reached)} nodes, and {target} is not one of them. Of all links that"
+            f" start at these nodes, {len(found.leading_out)} lead out. These would, if they had not failed:"
+            f" {links}."
         )
 
     def explained(self, explanation: Explanation) -> None:
@@ -150,21 +158,28 @@ class Report:
         self.say('What [bold]db.explain("cheapest")[/] says, after a transit link failed:')
         self.console.print()
         for line in explanation.lines:
-            self.console.print(Text(f"  {line}", style=FAINT), no_wrap=True, overflow="ellipsis")
+            indent = " " * (len(line) - len(line.lstrip()) + 6)
+            for part in textwrap.wrap(line, self.console.width - 4, subsequent_indent=indent):
+                self.console.print(Text(f"  {part}", style=FAINT))
 
     def recovered(self, recovery: Recovery) -> None:
         """The killed writer."""
         self.chapter("Killed in the middle")
         self.say(
-            "Another process writes the same kind of changes to a state folder, one version each, and says when a"
-            " version is safe. It is killed with SIGKILL while it does so."
+            "Another process writes the same kind of changes to a state folder, one version each, and says"
+            " when a version is safe. It is killed with SIGKILL while it does so."
         )
         table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
         table.add_row("versions said to be safe", f"{recovery.acknowledged:,}")
         table.add_row("versions found", f"{recovery.found:,}")
         table.add_row("links as they were in that version", _yes(recovery.links_right))
-        table.add_row("views as computed from scratch", f"{_yes(recovery.views_right)}, {recovery.rows:,} rows")
-        table.add_row("time to open", f"{_ms(recovery.open_seconds)} for a log of {recovery.log_bytes:,} bytes")
+        table.add_row(
+            "views as computed from scratch", f"{_yes(recovery.views_right)}, {recovery.rows:,} rows"
+        )
+        table.add_row(
+            "time to open and apply the log", f"{_ms(recovery.open_seconds)}, {recovery.log_bytes:,} bytes"
+        )
+        table.add_row("time to open after a checkpoint", _ms(recovery.reopen_seconds))
         self._show(table)
 
     def closing(self, seconds: float) -> None:
@@ -178,7 +193,9 @@ class Report:
 
 
 def _table(*columns: str, right: Sequence[int] | range = ()) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, header_style="bold", border_style=FAINT, padding=(0, 1), pad_edge=False)
+    table = Table(
+        box=box.SIMPLE_HEAD, header_style="bold", border_style=FAINT, padding=(0, 1), pad_edge=False
+    )
     for number, column in enumerate(columns):
         table.add_column(column, justify="right" if number in right else "left", no_wrap=number != 0)
     return table
@@ -207,8 +224,13 @@ def _example(change: Change) -> Text:
     after = {(x, y): cost for x, y, cost in change.inserted}
     if not change:
         return Text()
-    pair = min((before.keys() & after.keys()) or before.keys() | after.keys(), key=lambda pair: (-len(pair[0]), pair))
-    words = [f"{before[pair]} ms" if pair in before else "none", f"{after[pair]} ms" if pair in after else "none"]
+    pair = min(
+        (before.keys() & after.keys()) or before.keys() | after.keys(), key=lambda pair: (-len(pair[0]), pair)
+    )
+    words = [
+        f"{before[pair]} ms" if pair in before else "none",
+        f"{after[pair]} ms" if pair in after else "none",
+    ]
     return Text(f"{pair[0]} to {pair[1]}: {words[0]}, now {words[1]}")
 
 

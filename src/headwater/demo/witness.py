@@ -33,7 +33,8 @@ def route(database: Database, source: str, target: str) -> list[Link]:
         link = next(
             link
             for link in links[node]
-            if (link.target, target, left - link.cost) in cheapest or (link.target, link.cost) == (target, left)
+            if (link.target, target, left - link.cost) in cheapest
+            or (link.target, link.cost) == (target, left)
         )
         path.append(link)
         node, left = link.target, left - link.cost
@@ -42,7 +43,7 @@ def route(database: Database, source: str, target: str) -> list[Link]:
 
 @dataclass(frozen=True)
 class Enclosure:
-    """All that a node reaches, the links that lead out of it (none), and links that would, if they were there."""
+    """All that a node reaches, the links that lead out of it (none), and gone ones that would."""
 
     reached: frozenset[str]
     leading_out: tuple[Link, ...]

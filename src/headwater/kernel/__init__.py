@@ -1,0 +1,1 @@
+"""Columnar relations and what can be done to them, compiled, set at a time."""

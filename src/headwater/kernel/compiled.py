@@ -15,11 +15,11 @@ import tempfile
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numba
 
-F = TypeVar("F", bound=Callable[..., Any])
+Function = Callable[..., Any]
 
 
 @cache
@@ -29,7 +29,9 @@ def cache_folder() -> Path:
     for source in sorted(Path(__file__).parent.glob("*.py")):
         digest.update(source.read_bytes())
     digest.update(numba.__version__.encode())
-    root = os.environ.get("HEADWATER_CACHE") or os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    root = (
+        os.environ.get("HEADWATER_CACHE") or os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    )
     folder = Path(root) / "headwater" / f"kernel-{digest.hexdigest()[:16]}"
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -47,23 +49,26 @@ def _announce() -> None:
         print("headwater: compiling the kernel for this machine (once, about half a minute)", file=sys.stderr)
 
 
-def compiled(signature: str | None = None) -> Callable[[F], F]:
+def compiled(signature: str | None = None) -> Callable[[Function], Function]:
     """Compile a function with the given signature; without one, it is inlined into compiled functions.
 
     Kernels never allocate: they write into arrays they are given. So numba's reference counting is off, which
     makes them about five times as fast where small functions over arrays are called for every row.
     """
 
-    def decorate(function: F) -> F:
+    def decorate(function: Function) -> Function:
         options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "boundscheck": False, "_nrt": False}
         if signature is None:
-            return numba.njit(**options, forceinline=True)(function)  # type: ignore[no-any-return]
+            inlined: Function = numba.njit(**options, forceinline=True)(function)
+            return inlined
         _announce()
-        before = numba.config.CACHE_DIR
-        numba.config.CACHE_DIR = str(cache_folder())
+        config: Any = numba.config
+        before = config.CACHE_DIR
+        config.CACHE_DIR = str(cache_folder())
         try:
-            return numba.njit(signature, **options, cache=True)(function)  # type: ignore[no-any-return]
+            kernel: Function = numba.njit(signature, **options, cache=True)(function)
+            return kernel
         finally:
-            numba.config.CACHE_DIR = before
+            config.CACHE_DIR = before
 
     return decorate

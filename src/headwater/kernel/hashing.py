@@ -10,6 +10,7 @@ on one half without locks.
 
 A key is some columns of a row: `columns` says which. Keys of any width are hashed column by column.
 """
+# mypy: disallow-untyped-defs = False, disallow-untyped-calls = False
 
 from __future__ import annotations
 
@@ -26,20 +27,20 @@ TWO_LANES = 1 << 17
 
 
 @compiled()
-def lane_mask(slots):  # type: ignore[no-untyped-def]
+def lane_mask(slots):
     """The bits of a position that probing may change: those within a lane."""
     size = np.int64(slots.shape[0])
     return size - 1 if size < TWO_LANES else (size >> 1) - 1
 
 
 @compiled()
-def after(position, lane):  # type: ignore[no-untyped-def]
+def after(position, lane):
     """The next position to look at, going round within the lane."""
     return (position & ~lane) | ((position + 1) & lane)
 
 
 @compiled()
-def mix(hash_so_far, value):  # type: ignore[no-untyped-def]
+def mix(hash_so_far, value):
     """One step of the hash: fold the next column in."""
     h = (hash_so_far ^ np.uint64(value)) * MIX_1
     h = (h ^ (h >> np.uint64(32))) * MIX_2
@@ -47,13 +48,13 @@ def mix(hash_so_far, value):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def tag_of(hash_value):  # type: ignore[no-untyped-def]
+def tag_of(hash_value):
     """The part of a hash that a slot keeps."""
     return np.int64(hash_value & TAG)
 
 
 @compiled()
-def hash_row(rows, row, columns):  # type: ignore[no-untyped-def]
+def hash_row(rows, row, columns):
     """The tag of a stored row's key."""
     h = np.uint64(0)
     for j in range(columns.shape[0]):
@@ -62,7 +63,7 @@ def hash_row(rows, row, columns):  # type: ignore[no-untyped-def]
 
 
 @compiled("void(int64[::1], int64[:, ::1], int64[::1], int64[::1])")
-def fill_slots(slots, rows, columns, entries):  # type: ignore[no-untyped-def]
+def fill_slots(slots, rows, columns, entries):
     """Enter rows whose keys are distinct into an empty table."""
     mask = np.int64(slots.shape[0] - 1)
     lane = lane_mask(slots)
@@ -76,7 +77,7 @@ def fill_slots(slots, rows, columns, entries):  # type: ignore[no-untyped-def]
 
 
 @compiled("void(int64[::1], int64[::1])")
-def move_slots(old, new):  # type: ignore[no-untyped-def]
+def move_slots(old, new):
     """Move all entries of a table into a larger empty one."""
     mask = np.int64(new.shape[0] - 1)
     lane = lane_mask(new)
@@ -90,7 +91,7 @@ def move_slots(old, new):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def close_gap(slots, position):  # type: ignore[no-untyped-def]
+def close_gap(slots, position):
     """Empty a slot and shift later entries of its run back, so that every entry stays reachable."""
     mask = np.int64(slots.shape[0] - 1)
     lane = lane_mask(slots)

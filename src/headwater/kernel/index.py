@@ -52,7 +52,11 @@ class Index:
         """Enter stored rows."""
         done = 0
         while done < rows.shape[0]:
-            done = int(enter(rows, done, relation.rows, self.columns, self.slots, self.next, self.previous, self.sizes))
+            done = int(
+                enter(
+                    rows, done, relation.rows, self.columns, self.slots, self.next, self.previous, self.sizes
+                )
+            )
             if done < rows.shape[0]:
                 bigger = np.zeros(self.slots.shape[0] * 4, np.int64)
                 hashing.move_slots(self.slots, bigger)
@@ -108,9 +112,7 @@ def enter(which, start, rows, columns, slots, following, previous, sizes):
     return np.int64(which.shape[0])
 
 
-@compiled(
-    "void(int32[::1], int64[:, ::1], int64[::1], int64[::1], int32[::1], int32[::1], int64[::1])"
-)
+@compiled("void(int32[::1], int64[:, ::1], int64[::1], int64[::1], int32[::1], int32[::1], int64[::1])")
 def leave(which, rows, columns, slots, following, previous, sizes):
     """Take rows out of their chains; an empty chain leaves the table."""
     mask = np.int64(slots.shape[0] - 1)

@@ -30,7 +30,7 @@ def grown(array: Array, length: int) -> Array:
     else:
         area = array.base
         if isinstance(area, mmap.mmap) and len(area) >= size:
-            return np.ndarray((length, *array.shape[1:]), array.dtype, area)  # type: ignore[return-value]
+            return np.ndarray((length, *array.shape[1:]), array.dtype, area)
         longer = np.ndarray((length, *array.shape[1:]), array.dtype, _reserve(size * RESERVE))
     longer[: array.shape[0]] = array
     return longer  # type: ignore[return-value]
@@ -50,7 +50,9 @@ def numbers(start: int, length: int) -> npt.NDArray[np.int32]:
 
 def _reserve(size: int) -> mmap.mmap:
     try:
-        area = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_NORESERVE", 0))
+        area = mmap.mmap(
+            -1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_NORESERVE", 0)
+        )
     except (OSError, OverflowError):
         area = mmap.mmap(-1, max(size // RESERVE * 2, mmap.PAGESIZE))
     if hasattr(mmap, "MADV_HUGEPAGE"):

@@ -298,7 +298,9 @@ class Relation:
         """Make every row dead and invisible at once. Rows keep their places, so what comes back costs little."""
         if self._backup is None:
             top = int(self.sizes[0])
-            self._backup = Backup(self.rows[:top, self.arity :].copy(), self.state[:top].copy(), int(self.sizes[3]))
+            self._backup = Backup(
+                self.rows[:top, self.arity :].copy(), self.state[:top].copy(), int(self.sizes[3])
+            )
         rowops.kill_all(self.sizes[0], self.state)
 
     def revive(self, origins: Ints, rank: int) -> Rows:
@@ -342,12 +344,14 @@ class Relation:
     def lost(self) -> Rows:
         """Rows that were in the relation when the version began and are not now."""
         touched = self.touched() if self._backup is not None else self.journal_rows[: self.sizes[3]]
-        return touched[(self.state[touched] & (WAS | VISIBLE)) == WAS]
+        lost: Rows = touched[(self.state[touched] & (WAS | VISIBLE)) == WAS]
+        return lost
 
     def gained(self) -> Rows:
         """Rows that are in the relation now and were not when the version began."""
         touched = self.touched()
-        return touched[(self.state[touched] & (WAS | VISIBLE)) == VISIBLE]
+        gained: Rows = touched[(self.state[touched] & (WAS | VISIBLE)) == VISIBLE]
+        return gained
 
     def live_rows(self) -> Rows:
         """All visible rows: a scan of the relation."""

@@ -104,7 +104,17 @@ def add(
         else:
             row = (entry & ROW) - 1
             if state[row] & LIVE == 0:
-                touch(row, rows, state, sizes, journal_rows, journal, rank_column, count_column, head_rank_column)
+                touch(
+                    row,
+                    rows,
+                    state,
+                    sizes,
+                    journal_rows,
+                    journal,
+                    rank_column,
+                    count_column,
+                    head_rank_column,
+                )
                 state[row] |= LIVE
                 rows[row, rank_column] = rank
                 rows[row, head_rank_column] = rank
@@ -112,7 +122,17 @@ def add(
                 fresh[sizes[2]] = row
                 sizes[2] += 1
             elif tuples[t, arity] < rows[row, head_rank_column]:
-                touch(row, rows, state, sizes, journal_rows, journal, rank_column, count_column, head_rank_column)
+                touch(
+                    row,
+                    rows,
+                    state,
+                    sizes,
+                    journal_rows,
+                    journal,
+                    rank_column,
+                    count_column,
+                    head_rank_column,
+                )
                 rows[row, count_column] += 1
 
 
@@ -152,7 +172,17 @@ def subtract(
     " int64, int64, int64, int32[::1], int32[::1])"
 )
 def kill(
-    which, rows, state, sizes, journal_rows, journal, rank_column, count_column, head_rank_column, falling, dead
+    which,
+    rows,
+    state,
+    sizes,
+    journal_rows,
+    journal,
+    rank_column,
+    count_column,
+    head_rank_column,
+    falling,
+    dead,
 ):
     """Make live rows dead whatever their count (-1 is no row); results as for `subtract`."""
     n = np.int64(0)

@@ -18,7 +18,8 @@ Accept = npt.NDArray[np.uint8]
 
 def _accept(any_of: int, all_of: int = 0) -> Accept:
     states = np.arange(128)
-    return (((states & any_of) != 0) & ((states & all_of) == all_of)).astype(np.uint8)
+    accepted: Accept = (((states & any_of) != 0) & ((states & all_of) == all_of)).astype(np.uint8)
+    return accepted
 
 
 OLD = _accept(int(WAS))

@@ -1,0 +1,1 @@
+"""Keeping derived relations right: one file a strategy, and what they share."""

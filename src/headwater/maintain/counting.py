@@ -14,7 +14,11 @@ class Counting:
 
     def refuses(self, stratum: Stratum) -> str | None:
         """Recursion is refused: a cycle of derivations would keep itself alive."""
-        return "it is recursive, and a cycle of derivations would count as its own support" if stratum.recursive else None
+        return (
+            "it is recursive, and a cycle of derivations would count as its own support"
+            if stratum.recursive
+            else None
+        )
 
     def refresh(self, task: Task) -> None:
         """Add and take off derivations."""

@@ -46,7 +46,9 @@ class View:
 class Engine:
     """The relations and views of a database."""
 
-    def __init__(self, codec: Codec, functions: Functions, *, strategy: str = "support", max_rounds: int = 1_000_000):
+    def __init__(
+        self, codec: Codec, functions: Functions, *, strategy: str = "support", max_rounds: int = 1_000_000
+    ):
         self.workspace = Workspace(codec, functions, max_rounds)
         self.strategy = strategy
         self.views: list[View] = []
@@ -83,7 +85,9 @@ class Engine:
         views: list[View | None] = []
         for stratum in strata:
             view = kept.get(self._identity(stratum))
-            reads = {item.relation for rule in stratum.rules for item in rule.body if hasattr(item, "relation")}
+            reads = {
+                item.relation for rule in stratum.rules for item in rule.body if hasattr(item, "relation")
+            }
             same = view is not None and not reads & changed
             same = same and all(_alike(workspace.infos.get(name), infos[name]) for name in stratum.relations)
             for name in stratum.relations:
@@ -112,7 +116,9 @@ class Engine:
 
     @staticmethod
     def _identity(stratum: Stratum) -> tuple[object, ...]:
-        return stratum.relations, tuple((rule.label, rule.head, rule.body, rule.aggregate) for rule in stratum.rules)
+        return stratum.relations, tuple(
+            (rule.label, rule.head, rule.body, rule.aggregate) for rule in stratum.rules
+        )
 
     def _view(self, stratum: Stratum) -> View:
         workspace = self.workspace

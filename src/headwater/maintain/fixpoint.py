@@ -31,7 +31,16 @@ from headwater.maintain.selection import Chooser
 from headwater.maintain.statistics import StratumStatistics
 from headwater.maintain.workspace import NO_CHANGE, NO_ROWS, Delta, Rows, RuleSet, Workspace
 from headwater.plan.execute import (
-    ANY_RANK, DOWN, DOWN_FIRST, GAINED, LOST, PRESENT, STAYING, Access, Sink, round_access,
+    ANY_RANK,
+    DOWN,
+    DOWN_FIRST,
+    GAINED,
+    LOST,
+    PRESENT,
+    STAYING,
+    Access,
+    Sink,
+    round_access,
 )  # fmt: skip
 from headwater.plan.steps import Ints
 
@@ -144,7 +153,9 @@ class Fixpoint:
             self.workspace.clock += 1
             rank = self.workspace.clock
             batch = {
-                name: self.relations[name].show(taken(rows), rank) for name, rows in self.fresh.items() if rows
+                name: self.relations[name].show(taken(rows), rank)
+                for name, rows in self.fresh.items()
+                if rows
             }
             for name, rows in batch.items():
                 self.fresh[name] = []
@@ -152,7 +163,9 @@ class Fixpoint:
                     self.choosers[name].shown(rows)
             for rule, position, relation in self.rules.recursive:
                 if relation in batch:
-                    self._run(rule, position, batch[relation], round_access(rank), self._adding(rule.relation))
+                    self._run(
+                        rule, position, batch[relation], round_access(rank), self._adding(rule.relation)
+                    )
 
     def _displace(self) -> bool:
         """Mark rows that are no longer best as falling and say so; else make the best wanted rows fresh."""

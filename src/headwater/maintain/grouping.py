@@ -95,7 +95,10 @@ class Grouping:
         np.add.at(self.counts, numbers, sign)
         if self.sums is not None:
             values = np.ascontiguousarray(tuples[:, arity])
-            self.sums.add(numbers, values.view(np.float64) if self.floats else values, sign)
+            if isinstance(self.sums, ExactSums):
+                self.sums.add(numbers, values.view(np.float64), sign)
+            else:
+                self.sums.add(numbers, values, sign)
 
     def _reserve(self, size: int) -> None:
         if size > self.counts.shape[0]:

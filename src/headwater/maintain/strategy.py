@@ -28,9 +28,7 @@ class Task:
 
     def fixpoint(self, lose: Lose, limit: float = float("inf")) -> Fixpoint:
         """The fixpoint computation of this stratum."""
-        return Fixpoint(
-            self.workspace, self.rules, self.choosers, self.deltas, self.statistics, lose, limit
-        )
+        return Fixpoint(self.workspace, self.rules, self.choosers, self.deltas, self.statistics, lose, limit)
 
     def stored(self) -> int:
         """How many rows the stratum holds."""
@@ -47,7 +45,9 @@ class Task:
                 for step in self.rules.plan(rule, position).steps:
                     key, name = getattr(step, "key", None), getattr(step, "relation", "")
                     if key is not None and not getattr(step, "whole", False):
-                        fanout *= max(1.0, self.workspace.fanout(name, key) if key else self.workspace.size(name))
+                        fanout *= max(
+                            1.0, self.workspace.fanout(name, key) if key else self.workspace.size(name)
+                        )
                 total += rows * fanout
         return total
 

@@ -89,7 +89,8 @@ class RuleSet:
         self.inputs = {relation for _, _, relation, _ in self.lower}
         self._plans: dict[tuple[str, int], KnownPlan] = {}
         self._reads = {
-            rule.label: tuple(item.relation for item in rule.body if isinstance(item, Premise)) for rule in self.rules
+            rule.label: tuple(item.relation for item in rule.body if isinstance(item, Premise))
+            for rule in self.rules
         }
 
     def plan(self, rule: CheckedRule, position: int) -> Plan:

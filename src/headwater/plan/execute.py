@@ -72,7 +72,7 @@ class Executor:
         self.touched = 0
         self.scans: dict[str, int] = {}
         self._buffers: dict[tuple[int, int], Ints] = {}
-        self._results: dict[tuple[str | Type, ...], Type] = {}
+        self._results: dict[tuple[str, tuple[Type, ...]], Type] = {}
 
     def run(
         self,
@@ -156,7 +156,7 @@ class Executor:
             join.project(bindings, plan.outputs, plan.constants, out)
             bindings = out
         sink(bindings)
-        return bindings.shape[0]
+        return int(bindings.shape[0])
 
     def _join(
         self,
@@ -270,11 +270,13 @@ class Executor:
         assert isinstance(term, Call)
         args = [self._term(arg, columns, types, bindings) for arg in term.args]
         arg_types = [type_ for _, type_ in args]
-        call = (term.function, *arg_types)
+        call = (term.function, tuple(arg_types))
         result = self._results.get(call)
         if result is None:
             result = self._results[call] = known(self.functions.result_type(term.function, arg_types))
-        return self.functions.apply(term.function, [column for column, _ in args], arg_types, self.codec), result
+        return self.functions.apply(
+            term.function, [column for column, _ in args], arg_types, self.codec
+        ), result
 
 
 def known(type_: Type | None) -> Type:

@@ -140,7 +140,12 @@ class Planner:
             layout.insert(0, ORIGIN)
             outputs.insert(0, -1)
         start = Start(
-            relation, position, pairs(constants), pairs(equalities), ints(outputs), relation in own and not head
+            relation,
+            position,
+            pairs(constants),
+            pairs(equalities),
+            ints(outputs),
+            relation in own and not head,
         )
         description = [f"start {relation}({', '.join(render(arg) for arg in args)})"]
         steps: list[Step] = []
@@ -167,7 +172,9 @@ class Planner:
         )
 
     def _code(self, constant: Constant) -> int:
-        return self.codec.encode_value(constant.value, type_of(constant.value))
+        type_ = type_of(constant.value)
+        assert type_ is not None, constant
+        return self.codec.encode_value(constant.value, type_)
 
     def _next(
         self, pending: Sequence[tuple[int, Item]], bound: set[str], rule: CheckedRule
@@ -185,7 +192,9 @@ class Planner:
             if cost != float("inf") and (best is None or (cost, place) < best[:2]):
                 best = (cost, place, entry)
         if best is None:
-            raise RuleError("unsafe-rule", f"no order binds all variables of rule {rule.label}", place=rule.place)
+            raise RuleError(
+                "unsafe-rule", f"no order binds all variables of rule {rule.label}", place=rule.place
+            )
         return best[2]
 
     def _fanout(self, item: Premise, bound: set[str]) -> float:
@@ -238,13 +247,13 @@ class Planner:
             return Extend(item.value, where, ints(outputs)), [*kept, item.variable.name], words
         sources: list[int] = []
         constants: list[int] = []
-        for arg in item.args if isinstance(item, Absent) else ():
-            if isinstance(arg, Constant):
-                constants.append(self._code(arg))
-                sources.append(-len(constants))
-            else:
-                sources.append(where[arg.name])
         if isinstance(item, Absent):
+            for bound in item.args:
+                if isinstance(bound, Constant):
+                    constants.append(self._code(bound))
+                    sources.append(-len(constants))
+                else:
+                    sources.append(where[bound.name])
             words = f"unless {item.relation}({', '.join(render(arg) for arg in item.args)})"
             return (
                 AntiJoin(item.relation, place, ints(sources), ints(constants), ints(outputs)),
