@@ -24,7 +24,7 @@ from headwater.demo.contenders import Headwater
 from headwater.demo.scenario import PROGRAM, VIEWS, Row, network
 from headwater.networks import Link
 
-KILL_AFTER = 150
+KILL_AFTER = 100
 """Versions that the writer has said to be done when it is killed."""
 
 

@@ -11,7 +11,7 @@ from headwater.changes import Changes
 from headwater.demo.contenders import Contender, Headwater
 from headwater.demo.scenario import VIEWS, Failure, Row
 
-REPEATS = 7
+REPEATS = 5
 
 
 @dataclass
@@ -32,7 +32,7 @@ class Outcome:
     @property
     def verb(self) -> str:
         """What the links do."""
-        return "fails" if self.fails else "and comes back"
+        return "fails" if self.fails else "is back"
 
 
 class DisagreementError(AssertionError):

@@ -92,7 +92,7 @@ def _times(outcomes: Sequence[Outcome]) -> list[str]:
     ]
     y = 104.0
     for outcome in outcomes:
-        out.append(_text(470, y, outcome.title, weight="bold"))
+        out.append(_text(470, y, f"A {outcome.title}", weight="bold"))
         out.append(_text(WIDTH - 24, y, _what(outcome), FAINT, anchor="end", size=12))
         for (name, seconds), colour in zip(outcome.seconds.items(), BARS, strict=False):
             y += 24

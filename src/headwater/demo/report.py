@@ -93,8 +93,11 @@ class Report:
     def changed(self, outcomes: Sequence[Outcome]) -> None:
         """What each change did to the views."""
         self.chapter("Links fail and come back")
-        self.say("What each change does to the views. Rows that stay are not mentioned again.")
-        table = _table("change", "link", "reach", "cheapest", "for example", right=(1, 2, 3))
+        for outcome in outcomes:
+            if outcome.fails:
+                self.say(f"A {outcome.failure.what}: {outcome.failure.which}.")
+        self.say("What each change does to the rows of link, and what follows in the views:")
+        table = _table("change", "link", "reach", "cheapest", "for example, in ms", right=(1, 2, 3))
         for outcome in outcomes:
             table.add_row(
                 outcome.title,
@@ -110,8 +113,8 @@ class Report:
         names = list(outcomes[0].seconds)
         ours, others = names[0], names[1:]
         self.say(
-            f"Until both views are right again: median of {REPEATS} times. Beside it, computing them from"
-            " scratch with Headwater's own [bold]recompute[/]"
+            f"Milliseconds until both views are right again, median of {REPEATS}. Beside it, computing them"
+            " from scratch with Headwater's own [bold]recompute[/]"
             + (" and with [bold]DuckDB[/] (WITH RECURSIVE, USING KEY)." if "DuckDB" in others else ".")
         )
         table = _table("change", "rows seen", "rounds", ours, *others, right=range(1, 3 + len(names)))
@@ -121,7 +124,7 @@ class Report:
                 outcome.title,
                 f"{outcome.changes.statistics.touched:,}",
                 str(outcome.changes.statistics.rounds),
-                Text(_ms(base), style=OURS),
+                Text(f"{base * 1e3:.1f}", style=OURS),
                 *(_beside(outcome.seconds[name], base) for name in others),
                 end_section=not outcome.fails,
             )
@@ -194,7 +197,7 @@ class Report:
 
 def _table(*columns: str, right: Sequence[int] | range = ()) -> Table:
     table = Table(
-        box=box.SIMPLE_HEAD, header_style="bold", border_style=FAINT, padding=(0, 1), pad_edge=False
+        box=box.SIMPLE_HEAD, header_style="bold", border_style=FAINT, padding=(0, 1, 0, 0), pad_edge=False
     )
     for number, column in enumerate(columns):
         table.add_column(column, justify="right" if number in right else "left", no_wrap=number != 0)
@@ -207,7 +210,9 @@ def _ms(seconds: float) -> str:
 
 def _beside(seconds: float, base: float) -> Text:
     ratio = seconds / base
-    return Text.assemble(_ms(seconds), (f" {ratio:4.0f}x" if ratio >= 9.95 else f" {ratio:4.1f}x", FAINT))
+    return Text.assemble(
+        f"{seconds * 1e3:.1f}", (f" {ratio:4.0f}x" if ratio >= 9.95 else f" {ratio:4.1f}x", FAINT)
+    )
 
 
 def _signed(change: Change) -> Text:
@@ -227,11 +232,8 @@ def _example(change: Change) -> Text:
     pair = min(
         (before.keys() & after.keys()) or before.keys() | after.keys(), key=lambda pair: (-len(pair[0]), pair)
     )
-    words = [
-        f"{before[pair]} ms" if pair in before else "none",
-        f"{after[pair]} ms" if pair in after else "none",
-    ]
-    return Text(f"{pair[0]} to {pair[1]}: {words[0]}, now {words[1]}")
+    old, new = before.get(pair, "none"), after.get(pair, "none")
+    return Text(f"{pair[0]} to {pair[1]}: {old}, now {new}")
 
 
 def _route(path: Sequence[Link], failed: Link | None) -> str:

@@ -25,6 +25,7 @@ class Failure:
     """Links that fail together, and come back together."""
 
     what: str
+    which: str
     links: tuple[Link, ...]
 
     @property
@@ -42,7 +43,7 @@ def failures(topology: Topology) -> list[Failure]:
     """A link inside a stub, a link between two transit nodes, and all links of a transit node."""
     stub, transit = topology.of(STUB)[0], topology.of(TRANSIT)[0]
     return [
-        Failure(f"stub link {stub.source} - {stub.target}", (stub,)),
-        Failure(f"transit link {transit.source} - {transit.target}", (transit,)),
-        Failure("transit node t2", tuple(topology.at("t2"))),
+        Failure("stub link", f"{stub.source} - {stub.target}", (stub,)),
+        Failure("transit link", f"{transit.source} - {transit.target}", (transit,)),
+        Failure("transit node", "t2, with its 6 links", tuple(topology.at("t2"))),
     ]

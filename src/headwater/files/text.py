@@ -21,6 +21,7 @@ from headwater.errors import DataError, Place
 from headwater.files.records import OpenQuote, Record, line_of, records
 
 _BLOCK = 1 << 22
+_PIECE = 1 << 30
 _SHOWN = 120  # characters of a line that an error shows
 
 
@@ -81,7 +82,7 @@ class TextFile:
                 column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False
             ),
         )
-        return list(table.columns)
+        return [_whole(column) for column in table.columns]
 
     def _slowly(self) -> list[Any]:
         import pyarrow as pa
@@ -186,6 +187,11 @@ def decode(data: bytes, path: str, *, cut: bool = False) -> str:
             f"{path}, line {line}: byte {error.start + 1} ({data[error.start]:#04x}) is not UTF-8",
             hint=f"convert the file first, for example: iconv -f latin1 -t utf-8 {path}",
         ) from None
+
+
+def _whole(column: Any) -> Any:
+    """The column in one piece, where it fits: its distinct strings are then looked up once, not per piece."""
+    return column.combine_chunks() if column.nbytes < _PIECE else column
 
 
 class _Watched(io.RawIOBase):

@@ -233,6 +233,30 @@ def gather(which, rows, constants, equalities, rank_column, outputs, cursor, out
     return m
 
 
+@compiled("int64(int64[:, ::1], int64, int64, int64[::1], boolean, int64[::1], int64[:, ::1])")
+def append_sum(bindings, left, right, constants, subtract, outputs, out):
+    """Columns of each binding, then the sum or difference of two; tell the first row that overflowed, or -1."""
+    last = bindings.shape[1] - 1
+    k = outputs.shape[0]
+    overflow = np.int64(-1)
+    for b in range(bindings.shape[0]):
+        for j in range(k):
+            out[b, j] = bindings[b, outputs[j]]
+        x = key_value(bindings, b, left, constants)
+        y = key_value(bindings, b, right, constants)
+        if subtract:
+            total = x - y
+            wrong = ((x ^ y) & (x ^ total)) < 0
+        else:
+            total = x + y
+            wrong = ((x ^ total) & (y ^ total)) < 0
+        if wrong and overflow < 0:
+            overflow = np.int64(b)
+        out[b, k] = total
+        out[b, k + 1] = bindings[b, last]
+    return overflow
+
+
 @compiled("void(int64[:, ::1], int64[::1], int64[::1], int64[:, ::1])")
 def project(bindings, sources, constants, out):
     """Columns or constants of each binding, and its rank last."""

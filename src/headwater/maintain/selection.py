@@ -13,6 +13,8 @@ from headwater.rules.checked import RelationInfo
 from headwater.values.ordering import order_keys
 from headwater.values.types import FLOAT, STRING, Type
 
+FEW = 256
+
 
 class Chooser:
     """Chooses best rows in one relation. All its selections share the same group columns."""
@@ -86,9 +88,10 @@ class Chooser:
         """Split best rows into those to propagate now and those that wait for better news.
 
         Propagating the better half first is a compromise between Dijkstra's order (nothing is ever taken back,
-        but a round per value) and all at once (few rounds, but much is taken back). It only affects cost.
+        but a round per value) and all at once (few rounds, but much is taken back). It only affects cost, and
+        for a few rows the rounds are what costs.
         """
-        if wanted.shape[0] < 8:
+        if wanted.shape[0] < FEW:
             return wanted, NO_ROWS
         values = np.empty(wanted.shape[0], np.int64)
         column, kind, largest = self.criteria[0]

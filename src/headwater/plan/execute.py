@@ -13,11 +13,12 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from headwater.errors import EvaluationError
 from headwater.kernel import join
 from headwater.kernel.relation import Relation
 from headwater.kernel.states import EITHER, KEPT, NEW, OLD, STANDING_OR_DYING, Accept
 from headwater.language.program import Call, Constant, Term, Variable
-from headwater.plan.steps import AntiJoin, Extend, Filter, Generate, Ints, Join, Plan, Solve, Start
+from headwater.plan.steps import AddInts, AntiJoin, Extend, Filter, Generate, Ints, Join, Plan, Start
 from headwater.values.codec import Codec
 from headwater.values.functions import Functions
 from headwater.values.types import Type, type_of
@@ -145,8 +146,8 @@ class Executor:
                 bindings = self._filter(step, types, bindings)
             elif isinstance(step, Extend):
                 bindings = self._extend(step, types, bindings)
-            elif isinstance(step, Solve):
-                bindings = self._solve(step, types, bindings)
+            elif isinstance(step, AddInts):
+                bindings = self._add_ints(step, bindings)
             else:
                 bindings = self._generate(step, types, bindings)
             if bindings.shape[0] == 0:
@@ -236,11 +237,22 @@ class Executor:
         value, _ = self._term(step.value, step.columns, types, bindings)
         return self._appended(step.outputs, bindings, value)
 
-    def _solve(self, step: Solve, types: Mapping[str, Type | None], bindings: Ints) -> Ints:
-        left, _ = self._term(step.left, step.columns, types, bindings)
-        right, _ = self._term(step.right, step.columns, types, bindings)
-        with np.errstate(over="ignore"):
-            return self._appended(step.outputs, bindings, left + right if step.op == "+" else left - right)
+    def _add_ints(self, step: AddInts, bindings: Ints) -> Ints:
+        out = np.empty((bindings.shape[0], step.outputs.shape[0] + 2), np.int64)
+        row = join.append_sum(
+            bindings, step.left, step.right, step.constants, step.subtract, step.outputs, out
+        )
+        if row >= 0 and not step.wraps:
+            left, right = (
+                bindings[row, source] if source >= 0 else step.constants[-source - 1]
+                for source in (step.left, step.right)
+            )
+            raise EvaluationError(
+                "overflow",
+                f"{left} {'-' if step.subtract else '+'} {right} does not fit a 64-bit int",
+                hint="compute with floats: to_float(...)",
+            )
+        return out
 
     def _generate(self, step: Generate, types: Mapping[str, Type | None], bindings: Ints) -> Ints:
         args = [self._term(arg, step.columns, types, bindings) for arg in step.args]

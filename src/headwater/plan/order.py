@@ -15,7 +15,7 @@ import numpy as np
 from headwater.errors import RuleError
 from headwater.language.program import Call, Constant, Term, Variable
 from headwater.language.render import render
-from headwater.plan.steps import AntiJoin, Extend, Filter, Generate, Ints, Join, Plan, Solve, Start, Step
+from headwater.plan.steps import AddInts, AntiJoin, Extend, Filter, Generate, Ints, Join, Plan, Start, Step
 from headwater.rules.checked import Absent, CheckedRule, Compute, Item, Premise, Test
 from headwater.values.codec import Codec
 from headwater.values.functions import Functions
@@ -64,22 +64,33 @@ def pairs(values: Sequence[tuple[int, int]]) -> Ints:
     return np.array(values, np.int64).reshape(len(values), 2)
 
 
+def is_int_sum(term: Term, types: Mapping[str, Type | None]) -> bool:
+    """Whether the term is `a + b` or `a - b` of variables and constants that are ints."""
+    return (
+        isinstance(term, Call)
+        and term.function in ("+", "-")
+        and len(term.args) == 2
+        and all(
+            types.get(arg.name) == INT
+            if isinstance(arg, Variable)
+            else isinstance(arg, Constant) and type_of(arg.value) == INT
+            for arg in term.args
+        )
+    )
+
+
 def solved(
     item: Compute, bound: set[str], types: Mapping[str, Type | None]
 ) -> tuple[str, str, Term, Term] | None:
     """How to find the one unknown int of `total = a + b` or `total = a - b` when the total is bound."""
     value, total = item.value, item.variable
-    if total.name not in bound or types.get(total.name) != INT or not isinstance(value, Call):
-        return None
-    if value.function not in ("+", "-") or len(value.args) != 2:
-        return None
-    if any(types.get(name) != INT for name in variables(value)):
+    if total.name not in bound or not isinstance(value, Call) or not is_int_sum(value, types):
         return None
     left, right = value.args
-    for unknown, other, op in ((left, right, "-"), (right, left, "-")):
+    for unknown, other in ((left, right), (right, left)):
         if isinstance(unknown, Variable) and unknown.name not in bound and variables(other) <= bound:
             if value.function == "+":
-                return unknown.name, op, total, other
+                return unknown.name, "-", total, other
             return (unknown.name, "+", total, right) if unknown is left else (unknown.name, "-", left, total)
     return None
 
@@ -176,6 +187,27 @@ class Planner:
         assert type_ is not None, constant
         return self.codec.encode_value(constant.value, type_)
 
+    def _sum(
+        self,
+        op: str,
+        left: Term,
+        right: Term,
+        where: Mapping[str, int],
+        outputs: Sequence[int],
+        *,
+        wraps: bool,
+    ) -> AddInts:
+        constants: list[int] = []
+
+        def source(term: Term) -> int:
+            if isinstance(term, Variable):
+                return where[term.name]
+            assert isinstance(term, Constant)
+            constants.append(self._code(term))
+            return -len(constants)
+
+        return AddInts(source(left), source(right), ints(constants), op == "-", wraps, ints(outputs))
+
     def _next(
         self, pending: Sequence[tuple[int, Item]], bound: set[str], rule: CheckedRule
     ) -> tuple[int, Item]:
@@ -228,8 +260,7 @@ class Planner:
         if isinstance(item, Compute) and (solution := solved(item, set(layout), rule.types)) is not None:
             name, op, left, right = solution
             words = f"with {name} = {render(left)} {op} {render(right)}"
-            kept += [name]
-            return Solve(op, left, right, where, ints(outputs)), kept, words
+            return self._sum(op, left, right, where, outputs, wraps=True), [*kept, name], words
         if isinstance(item, Compute):
             words = f"with {item.variable.name} = {render(item.value)}"
             if isinstance(item.value, Call) and self.functions.is_generator(item.value.function):
@@ -244,7 +275,12 @@ class Planner:
                 return step, [*kept, item.variable.name], words
             if item.variable.name in where:
                 return Filter("=", item.variable, item.value, where, ints(outputs)), kept, words
-            return Extend(item.value, where, ints(outputs)), [*kept, item.variable.name], words
+            names = [*kept, item.variable.name]
+            if is_int_sum(item.value, rule.types):
+                assert isinstance(item.value, Call)
+                left, right = item.value.args
+                return self._sum(item.value.function, left, right, where, outputs, wraps=False), names, words
+            return Extend(item.value, where, ints(outputs)), names, words
         sources: list[int] = []
         constants: list[int] = []
         if isinstance(item, Absent):

@@ -84,17 +84,18 @@ class Extend:
 
 
 @dataclass(frozen=True)
-class Solve:
-    """Add the int that makes `total = left + right` (or `-`) hold, as a column: `left op right` of known terms.
+class AddInts:
+    """Add the sum (or difference) of two ints as a column; operands are columns (>= 0) or constants (-s - 1).
 
-    Wraps around: a result that does not fit belongs to a sum that overflowed when it was computed forwards,
-    and such a version is refused.
+    `wraps` is for an unknown found backwards, from a total and the other operand: a result that does not fit
+    then belongs to a sum that overflowed forwards, and such a version is refused.
     """
 
-    op: str
-    left: Term
-    right: Term
-    columns: Mapping[str, int]
+    left: int
+    right: int
+    constants: Ints
+    subtract: bool
+    wraps: bool
     outputs: Ints
 
 
@@ -108,7 +109,7 @@ class Generate:
     outputs: Ints
 
 
-Step = Join | AntiJoin | Filter | Extend | Solve | Generate
+Step = Join | AntiJoin | Filter | Extend | AddInts | Generate
 
 
 @dataclass(frozen=True)
