@@ -12,26 +12,22 @@ from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Literal
 
-import numpy as np
-
 from headwater import persist
 from headwater.changes import Change, Changes, EmptyChanges
+from headwater.definitions import Definitions
 from headwater.errors import DataError, HeadwaterError, StoreError
 from headwater.explain import Explanation, explain
 from headwater.language.datalog import parse
-from headwater.language.program import Column, Declaration, Program
+from headwater.maintain.base_changes import BaseChanges, plus
 from headwater.maintain.engine import Engine
-from headwater.maintain.keys import last_by_key, replaced
-from headwater.maintain.row_change import RowChange
-from headwater.maintain.soft_state import SoftState
+from headwater.maintain.row_change import RowChange, merged
 from headwater.maintain.statistics import VersionStatistics
 from headwater.maintain.strategies import STRATEGIES
 from headwater.plan.steps import Ints
 from headwater.relation_view import RelationView
-from headwater.rules.check import check
 from headwater.rules.checked import Checked, RelationInfo
 from headwater.store import Checkpoint, Record, Store
-from headwater.values.codec import Codec, infer_types
+from headwater.values.codec import Codec
 from headwater.values.functions import Functions
 from headwater.values.types import Type
 
@@ -70,13 +66,11 @@ class Database:
         self.version = 0
         self.statistics = VersionStatistics()
         self.engine = Engine(self.codec, self.functions, strategy=strategy, max_rounds=max_rounds)
-        self._programs: list[Program] = []
-        self._known: dict[str, tuple[Type | None, ...]] = {}
-        self._names: dict[str, tuple[str, ...]] = {}
-        self._soft: dict[str, SoftState] = {}
+        self._definitions = Definitions()
+        self._base_changes = BaseChanges()
         self._store: Store | None = None
         self._records = 0
-        self._checked = self._check(())
+        self._checked = self._definitions.check(self.functions, {}, strict=strict)
         self.engine.define(self._checked, VersionStatistics())
         self.engine.commit(VersionStatistics())
         if path is not None:
@@ -105,8 +99,8 @@ class Database:
 
     def _define(self, text: str, source: str, *, log: bool) -> Changes:
         started = time.perf_counter()
-        program = parse(text, source)
-        checked = self._check((program,))
+        definitions = self._definitions.with_program(parse(text, source))
+        checked = self._check(definitions)
         statistics = VersionStatistics(self.version + 1)
         facts = {
             name: self.codec.encode_rows(
@@ -114,36 +108,29 @@ class Database:
             )
             for name, rows in checked.facts.items()
         }
-        moved = self._moved(checked)
-        for name, rows in moved.items():
-            facts[name] = np.concatenate([rows, facts.get(name, rows[:0])])
+        for name, rows in self._moved(checked).items():
+            facts[name] = plus(facts.get(name), rows)
+        before = self._definitions, self._checked, self.engine.snapshot(), dict(self._base_changes.soft)
         try:
             self.engine.define(checked, statistics)
             first = self.engine.changes()
             for change in first.values():
                 change.resolve()
-        except BaseException:
-            self.engine.rollback()
-            raise
-        self.engine.commit(statistics)
-        before = self._checked, dict(self._known), dict(self._soft)
-        evicted = self._adopt(checked)
-        for name in facts:
-            self._known[name] = checked.relations[name].types
-        try:
-            second = self._change(evicted, facts, self.now, statistics)
+            self.engine.commit(statistics)
+            self._definitions = definitions.settled({name: checked.relations[name].types for name in facts})
+            self._checked = checked
+            too_many = self._base_changes.adopt(checked, self.engine.workspace.relations, self.now)
+            second = self._change(too_many, facts, self.now, statistics)
             if log:
                 self._log("define", {"text": text, "source": source, "now": self.now}, {})
         except BaseException:
             self._rollback()
-            self._checked, self._known, self._soft = before
-            self.engine.define(self._checked, VersionStatistics())
-            self.engine.commit(VersionStatistics())
+            self._definitions, self._checked, snapshot, self._base_changes.soft = before
+            self.engine.restore(snapshot)
             raise
         self._commit(statistics)
-        self._programs.append(program)
         statistics.seconds = time.perf_counter() - started
-        return self._finish(_merged(first, second), statistics)
+        return self._finish(merged(first, second), statistics)
 
     def _moved(self, checked: Checked) -> dict[str, Ints]:
         """Rows of base relations that get rules now: the hidden base relation for rows from outside takes them."""
@@ -154,51 +141,13 @@ class Database:
                 rows[hidden] = self.engine.workspace.relations[name].matrix()
         return rows
 
-    def _check(self, more: Sequence[Program]) -> Checked:
-        """Check all that is defined together with more programs.
-
-        Facts of earlier programs have been inserted already (and may have been deleted since), so they are
-        left out; the types and relations they gave rise to are known.
-        """
-        old = [
-            Program(
-                tuple(rule for rule in program.rules if rule.body), program.declarations, program.tables,
-                program.directives, program.queries,
-            )
-            for program in self._programs
-        ]  # fmt: skip
-        programs = [*old, *more]
-        declared = {d.relation for program in programs for d in program.declarations}
-        inferred = tuple(
-            Declaration(name, tuple(Column(c, t) for c, t in zip(columns, self._known[name], strict=True)))
-            for name, columns in self._names.items()
-            if name not in declared
-        )
-        whole = Program(
-            rules=tuple(rule for program in programs for rule in program.rules),
-            declarations=(*(d for program in programs for d in program.declarations), *inferred),
-            tables=tuple(table for program in programs for table in program.tables),
-            directives=tuple(directive for program in programs for directive in program.directives),
-            queries=tuple(query for program in programs for query in program.queries),
-        )
-        known = {
+    def _check(self, definitions: Definitions) -> Checked:
+        stored = {
             name: info.types
-            for name, info in (self._checked.relations.items() if hasattr(self, "_checked") else ())
+            for name, info in self._checked.relations.items()
             if info.base and self.engine.workspace.relations[name].stored
         }
-        return check(whole, self.functions, known={**known, **self._known}, strict=self.strict)
-
-    def _adopt(self, checked: Checked) -> dict[str, Ints]:
-        """Go by a newly checked program. Lifetimes of rows that are there begin now; return rows too many."""
-        self._checked = checked
-        evicted = {}
-        for name, info in checked.relations.items():
-            if info.base and (info.lifetime is not None or info.size is not None) and name not in self._soft:
-                soft = self._soft[name] = SoftState(info.arity, info.lifetime, info.size)
-                too_many = soft.insert(self.engine.workspace.relations[name].matrix(), self.now)
-                if too_many.shape[0]:
-                    evicted[name] = too_many
-        return evicted
+        return definitions.check(self.functions, stored, strict=self.strict)
 
     def register(
         self,
@@ -231,14 +180,17 @@ class Database:
         if self.clock == "real":
             self.now = max(self.now, time.time())
         statistics = VersionStatistics(self.version + 1)
-        before = dict(self._known), dict(self._names), self._checked
+        before = self._definitions, self._checked, self.engine.snapshot(), dict(self._base_changes.soft)
         try:
             self._learn(insert)
             deletes, inserts = self._encode(insert, delete, statistics)
             changes = self._change(deletes, inserts, self.now, statistics)
             self._log_change(deletes, inserts)
         except BaseException:
-            self._restore(*before)
+            self._rollback()
+            if self._definitions is not before[0]:
+                self._definitions, self._checked, snapshot, self._base_changes.soft = before
+                self.engine.restore(snapshot)
             raise
         self._commit(statistics)
         statistics.seconds = time.perf_counter() - started
@@ -298,84 +250,42 @@ class Database:
     def _change(
         self, deletes: dict[str, Ints], inserts: dict[str, Ints], now: float, statistics: VersionStatistics
     ) -> dict[str, RowChange]:
-        """Work out keys, lifetimes and sizes, and let the engine apply it all. The caller commits."""
+        """Let the engine apply all that follows from the change. The caller commits."""
         relations = self.engine.workspace.relations
-        deletes, inserts = dict(deletes), dict(inserts)
-        for name, soft in self._soft.items():
-            expired = soft.expire(now)
-            if expired.shape[0]:
-                deletes[name] = _plus(deletes.get(name), expired)
-        for name, rows in list(inserts.items()):
-            info = self._checked.relations[name]
-            if info.key is not None and len(info.key) < info.arity:
-                rows = inserts[name] = last_by_key(rows, info.key)
-                old = _without(replaced(relations[name], rows, info.key), rows)
-                deletes[name] = _plus(deletes.get(name), old)
-        for name, soft in self._soft.items():
-            if name in deletes:
-                soft.delete(deletes[name])
-            if name in inserts:
-                evicted = soft.insert(inserts[name], now)
-                if evicted.shape[0]:
-                    inserts[name] = _without(inserts[name], evicted)
-                    deletes[name] = _plus(deletes.get(name), evicted)
+        deletes, inserts = self._base_changes.work_out(self._checked, relations, deletes, inserts, now)
         self.engine.apply(deletes, inserts, statistics)
         return self.engine.changes()
 
     def _learn(self, insert: Mapping[str, Any]) -> None:
         """Take types from rows where nothing else tells, and take on relations never heard of."""
-        learned = False
+        definitions = self._definitions
         for name, rows in insert.items():
             info = self._base(name)
-            if info is not None and None not in info.types:
-                continue
             if info is None and self.strict:
                 raise self._unknown(name)
-            types, columns = infer_types(rows, name)
-            if info is None:
-                if not types:
-                    types = (None,) * (len(columns) if columns else 0)
-                self._names[name] = columns or tuple(f"c{i}" for i in range(len(types)))
-                self._known[name] = types
-                learned = True
-            elif len(types) == info.arity:
-                merged = tuple(old or new for old, new in zip(info.types, types, strict=True))
-                if merged != info.types:
-                    self._known[name] = merged
-                    learned = True
-        if learned:
-            self._redefine()
+            definitions = definitions.with_rows(name, rows, info)
+        if definitions is not self._definitions:
+            self._redefine(definitions)
 
-    def _redefine(self) -> None:
-        checked = self._check(())
+    def _redefine(self, definitions: Definitions) -> None:
+        """Go by what is known now; rows stay."""
+        checked = self._check(definitions)
         try:
             self.engine.define(checked, VersionStatistics())
         except BaseException:
             self.engine.rollback()
             raise
         self.engine.commit(VersionStatistics())
-        self._adopt(checked)
-
-    def _restore(
-        self, known: dict[str, tuple[Type | None, ...]], names: dict[str, tuple[str, ...]], checked: Checked
-    ) -> None:
-        """Undo an open version and what was learned for it."""
-        self._rollback()
-        if self._known != known or self._names != names:
-            self._known, self._names = known, names
-            self._checked = checked
-            self.engine.define(checked, VersionStatistics())
-            self.engine.commit(VersionStatistics())
+        self._definitions, self._checked = definitions, checked
+        self._base_changes.adopt(checked, self.engine.workspace.relations, self.now)
 
     def _rollback(self) -> None:
         self.engine.rollback()
-        for soft in self._soft.values():
-            soft.rollback()
+        self._base_changes.rollback()
 
     def _commit(self, statistics: VersionStatistics) -> None:
         self.engine.commit(statistics)
-        for soft in self._soft.values():
-            soft.commit()
+        self._base_changes.commit()
 
     def _finish(self, changes: Mapping[str, RowChange], statistics: VersionStatistics) -> Changes:
         self.version += 1
@@ -437,11 +347,7 @@ class Database:
                 info = self._checked.relations[name]
                 if rows.shape[0]:
                     tables[f"{kind}/{name}"] = persist.to_table(self.codec, rows, info)
-        meta = {"now": self.now, "known": self._known_json(), "names": self._names}
-        self._log("apply", meta, tables)
-
-    def _known_json(self) -> dict[str, list[str | None]]:
-        return {name: persist.types_to_json(types) for name, types in self._known.items()}
+        self._log("apply", {"now": self.now, **self._definitions.to_json()}, tables)
 
     def _log(self, kind: str, meta: Mapping[str, Any], tables: Mapping[str, Any]) -> None:
         """Write the open version to the log; only then may it be committed."""
@@ -461,12 +367,9 @@ class Database:
         if checkpoint is not None:
             meta: Any = checkpoint.meta
             self.now, self.engine.workspace.clock = meta["now"], meta["clock"]
-            self._known = {name: persist.types_from_json(types) for name, types in meta["known"].items()}
-            self._names = {name: tuple(columns) for name, columns in meta["names"].items()}
-            self._programs = [parse(text, source) for text, source in meta["texts"]]
-            self._redefine()
+            self._redefine(Definitions(Definitions.parsed(meta["texts"])).learned(meta))
             persist.load_relations(self.engine, self.codec, checkpoint.tables)
-            persist.load_soft_state(self._soft, self.engine, self.codec, checkpoint.tables)
+            persist.load_soft_state(self._base_changes.soft, self.engine, self.codec, checkpoint.tables)
             self.version = checkpoint.version
         for record in store.records():
             self._replay(record)
@@ -480,11 +383,9 @@ class Database:
             self._define(meta["text"], meta["source"], log=False)
             return
         if record.kind == "apply":
-            known = {name: persist.types_from_json(types) for name, types in meta["known"].items()}
-            names = {name: tuple(columns) for name, columns in meta["names"].items()}
-            if known != self._known or names != self._names:
-                self._known, self._names = known, names
-                self._redefine()
+            definitions = self._definitions.learned(meta)
+            if definitions != self._definitions:
+                self._redefine(definitions)
         changes: dict[str, dict[str, Ints]] = {"delete": {}, "insert": {}}
         for key, table in record.tables.items():
             kind, name = key.split("/", 1)
@@ -500,13 +401,12 @@ class Database:
             raise StoreError("not-durable", "this database lives in memory only", hint="connect with a path")
         self._check_writable()
         tables = persist.dump_relations(self.engine, self.codec)
-        tables.update(persist.dump_soft_state(self._soft, self.engine, self.codec))
+        tables.update(persist.dump_soft_state(self._base_changes.soft, self.engine, self.codec))
         meta = {
             "now": self.now,
             "clock": self.engine.workspace.clock,
-            "known": self._known_json(),
-            "names": self._names,
-            "texts": [[program.text, program.source] for program in self._programs],
+            "texts": [[program.text, program.source] for program in self._definitions.programs],
+            **self._definitions.to_json(),
         }
         self._store.write_checkpoint(Checkpoint(self.version, meta, tables))
         self._records = 0
@@ -557,27 +457,3 @@ class Database:
 def _replayable(rows: Any) -> Any:
     """Rows that can be read more than once: an iterator is made a list."""
     return list(rows) if hasattr(rows, "__next__") else rows
-
-
-def _plus(rows: Ints | None, more: Ints) -> Ints:
-    """The rows and those of the others that are not among them."""
-    return more if rows is None else np.concatenate([rows, _without(more, rows)])
-
-
-def _without(rows: Ints, gone: Ints) -> Ints:
-    """The rows that are not among the others."""
-    if rows.shape[0] == 0 or gone.shape[0] == 0:
-        return rows
-    keys = {row.tobytes() for row in np.ascontiguousarray(gone)}
-    return np.ascontiguousarray(rows[[row.tobytes() not in keys for row in np.ascontiguousarray(rows)]])
-
-
-def _merged(first: dict[str, RowChange], second: dict[str, RowChange]) -> dict[str, RowChange]:
-    """The changes of two steps as one."""
-    out = {**first, **second}
-    for name in first.keys() & second.keys():
-        a, b = first[name], second[name]
-        gained = np.concatenate([_without(a.gained, b.lost), _without(b.gained, a.lost)])
-        lost = np.concatenate([_without(a.lost, b.gained), _without(b.lost, a.gained)])
-        out[name] = RowChange(lost, gained)
-    return out

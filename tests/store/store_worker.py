@@ -194,7 +194,7 @@ def killed_at_each_call(path: str) -> None:
     The n-th run has the folder `path/n`, acknowledges in the file `path/n.acked`, and dies just before its
     n-th call, counted from 0.
     """
-    checkpoint(1)  # Arrow imports more at first use; do it once, not in every run
+    checkpoint(1)  # Arrow sets things up at first use; do it once, not in every run
     for run in itertools.count():
         child = os.fork()
         if child == 0:
@@ -236,5 +236,6 @@ def _scenario(path: str, run: int) -> None:
 
 
 if __name__ == "__main__":
+    sys.modules["pandas"] = None  # Arrow would import it, which takes longer than most tests here
     program: Callable[..., None] = globals()[sys.argv[1]]
     program(*sys.argv[2:])

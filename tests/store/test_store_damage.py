@@ -83,7 +83,7 @@ def test_every_torn_tail_can_be_written_over(original: Path, tmp_path: Path, fra
             assert store.stats().torn_bytes == 0
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=250, deadline=None)
 @given(st.data())
 def test_flipped_bits_are_refused_or_in_the_torn_tail(original: Path, frames: list[int], data: st.DataObject):
     names = sorted(p.relative_to(original) for p in original.rglob("*") if p.is_file() and p.name != "lock")

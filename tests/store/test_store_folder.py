@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -106,23 +107,23 @@ def test_a_closed_store_refuses(tmp_path: Path):
         assert caught.value.code == "closed"
 
 
-def test_permission_denied(tmp_path: Path, run: Callable[..., str]):
-    for folder in (tmp_path, *tmp_path.parents):
-        if folder.stat().st_uid == os.getuid() and str(folder).startswith("/tmp/pytest"):
-            folder.chmod(0o755)
-    state = tmp_path / "state"
-    with Store.open(state) as store:
-        store.append(store_worker.record(1))
-        store.write_checkpoint(store_worker.checkpoint(1))
-    for part in (state, *state.rglob("*")):
-        part.chmod(0o555 if part.is_dir() else 0o444)
-    assert run("as_nobody", state, "w") == "permission"
-    assert run("as_nobody", state, "r") == "fine 1"
-    assert run("as_nobody", state / "new", "w") == "permission"
-    state.chmod(0)
-    assert run("as_nobody", state, "r") == "permission"
-    assert run("as_nobody", state, "w") == "permission"
-    state.chmod(0o755)
+def test_permission_denied(run: Callable[..., str]):
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o755)  # for others to get at what is below
+        state = Path(folder) / "state"
+        with Store.open(state) as store:
+            store.append(store_worker.record(1))
+            store.write_checkpoint(store_worker.checkpoint(1))
+        for part in (state, *state.rglob("*")):
+            part.chmod(0o555 if part.is_dir() else 0o444)
+        assert run("as_nobody", state, "w") == "permission"
+        assert run("as_nobody", state, "r") == "fine 1"
+        assert run("as_nobody", state / "new", "w") == "permission"
+        state.chmod(0)
+        assert run("as_nobody", state, "r") == "permission"
+        assert run("as_nobody", state, "w") == "permission"
+        for part in (state, state / "segments", state / "log"):
+            part.chmod(0o755)
 
 
 def test_a_second_writer_is_told_who_holds_the_lock(

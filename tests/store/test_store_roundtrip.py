@@ -53,7 +53,7 @@ metas = st.dictionaries(st.text(), json_values, max_size=3)
 contents = st.tuples(metas, st.dictionaries(names, tables(), max_size=3))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(st.lists(contents, max_size=3), contents, st.lists(contents, max_size=3))
 def test_records_and_checkpoint_come_back(before, middle, after):
     with tempfile.TemporaryDirectory() as path:

@@ -88,9 +88,10 @@ def _read(database: Database, given: list[Given]) -> tuple[dict[str, dict[str, A
     from headwater.cli.given import paths_of
     from headwater.cli.progress import loading
     from headwater.cli.state import types_of
+    from headwater.files.contents import Contents
     from headwater.files.feed import changes_of
     from headwater.files.load import load, together_by_relation
-    from headwater.files.read import Contents, read
+    from headwater.files.read import read
 
     contents: list[Contents] = []
     with loading(paths_of(given)) as advance:
@@ -109,6 +110,8 @@ def _read(database: Database, given: list[Given]) -> tuple[dict[str, dict[str, A
         tables = load(contents, types_of(database))
     parts: dict[str, list[tuple[str, Any]]] = {"insert": [], "delete": []}
     for one, rows, table in zip(given, contents, tables, strict=True):
+        if rows.rows == 0:
+            continue
         if one.action == "feed":
             inserted, deleted = changes_of(rows, table)
             parts["insert"].append((one.relation, inserted))

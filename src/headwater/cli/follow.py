@@ -15,7 +15,7 @@ import numpy as np
 from headwater.cli.state import has_state, open_state, programs, stated
 from headwater.database import Database
 from headwater.errors import DataError
-from headwater.files.read import Contents
+from headwater.files.contents import Contents
 
 
 def reopened(state: Path, text: str, options: Mapping[str, Any]) -> Database | None:

@@ -19,8 +19,8 @@ from headwater.cli.inputs import with_header
 from headwater.cli.state import check_base
 from headwater.database import Database
 from headwater.errors import DataError, LanguageError
+from headwater.files.contents import Contents, Origin
 from headwater.files.formats import format_of, split_extension
-from headwater.files.read import Contents, Origin
 from headwater.language.datalog import parse
 from headwater.rules.check import check
 
@@ -70,7 +70,7 @@ def _row(database: Database, action: str, text: str) -> tuple[str, Contents]:
     info = database.info(relation)
     facts = check(program, database.functions, known={relation: info.types}).facts[relation]
     columns = tuple(zip(*facts, strict=True))
-    return relation, Contents(f"--{action}", relation, info.columns, "json", columns, len(facts))
+    return relation, Contents(f"--{action}", relation, info.columns, "values", columns, len(facts))
 
 
 def from_path(database: Database, path: Path, header: bool | None) -> list[Given]:

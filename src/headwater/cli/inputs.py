@@ -13,9 +13,10 @@ from pathlib import Path
 from headwater.cli.state import base_relations
 from headwater.database import Database
 from headwater.errors import DataError, LanguageError
+from headwater.files.contents import Contents, Origin
 from headwater.files.find import Folder
 from headwater.files.formats import Format, format_of, with_options
-from headwater.files.read import Contents, Origin, read
+from headwater.files.read import read
 from headwater.language.program import Directive, Program
 
 _OPTIONS = ("IO", "filename", "delimiter", "rfc4180", "headers", "compress")

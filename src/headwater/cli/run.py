@@ -23,7 +23,7 @@ from headwater.errors import DataError
 if TYPE_CHECKING:
     from headwater.cli.outputs import Output
     from headwater.database import Database
-    from headwater.files.read import Contents
+    from headwater.files.contents import Contents
 
 _FORMATS = ("csv", "tsv", "parquet", "arrow", "json")
 

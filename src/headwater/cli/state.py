@@ -10,7 +10,7 @@ import headwater
 from headwater.database import Database
 from headwater.errors import DataError, StoreError
 from headwater.files.alike import Types, TypesOf
-from headwater.files.read import Contents
+from headwater.files.contents import Contents
 from headwater.language.program import Program
 from headwater.rules.check import check
 from headwater.store.folder import Folder

@@ -18,5 +18,6 @@ only when it is cut at tabs is one that Souffle wrote, and is read as such.
 Each module holds one idea: `formats` (what an extension or Souffle's options ask for), `find` (which file is
 whose), `records` (text cell by cell, with places), `text` (text a column at a time), `header`, `json_rows`,
 `cells` and `list_cells` (one cell's text and its value), `infer` and `alike` (types that nobody declared),
-`read` and `load` (files as typed columns), `feed` (change feeds), `order` (rows sorted) and `write`.
+`contents`, `read`, `typed` and `load` (files as columns of values), `feed` (change feeds), `order` (rows
+sorted) and `write`.
 """

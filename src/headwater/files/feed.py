@@ -17,8 +17,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import pyarrow as pa
+
 from headwater.errors import DataError
-from headwater.files.read import Contents
+from headwater.files.contents import Contents
 from headwater.values.scalars import NAN
 
 COMES = ("insert", "update_postimage")
@@ -92,4 +94,4 @@ def _key(value: Any) -> Any:
 
 
 def _take(table: Any, rows: list[int]) -> Any:
-    return [table[row] for row in rows] if isinstance(table, list) else table.take(rows)
+    return [table[row] for row in rows] if isinstance(table, list) else table.take(pa.array(rows, pa.int64()))

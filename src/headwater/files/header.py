@@ -4,6 +4,8 @@ A file without column names has the relation's columns in their order. Names tha
 order, say where each column is; other names are ignored if there are as many as the relation has columns.
 Whether the first line of a text is names at all is decided by the same comparison, unless it was said.
 
+Where that comparison says no but everything else says yes, the file is refused until somebody says.
+
 Columns of a change feed (`_change_type`, `_commit_version`, `_commit_timestamp`) stand beside the others.
 
 >>> arrange(("dst", "_change_type", "src"), ("src", "dst"))
@@ -35,6 +37,12 @@ class Arrangement:
     commit_version: int | None = None
 
 
+def is_almost_header(cells: Sequence[str], columns: Sequence[str]) -> bool:
+    """Whether a first line is the names of the columns but for capitals and blanks."""
+    plain = sorted(cell.strip().lower() for cell in cells)
+    return plain == sorted(column.lower() for column in columns) != [] and set(cells) != set(columns)
+
+
 def is_header(cells: Sequence[str], columns: Sequence[str]) -> bool:
     """Whether a first line is names: those of the relation's columns, or of a change feed."""
     rest = [cell for cell in cells if cell in columns or cell not in FEED]
@@ -61,6 +69,16 @@ def wrong_names(path: str, names: Sequence[str], relation: str, columns: Sequenc
         "wrong-arity",
         f"{path}: its columns are {', '.join(names)}; {relation} has {', '.join(columns)}",
         hint="give the file these columns, in any order",
+    )
+
+
+def likely_header(path: str, cells: Sequence[str], relation: str, columns: Sequence[str]) -> DataError:
+    """The error for a first line that is a row by the rule, but hardly in fact."""
+    return DataError(
+        "likely-header",
+        f"{path}, line 1: {', '.join(cells)} looks like names of columns, but those of {relation} are"
+        f" {', '.join(columns)}",
+        hint="say what it is: --header or --no-header, or headers= in `.input`; or write these names",
     )
 
 

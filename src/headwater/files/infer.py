@@ -77,4 +77,7 @@ def together(types: Iterable[Type]) -> Type:
     distinct = set(types)
     if len(distinct) == 1:
         return distinct.pop()
+    elements = [type.element for type in distinct if type.element is not None]
+    if len(elements) == len(distinct):
+        return list_of(together(elements))
     return FLOAT if distinct == {INT, FLOAT} else STRING

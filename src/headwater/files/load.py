@@ -7,8 +7,10 @@ from typing import Any
 
 from headwater.files.alike import ColumnAt, Types, TypesOf, groups
 from headwater.files.cells import BadCell
+from headwater.files.contents import Contents
+from headwater.files.header import likely_header
 from headwater.files.infer import infer, together
-from headwater.files.read import Contents, bad_cell, own_type, typed
+from headwater.files.typed import bad_cell, own_type, typed
 from headwater.values.types import STRING, Type
 
 
@@ -56,8 +58,13 @@ def _is_open(type: Type) -> bool:
 
 
 def _infer(contents: Contents, column: int, type: Type | None) -> Type:
+    texts = contents.columns[column]
     try:
-        return infer(contents.columns[column], type)
+        found = infer(texts, type)
+        if found == STRING and contents.first_line and contents.rows > 1 and infer(texts.slice(1)) != STRING:
+            # Only the first of many texts is no number (date, bool).
+            raise likely_header(contents.origin, contents.first_line, contents.relation, contents.names)
+        return found
     except BadCell as bad:
         raise bad_cell(contents, bad.row, column, type or STRING, bad.reason) from None
 

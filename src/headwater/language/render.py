@@ -23,7 +23,7 @@ from collections.abc import Iterable, Iterator
 
 from headwater.errors import LanguageError
 from headwater.language.dialect import capital
-from headwater.language.operators import BINARY, UNARY
+from headwater.language.operators import AGGREGATES, BINARY, UNARY
 from headwater.language.program import (
     Atom,
     BodyAggregate,
@@ -179,7 +179,7 @@ def _is_number(term: Term) -> bool:
 
 def _body_aggregate(aggregate: BodyAggregate) -> str:
     target = ""
-    if isinstance(aggregate.target, Variable):
+    if isinstance(aggregate.target, Variable) and aggregate.target.name not in AGGREGATES:
         target = f" {_term(aggregate.target)[0]}"
     elif aggregate.target is not None:
         target = f" ({_term(aggregate.target)[0]})"

@@ -43,6 +43,9 @@ class View:
     strategy: Strategy
 
 
+Snapshot = tuple[dict[str, Relation], dict[str, RelationInfo], list[View]]
+
+
 class Engine:
     """The relations and views of a database."""
 
@@ -57,7 +60,7 @@ class Engine:
         self._deltas: dict[str, Delta] = {}
         self._replaced: dict[str, Relation] = {}
         self._unresolved: weakref.WeakSet[Replacement] = weakref.WeakSet()
-        self._defined: tuple[dict[str, Relation], dict[str, RelationInfo], list[View]] | None = None
+        self._defined: Snapshot | None = None
 
     # ------------------------------------------------------------------ definition
 
@@ -68,7 +71,7 @@ class Engine:
         """
         self._resolve()
         workspace = self.workspace
-        self._defined = dict(workspace.relations), workspace.infos, self.views
+        self._defined = self.snapshot()
         kept = {self._identity(view.stratum): view for view in self.views}
         infos = dict(checked.relations)
         infos[UNIT] = RelationInfo(UNIT, (), (), base=True, internal=True)
@@ -113,6 +116,16 @@ class Engine:
             self.views.append(view)
             if existing is None or view.grouping is not None:
                 self._refresh(view, None, statistics)
+
+    def snapshot(self) -> Snapshot:
+        """What is defined now, with its rows, for `restore`."""
+        return dict(self.workspace.relations), self.workspace.infos, self.views
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Go back to what was defined before. Rows must be as they were: roll an open version back first."""
+        relations, self.workspace.infos, self.views = snapshot
+        self.workspace.relations.clear()
+        self.workspace.relations.update(relations)
 
     @staticmethod
     def _identity(stratum: Stratum) -> tuple[object, ...]:
@@ -257,9 +270,7 @@ class Engine:
         for grouping in self._groupings:
             grouping.rollback()
         if self._defined is not None:
-            relations, self.workspace.infos, self.views = self._defined
-            self.workspace.relations.clear()
-            self.workspace.relations.update(relations)
+            self.restore(self._defined)
         self._close()
 
     def _close(self) -> None:

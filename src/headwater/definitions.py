@@ -1,0 +1,94 @@
+"""All texts that a database was given, and what its rows have told about types.
+
+Rules are checked all together each time something is added. Facts of earlier texts are rows by now (and may
+have been deleted since), so they are left out of the check; the types they gave are known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from headwater.language.datalog import parse
+from headwater.language.program import Column, Declaration, Program
+from headwater.persist import types_from_json, types_to_json
+from headwater.rules.check import check
+from headwater.rules.checked import Checked, RelationInfo
+from headwater.values.codec import infer_types
+from headwater.values.functions import Functions
+from headwater.values.types import Type
+
+Types = tuple[Type | None, ...]
+
+
+@dataclass(frozen=True)
+class Definitions:
+    """Texts, types learned from rows by base relation, and the columns of relations that no text mentions."""
+
+    programs: tuple[Program, ...] = ()
+    known: Mapping[str, Types] = field(default_factory=dict)
+    columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def check(self, functions: Functions, stored: Mapping[str, Types], *, strict: bool) -> Checked:
+        """Check everything; `stored` has the types of base relations that have rows."""
+        *earlier, last = self.programs or (Program(),)
+        programs = [replace(p, rules=tuple(rule for rule in p.rules if rule.body)) for p in earlier] + [last]
+        declared = {d.relation for program in programs for d in program.declarations}
+        inferred = tuple(
+            Declaration(name, tuple(Column(c, t) for c, t in zip(columns, self.known[name], strict=True)))
+            for name, columns in self.columns.items()
+            if name not in declared
+        )
+        whole = Program(
+            rules=tuple(rule for program in programs for rule in program.rules),
+            declarations=(*(d for program in programs for d in program.declarations), *inferred),
+            tables=tuple(table for program in programs for table in program.tables),
+            directives=tuple(directive for program in programs for directive in program.directives),
+            queries=tuple(query for program in programs for query in program.queries),
+        )
+        return check(whole, functions, known={**stored, **self.known}, strict=strict)
+
+    def with_program(self, program: Program) -> Definitions:
+        """With one more text, whose facts are rows still to come."""
+        return replace(self, programs=(*self.programs, program))
+
+    def settled(self, facts: Mapping[str, Types]) -> Definitions:
+        """As it is once the facts of the last text are rows of relations with these types."""
+        *earlier, last = self.programs
+        last = replace(last, rules=tuple(rule for rule in last.rules if rule.body))
+        return replace(self, programs=(*earlier, last), known={**self.known, **facts})
+
+    def with_rows(self, name: str, rows: Any, info: RelationInfo | None) -> Definitions:
+        """With the types that these rows tell, where nothing else does; a new relation if there is none."""
+        if info is not None and None not in info.types:
+            return self
+        types, names = infer_types(rows, name)
+        if info is None:
+            columns = {**self.columns, name: names or tuple(f"c{i}" for i in range(len(types)))}
+            return replace(self, known={**self.known, name: types}, columns=columns)
+        if len(types) != info.arity:
+            return self
+        merged = tuple(old or new for old, new in zip(info.types, types, strict=True))
+        return self if merged == info.types else replace(self, known={**self.known, name: merged})
+
+    def to_json(self) -> dict[str, Any]:
+        """What is learned, for a record."""
+        return {
+            "known": {name: types_to_json(types) for name, types in self.known.items()},
+            "names": dict(self.columns),
+        }
+
+    def learned(self, meta: Mapping[str, Any]) -> Definitions:
+        """With what a record says was learned."""
+        return replace(
+            self,
+            known={name: types_from_json(types) for name, types in meta["known"].items()},
+            columns={name: tuple(columns) for name, columns in meta["names"].items()},
+        )
+
+    @staticmethod
+    def parsed(texts: Sequence[tuple[str, str]]) -> tuple[Program, ...]:
+        """Programs whose facts are rows already."""
+        programs = (parse(text, source) for text, source in texts)
+        return tuple(replace(p, rules=tuple(rule for rule in p.rules if rule.body)) for p in programs)

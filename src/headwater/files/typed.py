@@ -1,0 +1,86 @@
+"""What a file holds, as values of the relation's types.
+
+>>> import tempfile, pathlib
+>>> from headwater.files.read import Origin, read
+>>> path = pathlib.Path(tempfile.mkdtemp(), "cost.csv")
+>>> _ = path.write_text("item,price\\npen,2.5\\nink,ten\\n")
+>>> contents = read(Origin(path), "cost", ("item", "price"), (STRING, FLOAT))
+>>> typed(contents, (STRING, FLOAT))
+Traceback (most recent call last):
+headwater.errors.DataError: error[wrong-type]: ...cost.csv, line 3, column price: 'ten' is no float: ...
+ --> ...cost.csv:3:5
+  |
+3 | ink,ten
+  |     ^^^
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from headwater.errors import DataError
+from headwater.files.cells import BadCell, convert
+from headwater.files.contents import Contents
+from headwater.files.json_rows import type_of_values, values_of
+from headwater.values.arrow import arrow_type
+from headwater.values.codec import infer_types
+from headwater.values.scalars import Misfit, show
+from headwater.values.types import FLOAT, STRING, Type
+
+__all__ = ["FLOAT", "STRING", "bad_cell", "own_type", "typed"]
+
+
+def typed(contents: Contents, types: Sequence[Type]) -> Any:
+    """The rows as an Arrow table with columns of these types; a list of `()` if there are no columns."""
+    if not contents.names:
+        return [()] * contents.rows
+    arrays = []
+    for column, (values, type) in enumerate(zip(contents.columns, types, strict=True)):
+        name = contents.names[column]
+        if contents.kind == "text":
+            try:
+                arrays.append(convert(values, type))
+            except BadCell as bad:
+                raise bad_cell(contents, bad.row, column, type, bad.reason) from None
+        elif contents.kind == "values":
+            try:
+                arrays.append(pa.array(values_of(values, type), arrow_type(type)))
+            except Misfit as misfit:
+                where = f"{contents.origin}, row {misfit.row + 1}, column {name}"
+                raise DataError(misfit.code, f"{where}: {misfit.reason}, expected {type}") from None
+        else:
+            arrays.append(values)
+    return pa.table(arrays, names=list(contents.names))
+
+
+def own_type(contents: Contents, column: int) -> Type | None:
+    """The type that the file itself gives a column; `None` if it is text, or without rows."""
+    if contents.kind == "text" or contents.rows == 0:
+        return None
+    name, values = contents.names[column], contents.columns[column]
+    if contents.kind == "table":
+        return infer_types(pa.table([values], names=[name]), contents.origin)[0][0]
+    try:
+        return type_of_values(values)
+    except Misfit as misfit:
+        where = f"{contents.origin}, row {misfit.row + 1}, column {name}"
+        raise DataError(misfit.code, f"{where}: {misfit.reason}", hint=misfit.hint) from None
+
+
+def bad_cell(contents: Contents, row: int, column: int, type: Type, reason: str) -> DataError:
+    """The error for a text that is no value of its column's type."""
+    place = contents.place(row, column)
+    text = contents.columns[column][row].as_py()
+    line = f", line {place.line}" if place is not None else f", row {row + 1}"
+    hint = None
+    if row == 0 and not contents.header:
+        hint = f"if this line is a header, let it name the columns: {', '.join(contents.names)}"
+    return DataError(
+        "wrong-type",
+        f"{contents.origin}{line}, column {contents.names[column]}: {show(text)} is no {type}: {reason}",
+        place=place,
+        hint=hint,
+    )

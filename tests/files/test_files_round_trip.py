@@ -1,0 +1,158 @@
+"""What is written in any format is read as the same."""
+
+import datetime
+import math
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from headwater.errors import DataError
+from headwater.files.contents import Origin
+from headwater.files.formats import SOUFFLE, WRITTEN, Format, with_options
+from headwater.files.list_cells import read_list, write_list
+from headwater.files.read import read
+from headwater.files.typed import typed
+from headwater.files.write import write
+from headwater.values.arrow import arrow_type
+from headwater.values.types import BOOL, DATE, FLOAT, INT, STRING, TIMESTAMP, Type, list_of
+
+TEXT = st.text(st.characters(codec="utf-8"), max_size=8) | st.sampled_from(
+    [
+        "",
+        " ",
+        "\t",
+        "\n",
+        "\r\n",
+        '"',
+        'a"b',
+        "a,b",
+        "[x]",
+        "NULL",
+        "nan",
+        "0x1F",
+        "\\",
+        "é😀",
+        "\ufeff",
+        "()",
+    ]
+)
+VALUES: dict[Type, st.SearchStrategy[Any]] = {
+    INT: st.integers(-(2**63), 2**63 - 1),
+    FLOAT: st.floats(allow_subnormal=True) | st.sampled_from([1e-300, 1e300, 5e-324, 1.0, 0.1]),
+    STRING: TEXT,
+    BOOL: st.booleans(),
+    DATE: st.dates(),
+    TIMESTAMP: st.datetimes(),
+    list_of(STRING): st.lists(TEXT, max_size=3),
+    list_of(INT): st.lists(st.integers(-5, 5), max_size=3),
+    list_of(list_of(STRING)): st.lists(st.lists(TEXT, max_size=2), max_size=2),
+}
+FORMATS: dict[str, Format] = {
+    **WRITTEN,
+    "semicolon": with_options(None, {"rfc4180": "true", "delimiter": ";"}),
+    "long delimiter": with_options(None, {"rfc4180": "true", "delimiter": "<>"}),
+}
+
+
+def same(left: Any, right: Any) -> bool:
+    if isinstance(left, float) and isinstance(right, float):
+        return left == right or math.isnan(left) and math.isnan(right)
+    if isinstance(left, (list, tuple)):
+        return len(left) == len(right) and all(map(same, left, right))
+    return bool(left == right)
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> tuple[tuple[Type, ...], list[tuple[Any, ...]]]:
+    types = tuple(draw(st.lists(st.sampled_from(list(VALUES)), min_size=1, max_size=3)))
+    return types, draw(st.lists(st.tuples(*(VALUES[type] for type in types)), max_size=4))
+
+
+def to_table(types: tuple[Type, ...], rows: list[tuple[Any, ...]]) -> Any:
+    columns = list(zip(*rows, strict=True)) or [()] * len(types)
+    arrays = [pa.array(column, arrow_type(type)) for column, type in zip(columns, types, strict=True)]
+    return pa.table(arrays, names=[f"c{i}" for i in range(len(types))])
+
+
+def read_back(path: Path, format: Format | None, types: tuple[Type, ...]) -> list[tuple[Any, ...]]:
+    columns = tuple(f"c{i}" for i in range(len(types)))
+    table = typed(read(Origin(path, format), "r", columns, types), types)
+    return list(zip(*(column.to_pylist() for column in table.columns), strict=True))
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=tables())
+@example(data=((STRING,), [("",), ("a",), ("",)]))
+@example(data=((STRING, STRING), [("", "")]))
+def test_what_is_written_is_read(
+    tmp_path: Path, name: str, data: tuple[tuple[Type, ...], list[tuple[Any, ...]]]
+) -> None:
+    types, rows = data
+    path = tmp_path / f"r.{name if name in WRITTEN else 'txt'}"
+    write(path, to_table(types, rows), len(rows), FORMATS[name])
+    found = read_back(path, None if name in WRITTEN else FORMATS[name], types)
+    assert same(found, [tuple(row) for row in rows])
+    assert [entry.name for entry in tmp_path.iterdir()] == [path.name]
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=tables())
+@example(data=((STRING,), [("",), ('"',), ("",)]))
+def test_plain_text_is_read_back_or_refused(
+    tmp_path: Path, data: tuple[tuple[Type, ...], list[tuple[Any, ...]]]
+) -> None:
+    types, rows = data
+    path = tmp_path / "r.facts"
+    path.unlink(missing_ok=True)
+    try:
+        write(path, to_table(types, rows), len(rows), SOUFFLE)
+    except DataError as error:
+        assert error.code == "unquotable"
+        assert not path.exists()
+        return
+    assert same(read_back(path, None, types), [tuple(row) for row in rows])
+
+
+@given(
+    st.recursive(TEXT, lambda inner: st.lists(inner, max_size=3), max_leaves=8).filter(
+        lambda x: type(x) is list
+    )
+)
+def test_list_cells_read_back(items: list[Any]) -> None:
+    assert read_list(write_list(tuple(items))) == items
+
+
+@pytest.mark.parametrize("text", ["", "a", "[", "[a", "[a,]", "[,a]", "[a] b", '["a]', "[a b] [c]", "[[a]"])
+def test_what_is_no_list_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="."):
+        read_list(text)
+
+
+def test_a_failed_write_leaves_the_old_file(tmp_path: Path) -> None:
+    path = tmp_path / "r.csv"
+    path.write_text("old")
+    with pytest.raises(DataError, match="delimiter or a line end"):
+        write(path, pa.table({"x": ["a\tb"]}), 1, SOUFFLE)
+    assert path.read_text() == "old"
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_a_folder_that_cannot_be_made_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(DataError, match="cannot write"):
+        write(tmp_path / "file" / "r.csv", pa.table({"x": [1]}), 1, SOUFFLE)
+
+
+def test_floats_stay_floats_when_read_undeclared(tmp_path: Path) -> None:
+    from headwater.files.load import settle_types
+
+    path = tmp_path / "r.csv"
+    write(path, pa.table({"c0": [1.0, 2.0], "c1": [datetime.date(2024, 2, 29)] * 2}), 2, WRITTEN["csv"])
+    contents = read(Origin(path), "r", ("c0", "c1"), (None, None))
+    types = settle_types([contents], lambda known: {"r": known.get("r", (None, None))})
+    assert types == {"r": (FLOAT, DATE)}
