@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from types import TracebackType
 from typing import Any, Literal
 
@@ -55,6 +56,11 @@ class Database:
             raise DataError(
                 "unknown-strategy", f"no strategy {strategy!r}", hint=f"one of {', '.join(STRATEGIES)}"
             )
+        for option, value, allowed in (("mode", mode, ("w", "r")), ("clock", clock, ("logical", "real"))):
+            if value not in allowed:
+                raise DataError(
+                    "unknown-option", f"no {option} {value!r}", hint=f"one of {', '.join(allowed)}"
+                )
         self.codec = Codec()
         self.functions = Functions()
         for name, (function, args, returns) in (functions or {}).items():
@@ -68,6 +74,7 @@ class Database:
         self.engine = Engine(self.codec, self.functions, strategy=strategy, max_rounds=max_rounds)
         self._definitions = Definitions()
         self._base_changes = BaseChanges()
+        self._closed = False
         self._store: Store | None = None
         self._records = 0
         self._checked = self._definitions.check(self.functions, {}, strict=strict)
@@ -159,7 +166,7 @@ class Database:
     ) -> None:
         """Let rules call a Python function. It must give the same result for the same arguments, for ever.
 
-        Functions are not stored: register them (or pass `functions` to `connect`) each time a state is opened.
+        Functions are not stored. To open a state whose rules call some, pass them as `functions` to `connect`.
         """
         self.functions.register(name, function, args, returns)
 
@@ -174,8 +181,8 @@ class Database:
         Inserting a row that is there, or deleting one that is not, does nothing but count.
         """
         self._check_writable()
-        insert = {name: rows for name, data in (insert or {}).items() if len(rows := _replayable(data))}
-        delete = {name: _replayable(rows) for name, rows in (delete or {}).items()}
+        insert = {name: rows for name, rows in _by_relation("insert", insert).items() if len(rows)}
+        delete = _by_relation("delete", delete)
         started = time.perf_counter()
         if self.clock == "real":
             self.now = max(self.now, time.time())
@@ -319,6 +326,16 @@ class Database:
         return name in self._checked.relations
 
     @property
+    def texts(self) -> tuple[tuple[str, str], ...]:
+        """All that was defined, in order: texts and where they came from."""
+        return tuple((program.text, program.source) for program in self._definitions.programs)
+
+    def types_if(self, known: Mapping[str, tuple[Type | None, ...]]) -> dict[str, tuple[Type | None, ...]]:
+        """What the types of all relations would be if those of some base relations were these."""
+        definitions = replace(self._definitions, known={**self._definitions.known, **known})
+        return {name: info.types for name, info in self._check(definitions).relations.items()}
+
+    @property
     def program(self) -> Checked:
         """All rules, checked and rewritten."""
         return self._checked
@@ -413,6 +430,7 @@ class Database:
 
     def close(self) -> None:
         """Release the files. Everything acknowledged is on the disk already."""
+        self._closed = True
         store, self._store = self._store, None
         if store is not None:
             store.close()
@@ -428,6 +446,8 @@ class Database:
     # ------------------------------------------------------------------ refusals
 
     def _check_writable(self) -> None:
+        if self._closed:
+            raise StoreError("closed", "this database is closed", hint="connect again")
         if self.mode == "r":
             raise StoreError(
                 "read-only", "this database was opened for reading", hint="connect with mode='w'"
@@ -454,6 +474,14 @@ class Database:
         return DataError("unknown-relation", f"there is no relation {name}", hint=hint)
 
 
-def _replayable(rows: Any) -> Any:
-    """Rows that can be read more than once: an iterator is made a list."""
-    return list(rows) if hasattr(rows, "__next__") else rows
+def _by_relation(argument: str, rows: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Rows by relation, such that they can be read more than once: an iterator is made a list."""
+    if rows is None:
+        return {}
+    if not isinstance(rows, Mapping):
+        raise DataError(
+            "wrong-type",
+            f"{argument} takes rows by relation, not a {type(rows).__name__}",
+            hint=f'{argument}={{"link": rows}}',
+        )
+    return {name: list(data) if hasattr(data, "__next__") else data for name, data in rows.items()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from headwater.errors import MissingExtra
+from headwater.errors import DataError, MissingExtra
 from headwater.kernel.states import VISIBLE
 from headwater.values.types import Type
 
@@ -41,15 +41,18 @@ class RelationView:
         return iter(self.rows())
 
     def __contains__(self, row: object) -> bool:
-        """Whether the row is there: one look-up."""
+        """Whether the row is there: one look-up. Nothing that could not be a row is there."""
         if not isinstance(row, tuple):
             return False
         relation = self._database.engine.workspace.relations[self.name]
         if relation.stored == 0:
             return False
-        matrix, _ = self._database.codec.find_rows(
-            [row], self._types(), relation=self.name, columns=self.columns
-        )
+        try:
+            matrix, _ = self._database.codec.find_rows(
+                [row], self._types(), relation=self.name, columns=self.columns
+            )
+        except DataError:
+            return False
         if matrix.shape[0] == 0:
             return False
         number = int(relation.find(matrix)[0])

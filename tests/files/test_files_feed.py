@@ -5,7 +5,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headwater.errors import DataError
@@ -19,6 +19,7 @@ from headwater.values.types import INT
 KINDS = ["insert", "delete", "update_preimage", "update_postimage"]
 
 
+@settings(deadline=None)
 @given(
     st.lists(st.tuples(st.integers(0, 3), st.sampled_from(KINDS), st.integers(0, 2)), max_size=12),
     st.booleans(),
@@ -87,6 +88,7 @@ def test_feeds_that_are_refused(tmp_path: Path, text: str, message: str) -> None
 ROWS = st.lists(st.tuples(st.integers(0, 2), st.lists(st.floats(0, 1) | st.just(float("nan")), max_size=2)))
 
 
+@settings(deadline=None)
 @given(ROWS, st.randoms())
 def test_the_order_does_not_depend_on_the_order(rows: list[Any], random: Any) -> None:
     def table(rows: list[Any]) -> Any:

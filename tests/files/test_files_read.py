@@ -55,6 +55,8 @@ def file(folder: Path, name: str, text: str | bytes) -> Path:
         ("r.facts", '"a"\t1\n', [('"a"', 1)]),
         ("r.csv", "a,1\nb,2\n", [("a", 1), ("b", 2)]),
         ("r.csv", "x,n\na,1\n", [("a", 1)]),
+        ("r.csv", "\ufeffx,n\na,1\n", [("a", 1)]),
+        ("r.facts", "\ufeffa\t1\n", [("a", 1)]),
         ("r.csv", "n,x\n1,a\n", [("a", 1)]),
         ("r.csv", '"n","x"\n1,"a, b"\n', [("a, b", 1)]),
         ("r.csv", "a\t1\nb\t2\n", [("a", 1), ("b", 2)]),

@@ -88,6 +88,7 @@ def read_back(path: Path, format: Format | None, types: tuple[Type, ...]) -> lis
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=tables())
 @example(data=((STRING,), [("",), ("a",), ("",)]))
+@example(data=((STRING,), [("\ufeff",)]))
 @example(data=((STRING, STRING), [("", "")]))
 def test_what_is_written_is_read(
     tmp_path: Path, name: str, data: tuple[tuple[Type, ...], list[tuple[Any, ...]]]
@@ -118,6 +119,7 @@ def test_plain_text_is_read_back_or_refused(
     assert same(read_back(path, None, types), [tuple(row) for row in rows])
 
 
+@settings(deadline=None)
 @given(
     st.recursive(TEXT, lambda inner: st.lists(inner, max_size=3), max_leaves=8).filter(
         lambda x: type(x) is list

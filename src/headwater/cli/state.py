@@ -11,6 +11,7 @@ from headwater.database import Database
 from headwater.errors import DataError, StoreError
 from headwater.files.alike import Types, TypesOf
 from headwater.files.contents import Contents
+from headwater.language.datalog import parse
 from headwater.language.program import Program
 from headwater.rules.check import check
 from headwater.store.folder import Folder
@@ -34,7 +35,7 @@ def open_state(path: Path, *, mode: Literal["w", "r"] = "w", **options: Any) -> 
 
 def programs(database: Database) -> list[Program]:
     """What was defined, in order."""
-    return list(database._programs)
+    return [parse(text, source) for text, source in database.texts]
 
 
 def base_relations(database: Database) -> list[str]:
@@ -62,13 +63,7 @@ def types_of(database: Database) -> TypesOf:
         now = {name: info.types for name, info in database.program.relations.items()}
         if all(now[name] == types for name, types in known.items()):
             return now
-        before = database._known
-        database._known = {**before, **known}
-        try:
-            checked = database._check(())
-        finally:
-            database._known = before
-        return {name: info.types for name, info in checked.relations.items()}
+        return database.types_if(known)
 
     return types
 

@@ -21,7 +21,7 @@ from typing import Any
 
 from headwater.errors import DataError
 from headwater.files.cells import parse_cell
-from headwater.files.text import decode
+from headwater.files.text import MARK, decode
 from headwater.values.scalars import NAN, Misfit, canonical, common_type
 from headwater.values.types import Type
 
@@ -32,7 +32,7 @@ _FLOATS = {"nan": NAN, "inf": math.inf, "-inf": -math.inf}
 
 def read_json(data: bytes, path: str, *, lines: bool) -> tuple[tuple[str, ...] | None, list[Any], int]:
     """The names (if rows are objects), the columns and the number of rows."""
-    text = decode(data.removeprefix(b"\xef\xbb\xbf"), path)
+    text = decode(data.removeprefix(MARK), path)
     rows = _lines(text, path) if lines else _array(text, path)
     if not rows:
         return None, [], 0

@@ -30,7 +30,7 @@ from headwater.files.header import (
     wrong_names,
 )
 from headwater.files.json_rows import read_json
-from headwater.files.text import Layout, TextFile
+from headwater.files.text import MARK, Layout, TextFile
 from headwater.values.scalars import show
 from headwater.values.types import STRING, Type
 
@@ -102,7 +102,7 @@ def _read_text(
     advance: Callable[[int], None] | None,
 ) -> Contents:
     path = str(origin)
-    data = origin.bytes().removeprefix(b"\xef\xbb\xbf")
+    data = origin.bytes().removeprefix(MARK)
     open_ = chosen.header is None
     chosen, cells = settle(chosen, data, path, columns)
     first_line = cells if open_ and not chosen.header else ()

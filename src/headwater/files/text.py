@@ -20,6 +20,9 @@ from typing import Any
 from headwater.errors import DataError, Place
 from headwater.files.records import OpenQuote, Record, line_of, records
 
+MARK = b"\xef\xbb\xbf"
+"""The byte order mark, with which some programs begin a text."""
+
 _BLOCK = 1 << 22
 _PIECE = 1 << 30
 _SHOWN = 120  # characters of a line that an error shows
@@ -37,12 +40,12 @@ class Layout:
 
 
 class TextFile:
-    """A text file that was read into memory."""
+    """A text file that was read into memory, without the byte order mark it may have had."""
 
     def __init__(self, path: str, data: bytes, layout: Layout):
         """Take the file's bytes; `path` is what errors call it."""
         self.path = path
-        self.data = data.removeprefix(b"\xef\xbb\xbf")
+        self.data = data
         self.layout = layout
 
     def columns(self, advance: Callable[[int], None] | None = None) -> list[Any]:
@@ -50,6 +53,8 @@ class TextFile:
         import pyarrow as pa
 
         data = memoryview(self.data)[self._header_length() :]
+        if data[:3] == MARK:
+            data = memoryview(MARK + data)  # Arrow drops one, and this one is text
         if not data:
             return [pa.chunked_array([], pa.string())] * self.layout.width
         if len(self.layout.delimiter) > 1:

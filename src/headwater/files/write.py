@@ -29,6 +29,7 @@ from headwater.errors import DataError
 from headwater.files.cells import to_text
 from headwater.files.formats import SOUFFLE, WRITTEN, Format
 from headwater.files.json_rows import write_json
+from headwater.files.text import MARK
 
 __all__ = ["SOUFFLE", "WRITTEN", "encode", "write"]
 
@@ -54,7 +55,8 @@ def write(path: Path, table: Any, rows: int, format: Format) -> int:
 def encode(table: Any, rows: int, format: Format, *, name: str = "the output") -> Any:
     """The bytes of a file that holds the table, as an Arrow buffer."""
     if format.kind == "text":
-        return pa.py_buffer(b"".join(_text_parts(table, rows, format, name)))
+        data = b"".join(_text_parts(table, rows, format, name))
+        return pa.py_buffer(MARK + data if data.startswith(MARK) else data)  # readers drop the first one
     if format.kind in ("json", "jsonl"):
         values = [column.to_pylist() for column in table.columns]
         found = list(zip(*values, strict=True)) if values else [()] * rows

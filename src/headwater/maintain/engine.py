@@ -31,6 +31,9 @@ from headwater.values.types import Type
 UNIT = "~unit"
 """A base relation without columns and with one row: the premise of rules that have none."""
 
+LARGE_GROUP = 10_000
+"""Looking for a new best among more rows than this is worth saying."""
+
 
 @dataclass
 class View:
@@ -55,7 +58,7 @@ class Engine:
         self.workspace = Workspace(codec, functions, max_rounds)
         self.strategy = strategy
         self.views: list[View] = []
-        self._touched: set[str] = set()
+        self._touched: dict[str, None] = {}
         self._groupings: list[Grouping] = []
         self._deltas: dict[str, Delta] = {}
         self._replaced: dict[str, Relation] = {}
@@ -162,7 +165,7 @@ class Engine:
         deltas = self._deltas
         for name in dict.fromkeys((*delete, *insert)):
             relation = self.workspace.relations[name]
-            self._touched.add(name)
+            self._touched[name] = None
             if name in delete:
                 self._delete(relation, delete[name], statistics)
             if name in insert:
@@ -199,7 +202,7 @@ class Engine:
         started = time.perf_counter()
         cost = StratumStatistics(view.stratum.relations, view.strategy.name)
         statistics.strata.append(cost)
-        self._touched.update(view.stratum.relations)
+        self._touched.update(dict.fromkeys(view.stratum.relations))
         executor = self.workspace.executor
         before, scans = executor.touched, dict(executor.scans)
         if view.grouping is not None:
@@ -221,7 +224,11 @@ class Engine:
                 view.strategy.refresh(task)
         for chooser in view.choosers.values():
             cost.touched += chooser.touched
-            chooser.touched = 0
+            if deltas is not None and chooser.largest > LARGE_GROUP:
+                statistics.fallbacks.append(
+                    f"went through {chooser.largest:,} rows for a new best of {chooser.name}"
+                )
+            chooser.touched = chooser.largest = 0
         cost.touched += executor.touched - before
         cost.seconds = time.perf_counter() - started
         if deltas is not None:

@@ -10,11 +10,12 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from headwater.errors import EvaluationError
 from headwater.kernel.memory import grown
 from headwater.kernel.relation import Relation
 from headwater.maintain.fixpoint import whole
 from headwater.maintain.statistics import StratumStatistics
-from headwater.maintain.workspace import NO_CHANGE, Delta, RuleSet, Workspace
+from headwater.maintain.workspace import NO_CHANGE, Delta, RuleSet, Workspace, placed
 from headwater.plan.execute import GAINED, LOST, PRESENT, Access
 from headwater.plan.steps import Ints
 from headwater.rules.checked import RelationInfo
@@ -128,13 +129,10 @@ class Grouping:
         now = dirty[filled]
         before = self.values[dirty].copy()
         was = self.present[dirty].copy()
-        if self.sums is None:
-            self.values[now] = self.counts[now]
-        elif self.aggregate.function == "avg":
-            self.values[now] = self.sums.average(now, self.counts[now]).view(np.int64)
-        else:
-            sums = self.sums.value(now)
-            self.values[now] = sums.view(np.int64) if self.floats else sums
+        try:
+            self.values[now] = self._results(now)
+        except EvaluationError as error:
+            raise placed(error, self.rules.rules[0]) from error
         self.present[dirty] = filled
         gone = was & (~filled | (before != self.values[dirty]))
         come = filled & (~was | (before != self.values[dirty]))
@@ -146,6 +144,14 @@ class Grouping:
             self.result.show(self.result.add(self._rows(dirty[come], self.values[dirty[come]]), 1), 1)
         self._published = (dirty, before, was)
         self.groups.kill(np.ascontiguousarray(dirty[~filled], np.int32))
+
+    def _results(self, numbers: Ints) -> Ints:
+        """The aggregate of each group, as a code."""
+        if self.sums is None:
+            return self.counts[numbers]
+        if self.aggregate.function == "avg":
+            return self.sums.average(numbers, self.counts[numbers]).view(np.int64)
+        return self.sums.value(numbers).view(np.int64)
 
     def _rows(self, numbers: Ints, values: Ints) -> Ints:
         """Tuples of the aggregate relation (with a rank of 0) for some groups."""

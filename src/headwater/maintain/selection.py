@@ -41,6 +41,7 @@ class Chooser:
             criteria.append((selection.value, kind, int(selection.best == "max")))
         self.criteria = np.array(criteria, np.int64)
         self.touched = 0
+        self.largest = 0
         self._places: npt.NDArray[np.int64] = np.empty(0, np.int64)
 
     @property
@@ -76,6 +77,7 @@ class Chooser:
                 order, scratch, wanted, displaced, firsts, counts,
             )  # fmt: skip
             self.touched += int(counts[3])
+            self.largest = max(self.largest, int(counts[3] - affected.shape[0]))
             if max(counts[0], counts[1]) <= room:
                 return wanted[: counts[0]], displaced[: counts[1]]
             room = int(max(counts[0], counts[1]))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from headwater.errors import EvaluationError
 from headwater.kernel.relation import Relation
 from headwater.plan.execute import Access, Executor, Sink
 from headwater.plan.order import Planner
@@ -61,6 +62,15 @@ class Workspace:
         return float(found.stored ** (1 - len(key) / max(1, found.arity)))
 
 
+def placed(error: EvaluationError, rule: CheckedRule) -> EvaluationError:
+    """The error, with the rule that was running if it does not say where it happened."""
+    if error.place is not None:
+        return error
+    return EvaluationError(
+        error.code, f"{error.message}, in rule {rule.label}", place=rule.place, hint=error.hint
+    )
+
+
 @dataclass(frozen=True)
 class KnownPlan:
     """A plan, the sizes (their orders of magnitude) it was made for, and the version that last checked them."""
@@ -109,7 +119,10 @@ class RuleSet:
 
     def run(self, rule: CheckedRule, position: int, rows: Rows, access: Access, sink: Sink) -> int:
         """Run a rule from the given rows; return the number of derivations found."""
-        return self.workspace.executor.run(self.plan(rule, position), rule.types, rows, access, sink)
+        try:
+            return self.workspace.executor.run(self.plan(rule, position), rule.types, rows, access, sink)
+        except EvaluationError as error:
+            raise placed(error, rule) from error
 
     def starts(self) -> Iterator[tuple[CheckedRule, int]]:
         """For each rule without a premise in the recursion, the premise to start a full evaluation from."""
