@@ -51,9 +51,10 @@ def connect(path: str | os.PathLike[str] | None = None, **options: Any) -> Datab
     """Open a database: in memory, or in the folder `path`, where it survives restarts and crashes.
 
     Options: `mode` ("w" for the one writer, "r" for a reader), `strategy` (support, counting, dred, recompute,
-    auto), `strict` (refuse relations never declared), `max_rounds` (the guard against recursion without end),
-    `clock` ("logical", or "real" for lifetimes in real time), `functions` (Python functions for rules, as
-    {name: (function, argument types or None, result type)}), `sync` (wait for the disk; default true).
+    auto), `strict` (refuse relations never declared), `max_rounds` (the guard against recursion without end)
+    and `at_max_rounds` ("raise", or "stop" to keep what was derived by then), `clock` ("logical", or "real" for
+    lifetimes in real time), `functions` (Python functions for rules, as {name: (function, argument types or
+    None, result type)}), `sync` (wait for the disk; default true).
     """
     from headwater.database import Database
 

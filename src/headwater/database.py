@@ -47,6 +47,7 @@ class Database:
         strategy: str = "support",
         strict: bool = False,
         max_rounds: int = 1_000_000,
+        at_max_rounds: Literal["raise", "stop"] = "raise",
         clock: Literal["logical", "real"] = "logical",
         functions: Mapping[str, tuple[Callable[..., Any], Sequence[Type | str] | None, Type | str]]
         | None = None,
@@ -56,7 +57,11 @@ class Database:
             raise DataError(
                 "unknown-strategy", f"no strategy {strategy!r}", hint=f"one of {', '.join(STRATEGIES)}"
             )
-        for option, value, allowed in (("mode", mode, ("w", "r")), ("clock", clock, ("logical", "real"))):
+        for option, value, allowed in (
+            ("mode", mode, ("w", "r")),
+            ("clock", clock, ("logical", "real")),
+            ("at_max_rounds", at_max_rounds, ("raise", "stop")),
+        ):
             if value not in allowed:
                 raise DataError(
                     "unknown-option", f"no {option} {value!r}", hint=f"one of {', '.join(allowed)}"
@@ -71,7 +76,9 @@ class Database:
         self.now = 0.0
         self.version = 0
         self.statistics = VersionStatistics()
-        self.engine = Engine(self.codec, self.functions, strategy=strategy, max_rounds=max_rounds)
+        self.engine = Engine(
+            self.codec, self.functions, strategy=strategy, max_rounds=max_rounds, at_max_rounds=at_max_rounds
+        )
         self._definitions = Definitions()
         self._base_changes = BaseChanges()
         self._closed = False
@@ -387,7 +394,10 @@ class Database:
             self._redefine(Definitions(Definitions.parsed(meta["texts"])).learned(meta))
             persist.load_relations(self.engine, self.codec, checkpoint.tables)
             persist.load_soft_state(self._base_changes.soft, self.engine, self.codec, checkpoint.tables)
+            for view in self.engine.views:
+                view.incomplete = list(view.stratum.relations) in meta["incomplete"]
             self.version = checkpoint.version
+            self.engine.changed.clear()
         for record in store.records():
             self._replay(record)
             self._records += 1
@@ -413,19 +423,27 @@ class Database:
         self.version = record.version
 
     def checkpoint(self) -> None:
-        """Write all relations as new segments and start an empty log; old files are removed."""
+        """Write the relations that changed as new segments and start an empty log; old files are removed."""
         if self._store is None:
             raise StoreError("not-durable", "this database lives in memory only", hint="connect with a path")
         self._check_writable()
-        tables = persist.dump_relations(self.engine, self.codec)
+        earlier = self._store.checkpoint
+        reuse = [
+            name
+            for name in (earlier.tables if earlier is not None else ())
+            if name.startswith("rows/") and name.removeprefix("rows/") not in self.engine.changed
+        ]
+        tables = persist.dump_relations(self.engine, self.codec, without=reuse)
         tables.update(persist.dump_soft_state(self._base_changes.soft, self.engine, self.codec))
         meta = {
             "now": self.now,
             "clock": self.engine.workspace.clock,
+            "incomplete": [view.stratum.relations for view in self.engine.views if view.incomplete],
             "texts": [[program.text, program.source] for program in self._definitions.programs],
             **self._definitions.to_json(),
         }
-        self._store.write_checkpoint(Checkpoint(self.version, meta, tables))
+        self._store.write_checkpoint(Checkpoint(self.version, meta, tables), reuse=reuse)
+        self.engine.changed.clear()
         self._records = 0
 
     def close(self) -> None:

@@ -6,7 +6,7 @@ ranks and counts, so opening does not derive them again; groups of count, sum an
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -54,14 +54,14 @@ def from_table(codec: Codec, table: pa.Table, info: RelationInfo) -> Ints:
     return codec.from_table(values, info.types, info.name, info.columns)
 
 
-def dump_relations(engine: Engine, codec: Codec) -> dict[str, pa.Table]:
-    """A table per relation that has rows, except those that are quickly made anew."""
+def dump_relations(engine: Engine, codec: Codec, without: Collection[str] = ()) -> dict[str, pa.Table]:
+    """A table per relation that has rows, except those that are quickly made anew and tables not asked for."""
     import pyarrow as pa
 
     tables = {}
     for name, relation in engine.workspace.relations.items():
         info = engine.workspace.infos[name]
-        if relation.stored == 0 or name == UNIT or info.aggregate is not None:
+        if relation.stored == 0 or name == UNIT or info.aggregate is not None or f"rows/{name}" in without:
             continue
         codes, ranks, visible = relation.dump()
         columns = {RANKS[column]: pa.array(ranks[:, column]) for column in range(ranks.shape[1])}

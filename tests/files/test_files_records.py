@@ -49,7 +49,7 @@ def test_a_delimiter_may_be_long() -> None:
     assert cells("a||b|c||\n", "||", quoted=False) == [["a", "b|c", ""]]
 
 
-@pytest.mark.parametrize("text", ['"a', 'a,"b\nc,d\n', '"a""b'])
+@pytest.mark.parametrize("text", ['"a', 'a","b', 'a,"b\nc,d\n', '"a""b'])
 def test_a_quote_must_be_closed(text: str) -> None:
     with pytest.raises(OpenQuote):
         cells(text)
@@ -74,6 +74,8 @@ def test_places_count_lines_and_characters() -> None:
 )
 @example('a,"b\n', ",", True, False, 2)
 @example('"a""b', ",", True, False, 1)
+@example('a",",', ",", True, False, 2)
+@example('"a\n"\n', ",", True, False, 1)
 @example("\r\n\r\n", ",", False, True, 1)
 def test_the_quick_reader_agrees(
     text: str, delimiter: str, quoted: bool, keep_blank: bool, width: int

@@ -1,9 +1,12 @@
 """Every construct of the language, one behaviour a test."""
 
 import datetime
+import logging
 import subprocess
 import sys
+from importlib import resources
 
+import lark
 import pytest
 
 from headwater.language.datalog import parse
@@ -502,6 +505,13 @@ def test_statements_may_share_a_line():
 
 def test_souffle_identifiers_with_question_marks():
     assert only_rule("p(?x) :- q(?x).").body == (Positive(atom("q", Variable("?x"))),)
+
+
+def test_the_grammar_has_no_conflicts(caplog):
+    text = resources.files("headwater.language").joinpath("datalog.lark").read_text("utf-8")
+    with caplog.at_level(logging.DEBUG, logger=lark.logger.name):
+        lark.Lark(text, parser="lalr", debug=True)
+    assert not [record for record in caplog.records if "conflict" in record.getMessage().lower()]
 
 
 def test_nothing_slow_is_imported_before_it_is_needed():

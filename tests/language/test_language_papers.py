@@ -61,7 +61,37 @@ r5 neighbours(@N, a_COUNT<*>) :- link(@N, M, C).
 r6 delete link(@N, M, C) :- dead(@N, M), link(@N, M, C).
 """
 
+# A Souffle-style program of everyday constructs.
+WAREHOUSE = """
+// which parts can be shipped
+.type Part <: symbol
+.symbol_type Bin
+.number_type Amount
+.pragma "legacy"
+.decl holds (bin: Bin, part: Part, amount: Amount)
+.input holds(IO=file, filename="holds.csv", delimiter=",")
+.decl needs(whole: Part, part: Part, amount: Amount) brie
+.input needs()
+.decl stock, short(part: Part, amount: Amount)
+.decl within(whole: Part, part: Part)
+.decl label(part: Part, text: symbol)
+.functor shout(symbol): symbol
+.output stock, short(IO=stdout)
+.printsize within
+
+holds("b1", "bolt", 0x10).  holds("b2", "bolt", 4u).
+within(whole, part) :- needs(whole, part, _) ; within(whole, middle), needs(middle, part, _).
+  .plan 1:(2,1)
+stock(p, n) :- holds(_, p, _), n = sum a : { holds(_, p, a) }.
+short(p, n - have) :-
+    needs(_, p, n),
+    (stock(p, have) ; !stock(p, _), have = 0),
+    have < n, n % 2 = 0 /* pairs */, p != "nut".
+label(p, cat(@shout(p), " ", to_string(count : { within(_, p) }))) :- stock(p, n), n >= 2 ^ 3 - 1, !match("x.*", p).
+"""
+
 TEXTS = {
+    "warehouse": WAREHOUSE,
     "shortest path": SHORTEST_PATH,
     "magic": MAGIC,
     "reachable": REACHABLE,
@@ -107,3 +137,21 @@ def test_the_event_program():
     assert [rule.delete for rule in program.rules] == [False, False, False, False, False, True]
     assert [table.keys for table in program.tables] == [(0, 1), (1,)]
     assert program.rules[0].body[2].op == ":="
+
+
+def test_the_souffle_program():
+    program = parse(WAREHOUSE)
+    assert [declaration.relation for declaration in program.declarations] == [
+        "holds", "needs", "stock", "short", "within", "label"
+    ]  # fmt: skip
+    assert [str(column.type) for column in program.declarations[0].columns] == ["string", "string", "int"]
+    assert [directive.kind for directive in program.directives] == [
+        "input",
+        "input",
+        "output",
+        "output",
+        "printsize",
+    ]
+    assert [rule.heads[0].relation for rule in program.rules] == [
+        "holds", "holds", "within", "stock", "short", "label"
+    ]  # fmt: skip

@@ -55,6 +55,8 @@ class TextFile:
         data = memoryview(self.data)[self._header_length() :]
         if data[:3] == MARK:
             data = memoryview(MARK + data)  # Arrow drops one, and this one is text
+        if self.layout.quoted and data and data[-1:] not in (b"\n", b"\r"):
+            data = memoryview(bytes(data) + b"\n")
         if not data:
             return [pa.chunked_array([], pa.string())] * self.layout.width
         if len(self.layout.delimiter) > 1:
@@ -64,7 +66,7 @@ class TextFile:
         except pa.ArrowException:
             self.check()
             return self._slowly()  # nothing is wrong but a record is longer than a block
-        if self.layout.quoted and self.data.count(b'"') % 2:
+        if self.layout.quoted and len(found[0]) and found[-1][-1].as_py().endswith(("\n", "\r")):
             self.check()  # Arrow takes a quote that nothing closes to be closed by the end of the file
         return found
 

@@ -44,6 +44,8 @@ class View:
     choosers: dict[str, Chooser]
     grouping: Grouping | None
     strategy: Strategy
+    incomplete: bool = False
+    """It was stopped at the limit of rounds, so that only deriving it anew makes it right again."""
 
 
 Snapshot = tuple[dict[str, Relation], dict[str, RelationInfo], list[View]]
@@ -53,11 +55,19 @@ class Engine:
     """The relations and views of a database."""
 
     def __init__(
-        self, codec: Codec, functions: Functions, *, strategy: str = "support", max_rounds: int = 1_000_000
+        self,
+        codec: Codec,
+        functions: Functions,
+        *,
+        strategy: str = "support",
+        max_rounds: int = 1_000_000,
+        at_max_rounds: str = "raise",
     ):
-        self.workspace = Workspace(codec, functions, max_rounds)
+        self.workspace = Workspace(codec, functions, max_rounds, at_max_rounds)
         self.strategy = strategy
         self.views: list[View] = []
+        self.changed: set[str] = set()
+        """Relations touched since whoever empties this set did so last."""
         self._touched: dict[str, None] = {}
         self._groupings: list[Grouping] = []
         self._deltas: dict[str, Delta] = {}
@@ -220,8 +230,16 @@ class Engine:
             )
             if deltas is None:
                 task.fixpoint(Relation.subtract).from_scratch()
+            elif view.incomplete:
+                task.recompute("it was stopped at the limit of rounds before")
             else:
                 view.strategy.refresh(task)
+            view.incomplete = cost.stopped
+            if cost.stopped:
+                names = ", ".join(view.stratum.relations)
+                statistics.fallbacks.append(
+                    f"stopped {names} after {cost.rounds:,} rounds: rows may be missing"
+                )
         for chooser in view.choosers.values():
             cost.touched += chooser.touched
             if deltas is not None and chooser.largest > LARGE_GROUP:
@@ -261,6 +279,7 @@ class Engine:
 
     def commit(self, statistics: VersionStatistics) -> None:
         """Keep what the open version did."""
+        self.changed.update(self._touched)
         for name in self._touched:
             if self.workspace.relations[name].commit():
                 statistics.fallbacks.append(f"compacted {name}")

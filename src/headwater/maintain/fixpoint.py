@@ -149,6 +149,9 @@ class Fixpoint:
                 continue
             if not any(self.fresh.values()):
                 return
+            if self.workspace.stops and self.statistics.rounds >= self.workspace.max_rounds:
+                self._stop()
+                return
             self._count_round()
             self.workspace.clock += 1
             rank = self.workspace.clock
@@ -186,6 +189,13 @@ class Fixpoint:
             self.affected[name] = [later] if later.shape[0] else []
         return False
 
+    def _stop(self) -> None:
+        """Leave it at what has been derived so far; what waits for its round is dropped."""
+        self.statistics.stopped = True
+        for name, rows in self.fresh.items():
+            if rows:
+                self.relations[name].kill(taken(rows))
+
     # ------------------------------------------------------------------ pieces
 
     def _run(self, rule, position: int, rows: Rows, access: Access, sink: Sink) -> None:  # type: ignore[no-untyped-def]
@@ -221,13 +231,14 @@ class Fixpoint:
 
     def _count_round(self) -> None:
         self.statistics.rounds += 1
-        if self.statistics.rounds > self.workspace.max_rounds:
+        if self.statistics.rounds > self.workspace.max_rounds and not self.workspace.stops:
             names = ", ".join(sorted(self.rules.own))
             raise EvaluationError(
                 "no-fixpoint",
                 f"{names} did not come to rest in {self.workspace.max_rounds:,} rounds",
                 place=next((rule.place for rule in self.rules.rules if rule.place), None),
-                hint="bound what the recursion computes, use min<> or max<> for costs, or raise max_rounds",
+                hint="bound what the recursion computes, use min<> or max<> for costs, or raise max_rounds;"
+                " at_max_rounds='stop' keeps what was derived by then",
             )
 
 

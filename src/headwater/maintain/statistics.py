@@ -7,7 +7,10 @@ from dataclasses import dataclass, field
 
 @dataclass
 class StratumStatistics:
-    """The cost of one stratum in one version. `touched` counts rows that joins and choices looked at."""
+    """The cost of one stratum in one version. `touched` counts rows that joins and choices looked at.
+
+    `stopped` means that the limit of rounds was reached: rows may be missing.
+    """
 
     relations: tuple[str, ...]
     strategy: str
@@ -16,6 +19,7 @@ class StratumStatistics:
     derivations: dict[str, int] = field(default_factory=dict)
     died: int = 0
     revived: int = 0
+    stopped: bool = False
     seconds: float = 0.0
 
     def derived(self, rule: str, number: int) -> None:

@@ -38,10 +38,11 @@ class Workspace:
     Implements `headwater.plan.order.Statistics`.
     """
 
-    def __init__(self, codec: Codec, functions: Functions, max_rounds: int):
+    def __init__(self, codec: Codec, functions: Functions, max_rounds: int, at_max_rounds: str):
         self.codec = codec
         self.functions = functions
         self.max_rounds = max_rounds
+        self.stops = at_max_rounds == "stop"
         self.relations: dict[str, Relation] = {}
         self.infos: dict[str, RelationInfo] = {}
         self.clock = 0

@@ -1,9 +1,9 @@
 """The durable store: checkpoints of tables, and a log of the versions after the last one.
 
 It knows Arrow tables and metadata, not rules. `store` says what is promised; below it, each module holds one
-idea: `folder` (which files), `manifest` (which of them count), `segments` (immutable tables), `log`, `scan`
-and `frame` (appended versions), `record` and `arrow` (their bytes), `lock` (one writer), `durable` (what is
-on the disk and what only seems to be) and `failure` (what the disk refuses).
+idea: `folder` (which files), `manifest` (which of them count), `attach` (holding on to them), `segments`
+(immutable tables), `log`, `scan` and `frame` (appended versions), `record` and `arrow` (their bytes), `lock`
+(one writer), `durable` (what is on the disk and what only seems to be) and `failure` (what the disk refuses).
 
 >>> import tempfile
 >>> import pyarrow as pa

@@ -174,9 +174,12 @@ class Log:
         finally:
             os.close(fd)
 
-    def close(self) -> None:
-        """Close the file, after undoing an append that failed; the log can no longer be used."""
-        if not self._clean and not self._file.closed:
+    def close(self, *, undo: bool = True) -> None:
+        """Close the file, after undoing an append that failed; the log can no longer be used.
+
+        A fork must not undo: what is half written may be its parent's, who is still writing.
+        """
+        if undo and not self._clean and not self._file.closed:
             self._cut()
         try:
             self._file.close()

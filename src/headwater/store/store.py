@@ -248,7 +248,7 @@ class Store:
             if self._closed:
                 return
             self._closed = True
-            self._log.close()
+            self._log.close(undo=self._lock is not None and self._lock.ours)
             if self._lock is not None:
                 self._lock.release()
 
