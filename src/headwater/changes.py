@@ -48,16 +48,17 @@ class Change:
     @property
     def counts(self) -> tuple[int, int]:
         """How many rows were inserted and deleted."""
-        return self._rows.gained.shape[0], self._rows.lost.shape[0]
+        return self._rows.counts
 
     def __bool__(self) -> bool:
-        return bool(self._rows.gained.shape[0] or self._rows.lost.shape[0])
+        return any(self.counts)
 
     def __len__(self) -> int:
         return sum(self.counts)
 
     def __repr__(self) -> str:
-        return f"<{self._rows.gained.shape[0]:,} inserted, {self._rows.lost.shape[0]:,} deleted>"
+        inserted, deleted = self.counts
+        return f"<{inserted:,} inserted, {deleted:,} deleted>"
 
     def arrow(self) -> pa.Table:
         """Both as one Arrow table with a column `_change_type`: insert or delete."""

@@ -1,6 +1,8 @@
 """What is refused: the code, the place, and words in the message or the hint."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from headwater.errors import LanguageError
 from headwater.language.datalog import parse
@@ -51,6 +53,7 @@ REFUSALS = [
     ("p :- q(X).", "syntax", 1, 3, "written p()"),
     ("p() :- q.", "syntax", 1, 8, "found 'q', expected a condition | written q()"),
     ("p(X) :- q@X(Y).", "syntax", 1, 10, "first argument: q(@S, ...)"),
+    ("SP1-: p(X) :- q(X).", "syntax", 1, 5, "expected the rest of a label"),
     ("r1 r2 p(X) :- q(X).", "syntax", 1, 4, "found 'r2', expected a relation"),
     ("p(X) :- X + 1.", "syntax", 1, 9, "found a value, expected a condition"),
     ("p(X) :- 3, q(X).", "syntax", 1, 9, "found '3', expected a condition"),
@@ -156,3 +159,21 @@ def test_deep_nesting_is_refused_politely():
     deep = "f(" * 3000 + "X" + ")" * 3000
     with pytest.raises(LanguageError, match="nested too deeply"):
         parse(f"p(X) :- q(X), X = {deep}.")
+
+
+WORDS = [
+    "p", "X", "q(X)", "p(1).", "(", ")", "[", "]", "{", "}", ":-", ":", ":=", ".", ",", ";", "!", "not ", "@", "#",
+    "%", "//", "/*", "*/", '"', '"a"', "'", "_", "-", "+", "<", ">", "=", "1", "2.5", "count : {", "min<C>",
+    ".decl ", ".type ", ".output ", ".comp ", "?-",
+    "Query:", "materialize(", "keys(1)", "date(", "\n", " ", "\\", "$", "in ", "delete ",
+]  # fmt: skip
+
+
+@given(st.lists(st.sampled_from(WORDS), max_size=12))
+def test_any_text_is_read_or_refused(words):
+    text = "".join(words)
+    try:
+        parse(text)
+    except LanguageError as error:
+        assert error.place is not None
+        assert str(error)

@@ -65,10 +65,10 @@ class Lockstep:
 
     def __init__(self, text: str, strategies: Iterable[str], **options: Any):
         self.text = text
-        self.options = options
+        self.options = {"max_rounds": 2000, **options}
         self.databases: dict[str, Database] = {}
         for strategy in strategies:
-            db = self.databases[strategy] = hw.connect(strategy=strategy, **options)
+            db = self.databases[strategy] = hw.connect(strategy=strategy, **self.options)
             db.define(text)
         self.state = self._agreed()
 

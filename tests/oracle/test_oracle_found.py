@@ -109,3 +109,18 @@ def test_rows_older_than_their_lifetime_expire_too():
     db.define("materialize(ping, 10, infinity, keys(1)).")
     db.advance(20)
     assert db["ping"].rows() == []
+
+
+def test_deleting_and_rederiving_comes_to_rest_with_a_minimum_inside_the_recursion():
+    """1 is reached at cost 3, and then over 2 at cost 0. The better row takes the other's place; overdeleting
+    all that rested on the other takes `near(0)`, hence also the better row, and all begins again."""
+    db = hw.connect(strategy="dred", max_rounds=1000)
+    db.define("""
+        a(x: int). w(x: int, y: int, c: int).
+        near(X) :- a(X).
+        near(Z) :- best(_, Z, C).
+        best(X, Z, min<C>) :- near(X), w(X, Z, C).
+        best(X, Y, min<C>) :- best(X, Z, A), w(Z, Y, B), C = A + B.
+    """)
+    db.apply(insert={"a": [(0,)], "w": [(0, 1, 3), (0, 2, 0), (2, 1, 0), (1, 0, 0)]})
+    assert sorted(db["best"].rows()) == [(x, y, 0) for x in range(3) for y in range(3)]

@@ -20,7 +20,7 @@ def test_reopening_changes_nothing(program: RandomProgram, stream: list[Version]
     """Beside it a database in memory goes through the same; counts and ranks survive as well as rows."""
     memory = hw.connect()
     with tempfile.TemporaryDirectory() as folder:
-        db = hw.connect(folder, sync=False)
+        db = hw.connect(folder, sync=False, max_rounds=2000)
         for each in (memory, db):
             each.define(program.text())
         for i, version in enumerate(stream):
@@ -35,7 +35,7 @@ def test_reopening_changes_nothing(program: RandomProgram, stream: list[Version]
             if what in ("reopen", "both"):
                 number = db.version
                 db.close()
-                db = hw.connect(folder, sync=False)
+                db = hw.connect(folder, sync=False, max_rounds=2000)
                 assert db.version == number
                 assert state_of(db) == state_of(memory)
                 assert_support(db)
@@ -49,12 +49,12 @@ def test_another_strategy_goes_on_where_one_stopped(program: RandomProgram, stre
     memory = hw.connect()
     memory.define(program.text())
     with tempfile.TemporaryDirectory() as folder:
-        with hw.connect(folder, sync=False) as db:
+        with hw.connect(folder, sync=False, max_rounds=2000) as db:
             db.define(program.text())
         for i, version in enumerate(stream):
             delete, insert = version.resolved(state_of(memory))
             memory.apply(delete=delete, insert=insert)
-            with hw.connect(folder, sync=False, strategy=strategies[i % 4]) as db:
+            with hw.connect(folder, sync=False, max_rounds=2000, strategy=strategies[i % 4]) as db:
                 db.apply(delete=delete, insert=insert)
                 assert state_of(db) == state_of(memory)
                 if checkpoint:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from headwater.cli.state import has_state, open_state, programs, stated
+from headwater.cli.state import has_state, open_state, stated
 from headwater.database import Database
 from headwater.errors import DataError
 from headwater.files.contents import Contents
@@ -23,7 +23,7 @@ def reopened(state: Path, text: str, options: Mapping[str, Any]) -> Database | N
     if not has_state(state):
         return None
     database = open_state(state, **options)
-    if database.version and text in (program.text for program in programs(database)):
+    if database.version and text in (known for known, _ in database.texts):
         return database
     version = database.version
     database.close()

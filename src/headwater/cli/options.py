@@ -31,7 +31,7 @@ def program_text(program: str) -> tuple[str, str]:
     name = "<stdin>" if program == "-" else program
     try:
         data = sys.stdin.buffer.read() if program == "-" else Path(program).read_bytes()
-        return data.decode(), name
+        return data.decode().removeprefix("\ufeff"), name
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise DataError("not-utf8", f"{name}, line {line}: byte {error.start + 1} is not UTF-8") from None

@@ -21,12 +21,27 @@ from headwater.errors import HeadwaterError, StoreError
 REFUSED, USAGE, STORE, BUG, INTERRUPTED, BROKEN_PIPE = 1, 2, 3, 70, 130, 141
 
 
+class BrokenOutput(Exception):  # noqa: N818
+    """Whoever read the output has gone (`| head`). Not an `OSError`, which Click would take for its own."""
+
+
 class Headwater(click.Group):
     """A group of commands that ends the process with the right exit code."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The commands in the order in which they were added."""
         return list(self.commands)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command and see its output off."""
+        try:
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+            return result
+        except OSError as error:
+            if error.errno == errno.EPIPE:
+                raise BrokenOutput from None
+            raise
 
     def main(  # type: ignore[override]
         self,
@@ -47,7 +62,6 @@ def exit_code(command: Callable[[], Any]) -> int:
     """Run the command, print what went wrong, and give the exit code."""
     try:
         code = command()
-        sys.stdout.flush()
         return code if isinstance(code, int) else 0
     except click.ClickException as error:
         error.show()
@@ -58,9 +72,9 @@ def exit_code(command: Callable[[], Any]) -> int:
     except HeadwaterError as error:
         print_error(error)
         return STORE if isinstance(error, StoreError) else REFUSED
+    except BrokenOutput:
+        return _broken_pipe()
     except OSError as error:
-        if error.errno == errno.EPIPE:
-            return _broken_pipe()
         say(f"error[system]: {error}", "red")
         return REFUSED
     except Exception as error:
@@ -76,7 +90,7 @@ def exit_code(command: Callable[[], Any]) -> int:
 
 
 def _broken_pipe() -> int:
-    """Whoever read the output has gone (`| head`): say nothing, also when Python closes the stream."""
+    """Say nothing, also when Python closes the stream."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return BROKEN_PIPE

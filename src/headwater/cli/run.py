@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from headwater.database import Database
     from headwater.files.contents import Contents
 
+_DIRECTIVES = ("input", "output", "printsize")
 _FORMATS = ("csv", "tsv", "parquet", "arrow", "json")
 
 
@@ -93,8 +94,10 @@ def run(
     from headwater.cli.inputs import find_inputs, read_inputs
     from headwater.cli.outputs import find_outputs, refuse_overwriting, write_outputs
     from headwater.cli.progress import loading
-    from headwater.cli.state import programs, types_of
+    from headwater.cli.state import types_of
     from headwater.files.load import by_relation, load
+    from headwater.language.datalog import parse
+    from headwater.language.program import Program
 
     started = time.perf_counter()
     text, source = program_text(program)
@@ -102,7 +105,8 @@ def run(
     with ExitStack() as stack:
         kept = reopened(state, text, options) if state is not None else None
         database = stack.enter_context(kept or _defined(None, text, source, options))
-        (parsed,) = (one for one in programs(database) if one.text == text)
+        # A text may state very many facts: it is not read again if there can be no directive in it.
+        parsed = parse(text, source) if any(word in text for word in _DIRECTIVES) else Program()
         inputs, without = find_inputs(database, parsed, facts, header)
         paths = [one.origin.path for one in inputs]
         outputs = find_outputs(database, parsed, None if output == "-" else Path(output), form)

@@ -90,8 +90,15 @@ def together_by_relation(tables: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     for relation, parts in found.items():
         if len(parts) == 1:
             joined[relation] = parts[0]
-        elif isinstance(parts[0], list):
-            joined[relation] = [row for part in parts for row in part]
-        else:
+            continue
+        try:
             joined[relation] = pa.concat_tables(parts, promote_options="permissive")
+        except (pa.ArrowException, TypeError):  # Arrow types that differ, or no columns at all
+            joined[relation] = [row for part in parts for row in _tuples(part)]
     return joined
+
+
+def _tuples(table: Any) -> list[tuple[Any, ...]]:
+    if isinstance(table, list):
+        return table
+    return list(zip(*(column.to_pylist() for column in table.columns), strict=True))

@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 
 def in_order(table: Any) -> Any:
@@ -27,7 +28,7 @@ def in_order(table: Any) -> Any:
     else:
         table_of_ranks = table
     keys = [(name, "ascending") for name in table.column_names]
-    return table.take(pa.compute.sort_indices(table_of_ranks, sort_keys=keys))
+    return table.take(pc.sort_indices(table_of_ranks, sort_keys=keys))
 
 
 def _columns(table: Any) -> Any:

@@ -55,7 +55,7 @@ class TextFile:
         data = memoryview(self.data)[self._header_length() :]
         if data[:3] == MARK:
             data = memoryview(MARK + data)  # Arrow drops one, and this one is text
-        if self.layout.quoted and data and data[-1:] not in (b"\n", b"\r"):
+        if self.layout.quoted and data and data[-1] not in b"\r\n":
             data = memoryview(bytes(data) + b"\n")
         if not data:
             return [pa.chunked_array([], pa.string())] * self.layout.width

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from headwater.kernel.compiled import compiled
-from headwater.kernel.hashing import ROW, after, hash_row, lane_mask
+from headwater.kernel.hashing import ROW, hash_row
 from headwater.kernel.states import LIVE, VISIBLE, WANTED
 
 INTEGER, FLOAT, ORDERED = 0, 1, 2
@@ -43,7 +43,6 @@ def values_of(which, rows, column, kind, largest, order, out):
 def chain_of(row, rows, columns, slots):
     """The first row of the chain that the row is in."""
     mask = np.int64(slots.shape[0] - 1)
-    lane = lane_mask(slots)
     tag = hash_row(rows, row, columns)
     p = tag & mask
     first = np.int64(-1)
@@ -58,7 +57,7 @@ def chain_of(row, rows, columns, slots):
                     break
             if same:
                 first = candidate
-        p = after(p, lane)
+        p = (p + 1) & mask
     return first
 
 

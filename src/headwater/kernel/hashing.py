@@ -5,9 +5,6 @@ so that most probes are decided without touching the row, and an entry's home po
 hashing it again. Collisions go to the next slot; removal shifts entries back, so there are no tombstones and a
 table never degrades under inserts and deletes.
 
-A large table is two *lanes*: an entry stays in the half its hash points to, so that two threads can each work
-on one half without locks.
-
 A key is some columns of a row: `columns` says which. Keys of any width are hashed column by column.
 """
 # mypy: disallow-untyped-defs = False, disallow-untyped-calls = False
@@ -22,21 +19,6 @@ ROW = np.int64(0xFFFFFFFF)
 MIX_1 = np.uint64(0x9E3779B97F4A7C15)
 MIX_2 = np.uint64(0xD6E8FEB86659FD93)
 TAG = np.uint64(0xFFFFFFFF)
-TWO_LANES = 1 << 17
-"""From this many slots on a table has two lanes; with fewer, chance could fill one of them."""
-
-
-@compiled()
-def lane_mask(slots):
-    """The bits of a position that probing may change: those within a lane."""
-    size = np.int64(slots.shape[0])
-    return size - 1 if size < TWO_LANES else (size >> 1) - 1
-
-
-@compiled()
-def after(position, lane):
-    """The next position to look at, going round within the lane."""
-    return (position & ~lane) | ((position + 1) & lane)
 
 
 @compiled()
@@ -66,13 +48,12 @@ def hash_row(rows, row, columns):
 def fill_slots(slots, rows, columns, entries):
     """Enter rows whose keys are distinct into an empty table."""
     mask = np.int64(slots.shape[0] - 1)
-    lane = lane_mask(slots)
     for e in range(entries.shape[0]):
         row = entries[e]
         tag = hash_row(rows, row, columns)
         p = tag & mask
         while slots[p] != 0:
-            p = after(p, lane)
+            p = (p + 1) & mask
         slots[p] = (tag << 32) | (row + 1)
 
 
@@ -80,13 +61,12 @@ def fill_slots(slots, rows, columns, entries):
 def move_slots(old, new):
     """Move all entries of a table into a larger empty one."""
     mask = np.int64(new.shape[0] - 1)
-    lane = lane_mask(new)
     for s in range(old.shape[0]):
         entry = old[s]
         if entry != 0:
             p = (entry >> 32) & ROW & mask
             while new[p] != 0:
-                p = after(p, lane)
+                p = (p + 1) & mask
             new[p] = entry
 
 
@@ -94,16 +74,15 @@ def move_slots(old, new):
 def close_gap(slots, position):
     """Empty a slot and shift later entries of its run back, so that every entry stays reachable."""
     mask = np.int64(slots.shape[0] - 1)
-    lane = lane_mask(slots)
     gap = position
     p = gap
     while True:
-        p = after(p, lane)
+        p = (p + 1) & mask
         entry = slots[p]
         if entry == 0:
             break
         home = (entry >> 32) & ROW & mask
-        if ((p - home) & lane) >= ((p - gap) & lane):
+        if ((p - home) & mask) >= ((p - gap) & mask):
             slots[gap] = entry
             gap = p
     slots[gap] = 0

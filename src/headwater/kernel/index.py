@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from headwater.kernel import hashing
 from headwater.kernel.compiled import compiled
-from headwater.kernel.hashing import ROW, after, close_gap, hash_row, lane_mask
+from headwater.kernel.hashing import ROW, close_gap, hash_row
 from headwater.kernel.memory import grown
 
 if TYPE_CHECKING:
@@ -77,7 +77,6 @@ class Index:
 def enter(which, start, rows, columns, slots, following, previous, sizes):
     """Enter rows from position `start` on; stop early, and say where, when the table is too full."""
     mask = np.int64(slots.shape[0] - 1)
-    lane = lane_mask(slots)
     limit = slots.shape[0] // 2
     for i in range(start, which.shape[0]):
         if sizes[0] >= limit:
@@ -108,7 +107,7 @@ def enter(which, start, rows, columns, slots, following, previous, sizes):
                     if second >= 0:
                         previous[second] = row
                     break
-            p = after(p, lane)
+            p = (p + 1) & mask
     return np.int64(which.shape[0])
 
 
@@ -116,7 +115,6 @@ def enter(which, start, rows, columns, slots, following, previous, sizes):
 def leave(which, rows, columns, slots, following, previous, sizes):
     """Take rows out of their chains; an empty chain leaves the table."""
     mask = np.int64(slots.shape[0] - 1)
-    lane = lane_mask(slots)
     for i in range(which.shape[0]):
         row = np.int64(which[i])
         later = np.int64(following[row])
@@ -128,7 +126,7 @@ def leave(which, rows, columns, slots, following, previous, sizes):
             continue
         p = hash_row(rows, row, columns) & mask
         while (slots[p] & ROW) - 1 != row:
-            p = after(p, lane)
+            p = (p + 1) & mask
         if later >= 0:
             slots[p] = (slots[p] & ~ROW) | (later + 1)
         else:
@@ -140,7 +138,6 @@ def leave(which, rows, columns, slots, following, previous, sizes):
 def lead(which, rows, columns, slots, following, previous):
     """Move rows to the front of their chains."""
     mask = np.int64(slots.shape[0] - 1)
-    lane = lane_mask(slots)
     for i in range(which.shape[0]):
         row = np.int64(which[i])
         earlier = np.int64(previous[row])
@@ -163,7 +160,7 @@ def lead(which, rows, columns, slots, following, previous):
                         break
                 if same:
                     break
-            p = after(p, lane)
+            p = (p + 1) & mask
         following[row] = first
         previous[row] = -1
         previous[first] = row

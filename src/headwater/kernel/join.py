@@ -19,7 +19,7 @@ from __future__ import annotations
 import numpy as np
 
 from headwater.kernel.compiled import compiled
-from headwater.kernel.hashing import ROW, after, lane_mask, mix, tag_of
+from headwater.kernel.hashing import ROW, mix, tag_of
 
 
 @compiled()
@@ -34,7 +34,6 @@ def key_value(bindings, b, source, constants):
 def first_row(bindings, b, sources, constants, columns, slots, rows):
     """The first stored row whose key columns equal the binding's key, or -1."""
     mask = np.int64(slots.shape[0] - 1)
-    lane = lane_mask(slots)
     h = np.uint64(0)
     for j in range(sources.shape[0]):
         h = mix(h, key_value(bindings, b, sources[j], constants))
@@ -55,7 +54,7 @@ def first_row(bindings, b, sources, constants, columns, slots, rows):
             if same:
                 found = row
                 break
-        p = after(p, lane)
+        p = (p + 1) & mask
     return found
 
 

@@ -28,17 +28,17 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from headwater.kernel import hashing, rowops, threads
+from headwater.kernel import hashing, rowops
 from headwater.kernel.index import Index
-from headwater.kernel.memory import grown, numbers
+from headwater.kernel.memory import grown, zeros
 from headwater.kernel.states import LIVE, STORED, TOUCHED, VISIBLE, WAS
 
 Ints = npt.NDArray[np.int64]
 Rows = npt.NDArray[np.int32]
 CHUNK = 1 << 16
 SMALL = 16
-PARALLEL = 1 << 12
-"""From this many tuples on, adding is worth a second thread."""
+SWEEP = 1 << 13
+"""How many dead rows a version removes at most; more are left to later versions."""
 
 
 class Fallen(NamedTuple):
@@ -46,16 +46,6 @@ class Fallen(NamedTuple):
 
     falling: Rows
     dead: Rows
-
-
-class Lane(NamedTuple):
-    """What adding one lane's tuples did: rows that became live, numbers given and taken, journal entries."""
-
-    fresh: Rows
-    spare: Rows
-    taken: int
-    journal_rows: Rows
-    journal: Ints
 
 
 class Backup(NamedTuple):
@@ -91,6 +81,7 @@ class Relation:
         self.journal: Ints = np.zeros((SMALL, 4), np.int64)
         self.created: Rows = np.zeros(SMALL, np.int32)
         self._backup: Backup | None = None
+        self._ghosts: Rows = np.empty(0, np.int32)
         # slots ever used, rows stored, entries of `free`, of the journal, of `created`
         self.sizes: Ints = np.zeros(5, np.int64)
         for columns in self.indexes:
@@ -106,7 +97,7 @@ class Relation:
     @property
     def visible(self) -> int:
         """How many rows are in the relation now (exact between versions)."""
-        if self.selected or self.sizes[3] or self.sizes[4]:
+        if self.selected or self.sizes[3] or self.sizes[4] or self._ghosts.shape[0]:
             return int(np.count_nonzero(self.state[: self.sizes[0]] & VISIBLE))
         return self.stored
 
@@ -117,9 +108,9 @@ class Relation:
         own += self.journal_rows.nbytes + self.journal.nbytes + self.created.nbytes
         return own + sum(index.nbytes for index in self.indexes.values())
 
-    def _reserve(self, extra: int, numbers: int | None = None) -> None:
-        """Make room for `extra` more rows and journal entries, and for `numbers` more row numbers."""
-        need = int(self.sizes[0]) + (extra if numbers is None else max(0, numbers - int(self.sizes[2])))
+    def _reserve(self, extra: int) -> None:
+        """Make room for `extra` more rows and journal entries."""
+        need = int(self.sizes[0]) + extra
         if need > self.state.shape[0]:
             size = max(need, self.state.shape[0] * 9 // 8 + SMALL)
             self.rows = grown(self.rows, size)
@@ -130,7 +121,7 @@ class Relation:
             size = self.slots.shape[0]
             while (self.stored + extra) * 5 > size * 3:
                 size *= 2
-            bigger = np.zeros(size, np.int64)
+            bigger = zeros((size,), np.int64)
             hashing.move_slots(self.slots, bigger)
             self.slots = bigger
         need = int(self.sizes[4]) + extra
@@ -165,104 +156,24 @@ class Relation:
         A tuple that is not live enters with the given rank and is returned (as a row number); it is not
         visible yet. A live row's count grows where the premises' rank is below the row's own.
         """
-        fresh = [
-            rows
-            for start in range(0, tuples.shape[0], CHUNK)
-            for rows in self._add(tuples[start : start + CHUNK], rank)
-        ]
+        fresh = [self._add(tuples[start : start + CHUNK], rank) for start in range(0, tuples.shape[0], CHUNK)]
         if len(fresh) == 1:
             return fresh[0]
         return np.concatenate(fresh) if fresh else np.empty(0, np.int32)
 
-    def _add(self, tuples: Ints, rank: int) -> list[Rows]:
-        n = tuples.shape[0]
-        if n >= PARALLEL and self.slots.shape[0] >= hashing.TWO_LANES and threads.TWO:
-            return self._add_in_lanes(tuples, rank)
-        self._reserve(n)
-        free, top = int(self.sizes[2]), int(self.sizes[0])
-        reused = min(n, free)
-        spare = numbers(top, n)
-        if reused:
-            spare = np.concatenate((self.free[free - reused : free][::-1], spare[: n - reused]))
-        lane = self._add_lane(tuples, rank, -1, spare)
-        reused = min(reused, lane.taken)
-        self.sizes[2] -= reused
-        self.sizes[0] += lane.taken - reused
-        self.sizes[3] += lane.journal_rows.shape[0]
-        self._created(lane)
-        return [lane.fresh]
-
-    def _add_in_lanes(self, tuples: Ints, rank: int) -> list[Rows]:
-        """As `_add`, by two threads: each takes the tuples of one lane of the table."""
-        n = tuples.shape[0]
-        self._reserve(n, 2 * n)
-        spare = self._take_spare(2 * n)
-        done = threads.both(lambda lane: self._add_lane(tuples, rank, lane, spare[lane * n : (lane + 1) * n]))
-        for lane in reversed(done):
-            self._give_back(lane.spare[lane.taken :])
-        for lane in done:
-            begin, entries = int(self.sizes[3]), lane.journal_rows.shape[0]
-            self.journal_rows[begin : begin + entries] = lane.journal_rows
-            self.journal[begin : begin + entries] = lane.journal
-            self.sizes[3] += entries
-            self._created(lane)
-        return [lane.fresh for lane in done]
-
-    def _add_lane(self, tuples: Ints, rank: int, lane: int, spare: Rows) -> Lane:
-        """Add one lane's tuples (-1: all), touching nothing of another lane's."""
+    def _add(self, tuples: Ints, rank: int) -> Rows:
+        self._reserve(tuples.shape[0])
         fresh = np.empty(tuples.shape[0], np.int32)
-        sizes = np.zeros(4, np.int64)
-        begin = int(self.sizes[3])
-        if lane > 0:
-            journal_rows, journal = np.empty_like(spare), np.empty((spare.shape[0], 4), np.int64)
-        else:
-            journal_rows, journal = self.journal_rows[begin:], self.journal[begin:]
-        rowops.add(
-            tuples, lane, self.arity, self.rows, self.state, self.slots, spare, sizes, journal_rows, journal,
-            self.count_column, self.head_rank_column, rank, fresh,
+        before = int(self.sizes[4])
+        n = rowops.add(
+            tuples, self.arity, self.rows, self.state, self.slots, self.free, self.sizes, self.journal_rows,
+            self.journal, self.created, self.count_column, self.head_rank_column, rank, fresh,
         )  # fmt: skip
-        _, taken, found, entries = sizes.tolist()
-        return Lane(fresh[:found], spare, taken, journal_rows[:entries], journal[:entries])
-
-    def _created(self, lane: Lane) -> None:
-        """Take note of a lane's new rows."""
-        if lane.taken:
-            begin = int(self.sizes[4])
-            created = self.created[begin : begin + lane.taken]
-            created[:] = lane.spare[: lane.taken]
-            self.sizes[1] += lane.taken
-            self.sizes[4] += lane.taken
+        created = self.created[before : int(self.sizes[4])]
+        if created.shape[0]:
             for index in self.indexes.values():
                 index.insert(self, created)
-
-    def _take_spare(self, n: int) -> Rows:
-        """Numbers for new rows: freed ones first, then numbers never used."""
-        used = min(n, int(self.sizes[2]))
-        spare = np.empty(n, np.int32)
-        spare[:used] = self.free[self.sizes[2] - used : self.sizes[2]][::-1]
-        spare[used:] = numbers(int(self.sizes[0]), n - used)
-        self.sizes[2] -= used
-        self.sizes[0] += n - used
-        return spare
-
-    def _give_back(self, spare: Rows) -> None:
-        """Return numbers not taken; the highest ones become numbers never used again."""
-        n = spare.shape[0]
-        last = int(self.sizes[0])
-        if n and spare[-1] == last - 1:
-            fits = spare == np.arange(last - n, last, dtype=np.int32)
-            run = int(np.argmin(fits[::-1])) if not fits.all() else n
-            self.sizes[0] -= run
-            n -= run
-        if n:
-            self._reserve_free(n)
-            self.free[self.sizes[2] : self.sizes[2] + n] = spare[:n][::-1]
-            self.sizes[2] += n
-
-    def _reserve_free(self, extra: int) -> None:
-        need = int(self.sizes[2]) + extra
-        if need > self.free.shape[0]:
-            self.free = grown(self.free, max(need, 2 * self.free.shape[0]))
+        return fresh[:n]
 
     def subtract(self, tuples: Ints) -> Fallen:
         """Take one support from each tuple whose premises' rank is below its own."""
@@ -367,12 +278,33 @@ class Relation:
         return np.ascontiguousarray(self.rows[rows, : self.arity])
 
     def commit(self) -> bool:
-        """Forget the journal and remove dead rows; return whether the relation was compacted."""
+        """Forget the journal and remove dead rows; return whether the relation was compacted.
+
+        Of very many dead rows only some are removed now, and some more with each later version: nobody sees
+        them, and the version that killed them need not wait for it.
+        """
         touched = self.touched()
-        dead = np.ascontiguousarray(touched[(self.state[touched] & LIVE) == 0])
+        dead = touched[(self.state[touched] & LIVE) == 0]
         rowops.seal(touched, self.state)
         self._forget()
-        return self._remove(dead)
+        self._ghosts = dead if self._ghosts.shape[0] == 0 else np.concatenate((self._ghosts, dead))
+        if self.pinned or self._ghosts.shape[0] <= SWEEP:
+            self._sweep(self._ghosts.shape[0])
+            return False
+        if not (self.state[: self.sizes[0]] & LIVE).any():
+            self._reset()
+            return False
+        if (self._ghosts.shape[0] + int(self.sizes[2])) * 2 > int(self.sizes[0]):
+            self.compact()
+            return True
+        self._sweep(SWEEP)
+        return False
+
+    def _sweep(self, most: int) -> None:
+        """Remove some of the dead rows that are still stored; some may have come back to life since."""
+        some = np.unique(self._ghosts[-most:]) if most else self._ghosts
+        self._ghosts = self._ghosts[: self._ghosts.shape[0] - most]
+        self._remove(some[(self.state[some] & (STORED | LIVE)) == STORED])
 
     def rollback(self) -> None:
         """Put every touched row back as it was when the version began."""
@@ -398,26 +330,22 @@ class Relation:
         self.sizes[3] = self.sizes[4] = 0
         self._backup = None
 
-    def _remove(self, dead: Rows) -> bool:
+    def _remove(self, dead: Rows) -> None:
         if dead.shape[0] == 0:
-            return False
-        left = self.stored - dead.shape[0]
-        if left == 0 and not self.pinned:
+            return
+        if dead.shape[0] == self.stored and not self.pinned:
             self._reset()
-            return False
-        if not self.pinned and dead.shape[0] > SMALL and left * 2 < int(self.sizes[0]):
-            self.state[dead] = 0
-            self.compact()
-            return True
+            return
         for index in self.indexes.values():
             index.remove(self, dead)
-        self._reserve_free(dead.shape[0])
+        need = int(self.sizes[2]) + dead.shape[0]
+        if need > self.free.shape[0]:
+            self.free = grown(self.free, max(need, 2 * self.free.shape[0]))
         rowops.remove(dead, self.columns, self.rows, self.state, self.slots, self.free, self.sizes)
-        return False
 
     def compact(self) -> None:
-        """Move all stored rows together and build the indexes anew; rows get new numbers."""
-        keep = np.flatnonzero(self.state[: self.sizes[0]] & STORED)
+        """Move all live rows together and build the indexes anew; rows get new numbers."""
+        keep = np.flatnonzero(self.state[: self.sizes[0]] & LIVE)
         rows, state = self.rows[keep], self.state[keep]
         n = rows.shape[0]
         self._reset()

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from headwater.kernel.compiled import compiled
-from headwater.kernel.hashing import ROW, after, close_gap, hash_row, lane_mask, mix, tag_of
+from headwater.kernel.hashing import ROW, close_gap, hash_row, mix, tag_of
 from headwater.kernel.states import DYING, LIVE, STORED, TOUCHED, VISIBLE, WAS
 
 NOT_DYING = np.uint8(0xFF ^ DYING)
@@ -39,7 +39,6 @@ def touch(row, rows, state, sizes, journal_rows, journal, rank_column, count_col
 def locate(tuples, t, arity, rows, slots, tag):
     """The position in `slots` of the tuple's row, or of the empty slot where it would go."""
     mask = np.int64(slots.shape[0] - 1)
-    lane = lane_mask(slots)
     p = tag & mask
     while True:
         entry = slots[p]
@@ -47,14 +46,18 @@ def locate(tuples, t, arity, rows, slots, tag):
             break
         if (entry >> 32) & ROW == tag:
             row = (entry & ROW) - 1
-            same = True
-            for j in range(arity):
-                if rows[row, j] != tuples[t, j]:
-                    same = False
+            if arity == 2:  # by far the most frequent width: no loop
+                if rows[row, 0] == tuples[t, 0] and rows[row, 1] == tuples[t, 1]:
                     break
-            if same:
-                break
-        p = after(p, lane)
+            else:
+                same = True
+                for j in range(arity):
+                    if rows[row, j] != tuples[t, j]:
+                        same = False
+                        break
+                if same:
+                    break
+        p = (p + 1) & mask
     return p
 
 
@@ -62,35 +65,35 @@ def locate(tuples, t, arity, rows, slots, tag):
 def hash_tuple(tuples, t, arity):
     """The tag of a tuple's first `arity` columns."""
     h = np.uint64(0)
+    if arity == 2:
+        return tag_of(mix(mix(h, tuples[t, 0]), tuples[t, 1]))
     for j in range(arity):
         h = mix(h, tuples[t, j])
     return tag_of(h)
 
 
 @compiled(
-    "void(int64[:, ::1], int64, int64, int64[:, ::1], uint8[::1], int64[::1], int32[::1], int64[::1],"
-    " int32[::1], int64[:, ::1], int64, int64, int64, int32[::1])"
+    "int64(int64[:, ::1], int64, int64[:, ::1], uint8[::1], int64[::1], int32[::1], int64[::1],"
+    " int32[::1], int64[:, ::1], int32[::1], int64, int64, int64, int32[::1])"
 )
 def add(
-    tuples, which_lane, arity, rows, state, slots, spare, sizes, journal_rows, journal,
+    tuples, arity, rows, state, slots, free, sizes, journal_rows, journal, created,
     count_column, head_rank_column, rank, fresh,
 ):  # fmt: skip
-    """Add a support per tuple; only tuples of one lane (0 or 1) unless `which_lane` is -1.
-
-    Rows that became live go to `fresh`; new rows take their numbers from `spare`. Ends with sizes[1] numbers
-    taken, sizes[2] fresh rows, sizes[3] journal entries (all counted from 0).
-    """
+    """Add a support per tuple. Writes rows that became live to `fresh`; those of them new to `created` too."""
+    n = np.int64(0)
     rank_column = arity
-    mask = np.int64(slots.shape[0] - 1)
-    lane = lane_mask(slots)
     for t in range(tuples.shape[0]):
         tag = hash_tuple(tuples, t, arity)
-        if which_lane >= 0 and ((tag & mask) > lane) != (which_lane == 1):
-            continue
         p = locate(tuples, t, arity, rows, slots, tag)
         entry = slots[p]
         if entry == 0:
-            row = np.int64(spare[sizes[1]])
+            if sizes[2] > 0:
+                sizes[2] -= 1
+                row = np.int64(free[sizes[2]])
+            else:
+                row = sizes[0]
+                sizes[0] += 1
             sizes[1] += 1
             for j in range(arity):
                 rows[row, j] = tuples[t, j]
@@ -99,8 +102,10 @@ def add(
             rows[row, count_column] = 1
             slots[p] = (tag << 32) | (row + 1)
             state[row] = LIVE | STORED | TOUCHED
-            fresh[sizes[2]] = row
-            sizes[2] += 1
+            created[sizes[4]] = row
+            sizes[4] += 1
+            fresh[n] = row
+            n += 1
         else:
             row = (entry & ROW) - 1
             if state[row] & LIVE == 0:
@@ -119,8 +124,8 @@ def add(
                 rows[row, rank_column] = rank
                 rows[row, head_rank_column] = rank
                 rows[row, count_column] = 1
-                fresh[sizes[2]] = row
-                sizes[2] += 1
+                fresh[n] = row
+                n += 1
             elif tuples[t, arity] < rows[row, head_rank_column]:
                 touch(
                     row,
@@ -134,6 +139,7 @@ def add(
                     head_rank_column,
                 )
                 rows[row, count_column] += 1
+    return n
 
 
 @compiled(
@@ -300,12 +306,11 @@ def restore(touched, journal, rows, state, rank_column, count_column, head_rank_
 def remove(dead, columns, rows, state, slots, free, sizes):
     """Take rows out of the index over whole rows and give their slots back."""
     mask = np.int64(slots.shape[0] - 1)
-    lane = lane_mask(slots)
     for i in range(dead.shape[0]):
         row = np.int64(dead[i])
         p = hash_row(rows, row, columns) & mask
         while (slots[p] & ROW) - 1 != row:
-            p = after(p, lane)
+            p = (p + 1) & mask
         close_gap(slots, p)
         state[row] = 0
         free[sizes[2]] = row

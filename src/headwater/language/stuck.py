@@ -30,7 +30,7 @@ _WORDS = {
     "OPEN_CURLY": "'{'", "CLOSE_CURLY": "'}'",
     "COMMA": "','", "SEMICOLON": "';'", "_COLON": "':'", "EQUAL": "'='", "SUBTYPE": "'<:'", "BAR": "'|'",
     "IF": "':-'", "_DOT": "'.'", "COMPARE": "a comparison", "IDENT": "a name", "INT": "a number",
-    "STRING": "a string",
+    "STRING": "a string", "WORD": "the rest of a label",
 }  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 import weakref
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +16,7 @@ import numpy as np
 from headwater.errors import RuleError
 from headwater.kernel.relation import Relation
 from headwater.maintain.grouping import Grouping
-from headwater.maintain.row_change import Replacement, RowChange
+from headwater.maintain.row_change import Replacement, RowChange, StoredChange
 from headwater.maintain.selection import Chooser
 from headwater.maintain.statistics import StratumStatistics, VersionStatistics
 from headwater.maintain.strategies import STRATEGIES
@@ -72,7 +72,7 @@ class Engine:
         self._groupings: list[Grouping] = []
         self._deltas: dict[str, Delta] = {}
         self._replaced: dict[str, Relation] = {}
-        self._unresolved: weakref.WeakSet[Replacement] = weakref.WeakSet()
+        self._unresolved: dict[str, weakref.WeakSet[RowChange]] = {}
         self._defined: Snapshot | None = None
 
     # ------------------------------------------------------------------ definition
@@ -82,7 +82,6 @@ class Engine:
 
         Base relations are kept. The caller commits or rolls back.
         """
-        self._resolve()
         workspace = self.workspace
         self._defined = self.snapshot()
         kept = {self._identity(view.stratum): view for view in self.views}
@@ -171,9 +170,9 @@ class Engine:
         self, delete: Mapping[str, Ints], insert: Mapping[str, Ints], statistics: VersionStatistics
     ) -> None:
         """Change base relations, deletes before inserts, and bring every view up to date."""
-        self._resolve()
         deltas = self._deltas
         for name in dict.fromkeys((*delete, *insert)):
+            self._resolve((name,))
             relation = self.workspace.relations[name]
             self._touched[name] = None
             if name in delete:
@@ -216,6 +215,7 @@ class Engine:
         executor = self.workspace.executor
         before, scans = executor.touched, dict(executor.scans)
         if view.grouping is not None:
+            self._resolve(view.stratum.relations)
             self._groupings.append(view.grouping)
             cost.strategy = "grouping"
             if deltas is None or view.strategy.name == "recompute":
@@ -226,7 +226,14 @@ class Engine:
             read = any(not view.rules.own.isdisjoint(other.rules.inputs) for other in self.views)
             replaced = None if read else self._replaced
             task = Task(
-                self.workspace, view.rules, view.choosers, deltas or {}, cost, statistics.fallbacks, replaced
+                self.workspace,
+                view.rules,
+                view.choosers,
+                deltas or {},
+                cost,
+                statistics.fallbacks,
+                replaced,
+                self._resolve,
             )
             if deltas is None:
                 task.fixpoint(Relation.subtract).from_scratch()
@@ -270,11 +277,12 @@ class Engine:
             old = self._replaced.get(name) or redefined.get(name)
             if old is not None and old is not relation:
                 replacement = found[name] = Replacement(old, relation)
-                self._unresolved.add(replacement)
+                self._unresolved.setdefault(name, weakref.WeakSet()).add(replacement)
                 continue
             delta = self._deltas.get(name) or Delta(relation.lost(), relation.gained())
             if delta.lost.shape[0] or delta.gained.shape[0]:
-                found[name] = RowChange(relation.codes(delta.lost), relation.codes(delta.gained))
+                change = found[name] = StoredChange(relation, delta.lost, delta.gained)
+                self._unresolved.setdefault(name, weakref.WeakSet()).add(change)
         return found
 
     def commit(self, statistics: VersionStatistics) -> None:
@@ -289,6 +297,7 @@ class Engine:
 
     def rollback(self) -> None:
         """Undo what the open version did, at the cost of what it did."""
+        self._resolve(self._touched)
         for name in self._touched:
             if name in self._replaced:
                 self.workspace.relations[name] = self._replaced[name]
@@ -307,11 +316,11 @@ class Engine:
         self._replaced.clear()
         self._defined = None
 
-    def _resolve(self) -> None:
-        """Work out changes that somebody may still ask for, before the relations they compare change."""
-        for replacement in list(self._unresolved):
-            replacement.resolve()
-        self._unresolved.clear()
+    def _resolve(self, names: Iterable[str]) -> None:
+        """Work out changes that somebody may still ask for, before these relations are changed."""
+        for name in names:
+            for change in self._unresolved.pop(name, ()):
+                change.resolve()
 
 
 def _alike(old: RelationInfo | None, new: RelationInfo) -> bool:

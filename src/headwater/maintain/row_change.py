@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from headwater.kernel.relation import Relation
+from headwater.kernel.relation import Relation, Rows
 from headwater.kernel.states import VISIBLE
 from headwater.maintain.base_changes import without
 from headwater.plan.steps import Ints
@@ -29,6 +29,45 @@ class RowChange:
     def gained(self) -> Ints:
         """Rows that are there and were not."""
         return self._gained
+
+    @property
+    def counts(self) -> tuple[int, int]:
+        """How many rows were gained and lost."""
+        return self.gained.shape[0], self.lost.shape[0]
+
+
+class StoredChange(RowChange):
+    """Rows by their numbers in a relation: copied when asked for, or before the next version overwrites them."""
+
+    def __init__(self, relation: Relation, lost: Rows, gained: Rows):
+        self._stored: tuple[Ints, int, Rows, Rows] | None = (relation.rows, relation.arity, lost, gained)
+
+    def resolve(self) -> None:
+        """Copy the rows now."""
+        if self._stored is not None:
+            rows, arity, lost, gained = self._stored
+            self._stored = None
+            self._lost = np.ascontiguousarray(rows[lost, :arity])
+            self._gained = np.ascontiguousarray(rows[gained, :arity])
+
+    @property
+    def lost(self) -> Ints:
+        """Rows that were there and are not."""
+        self.resolve()
+        return self._lost
+
+    @property
+    def gained(self) -> Ints:
+        """Rows that are there and were not."""
+        self.resolve()
+        return self._gained
+
+    @property
+    def counts(self) -> tuple[int, int]:
+        """How many rows were gained and lost: known without copying them."""
+        if self._stored is not None:
+            return self._stored[3].shape[0], self._stored[2].shape[0]
+        return super().counts
 
 
 class Replacement(RowChange):

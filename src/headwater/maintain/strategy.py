@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -25,9 +26,12 @@ class Task:
     fallbacks: list[str]
     replaced: dict[str, Relation] | None = None
     """Where dropped relations are put that no other view reads; `None` if others read them."""
+    before_change: Callable[[Iterable[str]], None] = lambda names: None
+    """To be called before rows of these relations change (those of a dropped relation never do)."""
 
     def fixpoint(self, lose: Lose, limit: float = float("inf")) -> Fixpoint:
         """The fixpoint computation of this stratum."""
+        self.before_change(name for name in self.rules.own if name not in (self.replaced or ()))
         return Fixpoint(self.workspace, self.rules, self.choosers, self.deltas, self.statistics, lose, limit)
 
     def stored(self) -> int:

@@ -11,7 +11,7 @@ from headwater.maintain.fixpoint import GiveUp
 from headwater.maintain.strategy import Task
 from headwater.rules.checked import Stratum
 
-FRACTION = 0.15
+FRACTION = 0.1
 """The part of a stratum whose death makes recomputing cheaper (measured on closures of random graphs)."""
 SMALL = 4096
 """Below this many dead rows it is never worth asking."""

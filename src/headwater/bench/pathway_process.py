@@ -1,0 +1,144 @@
+"""The other end of `pathway_rival`: one process, one dataflow at a time.
+
+All relations of a query come through one connector, so that one commit covers them all: each row starts with
+the number of its relation. Pathway reports the end of a moment only where something reached the output in it;
+so every commit also carries a tick, a row that goes straight to the output.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from multiprocessing.connection import Connection
+from typing import Any
+
+import numpy as np
+
+COLUMNS = ("kind", "a", "b", "c")
+TICK = -1
+"""The relation number of ticks."""
+
+
+def serve(connection: Connection) -> None:
+    """Answer requests until the other end goes away."""
+    os.environ["PATHWAY_THREADS"] = "1"
+    try:
+        while True:
+            message = connection.recv()
+            if message[0] == "open":
+                _run(connection, message[1], message[2])
+    except EOFError:
+        pass
+
+
+def _run(connection: Connection, query: str, parameters: dict[str, int]) -> None:
+    import pathway as pw
+    from pathway.internals.parse_graph import G
+
+    G.clear()
+    output: list[tuple[dict[str, int], bool]] = []
+    moment_ended = threading.Event()
+    subject = _feed(pw, connection, output, moment_ended)
+    column = pw.column_definition(primary_key=True, dtype=int)
+    schema = pw.schema_builder(columns=dict.fromkeys(COLUMNS, column), name="Change")
+    rows = pw.io.python.read(subject, schema=schema, autocommit_duration_ms=None)
+    result = QUERIES[query](pw, rows, **parameters)
+    names = result.column_names()
+    ticks = rows.filter(rows.kind == TICK).select(**dict.fromkeys(names, 0), tick=rows.a)
+    shown = pw.Table.concat_reindex(result.select(*pw.this, tick=0), ticks)
+
+    def on_change(key: Any, row: Any, time: int, is_addition: bool) -> None:
+        output.append((row, is_addition))
+
+    pw.io.subscribe(shown, on_change=on_change, on_time_end=lambda time: moment_ended.set())
+    try:
+        pw.run(monitoring_level=pw.MonitoringLevel.NONE, default_logging=False)
+    except Exception as error:
+        connection.send(f"{type(error).__name__}: {error}")
+
+
+def _feed(pw: Any, connection: Connection, output: list[Any], moment_ended: threading.Event) -> Any:
+    """A connector that takes its changes from the other process."""
+    held: Counter[tuple[Any, ...]] = Counter()
+
+    def change(self: Any, deleted: Any, inserted: Any) -> float:
+        self.ticks += 1
+        if self.ticks > 1:
+            self.delete(kind=TICK, a=self.ticks - 1, b=0, c=0)
+        self.next(kind=TICK, a=self.ticks, b=0, c=0)
+        for row in deleted.tolist():
+            self.delete(**dict(zip(COLUMNS, row, strict=True)))
+        for row in inserted.tolist():
+            self.next(**dict(zip(COLUMNS, row, strict=True)))
+        moment_ended.clear()
+        started = time.perf_counter()
+        self.commit()
+        moment_ended.wait()
+        return time.perf_counter() - started
+
+    def answer() -> Any:
+        for row, is_addition in output:
+            held[tuple(row.values())] += 1 if is_addition else -1
+        output.clear()
+        rows = [row[:-1] for row in held.elements() if row[-1] == 0]
+        return np.array(rows, np.int64) if rows else np.zeros((0, 1), np.int64)
+
+    def run(self: Any) -> None:
+        connection.send(True)
+        while True:
+            message = connection.recv()
+            if message[0] == "close":
+                connection.send(True)
+                return
+            if message[0] == "apply":
+                connection.send(change(self, message[1], message[2]))
+            else:
+                connection.send(answer())
+
+    members = {"run": run, "ticks": 0, "_deletions_enabled": True}
+    return type("Feed", (pw.io.python.ConnectorSubject,), members)()
+
+
+# ---------------------------------------------------------------------- queries
+
+
+def closure(pw: Any, rows: Any) -> Any:
+    """What is reachable over links (a, b)."""
+    link = rows.filter(rows.kind == 0).select(a=rows.a, b=rows.b)
+
+    def step(reach: Any, link: Any) -> Any:
+        further = link.join(reach, link.b == reach.a).select(a=link.a, b=reach.b)
+        every = pw.Table.concat_reindex(link, further)
+        return {"reach": every.groupby(every.a, every.b).reduce(every.a, every.b)}
+
+    start = link.groupby(link.a, link.b).reduce(link.a, link.b)
+    return pw.iterate(step, reach=pw.iterate_universe(start), link=link).reach
+
+
+def paths(pw: Any, rows: Any) -> Any:
+    """The cost of the cheapest way over links (a, b, cost)."""
+    link = rows.filter(rows.kind == 0).select(a=rows.a, b=rows.b, c=rows.c)
+
+    def cheapest(table: Any) -> Any:
+        return table.groupby(table.a, table.b).reduce(table.a, table.b, c=pw.reducers.min(table.c))
+
+    def step(best: Any, link: Any) -> Any:
+        further = link.join(best, link.b == best.a).select(a=link.a, b=best.b, c=link.c + best.c)
+        return {"best": cheapest(pw.Table.concat_reindex(link, further))}
+
+    return pw.iterate(step, best=pw.iterate_universe(cheapest(link)), link=link).best
+
+
+def groups(pw: Any, rows: Any, threshold: int) -> Any:
+    """Regions whose customers' orders amount to more than a threshold."""
+    orders = rows.filter(rows.kind == 0).select(customer=rows.b, amount=rows.c)
+    customers = rows.filter(rows.kind == 1).select(customer=rows.a, region=rows.b)
+    sold = orders.join(customers, orders.customer == customers.customer).select(customers.region, orders.amount)
+    totals = sold.groupby(sold.region).reduce(sold.region, total=pw.reducers.sum(sold.amount))
+    return totals.filter(totals.total > threshold)
+
+
+QUERIES: dict[str, Callable[..., Any]] = {"closure": closure, "paths": paths, "groups": groups}

@@ -1,0 +1,33 @@
+"""The demo runs from beginning to end, and what it finds is right."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_the_demo_runs_and_draws_a_picture(tmp_path: Path):
+    picture = tmp_path / "demo.svg"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "PYTHONIOENCODING": "utf-8", "COLUMNS": "80"}
+    done = subprocess.run(
+        [sys.executable, "-m", "headwater.demo", "--picture", str(picture)],
+        env=environment,
+        capture_output=True,
+        encoding="utf-8",
+    )
+    assert done.returncode == 0, done.stderr
+    assert "10,000 rows of reach, 10,000 rows of cheapest" in done.stdout
+    assert "131,634 rows compared" in " ".join(done.stdout.split())
+    assert all(len(line) <= 80 for line in done.stdout.splitlines())
+    words = [element.text for element in ElementTree.parse(picture).iter() if element.text]
+    assert "t0a0 to t1a0: 76 ms, now 126 ms" in words
+
+
+def test_the_picture_in_the_readme_is_one_of_these():
+    words = [element.text for element in ElementTree.parse(ROOT / "docs" / "demo.svg").iter() if element.text]
+    assert "t0a0 to t1a0: 76 ms, now 126 ms" in words

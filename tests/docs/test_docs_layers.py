@@ -1,0 +1,65 @@
+"""Imports follow the order of layers in ARCHITECTURE.md. Imports for annotations only do not count."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "src" / "headwater"
+LAYERS = re.findall(r"^\d+\. `(\w+)`:", (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8"), re.MULTILINE)
+USERS = ("networks", "files", "bench", "cli", "demo")
+"""Layers that may use the package as its users do: `import headwater`."""
+
+
+def layer_of(file: Path) -> str:
+    return file.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def imports(node: ast.AST) -> Iterator[str]:
+    """The modules of ours that code imports, whatever happens when; not those for annotations only."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING":
+            continue
+        if isinstance(child, ast.Import):
+            yield from (alias.name for alias in child.names)
+        elif isinstance(child, ast.ImportFrom):
+            assert child.level == 0, "imports are absolute"
+            if child.module == "headwater":
+                yield from (f"headwater.{alias.name}" for alias in child.names)
+            else:
+                yield child.module or ""
+        yield from imports(child)
+
+
+def test_every_layer_is_listed():
+    there = {layer_of(file) for file in PACKAGE.rglob("*.py")} - {"__init__", "__main__"}
+    assert there <= set(LAYERS)
+
+
+def test_a_layer_imports_only_from_layers_above_it():
+    wrong = []
+    for file in sorted(PACKAGE.rglob("*.py")):
+        layer = layer_of(file)
+        if layer in ("__init__", "__main__"):
+            continue
+        above = set(LAYERS[: LAYERS.index(layer) + 1])
+        for module in imports(ast.parse(file.read_text(encoding="utf-8"))):
+            if not re.match(r"headwater(\.|$)", module):
+                continue
+            target = (module.split(".") + [""])[1]
+            if target in ("", "__version__"):
+                good = layer in USERS
+            else:
+                good = target in above
+            if not good:
+                wrong.append(f"{file.relative_to(PACKAGE)} imports {module}")
+    assert not wrong
+
+
+def test_the_kernel_imports_none_of_the_others():
+    for file in (PACKAGE / "kernel").glob("*.py"):
+        for module in imports(ast.parse(file.read_text(encoding="utf-8"))):
+            assert not module.startswith("headwater.") or module.startswith("headwater.kernel"), module
