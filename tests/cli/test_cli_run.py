@@ -202,6 +202,11 @@ def test_a_state_is_kept_and_follows_the_files(state: Folder) -> None:
     assert state.read("out/reach.csv") == ""
 
 
+def test_files_that_did_not_change_make_no_version(state: Folder) -> None:
+    state.write("facts/link.facts", "a\tb\nb\tc\na\tb\n")
+    assert "version 2, " in state.run("run", "reach.dl", "-F", "facts", "-s", "state").stderr
+
+
 def test_following_keeps_what_the_program_states(folder: Folder) -> None:
     folder.write("p.dl", 'link("x", "y"). link("y", "z").\n' + PLAIN)
     folder.write("facts/link.csv", "a,b\n")

@@ -29,7 +29,10 @@ def serve(connection: Connection) -> None:
         while True:
             message = connection.recv()
             if message[0] == "open":
-                _run(connection, message[1], message[2])
+                try:
+                    _run(connection, message[1], message[2])
+                except Exception as error:
+                    connection.send(f"{type(error).__name__}: {error}")
     except EOFError:
         pass
 
@@ -47,17 +50,14 @@ def _run(connection: Connection, query: str, parameters: dict[str, int]) -> None
     rows = pw.io.python.read(subject, schema=schema, autocommit_duration_ms=None)
     result = QUERIES[query](pw, rows, **parameters)
     names = result.column_names()
-    ticks = rows.filter(rows.kind == TICK).select(**dict.fromkeys(names, 0), tick=rows.a)
+    ticks = rows.filter(pw.this.kind == TICK).select(**dict.fromkeys(names, 0), tick=pw.this.a)
     shown = pw.Table.concat_reindex(result.select(*pw.this, tick=0), ticks)
 
     def on_change(key: Any, row: Any, time: int, is_addition: bool) -> None:
         output.append((row, is_addition))
 
     pw.io.subscribe(shown, on_change=on_change, on_time_end=lambda time: moment_ended.set())
-    try:
-        pw.run(monitoring_level=pw.MonitoringLevel.NONE, default_logging=False)
-    except Exception as error:
-        connection.send(f"{type(error).__name__}: {error}")
+    pw.run(monitoring_level=pw.MonitoringLevel.NONE, default_logging=False)
 
 
 def _feed(pw: Any, connection: Connection, output: list[Any], moment_ended: threading.Event) -> Any:
@@ -107,7 +107,7 @@ def _feed(pw: Any, connection: Connection, output: list[Any], moment_ended: thre
 
 def closure(pw: Any, rows: Any) -> Any:
     """What is reachable over links (a, b)."""
-    link = rows.filter(rows.kind == 0).select(a=rows.a, b=rows.b)
+    link = rows.filter(pw.this.kind == 0).select(pw.this.a, pw.this.b)
 
     def step(reach: Any, link: Any) -> Any:
         further = link.join(reach, link.b == reach.a).select(a=link.a, b=reach.b)
@@ -120,7 +120,7 @@ def closure(pw: Any, rows: Any) -> Any:
 
 def paths(pw: Any, rows: Any) -> Any:
     """The cost of the cheapest way over links (a, b, cost)."""
-    link = rows.filter(rows.kind == 0).select(a=rows.a, b=rows.b, c=rows.c)
+    link = rows.filter(pw.this.kind == 0).select(pw.this.a, pw.this.b, pw.this.c)
 
     def cheapest(table: Any) -> Any:
         return table.groupby(table.a, table.b).reduce(table.a, table.b, c=pw.reducers.min(table.c))
@@ -134,8 +134,8 @@ def paths(pw: Any, rows: Any) -> Any:
 
 def groups(pw: Any, rows: Any, threshold: int) -> Any:
     """Regions whose customers' orders amount to more than a threshold."""
-    orders = rows.filter(rows.kind == 0).select(customer=rows.b, amount=rows.c)
-    customers = rows.filter(rows.kind == 1).select(customer=rows.a, region=rows.b)
+    orders = rows.filter(pw.this.kind == 0).select(customer=pw.this.b, amount=pw.this.c)
+    customers = rows.filter(pw.this.kind == 1).select(customer=pw.this.a, region=pw.this.b)
     sold = orders.join(customers, orders.customer == customers.customer).select(customers.region, orders.amount)
     totals = sold.groupby(sold.region).reduce(sold.region, total=pw.reducers.sum(sold.amount))
     return totals.filter(totals.total > threshold)

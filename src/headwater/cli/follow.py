@@ -16,6 +16,7 @@ from headwater.cli.state import has_state, open_state, stated
 from headwater.database import Database
 from headwater.errors import DataError
 from headwater.files.contents import Contents
+from headwater.rules.checked import RelationInfo
 
 
 def reopened(state: Path, text: str, options: Mapping[str, Any]) -> Database | None:
@@ -36,9 +37,11 @@ def reopened(state: Path, text: str, options: Mapping[str, Any]) -> Database | N
     )
 
 
-def stale(database: Database, contents: Sequence[Contents], rows: Mapping[str, Any]) -> dict[str, Any]:
-    """The rows that are stored but no longer in the files, by relation."""
-    found = {}
+def differences(
+    database: Database, contents: Sequence[Contents], rows: Mapping[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Of the files' rows, those that are not stored; and the stored rows that are in no file."""
+    insert, delete = dict(rows), {}
     facts = stated(database)
     for relation in dict.fromkeys(one.relation for one in contents):
         name = database.program.facades.get(relation, relation)
@@ -46,16 +49,31 @@ def stale(database: Database, contents: Sequence[Contents], rows: Mapping[str, A
         stored = database.engine.workspace.relations[name].matrix()
         if stored.shape[0] == 0:
             continue
-        keep: set[bytes] = set()
-        for given in (rows.get(relation, []), facts.get(name, ())):
-            if len(given):
-                codes = database.codec.to_matrix(given, info.types, relation, info.columns)
-                keep.update(row.tobytes() for row in np.ascontiguousarray(codes))
-        gone = stored[[row.tobytes() not in keep for row in np.ascontiguousarray(stored)]]
-        if gone.shape[0]:
-            found[relation] = (
-                database.codec.to_table(np.ascontiguousarray(gone), info.columns, info.types)
-                if info.columns
-                else [()]
+        given = _codes(database, info, relation, rows.get(relation, []))
+        kept = _keys(given) + _keys(_codes(database, info, relation, facts.get(name, ())))
+        gone = _missing(_keys(stored), kept)
+        if gone.any():
+            left = np.ascontiguousarray(stored[gone])
+            delete[relation] = (
+                database.codec.to_table(left, info.columns, info.types) if info.columns else [()]
             )
-    return found
+        if relation in insert and info.lifetime is None and info.size is None and info.columns:
+            new = _missing(_keys(given), _keys(stored))
+            insert[relation] = insert[relation].filter(new) if new.any() else []
+    return {name: table for name, table in insert.items() if len(table)}, delete
+
+
+def _codes(database: Database, info: RelationInfo, relation: str, rows: Any) -> Any:
+    if len(rows) == 0:
+        return np.empty((0, info.arity), np.int64)
+    return database.codec.to_matrix(rows, info.types, relation, info.columns)
+
+
+def _keys(codes: Any) -> list[bytes]:
+    return [row.tobytes() for row in np.ascontiguousarray(codes)]
+
+
+def _missing(keys: Sequence[bytes], among: Sequence[bytes]) -> Any:
+    """Which of the keys are not among the others."""
+    present = set(among)
+    return np.fromiter((key not in present for key in keys), dtype=bool, count=len(keys))

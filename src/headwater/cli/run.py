@@ -90,7 +90,7 @@ def run(
       headwater run program.dl -F facts/ -D -
       headwater run program.dl -F facts/ -D out/ -s state/ --format parquet
     """
-    from headwater.cli.follow import reopened, stale
+    from headwater.cli.follow import differences, reopened
     from headwater.cli.inputs import find_inputs, read_inputs
     from headwater.cli.outputs import find_outputs, refuse_overwriting, write_outputs
     from headwater.cli.progress import loading
@@ -114,12 +114,12 @@ def run(
         with loading(paths) as advance:
             contents = read_inputs(database, inputs, advance)
             rows = by_relation(contents, load(contents, types_of(database)))
-        gone = stale(database, contents, rows) if kept is not None else {}
+        insert, delete = (rows, {}) if kept is None else differences(database, contents, rows)
         if state is not None and kept is None:
             # Only now that all is read: what is refused leaves no state behind.
             database = stack.enter_context(_defined(state, text, source, options))
-        if rows or gone:
-            _apply(database, rows, gone, contents)
+        if insert or delete:
+            _apply(database, insert, delete, contents)
         for relation in without:
             if len(database[relation]) == 0:
                 note(f"{relation} is empty: {_why_empty(relation, facts)}")
@@ -139,11 +139,11 @@ def _defined(state: Path | None, text: str, source: str, options: dict[str, Any]
     return database
 
 
-def _apply(database: Database, rows: Any, gone: Any, contents: list[Contents]) -> None:
+def _apply(database: Database, insert: Any, delete: Any, contents: list[Contents]) -> None:
     from headwater.cli.state import blame
 
     try:
-        database.apply(insert=rows, delete=gone)
+        database.apply(insert=insert, delete=delete)
     except DataError as error:
         raise blame(error, contents) from None
 

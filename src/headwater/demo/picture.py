@@ -102,9 +102,8 @@ def _times(outcomes: Sequence[Outcome]) -> list[str]:
             out.append(f'<rect x="{_BARS_AT}" y="{y - 8:.0f}" {size} fill="{colour}"/>')
             out.append(_text(_BARS_AT + width + 7, y + 4, f"{seconds * 1e3:.1f} ms"))
         y += 44
-    out.append(
-        _text(470, HEIGHT - 20, "medians measured by script/demo, one change at a time", FAINT, size=12)
-    )
+    note = "Best of 7, by script/demo. recompute: Headwater from scratch."
+    out.append(_text(470, HEIGHT - 18, note, FAINT, size=12))
     return out
 
 

@@ -113,7 +113,7 @@ class Report:
         names = list(outcomes[0].seconds)
         ours, others = names[0], names[1:]
         self.say(
-            f"Milliseconds until both views are right again, median of {REPEATS}. Beside it, computing them"
+            f"Milliseconds until both views are right again, best of {REPEATS}. Beside it, computing them"
             " from scratch with Headwater's own [bold]recompute[/]"
             + (" and with [bold]DuckDB[/] (WITH RECURSIVE, USING KEY)." if "DuckDB" in others else ".")
         )

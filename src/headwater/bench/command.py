@@ -1,0 +1,57 @@
+"""`headwater bench`: measure on this machine what the documentation claims."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from headwater.bench.options import PARTS, Options
+from headwater.errors import HeadwaterError
+
+
+@click.group("bench")
+def command() -> None:
+    """Measure Headwater against what you would use instead."""
+
+
+@command.command("engine")
+@click.option("--quick", is_flag=True, help="Small sizes: does everything work? Says nothing about speed.")
+@click.option("--only", multiple=True, type=click.Choice(PARTS), help="Measure this part alone; may be repeated.")
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="FOLDER",
+    help="Also write results.json, results.md and pictures.",
+)
+@click.option(
+    "--repeat", type=click.IntRange(min=1), default=None, help="Repetitions of loads and batches. [default: 5; 2 if quick]"
+)
+@click.option("--pathway/--no-pathway", default=True, help="Measure Pathway too, where it is installed.")
+def engine(quick: bool, only: tuple[str, ...], out: Path | None, repeat: int | None, pathway: bool) -> None:
+    """Closures, batches, cheapest paths, groups and memory, against DuckDB and Pathway.
+
+    Every answer is compared with the rival's in the same run; a wrong one ends it.
+    """
+    from rich.console import Console
+
+    from headwater.bench.files import write
+    from headwater.bench.pictures import require
+    from headwater.bench.progress import Bar
+    from headwater.bench.suite import run
+    from headwater.bench.table import table
+
+    chosen = tuple(part for part in PARTS if part in only) or PARTS
+    options = Options(chosen, quick, repeat or (2 if quick else Options.repeat), pathway=pathway)
+    console = Console()
+    try:
+        if out is not None:
+            require()
+        with Bar(Console(stderr=True)) as bar:
+            report = run(options, bar)
+    except HeadwaterError as error:
+        raise click.ClickException(str(error)) from None
+    console.print(table(report))
+    if out is not None:
+        for path in write(report, out):
+            click.echo(f"wrote {path}")

@@ -1,0 +1,112 @@
+"""The cost of a change follows the change: ten times the data that it does not touch must not matter.
+
+The same changes are made, in turns, in two databases: one with the data they concern and one with ten times as
+much. `touched` counts the rows that joins looked at; it must be the same number. The time may differ by what
+caches make of a larger memory.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from headwater.bench.duckdb_rival import Duck
+from headwater.bench.duel import Duel, timed
+from headwater.bench.graphs import Edge, random_digraph
+from headwater.bench.reachability import QUERY, load, load_duck
+from headwater.bench.report import Row, Target
+from headwater.bench.shop import Rows, Shop
+from headwater.bench.stage import DUCKDB, Stage
+from headwater.database import Database
+
+PART = "flat"
+TIMES = 10
+ALONE = "a tenth of the data"
+Change = tuple[Rows, Rows]
+
+
+def measure(stage: Stage) -> list[Row]:
+    """Copies of a component, unrelated edges, and orders of other customers."""
+    options = stage.options
+    changes = options.singles
+    nodes, count = (60, 90) if options.quick else (600, 900)
+    stage.begin(PART, 3 * changes)
+    component = random_digraph(nodes, count, options.seed)
+    copies = [(a + nodes * i, b + nodes * i) for i in range(TIMES) for a, b in component]
+    database = load(component)
+    rows = TIMES * len(database["reach"])
+    apart = [(2 * i, 2 * i + 1) for i in range(nodes, nodes + rows)]
+    result = _closure(stage, f"{TIMES} copies of the graph", database, component, copies, changes)
+    result += _closure(
+        stage, f"{rows:,} unrelated edges", load(component), component, component + apart, changes
+    )
+    return result + _groups(stage, 20_000 if options.quick else 100_000, changes)
+
+
+def _closure(
+    stage: Stage, what: str, alone: Database, component: list[Edge], everything: list[Edge], changes: int
+) -> list[Row]:
+    choose = random.Random(stage.options.seed + 7)
+
+    def edges() -> Iterator[Change]:
+        while True:
+            edge: list[tuple[int, ...]] = [choose.choice(component)]
+            yield {"link": edge}, {}
+            yield {}, {"link": edge}
+
+    duck = load_duck(everything)
+    return _race(stage, what, alone, load(everything), edges(), changes, duck, "reach", lambda: QUERY)
+
+
+def _groups(stage: Stage, orders: int, changes: int) -> list[Row]:
+    """The first tenth of the customers is alone in one database and has others beside it in the other."""
+    shop = Shop.make(TIMES * orders, stage.options.seed)
+    first = len(shop.customers) // TIMES
+    few = Shop(shop.orders[shop.orders[:, 1] < first], shop.customers[:first], shop.threshold)
+    draw = np.random.default_rng(stage.options.seed + 8)
+
+    def rows() -> Iterator[Change]:
+        while True:
+            gone, come = shop.change(10, draw, among=first)
+            yield gone, come
+            yield come, gone
+
+    what = f"{len(shop.orders) - len(few.orders):,} orders of other customers"
+    return _race(stage, what, few.load(), shop.load(), rows(), changes, shop.load_duck(), "large", shop.query)
+
+
+def _race(
+    stage: Stage,
+    what: str,
+    alone: Database,
+    among: Database,
+    stream: Iterator[Change],
+    changes: int,
+    duck: Duck,
+    view: str,
+    query: Callable[[], str],
+) -> list[Row]:
+    times = Duel(PART, f"{what}: time", ALONE, "longer", Target("at most", 1.5))
+    touched = Duel(PART, f"{what}: rows touched", ALONE, "longer", Target("at most", 1), unit="rows")
+    for number in range(changes):
+        gone, come = next(stream)
+        sides = [(among, times.ours, touched.ours), (alone, times.theirs, touched.theirs)]
+        for database, seconds, rows in sides if number % 4 < 2 else reversed(sides):
+            taken, done = timed(lambda: database.apply(delete=gone, insert=come))  # noqa: B023
+            seconds.append(taken)
+            rows.append(done.statistics.touched)
+        for table, old in gone.items():
+            duck.delete(table, old)
+        for table, new in come.items():
+            duck.insert(table, new)
+        if number in (0, changes - 1):
+            duck.recompute(query())
+            stage.same(f"{what}, after change {number + 1}", among[view], duck.answer(), DUCKDB)
+        stage.step(what)
+    duck.close()
+    about = f"{len(among[view]):,} rows of {view} beside {len(alone[view]):,}"
+    total = Duel(PART, touched.what, ALONE, "longer", touched.target, "rows")
+    total.ours, total.theirs = [sum(touched.ours)], [sum(touched.theirs)]
+    return [times.row(about), total.row("of all changes together")]

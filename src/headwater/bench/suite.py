@@ -1,0 +1,47 @@
+"""All parts in order, into one report."""
+
+from __future__ import annotations
+
+import datetime
+import time
+from collections.abc import Callable
+
+from headwater.bench import batches, closure, dred, flat, groups, memory, paths
+from headwater.bench.machine import load, machine, versions
+from headwater.bench.options import PARTS, Options
+from headwater.bench.pathway_rival import Pathway, installed
+from headwater.bench.report import Report, Row
+from headwater.bench.stage import Progress, Stage, Unwatched
+
+MEASURES: dict[str, Callable[[Stage], list[Row]]] = {
+    module.PART: module.measure for module in (closure, batches, dred, paths, groups, memory, flat)
+}
+assert tuple(MEASURES) == PARTS
+
+
+def run(options: Options | None = None, progress: Progress | None = None) -> Report:
+    """Measure; raises `WrongAnswer` as soon as an answer of ours is not the rival's."""
+    options = options or Options()
+    stage = Stage(options, progress or Unwatched())
+    if not installed():
+        stage.notes.append("Pathway is not installed and was not measured: pip install 'headwater[pathway]'")
+    elif options.pathway:
+        stage.pathway = Pathway()
+    started, clock, before = datetime.datetime.now(datetime.timezone.utc), time.perf_counter(), load()
+    rows: list[Row] = []
+    try:
+        for part in options.only:
+            rows += MEASURES[part](stage)
+    finally:
+        if stage.pathway is not None:
+            stage.pathway.close()
+    return Report(
+        options,
+        machine(before),
+        versions(),
+        started.isoformat(timespec="seconds"),
+        time.perf_counter() - clock,
+        tuple(rows),
+        tuple(stage.checks),
+        tuple(stage.notes),
+    )

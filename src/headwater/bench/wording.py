@@ -1,0 +1,60 @@
+"""How figures are written, wherever they are shown."""
+
+from __future__ import annotations
+
+from headwater.bench.report import Measure, Report, Row
+
+
+def amount(value: float, unit: str) -> str:
+    """A measured value with its unit.
+
+    >>> amount(0.00042, "s"), amount(0.0123, "s"), amount(1.5, "s"), amount(61.49, "bytes"), amount(1234, "rows")
+    ('420 µs', '12.3 ms', '1.50 s', '61.5 bytes', '1,234 rows')
+    """
+    if unit == "bytes":
+        return f"{value:,.1f} bytes"
+    if unit == "rows":
+        return f"{value:,.0f} rows"
+    for scale, name in ((1e-3, "µs"), (1.0, "ms")):
+        if value < scale:
+            return f"{_digits(value / scale * 1000)} {name}"
+    return f"{value:.2f} s"
+
+
+def measured(measure: Measure, by: str = "median") -> str:
+    """The median (or mean) of a measure."""
+    return amount(getattr(measure, by), measure.unit)
+
+
+def ratio(value: float, kind: str) -> str:
+    """A ratio and how to read it.
+
+    >>> ratio(123.4, "faster"), ratio(1.234, "longer")
+    ('123× faster', '1.23×')
+    """
+    return f"{_digits(value)}×" + (" faster" if kind == "faster" else "")
+
+
+def target(row: Row) -> str:
+    """What was asked for; empty for rows that are for information."""
+    return "" if row.target is None else f"{row.target.bound} {row.target.value:g}×"
+
+
+def verdict(row: Row) -> str:
+    """Whether what was asked for was met."""
+    return "" if row.met is None else ("met" if row.met else "MISSED")
+
+
+def circumstances(report: Report) -> str:
+    """Where and with what it was measured, in two sentences."""
+    m = report.machine
+    found = ", ".join(f"{name} {version}" for name, version in report.versions.items())
+    return (
+        f"{report.started[:10]}, {m.cpu}, {m.cores} cores, {m.memory_bytes / 2**30:.0f} GiB, load {m.load[0]:.1f} "
+        f"before and {m.load[1]:.1f} after; {found}. {report.seconds:,.0f} s, {len(report.checks):,} answers compared "
+        f"and equal{'; quick sizes, which say nothing about speed' if report.options.quick else ''}."
+    )
+
+
+def _digits(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"
