@@ -395,7 +395,7 @@ class Database:
             persist.load_relations(self.engine, self.codec, checkpoint.tables)
             persist.load_soft_state(self._base_changes.soft, self.engine, self.codec, checkpoint.tables)
             for view in self.engine.views:
-                view.incomplete = list(view.stratum.relations) in meta["incomplete"]
+                view.incomplete = list(view.stratum.relations) in meta.get("incomplete", [])
             self.version = checkpoint.version
             self.engine.changed.clear()
         for record in store.records():

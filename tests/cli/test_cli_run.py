@@ -207,6 +207,14 @@ def test_files_that_did_not_change_make_no_version(state: Folder) -> None:
     assert "version 2, " in state.run("run", "reach.dl", "-F", "facts", "-s", "state").stderr
 
 
+def test_of_rows_with_one_key_the_last_stays(folder: Folder) -> None:
+    folder.write("p.dl", "materialize(w, infinity, infinity, keys(1)). v(X, Y) :- w(X, Y).\n")
+    folder.write("facts/w.csv", "k,1\nk,2\n")
+    for _ in range(3):
+        folder.done("run", "p.dl", "-F", "facts", "-s", "state", "-D", "out")
+        assert folder.read("out/v.csv") == "k\t2\n"
+
+
 def test_following_keeps_what_the_program_states(folder: Folder) -> None:
     folder.write("p.dl", 'link("x", "y"). link("y", "z").\n' + PLAIN)
     folder.write("facts/link.csv", "a,b\n")

@@ -79,6 +79,8 @@ def _against_pathway(stage: Stage) -> list[Row]:
             for change, duel in duels.items():
                 duel.time_ours(lambda: database.apply(**{change: {"link": [edge]}}))  # noqa: B023
                 duel.theirs.append(dataflow.apply(**{change: {"link": [edge]}}))
-                stage.same(f"smaller graph, after {change} of {edge}", database["reach"], dataflow.answer(), PATHWAY)
+                stage.same(
+                    f"smaller graph, after {change} of {edge}", database["reach"], dataflow.answer(), PATHWAY
+                )
             stage.step("single edges, Pathway")
     return [duel.row(about) for duel in duels.values()]

@@ -17,7 +17,9 @@ def command() -> None:
 
 @command.command("engine")
 @click.option("--quick", is_flag=True, help="Small sizes: does everything work? Says nothing about speed.")
-@click.option("--only", multiple=True, type=click.Choice(PARTS), help="Measure this part alone; may be repeated.")
+@click.option(
+    "--only", multiple=True, type=click.Choice(PARTS), help="Measure this part alone; may be repeated."
+)
 @click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
@@ -25,7 +27,10 @@ def command() -> None:
     help="Also write results.json, results.md and pictures.",
 )
 @click.option(
-    "--repeat", type=click.IntRange(min=1), default=None, help="Repetitions of loads and batches. [default: 5; 2 if quick]"
+    "--repeat",
+    type=click.IntRange(min=1),
+    default=None,
+    help="Repetitions of loads and batches. [default: 5; 2 if quick]",
 )
 @click.option("--pathway/--no-pathway", default=True, help="Measure Pathway too, where it is installed.")
 def engine(quick: bool, only: tuple[str, ...], out: Path | None, repeat: int | None, pathway: bool) -> None:
@@ -44,6 +49,8 @@ def engine(quick: bool, only: tuple[str, ...], out: Path | None, repeat: int | N
     chosen = tuple(part for part in PARTS if part in only) or PARTS
     options = Options(chosen, quick, repeat or (2 if quick else Options.repeat), pathway=pathway)
     console = Console()
+    if not console.is_terminal:
+        console.width = 120
     try:
         if out is not None:
             require()
@@ -51,7 +58,7 @@ def engine(quick: bool, only: tuple[str, ...], out: Path | None, repeat: int | N
             report = run(options, bar)
     except HeadwaterError as error:
         raise click.ClickException(str(error)) from None
-    console.print(table(report))
+    console.print(table(report, console.width))
     if out is not None:
         for path in write(report, out):
             click.echo(f"wrote {path}")

@@ -28,7 +28,7 @@ Change = tuple[Rows, Rows]
 
 
 def measure(stage: Stage) -> list[Row]:
-    """Copies of a component, unrelated edges, and orders of other customers."""
+    """Copies of a component, unrelated edges, and orders of other shops."""
     options = stage.options
     changes = options.singles
     nodes, count = (60, 90) if options.quick else (600, 900)
@@ -61,20 +61,20 @@ def _closure(
 
 
 def _groups(stage: Stage, orders: int, changes: int) -> list[Row]:
-    """The first tenth of the customers is alone in one database and has others beside it in the other."""
-    shop = Shop.make(TIMES * orders, stage.options.seed)
-    first = len(shop.customers) // TIMES
-    few = Shop(shop.orders[shop.orders[:, 1] < first], shop.customers[:first], shop.threshold)
+    shop = Shop.make(orders, stage.options.seed)
+    shops = shop.beside_others(TIMES)
     draw = np.random.default_rng(stage.options.seed + 8)
 
     def rows() -> Iterator[Change]:
         while True:
-            gone, come = shop.change(10, draw, among=first)
+            gone, come = shop.change(10, draw)
             yield gone, come
             yield come, gone
 
-    what = f"{len(shop.orders) - len(few.orders):,} orders of other customers"
-    return _race(stage, what, few.load(), shop.load(), rows(), changes, shop.load_duck(), "large", shop.query)
+    what = f"{len(shops.orders) - len(shop.orders):,} orders of other shops"
+    return _race(
+        stage, what, shop.load(), shops.load(), rows(), changes, shops.load_duck(), "large", shop.query
+    )
 
 
 def _race(

@@ -32,7 +32,9 @@ def measure(stage: Stage) -> list[Row]:
     duck.close()
     about = describe(nodes, edges, database)
     held = len(database["reach"])
-    allocated = Duel(PART, "allocated for a row", BARE, "longer", Target("at most", MOST / VALUES), unit="bytes")
+    allocated = Duel(
+        PART, "allocated for a row", BARE, "longer", Target("at most", MOST / VALUES), unit="bytes"
+    )
     allocated.ours.append(database.engine.workspace.relations["reach"].nbytes / held)
     allocated.theirs.append(VALUES)
     stage.step("allocated")
@@ -44,7 +46,9 @@ def measure(stage: Stage) -> list[Row]:
         resident = Duel(PART, "resident memory for a row", BARE, "longer", unit="bytes")
         resident.ours.append(grown / held)
         resident.theirs.append(VALUES)
-        rows.append(resident.row(f"a process grew by {grown / 1e6:,.0f} MB while loading, spare room included"))
+        rows.append(
+            resident.row(f"a process grew by {grown / 1e6:,.0f} MB while loading, spare room included")
+        )
     return rows
 
 

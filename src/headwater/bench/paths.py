@@ -63,7 +63,12 @@ def load(links: Sequence[Link]) -> Database:
 def steps(link: Link) -> list[tuple[str, list[Link], list[Link]]]:
     """What happens to a link, as rows that go and rows that come: in the end all is as before."""
     dearer = (link[0], link[1], link[2] + 25)
-    moves: list[tuple[list[Link], list[Link]]] = [([link], [dearer]), ([dearer], [link]), ([link], []), ([], [link])]
+    moves: list[tuple[list[Link], list[Link]]] = [
+        ([link], [dearer]),
+        ([dearer], [link]),
+        ([link], []),
+        ([], [link]),
+    ]
     return [(what, *move) for what, move in zip(CHANGES, moves, strict=True)]
 
 

@@ -136,7 +136,9 @@ def groups(pw: Any, rows: Any, threshold: int) -> Any:
     """Regions whose customers' orders amount to more than a threshold."""
     orders = rows.filter(pw.this.kind == 0).select(customer=pw.this.b, amount=pw.this.c)
     customers = rows.filter(pw.this.kind == 1).select(customer=pw.this.a, region=pw.this.b)
-    sold = orders.join(customers, orders.customer == customers.customer).select(customers.region, orders.amount)
+    sold = orders.join(customers, orders.customer == customers.customer).select(
+        customers.region, orders.amount
+    )
     totals = sold.groupby(sold.region).reduce(sold.region, total=pw.reducers.sum(sold.amount))
     return totals.filter(totals.total > threshold)
 

@@ -54,6 +54,8 @@ class Dataflow:
         """Rows of all relations in one shape: which relation, then three values."""
         parts = [np.zeros((0, 4), np.int64)]
         for name, rows in changes.items():
+            if not len(rows):
+                continue
             matrix = np.asarray(rows, np.int64)
             tagged = np.zeros((matrix.shape[0], 4), np.int64)
             tagged[:, 0] = self._kinds[name]

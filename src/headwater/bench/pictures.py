@@ -80,10 +80,16 @@ def _ratios(rows: list[Row]) -> Any:
         )  # fmt: skip
         axes.plot([goal, goal], [place - 0.42, place + 0.42], color="black", linewidth=2.2, zorder=3)
         axes.annotate(
-            f" {ratio(row.figure, row.kind)} ", (max(value, goal, 1), place), va="center", fontsize=8, color=GREY
+            f" {ratio(row.figure, row.kind)} ",
+            (max(value, goal, 1), place),
+            va="center",
+            fontsize=8,
+            color=GREY,
         )
     axes.set_yticks(range(len(rows)))
-    axes.set_yticklabels([f"{row.part}: {row.what}\nagainst {row.rival}" for row in reversed(rows)], fontsize=7)
+    axes.set_yticklabels(
+        [f"{row.part}: {row.what}\nagainst {row.rival}" for row in reversed(rows)], fontsize=7
+    )
     axes.set_xscale("log")
     axes.axvline(1, color=GREY, linewidth=0.8)
     axes.margins(x=0.14)

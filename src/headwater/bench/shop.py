@@ -64,15 +64,24 @@ class Shop:
         duck.recompute(self.query())
         return duck
 
-    def change(self, size: int, draw: np.random.Generator, among: int | None = None) -> tuple[Rows, Rows]:
-        """Rows that go and rows that come, `size` in all: one pair in 50 (at least one) moves a customer, the
-        others put an order in the place of another. Only the first `among` customers and their orders change."""
+    def beside_others(self, times: int) -> Shop:
+        """The same shop as the first of so many like it, which share neither customers nor regions."""
+        orders, customers = len(self.orders), len(self.customers)
+        return Shop(
+            np.concatenate([self.orders + [i * orders, i * customers, 0] for i in range(times)]),
+            np.concatenate([self.customers + [i * customers, i * REGIONS] for i in range(times)]),
+            self.threshold,
+        )
+
+    def change(self, size: int, draw: np.random.Generator) -> tuple[Rows, Rows]:
+        """Rows that go and rows that come, `size` in all.
+
+        One pair in 50 (at least one) moves a customer; the others put an order in the place of another.
+        """
         moving = max(1, size // 100)
-        customers = self.customers[: among or len(self.customers)]
-        orders = self.orders if among is None else self.orders[self.orders[:, 1] < among]
-        old = orders[draw.choice(len(orders), size // 2 - moving, replace=False)]
+        old = self.orders[draw.choice(len(self.orders), size // 2 - moving, replace=False)]
         new = np.stack([old[:, 0], draw.permutation(old[:, 1]), draw.integers(1, 1000, len(old))], axis=1)
-        stay = customers[draw.choice(len(customers), moving, replace=False)]
+        stay = self.customers[draw.choice(len(self.customers), moving, replace=False)]
         move = np.stack([stay[:, 0], (stay[:, 1] + draw.integers(1, REGIONS, moving)) % REGIONS], axis=1)
         return (
             {"orders": _tuples(old), "customers": _tuples(stay)},

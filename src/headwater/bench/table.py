@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -10,32 +11,36 @@ from headwater.bench.report import Report
 from headwater.bench.wording import circumstances, measured, ratio, target, verdict
 
 
-def table(report: Report) -> RenderableType:
-    """A table of all rows, with what was measured above and what was missed below."""
-    shown = Table(title="headwater bench engine", title_justify="left", header_style="bold", pad_edge=False)
-    for name in ("part", "what", "rival"):
-        shown.add_column(name)
-    for name in ("ours", "rival's", "ratio", "by means"):
+def table(report: Report, width: int = 120) -> RenderableType:
+    """A table of all rows, and below it the circumstances and how many targets were met.
+
+    The ratio of means, which a few dear changes dominate, is shown where there is room for it.
+    """
+    wide = width >= 118
+    shown = Table(title="headwater bench engine", title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
+    shown.add_column("what", min_width=18)
+    shown.add_column("against", min_width=8)
+    for name in ("ours", "theirs", "ratio", *(["by means"] if wide else [])):
         shown.add_column(name, justify="right", no_wrap=True)
-    shown.add_column("target", no_wrap=True)
+    shown.add_column("target", no_wrap=True, justify="right")
     shown.add_column("", no_wrap=True)
     previous = ""
     for row in report.rows:
-        if previous and row.part != previous:
+        if row.part != previous:
             shown.add_section()
+            shown.add_row(Text(row.part, style="bold"))
+        previous = row.part
         colour = {True: "green", False: "bold red", None: ""}[row.met]
         shown.add_row(
-            row.part if row.part != previous else "",
             row.what,
             row.rival,
             measured(row.ours, row.by),
             measured(row.theirs, row.by),
             Text(ratio(row.figure, row.kind), style=colour),
-            ratio(row.by_means, row.kind),
+            *([ratio(row.by_means, row.kind)] if wide else []),
             target(row),
             Text(verdict(row), style=colour),
         )
-        previous = row.part
     asked = sum(row.target is not None for row in report.rows)
     end = [Text(circumstances(report), style="dim"), *(Text(note, style="yellow") for note in report.notes)]
     end.append(Text(f"{asked - len(report.missed)} of {asked} targets met", style="bold"))

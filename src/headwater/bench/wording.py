@@ -30,14 +30,16 @@ def ratio(value: float, kind: str) -> str:
     """A ratio and how to read it.
 
     >>> ratio(123.4, "faster"), ratio(1.234, "longer")
-    ('123× faster', '1.23×')
+    ('123× faster', '1.23× as much')
     """
-    return f"{_digits(value)}×" + (" faster" if kind == "faster" else "")
+    return f"{_digits(value)}× {'faster' if kind == 'faster' else 'as much'}"
 
 
 def target(row: Row) -> str:
     """What was asked for; empty for rows that are for information."""
-    return "" if row.target is None else f"{row.target.bound} {row.target.value:g}×"
+    if row.target is None:
+        return ""
+    return f"{'≥' if row.target.bound == 'at least' else '≤'} {row.target.value:g}×"
 
 
 def verdict(row: Row) -> str:

@@ -57,10 +57,16 @@ def differences(
             delete[relation] = (
                 database.codec.to_table(left, info.columns, info.types) if info.columns else [()]
             )
-        if relation in insert and info.lifetime is None and info.size is None and info.columns:
+        if relation in insert and info.columns and not _order_matters(info):
             new = _missing(_keys(given), _keys(stored))
             insert[relation] = insert[relation].filter(new) if new.any() else []
     return {name: table for name, table in insert.items() if len(table)}, delete
+
+
+def _order_matters(info: RelationInfo) -> bool:
+    """Whether inserting a row that is there does something: among equal keys the last row is kept, and a
+    lifetime begins anew."""
+    return info.key is not None or info.lifetime is not None or info.size is not None
 
 
 def _codes(database: Database, info: RelationInfo, relation: str, rows: Any) -> Any:

@@ -23,5 +23,5 @@ def loading(paths: Sequence[Path | None]) -> Iterator[Callable[[int], None] | No
 
     parts = (TextColumn("loading"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
     with Progress(*parts, console=console(sys.stderr), transient=True) as progress:
-        task = progress.add_task("loading", total=total)
-        yield lambda count: progress.advance(task, count)
+        bar = progress.add_task("loading", total=total)
+        yield lambda count: progress.advance(bar, count)
