@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headwater.bench.report import Report
+from headwater.bench.report import Measure, Report
 from headwater.bench.wording import amount, circumstances, measured, ratio, target, verdict
 
 
@@ -22,9 +22,9 @@ def markdown(report: Report) -> str:
         for row in rows:
             cells = [
                 row.what,
-                _measure(row.ours, row.by),
+                _measure(row.ours),
                 row.rival,
-                _measure(row.theirs, row.by),
+                _measure(row.theirs),
                 ratio(row.figure, row.kind),
                 ratio(row.by_means, row.kind),
                 target(row),
@@ -36,7 +36,7 @@ def markdown(report: Report) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _measure(measure, by: str) -> str:  # type: ignore[no-untyped-def]
+def _measure(measure: Measure) -> str:
     if len(measure.values) == 1:
         return measured(measure)
     rest = f"{amount(measure.mean, measure.unit)}, {amount(measure.p95, measure.unit)}"

@@ -22,7 +22,7 @@ from headwater.errors import HeadwaterError
 PATIENCE = 300.0
 """Seconds to wait for an answer."""
 
-Rows = Mapping[str, Sequence[Sequence[int]]]
+Rows = Mapping[str, Sequence[Sequence[int]] | npt.NDArray[np.int64]]
 
 
 class RivalFailed(HeadwaterError):

@@ -1,6 +1,6 @@
 """What was measured, as data: nothing here measures and nothing here draws.
 
->>> ours, theirs = Measure((0.001, 0.002, 0.009)), Measure((0.1, 0.2, 0.3))
+>>> ours, theirs = Measure((1.0, 2.0, 9.0)), Measure((100.0, 200.0, 300.0))
 >>> row = Row("closure", "delete 1", "DuckDB", ours, theirs, "faster", Target("at least", 50))
 >>> row.figure, row.by_means, row.met
 (100.0, 50.0, True)

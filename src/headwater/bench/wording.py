@@ -48,13 +48,14 @@ def verdict(row: Row) -> str:
 
 
 def circumstances(report: Report) -> str:
-    """Where and with what it was measured, in two sentences."""
-    m = report.machine
-    found = ", ".join(f"{name} {version}" for name, version in report.versions.items())
+    """Where and with what it was measured."""
+    machine = report.machine
+    versions = ", ".join(f"{name} {version}" for name, version in report.versions.items())
     return (
-        f"{report.started[:10]}, {m.cpu}, {m.cores} cores, {m.memory_bytes / 2**30:.0f} GiB, load {m.load[0]:.1f} "
-        f"before and {m.load[1]:.1f} after; {found}. {report.seconds:,.0f} s, {len(report.checks):,} answers compared "
-        f"and equal{'; quick sizes, which say nothing about speed' if report.options.quick else ''}."
+        f"{report.started[:10]}, {machine.cpu}, {machine.cores} cores, {machine.memory_bytes / 2**30:.0f} GiB, "
+        f"load {machine.load[0]:.1f} before and {machine.load[1]:.1f} after; {versions}. "
+        f"{report.seconds:,.0f} s, {len(report.checks):,} answers compared and equal"
+        f"{'; quick sizes, which say nothing about speed' if report.options.quick else ''}."
     )
 
 

@@ -260,6 +260,10 @@ class Engine:
             for name, count in executor.scans.items():
                 if count > scans.get(name, 0) and name != UNIT:
                     statistics.fallbacks.append(f"scanned {name} for {', '.join(view.stratum.relations)}")
+            for name, key in executor.built:
+                columns = ", ".join(self.workspace.infos[name].columns[column] for column in key)
+                statistics.fallbacks.append(f"indexed {name} by ({columns}), once")
+        executor.built.clear()
 
     def fill_groups(self, statistics: VersionStatistics) -> None:
         """Fill the groups of count, sum and avg from relations that were loaded whole; commits."""

@@ -64,7 +64,10 @@ Sink = Callable[[Ints], None]
 
 
 class Executor:
-    """Runs plans; keeps the buffers between runs. `touched` counts the rows looked at, `scans` whole scans."""
+    """Runs plans; keeps the buffers between runs.
+
+    `touched` counts the rows looked at, `scans` whole scans, `built` lists the indexes made on first use.
+    """
 
     def __init__(self, relations: Mapping[str, Relation], codec: Codec, functions: Functions):
         self.relations = relations
@@ -72,6 +75,7 @@ class Executor:
         self.functions = functions
         self.touched = 0
         self.scans: dict[str, int] = {}
+        self.built: list[tuple[str, tuple[int, ...]]] = []
         self._buffers: dict[tuple[int, int], Ints] = {}
         self._results: dict[tuple[str, tuple[Type, ...]], Type] = {}
 
@@ -181,7 +185,11 @@ class Executor:
             limit, rank_column = ANY_RANK, -1
         out = self._buffer(depth + 1, step.outputs.shape[0] + 1)
         cursor = np.array([0, 0 if not step.key else -1, 0], np.int64)
-        index = None if step.whole or not step.key else relation.index(step.key)
+        index = None
+        if step.key and not step.whole:
+            if step.key not in relation.indexes and relation.stored:
+                self.built.append((step.relation, step.key))
+            index = relation.index(step.key)
         which = None
         if not step.whole and not step.key:
             which = np.empty(int(relation.sizes[0]), np.int32)

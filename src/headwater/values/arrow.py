@@ -92,6 +92,8 @@ def _is_list(arrow: Any) -> bool:
 
 def encode_arrow(array: Any, type: Type, strings: Dictionary, lists: Dictionary, *, intern: bool) -> Codes:
     """The codes of an Arrow array, chunked or not; raises `Misfit`, with its row, like `encode_column`."""
+    if type == STRING and getattr(array, "num_chunks", 1) > 1:
+        array = array.combine_chunks()  # each distinct string is then looked up once, not once a chunk
     parts = []
     done = 0
     for chunk in getattr(array, "chunks", [array]):
