@@ -91,6 +91,9 @@ class Changes(Mapping[str, Change]):
         found = self._changes.get(relation)
         return found if found is not None else self._empty[relation]
 
+    def __contains__(self, relation: object) -> bool:
+        return isinstance(relation, str) and bool(self._changes.get(relation))
+
     def __iter__(self) -> Iterator[str]:
         return (name for name, change in self._changes.items() if change)
 

@@ -6,6 +6,7 @@ they get. With a path, a version is on the disk before it is acknowledged.
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -16,7 +17,7 @@ from typing import Any, Literal
 from headwater import persist
 from headwater.changes import Change, Changes, EmptyChanges
 from headwater.definitions import Definitions
-from headwater.errors import DataError, HeadwaterError, StoreError
+from headwater.errors import DataError, HeadwaterError, StoreError, UnknownRelation
 from headwater.explain import Explanation, explain
 from headwater.language.datalog import parse
 from headwater.maintain.base_changes import BaseChanges, plus
@@ -105,6 +106,8 @@ class Database:
         Views that the new rules do not concern keep their rows. If anything is refused, nothing changes.
         """
         self._check_writable()
+        if not isinstance(text, str):
+            raise DataError("wrong-type", f"define takes a text, not a {type(text).__name__}")
         if self.clock == "real":
             self.now = max(self.now, time.time())
         changes = self._define(text, source, log=True)
@@ -220,6 +223,10 @@ class Database:
             if self.clock != "real":
                 raise DataError("no-time", "a logical clock advances to a time given", hint="advance(to=...)")
             to = max(self.now, time.time())
+        if isinstance(to, bool) or not isinstance(to, (int, float)) or not math.isfinite(to):
+            raise DataError(
+                "wrong-type", f"{to!r} is not a time", hint="advance(to=...) takes seconds, a number"
+            )
         if to < self.now:
             raise DataError(
                 "time-goes-back", f"it is {self.now} already", hint=f"advance to {self.now} or later"
@@ -330,7 +337,7 @@ class Database:
         return RelationView(self, name)
 
     def __contains__(self, name: object) -> bool:
-        return name in self._checked.relations
+        return name in self.relations
 
     @property
     def texts(self) -> tuple[tuple[str, str], ...]:
@@ -424,9 +431,9 @@ class Database:
 
     def checkpoint(self) -> None:
         """Write the relations that changed as new segments and start an empty log; old files are removed."""
+        self._check_writable()
         if self._store is None:
             raise StoreError("not-durable", "this database lives in memory only", hint="connect with a path")
-        self._check_writable()
         earlier = self._store.checkpoint
         reuse = [
             name
@@ -487,13 +494,13 @@ class Database:
     def _unknown(self, name: str) -> HeadwaterError:
         import difflib
 
-        near = difflib.get_close_matches(name, self.relations, n=1)
+        near = difflib.get_close_matches(str(name), self.relations, n=1)
         hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(self.relations) or 'none'}"
-        return DataError("unknown-relation", f"there is no relation {name}", hint=hint)
+        return UnknownRelation("unknown-relation", f"there is no relation {name}", hint=hint)
 
 
 def _by_relation(argument: str, rows: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Rows by relation, such that they can be read more than once: an iterator is made a list."""
+    """Rows by relation, in forms that have a length and can be read more than once."""
     if rows is None:
         return {}
     if not isinstance(rows, Mapping):
@@ -502,4 +509,21 @@ def _by_relation(argument: str, rows: Mapping[str, Any] | None) -> dict[str, Any
             f"{argument} takes rows by relation, not a {type(rows).__name__}",
             hint=f'{argument}={{"link": rows}}',
         )
-    return {name: list(data) if hasattr(data, "__next__") else data for name, data in rows.items()}
+    return {name: _held(name, data) for name, data in rows.items()}
+
+
+def _held(name: str, data: Any) -> Any:
+    if hasattr(data, "read_all"):  # an Arrow stream
+        return data.read_all()
+    if hasattr(data, "collect") and not hasattr(data, "__len__"):  # a lazy frame
+        return data.collect()
+    if hasattr(data, "__len__"):
+        return data
+    try:
+        return list(data)
+    except TypeError:
+        raise DataError(
+            "wrong-type",
+            f"the rows of {name} are a {type(data).__name__}",
+            hint="give a list of tuples, an Arrow table, a DataFrame or a numpy matrix",
+        ) from None

@@ -82,6 +82,10 @@ class DataError(HeadwaterError):
     """Rows do not fit: unknown relation, wrong number of columns, wrong type, an unreadable file."""
 
 
+class UnknownRelation(DataError, KeyError):
+    """There is no relation of that name. (Also a `KeyError`: databases and changes are asked like dicts.)"""
+
+
 class EvaluationError(HeadwaterError):
     """Rules went wrong while running: overflow, division by zero, a user function that failed, no fixpoint."""
 

@@ -36,7 +36,9 @@ EXPECTED = {
 WITH_PATHWAY = {
     "closure": {(f"{change} 1 edge, smaller graph", PATHWAY) for change in ("delete", "insert")},
     "paths": {(change, PATHWAY) for change in LINK_CHANGES},
-    "groups": {("change 10 rows", PATHWAY), ("change 1,000 rows", PATHWAY)},
+    "groups": {
+        (f"change {n} rows{how}", PATHWAY) for n in ("10", "1,000") for how in ("", ", sending them counted")
+    },
 }
 
 

@@ -58,7 +58,7 @@ def bodies(
         for name in (draw(pair), draw(pair)):
             sides.append(Atom(name, tuple(draw(st.one_of(value, value, st.none())) for _ in range(readable[name]))))
         body.append(Either(*sides))
-    if draw(st.integers(0, 3)) == 3:
+    if draw(st.integers(0, 4)) > 2:
         name = draw(st.sampled_from(names))
         args = tuple(draw(st.one_of(value, value, value, st.none())) for _ in range(readable[name]))
         body.append(Not(Atom(name, args)))
@@ -275,8 +275,8 @@ def _rows(base: Mapping[str, int], most: int, least: int = 0) -> st.SearchStrate
 @st.composite
 def versions(draw: Any, base: Mapping[str, int]) -> Version:
     """Small changes mostly; now and then a big one, one that changes nothing, or one that empties a relation."""
-    most = draw(st.sampled_from([1, 1, 1, 2, 8]))
-    rows = _rows(base, most)
+    most = draw(st.sampled_from([1, 1, 4, 10]))
+    rows = _rows(base, most, least=most // 3)
     clear = tuple(draw(st.lists(st.sampled_from(sorted(base)), max_size=1))) if draw(st.integers(0, 7)) == 0 else ()
     return Version(draw(rows), draw(rows), draw(_rows(base, 1)) if most > 1 else {}, clear)
 

@@ -25,8 +25,8 @@ def markdown(report: Report) -> str:
                 _measure(row.ours),
                 row.rival,
                 _measure(row.theirs),
-                ratio(row.figure, row.kind),
-                ratio(row.by_means, row.kind),
+                ratio(row),
+                ratio(row, "mean"),
                 target(row),
                 verdict(row),
             ]

@@ -80,7 +80,7 @@ def _ratios(rows: list[Row]) -> Any:
         )  # fmt: skip
         axes.plot([goal, goal], [place - 0.42, place + 0.42], color="black", linewidth=2.2, zorder=3)
         axes.annotate(
-            f" {ratio(row.figure, row.kind)} ",
+            f" {ratio(row)} ",
             (max(value, goal, 1), place),
             va="center",
             fontsize=8,
@@ -110,5 +110,5 @@ def _figure(width: float, height: float) -> tuple[Any, Any]:
 
 
 def _save(figure: Any, path: Path) -> Path:
-    figure.savefig(path, metadata={"Date": None})
+    figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
     return path

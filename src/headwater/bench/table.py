@@ -36,8 +36,8 @@ def table(report: Report, width: int = 120) -> RenderableType:
             row.rival,
             measured(row.ours, row.by),
             measured(row.theirs, row.by),
-            Text(ratio(row.figure, row.kind), style=colour),
-            *([ratio(row.by_means, row.kind)] if wide else []),
+            Text(ratio(row), style=colour),
+            *([ratio(row, "mean")] if wide else []),
             target(row),
             Text(verdict(row), style=colour),
         )

@@ -26,13 +26,19 @@ def measured(measure: Measure, by: str = "median") -> str:
     return amount(getattr(measure, by), measure.unit)
 
 
-def ratio(value: float, kind: str) -> str:
-    """A ratio and how to read it.
+def ratio(row: Row, by: str = "") -> str:
+    """A row's ratio and how to read it; by "mean", the ratio of means.
 
-    >>> ratio(123.4, "faster"), ratio(1.234, "longer")
-    ('123× faster', '1.23× as much')
+    >>> from headwater.bench.report import Row
+    >>> one, two = Measure((1.0,)), Measure((2.5,))
+    >>> ratio(Row("closure", "load", "other", one, two, "faster"))
+    '2.50× as fast'
+    >>> ratio(Row("closure", "load", "other", one, two, "longer"))
+    '0.40× as long'
     """
-    return f"{_digits(value)}× {'faster' if kind == 'faster' else 'as much'}"
+    value = row.by_means if by == "mean" else row.figure
+    words = "as fast" if row.kind == "faster" else "as long" if row.ours.unit == "s" else "as much"
+    return f"{_digits(value)}× {words}"
 
 
 def target(row: Row) -> str:

@@ -59,7 +59,8 @@ class BaseChanges:
                 evicted = soft.insert(inserts[name], now)
                 if evicted.shape[0]:
                     inserts[name] = without(inserts[name], evicted)
-                    deletes[name] = plus(deletes.get(name), evicted)
+                    stored = evicted[relations[name].find(evicted) >= 0]
+                    deletes[name] = plus(deletes.get(name), stored)
         return deletes, inserts
 
     def commit(self) -> None:

@@ -1,0 +1,213 @@
+"""What a relation should hold, as a dictionary, and the comparison of a real one with it.
+
+The model knows a row by its values: rank, count, head rank, and whether it is live, visible, was visible when the
+version began, or is dying. It forgets dead rows when a version is committed; the relation may keep some longer.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from headwater.kernel.hashing import ROW
+from headwater.kernel.relation import Relation
+from headwater.kernel.states import DYING, LIVE, STORED, TOUCHED, VISIBLE, WANTED, WAS
+
+Values = tuple[int, ...]
+
+
+@dataclass
+class Row:
+    """One row of the model."""
+
+    rank: int
+    count: int
+    head_rank: int
+    live: bool = True
+    visible: bool = False
+    was: bool = False
+    dying: bool = False
+
+
+@dataclass
+class Model:
+    """Rows by their values."""
+
+    selected: bool = False
+    rows: dict[Values, Row] = field(default_factory=dict)
+    before: dict[Values, Row] = field(default_factory=dict)
+
+    def add(self, tuples: Iterable[Values], rank: int) -> list[Values]:
+        fresh = []
+        for *values, premises in tuples:
+            row = self.rows.get(tuple(values))
+            if row is None or not row.live:
+                was, visible, dying = (row.was, row.visible, row.dying) if row else (False, False, False)
+                self.rows[tuple(values)] = Row(rank, 1, rank, True, visible, was, dying)
+                fresh.append(tuple(values))
+            elif premises < (row.head_rank if self.selected else row.rank):
+                row.count += 1
+        return fresh
+
+    def subtract(self, tuples: Iterable[Values]) -> tuple[list[Values], list[Values]]:
+        falling, dead = [], []
+        for *values, premises in tuples:
+            row = self.rows.get(tuple(values))
+            if row is None or not row.live or premises >= (row.head_rank if self.selected else row.rank):
+                continue
+            row.count -= 1
+            if row.count == 0:
+                row.live = False
+                dead.append(tuple(values))
+                if row.visible:
+                    falling.append(tuple(values))
+        return falling, dead
+
+    def kill(self, which: Iterable[Values]) -> tuple[list[Values], list[Values]]:
+        falling, dead = [], []
+        for values in which:
+            row = self.rows.get(values)
+            if row is None or not row.live:
+                continue
+            row.live, row.count = False, 0
+            dead.append(values)
+            if row.visible:
+                falling.append(values)
+        return falling, dead
+
+    def fall(self, which: Iterable[Values]) -> None:
+        for values in which:
+            self.rows[values].visible, self.rows[values].dying = False, True
+
+    def settle(self, which: Iterable[Values]) -> None:
+        for values in which:
+            self.rows[values].dying = False
+
+    def revive(self, which: Iterable[Values], rank: int) -> list[Values]:
+        fresh = []
+        for values in which:
+            row = self.rows[values]
+            if row.live:
+                row.count += 1
+            else:
+                row.live, row.rank, row.head_rank, row.count = True, rank, rank, 1
+                fresh.append(values)
+        return fresh
+
+    def show(self, which: Iterable[Values], rank: int) -> list[Values]:
+        shown = []
+        for values in which:
+            row = self.rows[values]
+            if row.live and not row.visible:
+                row.visible, row.rank = True, rank
+                shown.append(values)
+        return shown
+
+    def kill_all(self) -> None:
+        for row in self.rows.values():
+            row.live = row.visible = row.dying = False
+
+    def commit(self) -> None:
+        self.rows = {values: row for values, row in self.rows.items() if row.live}
+        for row in self.rows.values():
+            row.was, row.dying = row.visible, False
+        self.before = copy.deepcopy(self.rows)
+
+    def rollback(self) -> None:
+        self.rows = copy.deepcopy(self.before)
+
+
+# ---------------------------------------------------------------- looking into a relation
+
+
+def matrix(rows: Sequence[Values], width: int) -> np.ndarray:
+    """Rows as the kernel takes them."""
+    return np.array(list(rows), np.int64).reshape(len(rows), width)
+
+
+def values_of(relation: Relation, rows: Iterable[int]) -> list[Values]:
+    """The values in the given slots, in order."""
+    return [tuple(map(int, relation.rows[row, : relation.arity])) for row in rows]
+
+
+def stored_rows(relation: Relation) -> list[int]:
+    """The slots in use."""
+    return np.flatnonzero(relation.state[: relation.sizes[0]] & STORED).tolist()
+
+
+def chains(relation: Relation, columns: tuple[int, ...]) -> dict[Values, list[int]]:
+    """All chains of an index, walked both ways, by key."""
+    index = relation.indexes[columns]
+    found: dict[Values, list[int]] = {}
+    for entry in index.slots[index.slots != 0]:
+        row, previous, chain = int((entry & ROW) - 1), -1, []
+        while row >= 0:
+            assert index.previous[row] == previous
+            chain.append(row)
+            previous, row = row, int(index.next[row])
+        key = tuple(int(relation.rows[chain[0], column]) for column in columns)
+        assert key not in found
+        found[key] = chain
+    return found
+
+
+def assert_indexed(relation: Relation) -> None:
+    """Slots find every stored row; each index has each stored row once, under its key."""
+    stored = stored_rows(relation)
+    assert relation.stored == len(stored)
+    assert np.count_nonzero(relation.slots) == len(stored)
+    assert relation.find(matrix(values_of(relation, stored), relation.arity)).tolist() == stored
+    for columns, index in relation.indexes.items():
+        expected: dict[Values, set[int]] = {}
+        for row in stored:
+            key = tuple(int(relation.rows[row, column]) for column in columns)
+            expected.setdefault(key, set()).add(row)
+        walked = chains(relation, columns)
+        assert {key: set(chain) for key, chain in walked.items()} == expected
+        assert sum(map(len, walked.values())) == len(stored)
+        assert index.keys == len(expected)
+    free = relation.free[: relation.sizes[2]].tolist()
+    assert sorted(free + stored) == list(range(int(relation.sizes[0])))
+
+
+def facts(relation: Relation, row: int) -> Row:
+    """A stored row as the model would have it."""
+    state = int(relation.state[row])
+    return Row(
+        rank=int(relation.rows[row, relation.rank_column]),
+        count=int(relation.rows[row, relation.count_column]),
+        head_rank=int(relation.rows[row, relation.head_rank_column]),
+        live=bool(state & LIVE),
+        visible=bool(state & VISIBLE),
+        was=bool(state & WAS),
+        dying=bool(state & DYING),
+    )
+
+
+def assert_same(relation: Relation, model: Model, *, between: bool = False) -> None:
+    """The relation holds what the model does, and its indexes hold the relation."""
+    assert_indexed(relation)
+    numbers = dict(zip(values_of(relation, stored_rows(relation)), stored_rows(relation), strict=True))
+    for values, row in model.rows.items():
+        found = facts(relation, numbers[values])
+        if not row.live:
+            found.rank, found.count, found.head_rank = row.rank, row.count, row.head_rank
+        elif not model.selected:
+            found.head_rank = row.head_rank
+        assert found == row, values
+    for values in numbers.keys() - model.rows.keys():
+        dead = facts(relation, numbers[values])
+        assert not (dead.live or dead.visible or dead.was or dead.dying), values
+    visible = sorted(values for values, row in model.rows.items() if row.visible)
+    assert sorted(map(tuple, relation.matrix().tolist())) == visible
+    assert sorted(values_of(relation, relation.live_rows())) == visible
+    lost = {values for values, row in model.rows.items() if row.was and not row.visible}
+    gained = {values for values, row in model.rows.items() if row.visible and not row.was}
+    assert set(values_of(relation, relation.lost())) == lost
+    assert set(values_of(relation, relation.gained())) == gained
+    if between:
+        assert relation.visible == len(visible)
+        assert not (relation.state & (TOUCHED | WANTED | DYING)).any()

@@ -1,0 +1,141 @@
+"""Growing arrays: contents stay, what is new is zero, and used memory is never shared or dirty."""
+
+from __future__ import annotations
+
+import gc
+
+import numpy as np
+import pytest
+
+from headwater.kernel import memory
+from headwater.kernel.memory import LARGE, grown, zeros
+
+INT64 = 8
+
+
+@pytest.fixture(autouse=True)
+def _own_areas(monkeypatch: pytest.MonkeyPatch):
+    """Areas of other tests stay out of the way."""
+    monkeypatch.setattr(memory, "_areas", [])
+
+
+def large(length: int, width: int = 2) -> np.ndarray:
+    """An array on a reserved range."""
+    array = zeros((length, width), np.int64)
+    assert array.nbytes >= LARGE and len(memory._areas)
+    return array
+
+
+ROWS = LARGE // INT64
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.int32, np.uint8, np.bool_])
+def test_growing_keeps_the_contents_and_adds_zeros(dtype: type):
+    """From small, over the limit to a reserved range, to beyond the range."""
+    array = zeros((10,), dtype)
+    array[:] = 1
+    filled = 10
+    for length in (11, 1000, 5_000_000, 9_000_000):
+        array = grown(array, length)
+        assert array.shape == (length,) and array.dtype == dtype
+        assert array[:filled].all() and not array[filled:].any()
+        array[:] = 1
+        filled = length
+
+
+def test_rows_keep_their_width():
+    array = grown(np.arange(6, dtype=np.int64).reshape(3, 2), 5)
+    assert array.tolist() == [[0, 1], [2, 3], [4, 5], [0, 0], [0, 0]]
+    wide = grown(grown(array, ROWS), 3 * ROWS)
+    assert wide.shape == (3 * ROWS, 2) and wide.flags.c_contiguous
+    assert wide[:3].tolist() == [[0, 1], [2, 3], [4, 5]] and not wide[3:].any()
+
+
+def test_growing_in_place_copies_nothing():
+    array = large(ROWS)
+    longer = grown(array, 4 * ROWS)
+    assert np.shares_memory(array, longer)
+    assert longer.ctypes.data == array.ctypes.data
+
+
+def test_growing_beyond_the_range_moves():
+    array = large(ROWS // 2)
+    array[:] = 5
+    longer = grown(array, ROWS // 2 * memory.RESERVE + 1)
+    assert not np.shares_memory(array, longer)
+    assert (longer[: ROWS // 2] == 5).all() and not longer[ROWS // 2 :].any()
+
+
+def test_memory_is_used_again_and_is_zero():
+    array = large(ROWS)
+    array = grown(array, 2 * ROWS)
+    array[:] = -1
+    place = array.ctypes.data
+    del array
+    again = large(ROWS)
+    assert again.ctypes.data == place and not again.any()
+    again = grown(again, 3 * ROWS)
+    assert again.ctypes.data == place and not again.any()
+
+
+def test_memory_in_use_is_never_given_out():
+    first, second = large(ROWS), large(ROWS)
+    first[:], second[:] = 1, 2
+    assert not np.shares_memory(first, second)
+    third = large(ROWS // 2)
+    assert not np.shares_memory(first, third) and not np.shares_memory(second, third)
+    third[:] = 3
+    assert (first == 1).all() and (second == 2).all()
+
+
+@pytest.mark.parametrize(
+    "window", [lambda a: a[:5], lambda a: a[7], lambda a: a.T, lambda a: grown(a, 3 * ROWS)]
+)
+def test_a_window_keeps_its_memory(window):
+    """A slice, a row, a transposed or a longer window: the range is in use until the last one is gone."""
+    array = large(ROWS)
+    array[:] = 4
+    kept = window(array)
+    before = kept.copy()
+    place = array.ctypes.data
+    del array
+    gc.collect()
+    other = large(ROWS)
+    other[:] = 9
+    assert other.ctypes.data != place
+    assert (kept == before).all()
+
+
+def test_what_is_kept_for_later_is_limited(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(memory, "KEPT", 3 * LARGE)
+    arrays = [large(ROWS // 2) for _ in range(6)]
+    assert len(memory._areas) == 6
+    arrays.clear()
+    huge = large(ROWS * memory.RESERVE)
+    idle = [area for area in memory._areas if area.idle()]
+    assert sum(area.used for area in idle) <= 3 * LARGE
+    assert not huge[::1000].any()
+
+
+def test_many_arrays_that_come_grow_and_go():
+    rng = np.random.default_rng(5)
+    alive: list[tuple[np.ndarray, int]] = []
+    for mark in range(1, 60):
+        choice = rng.integers(3)
+        if choice == 0 or len(alive) < 2:
+            array = zeros((int(rng.integers(LARGE, 2 * LARGE)),), np.uint8)
+            assert not array.any()
+            array[:] = mark
+            alive.append((array, mark))
+        elif choice == 1:
+            array, was = alive.pop(int(rng.integers(len(alive))))
+            length = array.shape[0]
+            array = grown(array, length + int(rng.integers(1, LARGE)))
+            assert (array[:length] == was).all() and not array[length:].any()
+            array[:] = mark
+            alive.append((array, mark))
+        else:
+            array, _ = alive.pop(int(rng.integers(len(alive))))
+        del array
+        assert all(part[0] == part[-1] == number for part, number in alive)
+    assert all((part == number).all() for part, number in alive)
