@@ -141,6 +141,10 @@ class Database:
             if log:
                 self._log("define", {"text": text, "source": source, "now": self.now}, {})
         except BaseException:
+            if log and self._committed():
+                self._commit(statistics)
+                self.version += 1
+                raise
             self._rollback()
             self._definitions, self._checked, snapshot, self._base_changes.soft = before
             self.engine.restore(snapshot)
@@ -204,6 +208,10 @@ class Database:
             changes = self._change(deletes, inserts, self.now, statistics)
             self._log_change(deletes, inserts)
         except BaseException:
+            if self._committed():
+                self._commit(statistics)
+                self.version += 1
+                raise
             self._rollback()
             if self._definitions is not before[0]:
                 self._definitions, self._checked, snapshot, self._base_changes.soft = before
@@ -238,6 +246,10 @@ class Database:
             changes = self._change({}, {}, to, statistics)
             self._log("advance", {"now": to}, {})
         except BaseException:
+            if self._committed():
+                self._commit(statistics)
+                self.version += 1
+                raise
             self.now = before
             self._rollback()
             raise
@@ -387,10 +399,18 @@ class Database:
             self._records += 1
 
     def _checkpoint_if_due(self) -> None:
+        """Write a checkpoint when the log has grown long. The version is committed: that it fails is a note."""
         if self._store is not None and (
             self._records >= CHECKPOINT_RECORDS or self._store.stats().log_bytes > CHECKPOINT_BYTES
         ):
-            self.checkpoint()
+            try:
+                self.checkpoint()
+            except StoreError as error:
+                self.statistics.fallbacks.append(f"no checkpoint: {error.message}")
+
+    def _committed(self) -> bool:
+        """Whether the open version is on the disk already, though something came in between afterwards."""
+        return self._store is not None and self._store.version > self.version
 
     def _recover(self, store: Store) -> None:
         """Load the checkpoint and apply the versions after it."""

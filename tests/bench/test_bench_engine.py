@@ -31,7 +31,7 @@ EXPECTED = {
     "paths": {(change + costs, DUCKDB) for change in LINK_CHANGES for costs in ("", ", float costs")},
     "groups": {("change 10 rows", DUCKDB), ("change 1,000 rows", DUCKDB)},
     "memory": {("allocated for a row", BARE), ("resident memory for a row", BARE)},
-    "flat": {(f"{what}: {of}", ALONE) for what in FLAT for of in ("time", "rows touched")},
+    "flat": {(f"{what}: {of}", ALONE) for what in FLAT for of in ("time", "rows touched", "first change")},
 }
 WITH_PATHWAY = {
     "closure": {(f"{change} 1 edge, smaller graph", PATHWAY) for change in ("delete", "insert")},

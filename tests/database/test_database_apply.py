@@ -70,7 +70,9 @@ def test_nothing_at_all_is_a_version():
 
 def test_a_row_with_the_key_of_another_replaces_it():
     db = hw.connect()
-    db.define("cost(x: string, y: int). materialize(cost, infinity, infinity, keys(1)). top(max<Y>) :- cost(_, Y).")
+    db.define(
+        "cost(x: string, y: int). materialize(cost, infinity, infinity, keys(1)). top(max<Y>) :- cost(_, Y)."
+    )
     db.apply(insert={"cost": [("a", 1), ("b", 2), ("a", 3)]})
     assert rows(db, "cost") == [("a", 3), ("b", 2)]
     changes = db.apply(insert={"cost": [("a", 1)]})
@@ -178,7 +180,13 @@ def test_changes_stay_what_they_were_when_the_view_is_replaced():
     links, kept = dense(100), []
     db = reach(links)
     current = set(links)
-    versions = [([(500, 501)], []), ([], links[:300]), ([(0, 1)], [(500, 501)]), ([], links[300:400]), (links, [])]
+    versions = [
+        ([(500, 501)], []),
+        ([], links[:300]),
+        ([(0, 1)], [(500, 501)]),
+        ([], links[300:400]),
+        (links, []),
+    ]
     for insert, delete in versions:
         after = (current - set(delete)) | set(insert)
         changes = db.apply(insert={"link": insert}, delete={"link": delete})

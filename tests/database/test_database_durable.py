@@ -11,12 +11,15 @@ from database_support import REACH, chain, file_size_limit, in_child, refusal, r
 import headwater as hw
 from headwater import database as database_module
 
-TEXT = REACH + """
+TEXT = (
+    REACH
+    + """
     item(name: string, n: int). materialize(item, infinity, infinity, keys(1)).
     total(sum<N>) :- item(_, N).
     least(X, min<Y>) :- link(X, Y).
     on() :- item("x", _).
 """
+)
 
 
 def filled(folder: Path) -> hw.database.Database:
@@ -37,7 +40,7 @@ def test_a_state_is_the_same_when_it_is_opened_again(checkpoint: str, tmp_path: 
             db.checkpoint()
         if checkpoint == "in the middle":
             db.apply(insert={"link": [(2, 3), (9, 9)]})
-            db.define("more(X) :- free(X, _). free(\"z\", 0.5).")
+            db.define('more(X) :- free(X, _). free("z", 0.5).')
         before = state(db)
     for _ in range(2):
         with hw.connect(tmp_path) as db:

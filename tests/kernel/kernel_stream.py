@@ -46,7 +46,9 @@ class Stream:
         self.relation.settle(self.numbers(dying))
         self.model.settle(dying)
         if not self.model.selected:
-            self.show_these([values for values, row in self.model.rows.items() if row.live and not row.visible])
+            self.show_these(
+                [values for values, row in self.model.rows.items() if row.live and not row.visible]
+            )
 
     # ------------------------------------------------------------ operations
 

@@ -142,7 +142,9 @@ def draw(rng: random.Random, criteria: list[tuple[int, str, str]]) -> list[tuple
     def value(column: int) -> int:
         return rng.choice(KINDS[kinds.get(column, "ints")][1])
 
-    return [(rng.randrange(3), value(1), value(2), rng.randrange(3)) for _ in range(rng.choice([0, 1, 4, 12]))]
+    return [
+        (rng.randrange(3), value(1), value(2), rng.randrange(3)) for _ in range(rng.choice([0, 1, 4, 12]))
+    ]
 
 
 # ------------------------------------------------------------------ how codes compare

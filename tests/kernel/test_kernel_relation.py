@@ -118,7 +118,10 @@ def test_growth_by_thousands_of_rows(arity: int):
     relation.index([arity - 1])
     rows: list[tuple[int, ...]] = []
     for size in (1, 15, 1, 100, 3000, 70_000):
-        new = [(*(number % 97 for _ in range(arity - 1)), number) for number in range(len(rows), len(rows) + size)]
+        new = [
+            (*(number % 97 for _ in range(arity - 1)), number)
+            for number in range(len(rows), len(rows) + size)
+        ]
         insert(relation, new)
         relation.commit()
         rows += new

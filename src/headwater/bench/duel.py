@@ -31,6 +31,7 @@ class Duel:
     unit: Literal["s", "bytes", "rows"] = "s"
     series: str = ""
     size: int = 0
+    detail: bool = False
     ours: list[float] = field(default_factory=list)
     theirs: list[float] = field(default_factory=list)
 
@@ -56,4 +57,5 @@ class Duel:
             note,
             self.series,
             self.size,
+            self.detail,
         )

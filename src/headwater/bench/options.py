@@ -20,7 +20,7 @@ class Options:
     only: tuple[str, ...] = PARTS
     quick: bool = False
     repeat: int = 5
-    seed: int = 20
+    seed: int = 13
     pathway: bool = True
 
     def __post_init__(self) -> None:

@@ -76,7 +76,10 @@ def steps(link: Link) -> list[tuple[str, list[Link], list[Link]]]:
 
 def apply(database: Database, gone: list[Link], come: list[Link]) -> None:
     """One version of ours. A new cost needs no delete: the key says which row it replaces."""
-    database.apply(insert={"link": come}) if come else database.apply(delete={"link": gone})
+    if come:
+        database.apply(insert={"link": come})
+    else:
+        database.apply(delete={"link": gone})
 
 
 def _against_duckdb(

@@ -2,7 +2,8 @@
 
 All relations of a query come through one connector, so that one commit covers them all: each row starts with
 the number of its relation. Pathway reports the end of a moment only where something reached the output in it;
-so every commit also carries a tick, a row that goes straight to the output.
+so every commit also carries a tick, a numbered row that goes straight to the output, and a change is done when
+the moment ends in which its tick came out.
 """
 
 from __future__ import annotations
@@ -56,10 +57,19 @@ def _run(connection: Connection, query: str, parameters: dict[str, int]) -> None
     ticks = rows.filter(pw.this.kind == TICK).select(**dict.fromkeys(names, 0), tick=pw.this.a)
     shown = pw.Table.concat_reindex(result.select(*pw.this, tick=0), ticks)
 
-    def on_change(key: Any, row: Any, time: int, is_addition: bool) -> None:
-        output.append((row, is_addition))
+    arrived = 0
 
-    pw.io.subscribe(shown, on_change=on_change, on_time_end=lambda time: moment_ended.set())
+    def on_change(key: Any, row: Any, time: int, is_addition: bool) -> None:
+        nonlocal arrived
+        output.append((row, is_addition))
+        if is_addition and row["tick"]:
+            arrived = row["tick"]
+
+    def on_time_end(time: int) -> None:
+        if arrived == subject.ticks:
+            moment_ended.set()
+
+    pw.io.subscribe(shown, on_change=on_change, on_time_end=on_time_end)
     pw.run(monitoring_level=pw.MonitoringLevel.NONE, default_logging=False)
 
 

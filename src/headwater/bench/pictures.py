@@ -49,6 +49,8 @@ def _batches(rows: list[Row]) -> Any:
             )  # fmt: skip
     axes.set_xscale("log")
     axes.set_yscale("log")
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value:,g}")
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
     axes.set_xlabel(f"edges changed at once (the last: all {max(row.size for row in rows):,})")
     axes.set_ylabel("milliseconds, median")
     axes.set_title(f"One version of the closure: {rows[0].note}", fontsize=10, loc="left")
@@ -58,8 +60,8 @@ def _batches(rows: list[Row]) -> Any:
 
 
 def _asked(report: Report) -> list[Row]:
-    """The rows with a target; of the batches only the worst of each kind."""
-    rows = [row for row in report.rows if row.target is not None]
+    """The rows with a target for time or memory; of the batches only the worst of each kind."""
+    rows = [row for row in report.rows if row.target is not None and row.ours.unit != "rows"]
     worst = {
         series: max((row for row in rows if row.series == series), key=lambda row: row.figure)
         for series in {row.series for row in rows if row.series}
@@ -90,7 +92,9 @@ def _ratios(rows: list[Row]) -> Any:
     axes.set_yticklabels(
         [f"{row.part}: {row.what}\nagainst {row.rival}" for row in reversed(rows)], fontsize=7
     )
+    axes.set_ylim(-0.7, len(rows) - 0.3)
     axes.set_xscale("log")
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}×")
     axes.axvline(1, color=GREY, linewidth=0.8)
     axes.margins(x=0.14)
     axes.set_xlabel("how many times better than the rival (black mark: the target; hatched: missed)")

@@ -58,7 +58,7 @@ class Target:
 class Row:
     """One line of the report. Rows without a target are for information.
 
-    `series` and `size` place a row in a picture of many sizes.
+    `series` and `size` place a row in a picture of many sizes; a `detail` is left out on a terminal.
     """
 
     part: str
@@ -72,6 +72,7 @@ class Row:
     note: str = ""
     series: str = ""
     size: int = 0
+    detail: bool = False
 
     @property
     def figure(self) -> float:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from headwater.bench import batches, closure, dred, flat, groups, memory, paths
 from headwater.bench.machine import load, machine, versions
 from headwater.bench.options import PARTS, Options
-from headwater.bench.pathway_rival import Pathway, installed
+from headwater.bench.pathway_rival import Pathway, RivalFailed, installed
 from headwater.bench.report import Report, Row
 from headwater.bench.stage import Progress, Stage, Unwatched
 
@@ -25,16 +25,22 @@ def run(options: Options | None = None, progress: Progress | None = None) -> Rep
     stage = Stage(options, progress or Unwatched())
     if not installed():
         stage.notes.append("Pathway is not installed and was not measured: pip install 'headwater[pathway]'")
-    elif options.pathway:
+    elif not options.pathway:
+        stage.notes.append("Pathway was not measured, as the options say")
+    else:
         stage.pathway = Pathway()
     started, clock, before = datetime.datetime.now(datetime.timezone.utc), time.perf_counter(), load()
     rows: list[Row] = []
     try:
         for part in options.only:
-            rows += MEASURES[part](stage)
+            try:
+                rows += MEASURES[part](stage)
+            except RivalFailed as error:
+                stage.notes.append(f"{part} was measured without Pathway: {error.message}")
+                _give_up(stage)
+                rows += MEASURES[part](stage)
     finally:
-        if stage.pathway is not None:
-            stage.pathway.close()
+        _give_up(stage)
     return Report(
         options,
         machine(before),
@@ -45,3 +51,10 @@ def run(options: Options | None = None, progress: Progress | None = None) -> Rep
         tuple(stage.checks),
         tuple(stage.notes),
     )
+
+
+def _give_up(stage: Stage) -> None:
+    """End the process of Pathway, if there is one."""
+    if stage.pathway is not None:
+        stage.pathway.close()
+        stage.pathway = None

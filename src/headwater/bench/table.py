@@ -12,7 +12,7 @@ from headwater.bench.wording import circumstances, measured, ratio, target, verd
 
 
 def table(report: Report, width: int = 120) -> RenderableType:
-    """A table of all rows, and below it the circumstances and how many targets were met.
+    """A table of all rows but details, and below it the circumstances and how many targets were met.
 
     The ratio of means, which a few dear changes dominate, is shown where there is room for it.
     """
@@ -25,7 +25,7 @@ def table(report: Report, width: int = 120) -> RenderableType:
     shown.add_column("target", no_wrap=True, justify="right")
     shown.add_column("", no_wrap=True)
     previous = ""
-    for row in report.rows:
+    for row in (row for row in report.rows if not row.detail):
         if row.part != previous:
             shown.add_section()
             shown.add_row(Text(row.part, style="bold"))

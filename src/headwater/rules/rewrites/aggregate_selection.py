@@ -13,7 +13,8 @@ group. The rule must derive from *s'* whatever it derives from *s*, with a bette
   lost: enough for those who only ask for the value.
 All rows that share the best value stay; cycles that cost nothing still give infinitely many of those.
 Who else reads `path` must join it with the aggregate on the whole group and the value. And nobody may have
-asked for `path` itself: it would not be the relation that was written.
+asked for `path` itself: it would not be the relation that was written. A recursion that computes no new values
+comes to an end by itself, so its relation is left as it was written too.
 """
 
 from __future__ import annotations
@@ -103,6 +104,10 @@ def _choices(draft: Draft, relation: str) -> list[_Choice]:
                     return []
                 joined.update(partners[:1])
     own = [rule for rule in draft.rules if rule.relation == relation and _reads(rule, relation)]
+    if not any(isinstance(item, Compute) for rule in own for item in rule.body):
+        return []
+    if len({choice.selection.group for choice in choices}) > 1:
+        return []
     for choice in choices:
         for rule in own:
             if not _Recursion(draft.functions, rule, choice.selection).keeps_best(strictly=choice in joined):
