@@ -118,6 +118,7 @@ class Database:
         started = time.perf_counter()
         definitions = self._definitions.with_program(parse(text, source))
         checked = self._check(definitions)
+        self._base_changes.check_keys(self._checked, checked, self.engine.workspace.relations)
         statistics = VersionStatistics(self.version + 1)
         facts = {
             name: self.codec.encode_rows(

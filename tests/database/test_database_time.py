@@ -86,6 +86,18 @@ def test_lifetimes_of_rows_that_are_there_begin_with_the_declaration():
     assert rows(db, "alive") == []
 
 
+@pytest.mark.parametrize("reopened", [False, True])
+def test_a_lifetime_declared_again_is_the_one_that_counts(reopened: bool, tmp_path: Path):
+    db = soft(SOFT + 'heard("a").', path=tmp_path)
+    db.define("materialize(heard, 20, infinity, keys(1)).")
+    assert db.info("heard").lifetime == 20
+    if reopened:
+        db.checkpoint()
+        db.close()
+        db = hw.connect(tmp_path)
+    assert not db.advance(19) and db.advance(20)["alive"].deleted == [("a",)]
+
+
 def test_time_does_not_go_back_and_must_be_a_time():
     db = soft()
     db.advance(5)
@@ -140,6 +152,13 @@ def test_deleting_makes_room():
     db.apply(insert={"seen": [(1,), (2,)]})
     changes = db.apply(delete={"seen": [(2,)]}, insert={"seen": [(3,)]})
     assert changes["seen"].deleted == [(2,)] and rows(db, "seen") == [(1,), (3,)]
+
+
+def test_a_size_declared_again_is_the_one_that_counts():
+    db = recent(3)
+    db.apply(insert={"seen": [(1,), (2,), (3,)]})
+    changes = db.define("materialize(seen, infinity, 1, keys(1)).")
+    assert sorted(changes["seen"].deleted) == [(1,), (2,)] and rows(db, "number") == [(1,)]
 
 
 # ------------------------------------------------------------------ kept in a folder

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import numpy as np
-from kernel_model import Model, Values, assert_same, matrix, values_of
+from kernel_model import Model, Values, assert_same, chains, matrix, values_of
 
 from headwater.kernel.relation import Fallen, Relation
 
@@ -20,7 +20,16 @@ class Stream:
         self.model = Model(selected)
         self.values = [-(2**63), -1, 0, 2**63 - 1, *range(1, domain + 1)][-domain - 2 :]
         self.clock = 1
-        self.operations = [self.add, self.add, self.subtract, self.kill, self.fall, self.revive, self.show]
+        self.operations = [
+            self.add,
+            self.add,
+            self.subtract,
+            self.kill,
+            self.fall,
+            self.revive,
+            self.show,
+            self.lead,
+        ]
 
     def version(self, operations: int, *, keep: bool = True) -> None:
         """Some operations, then commit or rollback."""
@@ -86,6 +95,14 @@ class Stream:
     def show_these(self, which: list[Values]) -> None:
         shown = self.relation.show(self.numbers(which), self.clock)
         assert values_of(self.relation, shown) == self.model.show(which, self.clock)
+
+    def lead(self) -> None:
+        """Rows move to the front of their chains, the last one to the very front."""
+        which = self.some(lambda row: True)
+        for columns, index in self.relation.indexes.items():
+            index.to_front(self.relation, self.numbers(which))
+            fronts = {chain[0] for chain in chains(self.relation, columns).values()}
+            assert fronts.issuperset(self.numbers(which[-1:]).tolist())
 
     def kill_all(self) -> None:
         self.relation.kill_all()

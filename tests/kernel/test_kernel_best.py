@@ -204,7 +204,7 @@ def test_a_group_without_live_rows_wants_nothing():
 def test_a_worse_candidate_costs_one_look_whatever_the_group_holds():
     """Only when the best goes is the group gone through."""
     candidates = cheapest()
-    candidates.bring_in([(1, 5 + number, 0, 0) for number in range(2000)])
+    candidates.bring_in([(1, 5 + (number + 700) % 2000, 0, 0) for number in range(2000)])
     _, _, counts = candidates.choose(candidates.add([(1, 5000, 0, 0)]))
     assert counts.tolist() == [0, 0, 0, 1]
     _, _, counts = candidates.choose(candidates.kill([(1, 300, 0, 0)]))

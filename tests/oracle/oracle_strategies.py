@@ -234,6 +234,36 @@ def programs(draw: Any, *, recursion: bool = True) -> RandomProgram:
     return RandomProgram(BASE, tuple(strata), bound=LARGEST_STEP * DOMAIN * max(1, selected))
 
 
+@st.composite
+def dense_programs(draw: Any) -> RandomProgram:
+    """One recursive stratum in which rows have many derivations each, over what changes in the same version.
+
+    Every rule reads its own stratum once or twice, lower relations, and the absence of a lower row.
+    """
+    names = ["ra", "rb"][: draw(st.integers(1, 2))]
+    relations = dict.fromkeys(names, 2)
+    variables = ("X", "Y", "Z")
+    pairs = st.permutations(variables).map(lambda order: tuple(order[:2]))
+    rules = []
+    for name in names:
+        rules.append(Rule(Atom(name, ("X", "Y")), (Atom("e", ("X", "Y")), Not(Atom("f", ("X", "Y"))))))
+        for _ in range(draw(st.integers(2, 3))):
+            own = draw(st.lists(st.sampled_from(names), min_size=1, max_size=2))
+            lower = draw(st.lists(st.sampled_from(["e", "f", "a", "w"]), min_size=1, max_size=2))
+            body: list[Literal] = [Atom(other, draw(pairs)) for other in own]
+            for other in lower:
+                both = draw(pairs)
+                body.append(Atom(other, {1: both[:1], 2: both, 3: (*both, None)}[BASE[other]]))
+            bound = sorted({arg for atom in body for arg in atom.args if arg is not None})  # type: ignore[union-attr]
+            head = draw(st.permutations(bound).map(lambda order: tuple(order[:2])))
+            absent = draw(st.sampled_from(["e", "f", "a"]))
+            args = tuple(draw(st.sampled_from(bound)) for _ in range(BASE[absent]))
+            place = draw(st.integers(0, len(body)))
+            body.insert(place, Not(Atom(absent, args)))
+            rules.append(Rule(Atom(name, head), tuple(body)))
+    return RandomProgram(BASE, (Stratum(relations, tuple(rules), recursive=True),))
+
+
 # ------------------------------------------------------------------ changes
 
 

@@ -97,7 +97,7 @@ RESULTS = [
     ("f_concatPath", ("a", ("b",)), ("a", "b")), ("f_concatPath", (("a",), ("b",)), ("a", "b")),
     ("f_concatPath", ("a", ()), ("a",)),
     ("f_append", (("a",), "b"), ("a", "b")), ("f_prepend", ("a", ("b",)), ("a", "b")),
-    ("f_concat", ((1,), (2,)), (1, 2)), ("f_init", ("a", "b"), ("a", "b")),
+    ("f_concat", ((1,), (2,)), (1, 2)), ("concat", ((1,), (2,)), (1, 2)), ("f_init", ("a", "b"), ("a", "b")),
     ("f_member", (("a", "b"), "b"), 1), ("f_member", (("a",), "b"), 0), ("f_member", ((NAN,), NAN), 1),
     ("f_size", (("a", "b"),), 2), ("f_empty", ((),), 1), ("f_empty", ((1,),), 0),
     ("f_first", (("a", "b"),), "a"), ("f_last", ((1, 2),), 2), ("f_item", (("a", "b"), 1), "b"),

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from headwater.errors import DataError
 from headwater.kernel.relation import Relation
 from headwater.maintain.keys import last_by_key, replaced
 from headwater.maintain.soft_state import SoftState
@@ -26,16 +27,40 @@ class BaseChanges:
         self.soft: dict[str, SoftState] = {}
 
     def adopt(self, checked: Checked, relations: Mapping[str, Relation], now: float) -> Rows:
-        """Take on relations that have a lifetime or a size now. Lifetimes of rows that are there begin now;
-        rows too many are returned, to be deleted."""
+        """Take on the lifetimes and sizes that relations have now. Where there was none before, the lifetimes of
+        rows that are there begin now; rows too many are returned, to be deleted."""
         too_many: Rows = {}
         for name, info in checked.relations.items():
-            if info.base and (info.lifetime is not None or info.size is not None) and name not in self.soft:
-                soft = self.soft[name] = SoftState(info.arity, info.lifetime, info.size)
-                evicted = soft.insert(relations[name].matrix(), now)
-                if evicted.shape[0]:
-                    too_many[name] = evicted
+            soft = self.soft.get(name)
+            if soft is not None and (soft.lifetime, soft.size) == (info.lifetime, info.size):
+                continue
+            if not info.base or (info.lifetime is None and info.size is None):
+                self.soft.pop(name, None)
+                continue
+            rows, times = soft.dump() if soft is not None else (relations[name].matrix(), None)
+            soft = self.soft[name] = SoftState(info.arity, info.lifetime, info.size)
+            soft.load(rows, times if times is not None else [now] * rows.shape[0])
+            evicted = soft.insert(rows[:0], now)
+            if evicted.shape[0]:
+                too_many[name] = evicted
         return too_many
+
+    @staticmethod
+    def check_keys(old: Checked, new: Checked, relations: Mapping[str, Relation]) -> None:
+        """Refuse a key that rows already there do not have."""
+        for name, info in new.relations.items():
+            before = old.relations.get(name)
+            if before is None or not info.base or info.key in (None, before.key):
+                continue
+            assert info.key is not None
+            rows = relations[name].matrix()
+            if np.unique(rows[:, list(info.key)], axis=0).shape[0] < rows.shape[0]:
+                columns = ", ".join(info.columns[column] for column in info.key)
+                raise DataError(
+                    "duplicate-key",
+                    f"{name} has rows that share a value of its new key ({columns})",
+                    hint="delete all but one of each, or declare the key before there are rows",
+                )
 
     def work_out(
         self, checked: Checked, relations: Mapping[str, Relation], deletes: Rows, inserts: Rows, now: float

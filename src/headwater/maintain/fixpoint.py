@@ -14,7 +14,10 @@ Going down, then up, then rounds of news:
 Where only the best rows of a group count, a better candidate first takes the old best down (1, 2) and is shown
 in a later round; in the other order counts would come out short.
 
-How a derivation is lost is left to the strategy: counted off (`support`) or the row overdeleted (`dred`).
+How a derivation is lost to a change is left to the strategy: counted off (`support`) or the row overdeleted
+(`dred`). A best row that is beaten is always counted off: overdeleting could take the better row along, which
+would bring the old one back, and so on without end. Counts are right under both: what loses a derivation and
+is not counted off is dead, and counts anew when it comes back.
 """
 
 from __future__ import annotations
@@ -93,6 +96,7 @@ class Fixpoint:
             rows = delta.lost if negated else delta.gained
             if rows.shape[0]:
                 self._run(rule, position, rows, GAINED, self._adding(rule.relation))
+        self.lose = Relation.subtract
         self._rise()
 
     def from_scratch(self) -> None:
