@@ -9,12 +9,12 @@ def amount(value: float, unit: str) -> str:
     """A measured value with its unit.
 
     >>> amount(0.00042, "s"), amount(0.0123, "s"), amount(1.5, "s"), amount(61.49, "bytes"), amount(1234, "rows")
-    ('420 µs', '12.3 ms', '1.50 s', '61.5 bytes', '1,234 rows')
+    ('420 µs', '12.3 ms', '1.50 s', '61.5 B', '1,234')
     """
     if unit == "bytes":
-        return f"{value:,.1f} bytes"
+        return f"{value:,.1f} B"
     if unit == "rows":
-        return f"{value:,.0f} rows"
+        return f"{value:,.0f}"
     for scale, name in ((1e-3, "µs"), (1.0, "ms")):
         if value < scale:
             return f"{_digits(value / scale * 1000)} {name}"
@@ -66,4 +66,6 @@ def circumstances(report: Report) -> str:
 
 
 def _digits(value: float) -> str:
-    return f"{value:,.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"
+    if value >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if value >= 10 else f"{value:.2f}" if value >= 0.1 else f"{value:.2g}"

@@ -130,9 +130,11 @@ class Report:
             )
         self._show(table)
         self.say(f"After each change the rows of all of them were the same: {compared:,} rows compared.")
-        for outcome in outcomes:
-            for fallback in outcome.changes.statistics.fallbacks:
-                self.say(f"[{FAINT}]{outcome.failure.what} {outcome.verb}: {fallback}[/]")
+        fallbacks = [(outcome, text) for outcome in outcomes for text in outcome.changes.statistics.fallbacks]
+        if fallbacks:
+            self.say("What cost more than the change, as the statistics say:")
+        for outcome, fallback in fallbacks:
+            self.say(f"[{FAINT}]{outcome.failure.what} {outcome.verb}: {fallback}[/]")
 
     def why(self, pair: tuple[str, str], before: Sequence[Link], failed: Link, after: Sequence[Link]) -> None:
         """A route, before and after a link on it failed."""
@@ -243,7 +245,7 @@ def _route(path: Sequence[Link], failed: Link | None) -> str:
         gone = failed is not None and {link.source, link.target} == {failed.source, failed.target}
         arrow = f"--{link.cost}->"
         parts.append(f"[{LOST}]{arrow}[/] {link.target}" if gone else f"[{FAINT}]{arrow}[/] {link.target}")
-    return f"{' '.join(parts)}  =  [bold]{sum(link.cost for link in path)} ms[/]"
+    return f"[bold]{sum(link.cost for link in path)} ms:[/] {' '.join(parts)}"
 
 
 def _yes(right: bool) -> str:
