@@ -88,6 +88,18 @@ def test_rows_too_many_for_a_size_go_when_it_is_declared():
     assert len(changes["recent"].deleted) == 1 and len(db["recent"]) == 1
 
 
+def test_a_key_that_the_rows_do_not_have_is_refused():
+    db = hw.connect()
+    db.apply(insert={"cost": [(1, 2), (1, 3)]})
+    before = state(db)
+    assert refusal(lambda: db.define("materialize(cost, infinity, infinity, keys(1)).")) == "duplicate-key"
+    assert state(db) == before
+    db.apply(delete={"cost": [(1, 2)]})
+    db.define("materialize(cost, infinity, infinity, keys(1)).")
+    db.apply(insert={"cost": [(1, 4)]})
+    assert rows(db, "cost") == [(1, 4)]
+
+
 def test_functions_in_rules():
     db = hw.connect(functions={"shout": (str.upper, ["string"], "string")})
     db.register("twice", lambda number: 2 * number, args=["int"], returns="int")

@@ -113,6 +113,10 @@ def test_rows_come_by_relation():
         reach().apply(delete="link")
 
 
+def test_what_is_not_a_text_is_not_defined():
+    assert refusal(lambda: hw.connect().define(5)) == "wrong-type"
+
+
 # ------------------------------------------------------------------ rules at work
 
 

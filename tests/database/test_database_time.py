@@ -137,6 +137,7 @@ def test_more_rows_at_once_than_there_is_room_for():
     db = recent(2)
     changes = db.apply(insert={"seen": [(1,), (2,), (3,), (4,)]})
     assert sorted(changes["seen"].inserted) == [(3,), (4,)] and changes["seen"].deleted == []
+    assert changes.statistics.no_ops == 0
     assert rows(db, "number") == [(2,)]
 
 

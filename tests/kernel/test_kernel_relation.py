@@ -55,7 +55,7 @@ def test_random_versions(seed: int, selected: bool, arity: int):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("sweep", [0, 1, 5])
+@pytest.mark.parametrize("sweep", [1, 2, 5])
 def test_random_versions_that_leave_dead_rows_behind(seed: int, sweep: int, monkeypatch: pytest.MonkeyPatch):
     """A version removes at most `sweep` dead rows; the others are invisible, may come back, and go later."""
     monkeypatch.setattr(relation_module, "SWEEP", sweep)

@@ -10,20 +10,18 @@ import pytest
 from oracle_graphs import link_stream, seeds
 from oracle_lockstep import Lockstep, State
 
+ENGINE = duckdb.connect(config={"threads": 1})
 STRATEGIES = ("support", "dred", "recompute", "auto")
 
 
 def query(sql: str, **tables: tuple[str, frozenset]) -> frozenset:
     """The rows of a query over tables given as (columns and types, rows)."""
-    connection = duckdb.connect()
     for name, (columns, rows) in tables.items():
-        connection.execute(f"CREATE TABLE {name} ({columns})")
+        ENGINE.execute(f"CREATE OR REPLACE TABLE {name} ({columns})")
         if rows:
-            marks = ", ".join("?" * len(next(iter(rows))))
-            connection.executemany(f"INSERT INTO {name} VALUES ({marks})", [list(row) for row in rows])
-    found = connection.execute(sql).fetchall()
-    connection.close()
-    return frozenset(found)
+            values = ", ".join(f"({', '.join(map(repr, row))})" for row in rows)
+            ENGINE.execute(f"INSERT INTO {name} VALUES {values}")
+    return frozenset(ENGINE.execute(sql).fetchall())
 
 
 # ------------------------------------------------------------------ recursion

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from oracle_clingo import solve
 from oracle_lockstep import Lockstep, examples
 from oracle_programs import RandomProgram
-from oracle_strategies import Version, programs, streams
+from oracle_strategies import Version, dense_programs, programs, streams
 
 RECURSIVE = ("support", "dred", "recompute", "auto")
 PLAIN = ("support", "counting", "dred", "recompute", "auto")
@@ -25,6 +25,12 @@ def follow(program: RandomProgram, stream: list[Version]) -> Lockstep:
 @settings(max_examples=examples(120))
 @given(programs(), streams())
 def test_recursive_programs(program: RandomProgram, stream: list[Version]):
+    follow(program, stream)
+
+
+@settings(max_examples=examples(50))
+@given(dense_programs(), streams())
+def test_much_changes_at_once(program: RandomProgram, stream: list[Version]):
     follow(program, stream)
 
 

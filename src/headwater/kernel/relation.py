@@ -244,6 +244,10 @@ class Relation:
         rowops.find(np.require(tuples, np.int64, ("C", "W")), self.arity, self.rows, self.slots, out)
         return out
 
+    def live(self, rows: Ints) -> bool:
+        """Whether all these stored rows are live."""
+        return bool((self.state[rows] & LIVE).all())
+
     # ------------------------------------------------------------------ versions
 
     def touched(self) -> Rows:

@@ -89,9 +89,11 @@ class Grouping:
         arity = self.groups.arity
         keys = np.zeros((tuples.shape[0], arity + 1), np.int64)
         keys[:, :arity] = tuples[:, :arity]
-        self.groups.show(self.groups.add(keys, 0), 0)
         numbers = self.groups.find(keys).astype(np.int64)
-        self._reserve(int(self.groups.sizes[0]))
+        if numbers.shape[0] and (numbers.min() < 0 or not self.groups.live(numbers)):
+            self.groups.show(self.groups.add(keys, 0), 0)
+            numbers = self.groups.find(keys).astype(np.int64)
+            self._reserve(int(self.groups.sizes[0]))
         self._save(numbers)
         np.add.at(self.counts, numbers, sign)
         if self.sums is not None:
@@ -112,8 +114,9 @@ class Grouping:
             self.sums.ensure(self.counts.shape[0])
 
     def _save(self, numbers: Ints) -> None:
-        new = np.unique(numbers[~self._dirty[numbers]])
+        new = numbers[~self._dirty[numbers]]
         if new.shape[0]:
+            new = np.unique(new)
             self._dirty[new] = True
             saved = self.sums.save(new) if self.sums is not None else None
             self._saved.append((new, self.counts[new], saved))

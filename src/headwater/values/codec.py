@@ -32,9 +32,12 @@ from headwater.values.columns import decode_column, encode_canonical, encode_col
 from headwater.values.dictionary import Codes, Dictionary
 from headwater.values.scalars import Misfit, canonical, fixed_code, fixed_value, is_coded, list_key
 from headwater.values.sources import Source, infer_types, read_source
-from headwater.values.types import STRING, Type
+from headwater.values.types import INT, STRING, Type
 
 __all__ = ["Codec", "infer_types"]
+
+FEW = 32
+SMALLEST = 1 << 63
 
 
 class Codec:
@@ -93,6 +96,9 @@ class Codec:
 
         Without `intern` no dictionary grows, and rows with a string or list never seen are left out.
         """
+        few = self._few(data, types, intern)
+        if few is not None:
+            return few[0]
         return self._matrix(read_source(data, relation, columns), types, relation, columns, intern)[0]
 
     def find_rows(
@@ -102,6 +108,9 @@ class Codec:
 
         No stored row can be equal to one of the others, so whoever deletes rows may ignore them.
         """
+        few = self._few(data, types, False)
+        if few is not None:
+            return few
         return self._matrix(read_source(data, relation, columns), types, relation, columns, False)
 
     def infer_types(
@@ -160,6 +169,31 @@ class Codec:
             return canonical(value, type)
         except Misfit as misfit:
             raise DataError(misfit.code, f"{misfit.reason}, expected {type}", hint=misfit.hint) from None
+
+    def _few(self, data: Any, types: Sequence[Type | None], intern: bool) -> tuple[Codes, int] | None:
+        """A few tuples of plain ints and strings, value by value: for one row the columnar way costs ten times
+        as much. Anything else, and anything wrong, is left to that: `None`."""
+        if type(data) is not list or len(data) > FEW:
+            return None
+        code = self.strings.code if intern else self.strings.find
+        rows = []
+        unknown = 0
+        for values in data:
+            if type(values) is not tuple or len(values) != len(types):
+                return None
+            row = []
+            for value, expected in zip(values, types, strict=True):
+                if type(value) is int and expected == INT and -SMALLEST <= value < SMALLEST:
+                    row.append(value)
+                elif type(value) is str and expected == STRING and value.isascii():
+                    row.append(code(value))
+                else:
+                    return None
+            if intern or all(each >= 0 for each, kind in zip(row, types, strict=True) if kind == STRING):
+                rows.append(row)
+            else:
+                unknown += 1
+        return np.array(rows, dtype=np.int64).reshape(len(rows), len(types)), unknown
 
     def _matrix(
         self,
