@@ -54,6 +54,7 @@ class Candidates:
         best.choose(
             affected, index.columns, index.slots, index.next, relation.rows, relation.state, criteria,
             np.array(PLACES, np.int64), np.empty(len(criteria), np.int64), wanted, displaced, firsts, counts,
+            np.empty((0, 2), np.int64),
         )  # fmt: skip
         assert not (relation.state & WANTED).any()
         return wanted[: counts[0]], displaced[: counts[1]], counts

@@ -11,7 +11,7 @@ import numpy as np
 
 from headwater.kernel.compiled import compiled
 from headwater.kernel.hashing import ROW, hash_row
-from headwater.kernel.states import LIVE, VISIBLE, WANTED
+from headwater.kernel.states import LEADING, LIVE, VISIBLE, WANTED
 
 INTEGER, FLOAT, ORDERED = 0, 1, 2
 """How codes compare: as integers, as the bits of floats, or by their place in `order`."""
@@ -61,13 +61,23 @@ def chain_of(row, rows, columns, slots):
     return first
 
 
+@compiled()
+def place_of(beating, first):
+    """Where a group's entry is, or would be."""
+    p = first & (beating.shape[0] - 1)
+    while beating[p, 0] >= 0 and beating[p, 0] != first:
+        p = (p + 1) & (beating.shape[0] - 1)
+    return p
+
+
 @compiled(
     "void(int32[::1], int64[::1], int64[::1], int32[::1], int64[:, ::1], uint8[::1], int64[:, ::1], int64[::1],"
-    " int64[::1], int32[::1], int32[::1], int32[::1], int64[::1])"
+    " int64[::1], int32[::1], int32[::1], int32[::1], int64[::1], int64[:, ::1])"
 )
 def choose(
-    affected, columns, slots, following, rows, state, criteria, order, best, wanted, displaced, firsts, counts
-):
+    affected, columns, slots, following, rows, state, criteria, order, best, wanted, displaced, firsts, counts,
+    beating,
+):  # fmt: skip
     """For the groups of the affected rows: live rows that are best but not visible go to `wanted`, visible ones
     that are not best to `displaced`.
 
@@ -75,8 +85,10 @@ def choose(
     becomes [wanted, displaced, groups gone through, rows looked at]; where an output is too short its count
     still says how much room it needs.
 
-    The first row of a group's chain, if visible, is as good as any that was live when it was shown: a group is
-    gone through as a whole only if that row is gone or beaten, or if there are several criteria.
+    The first row of a group's chain, if visible or leading, is as good as any that was live then: a group is
+    gone through as a whole only if that row is gone or beaten, or if there are several criteria. Where a group
+    can have only one best row, `beating` is a table with room for all affected rows, filled with -1: a beaten
+    row is then replaced by the best that beats it without going through the group. Else it is empty.
     """
     n_wanted = np.int64(0)
     n_displaced = np.int64(0)
@@ -90,10 +102,19 @@ def choose(
         seen += 1
         if state[first] & WANTED != 0:
             continue
-        beaten = criteria.shape[0] > 1 or state[first] & (LIVE | VISIBLE) != (LIVE | VISIBLE)
+        stands = state[first] & LIVE != 0 and state[first] & (VISIBLE | LEADING) != 0
+        beaten = criteria.shape[0] > 1 or not stands
         if not beaten and state[row] & (LIVE | VISIBLE) == LIVE:
             best_value = comparable(rows[first, column], kind, largest, order)
-            beaten = comparable(rows[row, column], kind, largest, order) < best_value
+            value = comparable(rows[row, column], kind, largest, order)
+            beaten = value < best_value
+            if beaten and beating.shape[0] > 0:
+                beaten = False
+                p = place_of(beating, first)
+                rival = beating[p, 1]
+                if rival < 0 or value < comparable(rows[rival, column], kind, largest, order):
+                    beating[p, 0] = first
+                    beating[p, 1] = row
         if beaten:
             state[first] |= WANTED
             n_groups += 1
@@ -101,6 +122,12 @@ def choose(
         row = np.int64(affected[i])
         first = np.int64(firsts[i])
         if state[first] & WANTED != 0 or state[row] & (LIVE | VISIBLE | WANTED) != LIVE:
+            continue
+        if beating.shape[0] > 0:
+            if row == first and beating[place_of(beating, first), 0] < 0:
+                if n_wanted < wanted.shape[0]:
+                    wanted[n_wanted] = row
+                n_wanted += 1
             continue
         best_value = comparable(rows[first, column], kind, largest, order)
         if comparable(rows[row, column], kind, largest, order) == best_value:
@@ -144,6 +171,15 @@ def choose(
                         displaced[n_displaced] = row
                     n_displaced += 1
             row = np.int64(following[row])
+    for p in range(beating.shape[0]):
+        if beating[p, 0] >= 0:
+            if n_wanted < wanted.shape[0]:
+                wanted[n_wanted] = beating[p, 1]
+            n_wanted += 1
+            if state[beating[p, 0]] & VISIBLE != 0:
+                if n_displaced < displaced.shape[0]:
+                    displaced[n_displaced] = beating[p, 0]
+                n_displaced += 1
     counts[0] = n_wanted
     counts[1] = n_displaced
     counts[2] = n_groups

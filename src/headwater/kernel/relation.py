@@ -15,6 +15,7 @@ A row's state is a set of bits:
 | `TOUCHED` | the row is in this version's journal |
 | `WANTED` | scratch: the row is among the best of its group |
 | `STORED` | the slot is in use |
+| `LEADING` | the row is the best of its group, comes first in its chain, and waits to be shown |
 
 Old rows are therefore `WAS`, new ones `VISIBLE`, and those that stay are both. The journal keeps rank, count
 and state from before the version, so that a version can be taken back at the cost of what it did.
@@ -233,6 +234,14 @@ class Relation:
             self.rank_column, self.count_column, self.head_rank_column, rank, out,
         )  # fmt: skip
         return out[:n]
+
+    def lead(self, rows: Rows) -> None:
+        """Mark live rows as the best of their groups that wait to be shown."""
+        self._reserve_journal(rows.shape[0])
+        rowops.lead(
+            rows, self.rows, self.state, self.sizes, self.journal_rows, self.journal,
+            self.rank_column, self.count_column, self.head_rank_column,
+        )  # fmt: skip
 
     def settle(self, rows: Rows) -> None:
         """Clear `DYING`: the present round of going down is over for these rows."""

@@ -12,13 +12,14 @@ import numpy as np
 
 from headwater.kernel.compiled import compiled
 from headwater.kernel.hashing import ROW, close_gap, hash_row, mix, tag_of
-from headwater.kernel.states import DYING, LIVE, STORED, TOUCHED, VISIBLE, WAS
+from headwater.kernel.states import DYING, LEADING, LIVE, STORED, TOUCHED, VISIBLE, WAS
 
 NOT_DYING = np.uint8(0xFF ^ DYING)
 NOT_TOUCHED = np.uint8(0xFF ^ TOUCHED)
 NOT_LIVE = np.uint8(0xFF ^ LIVE)
 NOT_VISIBLE = np.uint8(0xFF ^ VISIBLE)
 NOT_WAS = np.uint8(0xFF ^ WAS)
+NOT_LEADING = np.uint8(0xFF ^ LEADING)
 
 
 @compiled()
@@ -120,7 +121,7 @@ def add(
                     count_column,
                     head_rank_column,
                 )
-                state[row] |= LIVE
+                state[row] = (state[row] & NOT_LEADING) | LIVE
                 rows[row, rank_column] = rank
                 rows[row, head_rank_column] = rank
                 rows[row, count_column] = 1
@@ -233,7 +234,7 @@ def revive(
         row = origins[i]
         touch(row, rows, state, sizes, journal_rows, journal, rank_column, count_column, head_rank_column)
         if state[row] & LIVE == 0:
-            state[row] |= LIVE
+            state[row] = (state[row] & NOT_LEADING) | LIVE
             rows[row, rank_column] = rank
             rows[row, head_rank_column] = rank
             rows[row, count_column] = 1
@@ -258,11 +259,22 @@ def show(
         row = np.int64(which[i])
         if state[row] & (LIVE | VISIBLE) == LIVE:
             touch(row, rows, state, sizes, journal_rows, journal, rank_column, count_column, head_rank_column)
-            state[row] |= VISIBLE
+            state[row] = (state[row] & NOT_LEADING) | VISIBLE
             rows[row, rank_column] = rank
             shown[n] = row
             n += 1
     return n
+
+
+@compiled(
+    "void(int32[::1], int64[:, ::1], uint8[::1], int64[::1], int32[::1], int64[:, ::1], int64, int64, int64)"
+)
+def lead(which, rows, state, sizes, journal_rows, journal, rank_column, count_column, head_rank_column):
+    """Mark rows as the best of their groups."""
+    for i in range(which.shape[0]):
+        row = np.int64(which[i])
+        touch(row, rows, state, sizes, journal_rows, journal, rank_column, count_column, head_rank_column)
+        state[row] |= LEADING
 
 
 @compiled("void(int32[::1], uint8[::1])")
@@ -285,7 +297,7 @@ def seal(touched, state):
     """End a version: what is visible now is what was there when the next one begins."""
     for i in range(touched.shape[0]):
         row = touched[i]
-        s = state[row] & NOT_TOUCHED & NOT_DYING & NOT_WAS
+        s = state[row] & NOT_TOUCHED & NOT_DYING & NOT_WAS & NOT_LEADING
         if s & VISIBLE != 0:
             s |= WAS
         state[row] = s

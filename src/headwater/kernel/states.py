@@ -12,12 +12,13 @@ DYING = np.uint8(8)
 TOUCHED = np.uint8(16)
 WANTED = np.uint8(32)
 STORED = np.uint8(64)
+LEADING = np.uint8(128)
 
 Accept = npt.NDArray[np.uint8]
 
 
 def _accept(any_of: int, all_of: int = 0) -> Accept:
-    states = np.arange(128)
+    states = np.arange(256)
     accepted: Accept = (((states & any_of) != 0) & ((states & all_of) == all_of)).astype(np.uint8)
     return accepted
 

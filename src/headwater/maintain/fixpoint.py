@@ -186,9 +186,12 @@ class Fixpoint:
                 self.falling[name].append(gone)
             self.affected[name] = [rows for rows in (wanted[name], gone) if rows.shape[0]]
         if displaced:
+            for name, chooser in self.choosers.items():
+                chooser.wait(wanted[name])
             return True
         for name, chooser in self.choosers.items():
             now, later = chooser.cheapest(wanted[name])
+            chooser.wait(later)
             self.fresh[name] = [now] if now.shape[0] else []
             self.affected[name] = [later] if later.shape[0] else []
         return False

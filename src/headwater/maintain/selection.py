@@ -40,6 +40,8 @@ class Chooser:
                 self.ordered = type_
             criteria.append((selection.value, kind, int(selection.best == "max")))
         self.criteria = np.array(criteria, np.int64)
+        self.single = len(criteria) == 1 and len(self.group) + 1 == info.arity
+        """Whether a group can have only one best row: it is the group and the value, and no more."""
         self.touched = 0
         self.largest = 0
         self._places: npt.NDArray[np.int64] = np.empty(0, np.int64)
@@ -74,13 +76,23 @@ class Chooser:
             wanted, displaced = np.empty(room, np.int32), np.empty(room, np.int32)
             best.choose(
                 affected, index.columns, index.slots, index.next, relation.rows, relation.state, self.criteria,
-                order, scratch, wanted, displaced, firsts, counts,
+                order, scratch, wanted, displaced, firsts, counts, self._beating(affected.shape[0]),
             )  # fmt: skip
             self.touched += int(counts[3])
             self.largest = max(self.largest, int(counts[3] - affected.shape[0]))
             if max(counts[0], counts[1]) <= room:
                 return wanted[: counts[0]], displaced[: counts[1]]
             room = int(max(counts[0], counts[1]))
+
+    def _beating(self, rows: int) -> npt.NDArray[np.int64]:
+        """Room to find the best of the affected rows of each group, where a group can have only one best."""
+        return np.full((1 << (2 * rows).bit_length() if self.single else 0, 2), -1, np.int64)
+
+    def wait(self, rows: Rows) -> None:
+        """Take note that these rows are the best of their groups, though they cannot be shown yet."""
+        if self.single and rows.shape[0]:
+            self.relation.index(self.group).to_front(self.relation, rows)
+            self.relation.lead(rows)
 
     def shown(self, rows: Rows) -> None:
         """Take note that rows have become visible: they lead their groups."""
