@@ -11,8 +11,9 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import wraps
 from types import TracebackType
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from headwater import persist
 from headwater.changes import Change, Changes, EmptyChanges
@@ -35,6 +36,19 @@ from headwater.values.types import Type
 
 CHECKPOINT_BYTES = 16 << 20
 CHECKPOINT_RECORDS = 1000
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def _uninterrupted(method: Method) -> Method:
+    """A method of the database that Ctrl-C stops only where all can be taken back, or once it is done."""
+
+    @wraps(method)
+    def run(self: Database, *args: Any, **options: Any) -> Any:
+        with self.engine.workspace.interrupts:
+            return method(self, *args, **options)
+
+    return run  # type: ignore[return-value]
 
 
 class Database:
@@ -100,6 +114,7 @@ class Database:
 
     # ------------------------------------------------------------------ definition
 
+    @_uninterrupted
     def define(self, text: str, *, source: str = "<text>") -> Changes:
         """Add rules, declarations and facts, as Datalog text; one version.
 
@@ -187,6 +202,7 @@ class Database:
 
     # ------------------------------------------------------------------ changes
 
+    @_uninterrupted
     def apply(
         self, insert: Mapping[str, Any] | None = None, delete: Mapping[str, Any] | None = None
     ) -> Changes:
@@ -224,6 +240,7 @@ class Database:
         self._checkpoint_if_due()
         return done
 
+    @_uninterrupted
     def advance(self, to: float | None = None) -> Changes:
         """Set the time to `to` (seconds; now, with a real clock) and let base rows expire; one version."""
         self._check_writable()

@@ -144,9 +144,10 @@ class Relation:
         key = tuple(columns)
         found = self.indexes.get(key)
         if found is None:
-            found = self.indexes[key] = Index(key)
+            found = Index(key)
             found.reserve(self.state.shape[0])
             found.insert(self, np.flatnonzero(self.state[: self.sizes[0]] & STORED).astype(np.int32))
+            self.indexes[key] = found
         return found
 
     # ------------------------------------------------------------------ changes

@@ -70,6 +70,7 @@ class Engine:
         """Relations touched since whoever empties this set did so last."""
         self._touched: dict[str, None] = {}
         self._groupings: list[Grouping] = []
+        self._incomplete: list[tuple[View, bool]] = []
         self._deltas: dict[str, Delta] = {}
         self._replaced: dict[str, Relation] = {}
         self._unresolved: dict[str, weakref.WeakSet[RowChange]] = {}
@@ -241,6 +242,7 @@ class Engine:
                 task.recompute("it was stopped at the limit of rounds before")
             else:
                 view.strategy.refresh(task)
+            self._incomplete.append((view, view.incomplete))
             view.incomplete = cost.stopped
             if cost.stopped:
                 names = ", ".join(view.stratum.relations)
@@ -308,6 +310,8 @@ class Engine:
             self.workspace.relations[name].rollback()
         for grouping in self._groupings:
             grouping.rollback()
+        for view, incomplete in reversed(self._incomplete):
+            view.incomplete = incomplete
         if self._defined is not None:
             self.restore(self._defined)
         self._close()
@@ -316,6 +320,7 @@ class Engine:
         self.workspace.version += 1
         self._touched.clear()
         self._groupings.clear()
+        self._incomplete.clear()
         self._deltas = {}
         self._replaced.clear()
         self._defined = None

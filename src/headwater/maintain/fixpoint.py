@@ -237,6 +237,7 @@ class Fixpoint:
             (self.affected if name in self.affected else self.fresh)[name].append(rows)
 
     def _count_round(self) -> None:
+        self.workspace.interrupts.check()
         self.statistics.rounds += 1
         if self.statistics.rounds > self.workspace.max_rounds and not self.workspace.stops:
             names = ", ".join(sorted(self.rules.own))

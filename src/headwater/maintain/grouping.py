@@ -132,6 +132,7 @@ class Grouping:
         now = dirty[filled]
         before = self.values[dirty].copy()
         was = self.present[dirty].copy()
+        self._published = (dirty, before, was)
         try:
             self.values[now] = self._results(now)
         except EvaluationError as error:
@@ -145,7 +146,6 @@ class Grouping:
             self.result.settle(fallen.falling)
         if come.any():
             self.result.show(self.result.add(self._rows(dirty[come], self.values[dirty[come]]), 1), 1)
-        self._published = (dirty, before, was)
         self.groups.kill(np.ascontiguousarray(dirty[~filled], np.int32))
 
     def _results(self, numbers: Ints) -> Ints:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from headwater.errors import EvaluationError
 from headwater.kernel.relation import Relation
+from headwater.maintain.interrupts import Interrupts
 from headwater.plan.execute import Access, Executor, Sink
 from headwater.plan.order import Planner
 from headwater.plan.steps import Plan
@@ -47,6 +48,7 @@ class Workspace:
         self.infos: dict[str, RelationInfo] = {}
         self.clock = 0
         self.version = 0
+        self.interrupts = Interrupts()
         self.executor = Executor(self.relations, codec, functions)
         self.planner = Planner(codec, functions, self)
 
