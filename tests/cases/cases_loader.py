@@ -97,7 +97,9 @@ def _expected(text: str) -> tuple[tuple[str, ...], list[dict[str, frozenset[Row]
     for line in lines:
         if line.startswith("version"):
             versions.append({name: set() for name in compares})
-            assert line.split() == ["version", str(len(versions))], f"{line} stands where {len(versions)} should"
+            assert line.split() == ["version", str(len(versions))], (
+                f"{line} stands where {len(versions)} should"
+            )
             continue
         for name, row in parse_rows(line):
             assert row not in versions[-1][name], f"version {len(versions)} has {name}{row} twice"
@@ -107,7 +109,9 @@ def _expected(text: str) -> tuple[tuple[str, ...], list[dict[str, frozenset[Row]
 
 # ------------------------------------------------------------------ rows
 
-_TOKEN = re.compile(r'\s*(?:(?P<string>"[^"]*")|(?P<number>-?\d+(?:\.\d+)?(?:e-?\d+)?)|(?P<word>\w+)|(?P<mark>[(),\[\]]))')
+_TOKEN = re.compile(
+    r'\s*(?:(?P<string>"[^"]*")|(?P<number>-?\d+(?:\.\d+)?(?:e-?\d+)?)|(?P<word>\w+)|(?P<mark>[(),\[\]]))'
+)
 
 
 def parse_rows(text: str) -> list[tuple[str, Row]]:

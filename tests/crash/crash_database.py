@@ -124,7 +124,9 @@ def run(kills: int, seed: int, folder: Path) -> int:
 
 def main() -> None:
     """Read the arguments and kill."""
-    parser = argparse.ArgumentParser(description="Kill a writing process at random moments and check its state.")
+    parser = argparse.ArgumentParser(
+        description="Kill a writing process at random moments and check its state."
+    )
     parser.add_argument("-n", "--kills", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()

@@ -13,7 +13,12 @@ ROOT = Path(__file__).parents[2]
 
 def test_the_demo_runs_and_draws_a_picture(tmp_path: Path):
     picture = tmp_path / "demo.svg"
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "PYTHONIOENCODING": "utf-8", "COLUMNS": "80"}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(ROOT / "src"),
+        "PYTHONIOENCODING": "utf-8",
+        "COLUMNS": "80",
+    }
     done = subprocess.run(
         [sys.executable, "-m", "headwater.demo", "--picture", str(picture)],
         env=environment,

@@ -106,7 +106,9 @@ class RandomProgram:
 
     def averages(self) -> set[str]:
         """Relations with an average, which clingo gives as a sum and a number."""
-        return {r.head.relation for s in self.strata for r in s.rules if r.aggregate and r.aggregate[1] == "avg"}
+        return {
+            r.head.relation for s in self.strata for r in s.rules if r.aggregate and r.aggregate[1] == "avg"
+        }
 
     def text(self) -> str:
         """The program as Headwater reads it."""
@@ -292,9 +294,7 @@ def _asp_best(stratum: Stratum, bound: int) -> list[str]:
 def _variables(literal: Literal) -> Iterator[str]:
     if isinstance(literal, Atom):
         terms: Sequence[Term] = literal.args
-    elif isinstance(literal, Compute):
-        terms = (literal.variable,)
-    elif isinstance(literal, Counted):
+    elif isinstance(literal, (Compute, Counted)):
         terms = (literal.variable,)
     else:
         terms = ()

@@ -13,7 +13,19 @@ from itertools import product
 from typing import Any
 
 from hypothesis import strategies as st
-from oracle_programs import Atom, Compare, Compute, Counted, Either, Literal, Not, RandomProgram, Rule, Stratum, Term
+from oracle_programs import (
+    Atom,
+    Compare,
+    Compute,
+    Counted,
+    Either,
+    Literal,
+    Not,
+    RandomProgram,
+    Rule,
+    Stratum,
+    Term,
+)
 
 DOMAIN = 4
 BASE = {"t": 0, "a": 1, "e": 2, "f": 2, "w": 3}
@@ -58,7 +70,9 @@ def bodies(
         pair = st.sampled_from([name for name in names if readable[name] > 0])
         sides = []
         for name in (draw(pair), draw(pair)):
-            sides.append(Atom(name, tuple(draw(st.one_of(value, value, st.none())) for _ in range(readable[name]))))
+            sides.append(
+                Atom(name, tuple(draw(st.one_of(value, value, st.none())) for _ in range(readable[name])))
+            )
         body.append(Either(*sides))
     if draw(st.integers(0, 4)) > 2:
         name = draw(st.sampled_from(names))
@@ -81,7 +95,9 @@ def bodies(
 @st.composite
 def _counted(draw: Any, readable: Mapping[str, int], bound: Sequence[str]) -> Counted:
     name = draw(st.sampled_from([name for name in sorted(readable) if readable[name] > 0]))
-    args: list[Term] = [draw(st.one_of(st.sampled_from(list(bound)), st.none())) for _ in range(readable[name])]
+    args: list[Term] = [
+        draw(st.one_of(st.sampled_from(list(bound)), st.none())) for _ in range(readable[name])
+    ]
     if draw(st.booleans()):
         return Counted("N", "count", None, Atom(name, tuple(args)))
     args[draw(st.integers(0, len(args) - 1))] = "Q"
@@ -160,7 +176,11 @@ def cheapest(draw: Any, number: int, readable: Mapping[str, int]) -> Stratum:
     if shape == "source":
         rules = [
             Rule(Atom(name, ("X", "C")), (Atom("a", ("X",)), Atom("w", ("X", None, "C"))), (1, "min")),
-            Rule(Atom(name, ("Z", "C")), (Atom(name, ("X", "C1")), Atom("w", ("X", "Z", "C2")), step, *extra), (1, "min")),
+            Rule(
+                Atom(name, ("Z", "C")),
+                (Atom(name, ("X", "C1")), Atom("w", ("X", "Z", "C2")), step, *extra),
+                (1, "min"),
+            ),
         ]
         return Stratum({name: 2}, tuple(rules), recursive=True, best={name: (1, "min")})
     edge = Rule(Atom(name, ("X", "Y", "C")), (Atom("w", ("X", "Y", "C")),), (2, "min"))
@@ -170,7 +190,11 @@ def cheapest(draw: Any, number: int, readable: Mapping[str, int]) -> Stratum:
         rules = [
             Rule(Atom(near, ("X",)), (Atom("a", ("X",)),)),
             Rule(Atom(near, ("Z",)), (Atom(name, (None, "Z", "C")), Compare("<", "C", limit))),
-            Rule(Atom(name, ("X", "Z", "C")), (Atom(near, ("X",)), Atom("w", ("X", "Z", "C")), *extra), (2, "min")),
+            Rule(
+                Atom(name, ("X", "Z", "C")),
+                (Atom(near, ("X",)), Atom("w", ("X", "Z", "C")), *extra),
+                (2, "min"),
+            ),
             Rule(
                 Atom(name, ("X", "Y", "C")),
                 (Atom(name, ("X", "Z", "C1")), Atom("w", ("Z", "Y", "C2")), Atom(near, ("Z",)), step),
@@ -182,10 +206,20 @@ def cheapest(draw: Any, number: int, readable: Mapping[str, int]) -> Stratum:
         other = f"o{number}"
         rules = [
             edge,
-            Rule(Atom(other, ("X", "Y", "C")), (Atom(name, ("X", "Z", "C1")), Atom("w", ("Z", "Y", "C2")), step), (2, "min")),
-            Rule(Atom(name, ("X", "Y", "C")), (Atom(other, ("X", "Z", "C1")), Atom("w", ("Z", "Y", "C2")), step, *extra), (2, "min")),
+            Rule(
+                Atom(other, ("X", "Y", "C")),
+                (Atom(name, ("X", "Z", "C1")), Atom("w", ("Z", "Y", "C2")), step),
+                (2, "min"),
+            ),
+            Rule(
+                Atom(name, ("X", "Y", "C")),
+                (Atom(other, ("X", "Z", "C1")), Atom("w", ("Z", "Y", "C2")), step, *extra),
+                (2, "min"),
+            ),
         ]
-        return Stratum({name: 3, other: 3}, tuple(rules), recursive=True, best={name: (2, "min"), other: (2, "min")})
+        return Stratum(
+            {name: 3, other: 3}, tuple(rules), recursive=True, best={name: (2, "min"), other: (2, "min")}
+        )
     first, second = {"left": (name, "w"), "right": ("w", name), "double": (name, name)}[shape]
     body = (Atom(first, ("X", "Z", "C1")), Atom(second, ("Z", "Y", "C2")), step, *extra)
     rules = [edge, Rule(Atom(name, ("X", "Y", "C")), body, (2, "min"))]
@@ -198,7 +232,12 @@ def widest(draw: Any, number: int, readable: Mapping[str, int]) -> Stratum:
     name = f"w{number}"
     first, second = draw(st.sampled_from([(name, "w"), ("w", name), (name, name)]))
     extra = draw(_conditions(readable, ["X", "Z"]))
-    body = (Atom(first, ("X", "Z", "C1")), Atom(second, ("Z", "Y", "C2")), Compute("C", "min", "C1", "C2"), *extra)
+    body = (
+        Atom(first, ("X", "Z", "C1")),
+        Atom(second, ("Z", "Y", "C2")),
+        Compute("C", "min", "C1", "C2"),
+        *extra,
+    )
     rules = (
         Rule(Atom(name, ("X", "Y", "C")), (Atom("w", ("X", "Y", "C")),), (2, "max")),
         Rule(Atom(name, ("X", "Y", "C")), body, (2, "max")),
@@ -298,7 +337,9 @@ def _rows(base: Mapping[str, int], most: int, least: int = 0) -> st.SearchStrate
         name: st.lists(st.tuples(*[constants] * arity), min_size=min(arity, 1) * least, max_size=most)
         for name, arity in base.items()
     }
-    return st.fixed_dictionaries(tables).map(lambda rows: {name: found for name, found in rows.items() if found})
+    return st.fixed_dictionaries(tables).map(
+        lambda rows: {name: found for name, found in rows.items() if found}
+    )
 
 
 @st.composite
@@ -306,7 +347,11 @@ def versions(draw: Any, base: Mapping[str, int]) -> Version:
     """Small changes mostly; now and then a big one, one that changes nothing, or one that empties a relation."""
     most = draw(st.sampled_from([1, 1, 4, 10]))
     rows = _rows(base, most, least=most // 3)
-    clear = tuple(draw(st.lists(st.sampled_from(sorted(base)), max_size=1))) if draw(st.integers(0, 7)) == 0 else ()
+    clear = (
+        tuple(draw(st.lists(st.sampled_from(sorted(base)), max_size=1)))
+        if draw(st.integers(0, 7)) == 0
+        else ()
+    )
     return Version(draw(rows), draw(rows), draw(_rows(base, 1)) if most > 1 else {}, clear)
 
 

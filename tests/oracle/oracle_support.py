@@ -67,7 +67,9 @@ def assert_support(db: Database) -> None:
 def _assert_view(
     db: Database, view: View, stored: Mapping[str, dict[Row, Stored]], visible: Mapping[str, dict[Row, int]]
 ) -> None:
-    derivations: dict[str, dict[Row, list[int]]] = {name: defaultdict(list) for name in view.stratum.relations}
+    derivations: dict[str, dict[Row, list[int]]] = {
+        name: defaultdict(list) for name in view.stratum.relations
+    }
     for rule in view.stratum.rules:
         for row, rank in _derive(rule, visible, set(view.stratum.relations)):
             derivations[rule.relation][row].append(rank)
@@ -75,10 +77,14 @@ def _assert_view(
         assert set(stored[name]) == set(derivations[name]), f"{name}: what is stored is what can be derived"
         for row, kept in stored[name].items():
             expected = sum(rank < kept.head_rank for rank in derivations[name][row])
-            assert kept.count == expected, f"{name}{row}: {kept}, derivations of rank {derivations[name][row]}"
+            assert kept.count == expected, (
+                f"{name}{row}: {kept}, derivations of rank {derivations[name][row]}"
+            )
             assert expected > 0, f"{name}{row} rests on itself"
         selections = db.engine.workspace.infos[name].selections
-        assert set(visible[name]) == _best(set(stored[name]), selections), f"{name}: the best rows are visible"
+        assert set(visible[name]) == _best(set(stored[name]), selections), (
+            f"{name}: the best rows are visible"
+        )
 
 
 def _best(rows: set[Row], selections: Sequence[Selection]) -> set[Row]:
@@ -107,7 +113,11 @@ def _derive(
 
 
 def _bindings(
-    body: Sequence[Item], visible: Mapping[str, dict[Row, int]], own: set[str], binding: dict[str, Any], rank: int
+    body: Sequence[Item],
+    visible: Mapping[str, dict[Row, int]],
+    own: set[str],
+    binding: dict[str, Any],
+    rank: int,
 ) -> Iterator[tuple[dict[str, Any], int]]:
     if not body:
         yield binding, rank

@@ -96,7 +96,10 @@ ORDERS = "id BIGINT, customer VARCHAR, amount BIGINT"
 
 
 def grouped(state: State) -> State:
-    tables = {"orders": (ORDERS, state["order"]), "price": ("id BIGINT, value DECIMAL(18, 2)", state["price"])}
+    tables = {
+        "orders": (ORDERS, state["order"]),
+        "price": ("id BIGINT, value DECIMAL(18, 2)", state["price"]),
+    }
     by = "FROM orders GROUP BY customer"
     worth = query(
         "SELECT customer, sum(value)::DOUBLE FROM orders JOIN price USING (id) GROUP BY customer", **tables
@@ -113,7 +116,8 @@ def grouped(state: State) -> State:
         "worth": worth,
         "all": query("SELECT count(*) FROM orders HAVING count(*) > 0", **tables),
         "busy": query(
-            f"SELECT customer FROM (SELECT customer, count(*) n, min(amount) m {by}) WHERE n > 2 AND m <> 0", **tables
+            f"SELECT customer FROM (SELECT customer, count(*) n, min(amount) m {by}) WHERE n > 2 AND m <> 0",
+            **tables,
         ),
     }
 
@@ -125,7 +129,9 @@ def test_grouping(seed: int):
     lockstep = Lockstep(GROUPED, ("support", "counting", "dred", "recompute", "auto"))
 
     def orders(number: int) -> list[tuple[int, str, int]]:
-        return [(rng.randrange(12), rng.choice("abcde"), rng.randrange(-3, 4) * 10**12) for _ in range(number)]
+        return [
+            (rng.randrange(12), rng.choice("abcde"), rng.randrange(-3, 4) * 10**12) for _ in range(number)
+        ]
 
     def prices(number: int) -> list[tuple[int, float]]:
         return [(rng.randrange(12), rng.randrange(-400, 400) / 4) for _ in range(number)]

@@ -110,7 +110,9 @@ def test_an_interrupt_in_the_middle(strategy: str):
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_an_overflow(strategy: str):
     db = hw.connect(strategy=strategy)
-    db.define("n(x: int). square(X, Y) :- n(X), Y = X * X. total(sum<Y>) :- square(X, Y). big(X) :- n(X), X > 9.")
+    db.define(
+        "n(x: int). square(X, Y) :- n(X), Y = X * X. total(sum<Y>) :- square(X, Y). big(X) :- n(X), X > 9."
+    )
     db.apply(insert={"n": [(3,), (20,)]})
     before = state_of(db)
     with pytest.raises(hw.EvaluationError) as caught:

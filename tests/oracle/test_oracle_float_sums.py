@@ -56,7 +56,10 @@ def test_long_streams_leave_no_drift(strategy: str, seed: int):
     rows: set = set()
     for version in range(150 if strategy == "support" else 30):
         delete = rng.sample(sorted(rows), min(len(rows), rng.choice([0, 1, 5, 40])))
-        insert = [(rng.randrange(10**6), rng.choice("abc"), random_float(rng)) for _ in range(rng.choice([0, 1, 20]))]
+        insert = [
+            (rng.randrange(10**6), rng.choice("abc"), random_float(rng))
+            for _ in range(rng.choice([0, 1, 20]))
+        ]
         db.apply(delete={"sample": delete}, insert={"sample": insert})
         rows = (rows - set(delete)) | set(insert)
         if version % 10 == 9:

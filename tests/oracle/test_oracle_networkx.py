@@ -31,9 +31,13 @@ def test_closures(shape: str, seed: int):
 
 @pytest.mark.parametrize("seed", seeds(3))
 def test_pairs_that_are_not_joined(seed: int):
-    text = DECLARED + CLOSURES["right"] + (
-        "node(X) :- link(X, _). node(X) :- link(_, X). apart(X, Y) :- node(X), node(Y), !reach(X, Y)."
-        "source(X) :- node(X), !link(_, X)."
+    text = (
+        DECLARED
+        + CLOSURES["right"]
+        + (
+            "node(X) :- link(X, _). node(X) :- link(_, X). apart(X, Y) :- node(X), node(Y), !reach(X, Y)."
+            "source(X) :- node(X), !link(_, X)."
+        )
     )
     stream = link_stream(100 + seed, nodes=10)
     lockstep = Lockstep(text, STRATEGIES)

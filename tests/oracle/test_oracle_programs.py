@@ -18,7 +18,9 @@ def follow(program: RandomProgram, stream: list[Version]) -> Lockstep:
     lockstep = Lockstep(program.text(), RECURSIVE if program.recursive else PLAIN)
     for version in stream:
         delete, insert = version.resolved(lockstep.state)
-        lockstep.apply(delete, insert, lambda state: solve(program, {name: state[name] for name in program.base}))
+        lockstep.apply(
+            delete, insert, lambda state: solve(program, {name: state[name] for name in program.base})
+        )
     return lockstep
 
 

@@ -15,7 +15,11 @@ import headwater as hw
 
 
 @settings(max_examples=examples(50))
-@given(programs(), streams(length=5), st.lists(st.sampled_from(["go on", "reopen", "checkpoint", "both"]), min_size=6))
+@given(
+    programs(),
+    streams(length=5),
+    st.lists(st.sampled_from(["go on", "reopen", "checkpoint", "both"]), min_size=6),
+)
 def test_reopening_changes_nothing(program: RandomProgram, stream: list[Version], between: list[str]):
     """Beside it a database in memory goes through the same; counts and ranks survive as well as rows."""
     memory = hw.connect()
@@ -44,7 +48,9 @@ def test_reopening_changes_nothing(program: RandomProgram, stream: list[Version]
 
 @settings(max_examples=examples(20))
 @given(programs(), streams(length=4), st.booleans())
-def test_another_strategy_goes_on_where_one_stopped(program: RandomProgram, stream: list[Version], checkpoint: bool):
+def test_another_strategy_goes_on_where_one_stopped(
+    program: RandomProgram, stream: list[Version], checkpoint: bool
+):
     strategies = ["support", "dred", "auto", "recompute"]
     memory = hw.connect()
     memory.define(program.text())
