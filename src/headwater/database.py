@@ -81,6 +81,8 @@ class Database:
                 raise DataError(
                     "unknown-option", f"no {option} {value!r}", hint=f"one of {', '.join(allowed)}"
                 )
+        if not isinstance(max_rounds, int) or max_rounds < 1:
+            raise DataError("unknown-option", f"max_rounds is {max_rounds!r}", hint="a whole number from 1")
         self.codec = Codec()
         self.functions = Functions()
         for name, (function, args, returns) in (functions or {}).items():
@@ -94,7 +96,7 @@ class Database:
         self.engine = Engine(
             self.codec, self.functions, strategy=strategy, max_rounds=max_rounds, at_max_rounds=at_max_rounds
         )
-        self._definitions = Definitions()
+        self._definitions = self._logged = Definitions()
         self._base_changes = BaseChanges()
         self._closed = False
         self._store: Store | None = None
@@ -156,12 +158,12 @@ class Database:
             second = self._change(too_many, facts, self.now, statistics)
             if log:
                 self._log("define", {"text": text, "source": source, "now": self.now}, {})
-        except BaseException:
+        except BaseException as error:
             if log and self._committed():
                 self._commit(statistics)
                 self.version += 1
                 raise
-            self._rollback()
+            self._rollback(error)
             self._definitions, self._checked, snapshot, self._base_changes.soft = before
             self.engine.restore(snapshot)
             raise
@@ -224,12 +226,12 @@ class Database:
             deletes, inserts = self._encode(insert, delete, statistics)
             changes = self._change(deletes, inserts, self.now, statistics)
             self._log_change(deletes, inserts)
-        except BaseException:
+        except BaseException as error:
             if self._committed():
                 self._commit(statistics)
                 self.version += 1
                 raise
-            self._rollback()
+            self._rollback(error)
             if self._definitions is not before[0]:
                 self._definitions, self._checked, snapshot, self._base_changes.soft = before
                 self.engine.restore(snapshot)
@@ -263,13 +265,13 @@ class Database:
             self.now = to
             changes = self._change({}, {}, to, statistics)
             self._log("advance", {"now": to}, {})
-        except BaseException:
+        except BaseException as error:
             if self._committed():
                 self._commit(statistics)
                 self.version += 1
                 raise
             self.now = before
-            self._rollback()
+            self._rollback(error)
             raise
         self._commit(statistics)
         statistics.seconds = time.perf_counter() - started
@@ -314,6 +316,10 @@ class Database:
             info = self._base(name)
             if info is None and self.strict:
                 raise self._unknown(name)
+            if info is None and not name.isidentifier():
+                raise DataError(
+                    "unknown-relation", f"{name!r} cannot name a relation", hint="letters, digits and _ only"
+                )
             definitions = definitions.with_rows(name, rows, info)
         if definitions is not self._definitions:
             self._redefine(definitions)
@@ -330,8 +336,9 @@ class Database:
         self._definitions, self._checked = definitions, checked
         self._base_changes.adopt(checked, self.engine.workspace.relations, self.now)
 
-    def _rollback(self) -> None:
-        self.engine.rollback()
+    def _rollback(self, error: BaseException) -> None:
+        expected = isinstance(error, (HeadwaterError, KeyboardInterrupt))
+        self.engine.rollback(damaged=not expected)
         self._base_changes.rollback()
 
     def _commit(self, statistics: VersionStatistics) -> None:
@@ -408,7 +415,9 @@ class Database:
                 info = self._checked.relations[name]
                 if rows.shape[0]:
                     tables[f"{kind}/{name}"] = persist.to_table(self.codec, rows, info)
-        self._log("apply", {"now": self.now, **self._definitions.to_json()}, tables)
+        learned = {} if self._definitions is self._logged else self._definitions.to_json()
+        self._log("apply", {"now": self.now, **learned}, tables)
+        self._logged = self._definitions
 
     def _log(self, kind: str, meta: Mapping[str, Any], tables: Mapping[str, Any]) -> None:
         """Write the open version to the log; only then may it be committed."""
@@ -454,7 +463,7 @@ class Database:
         if record.kind == "define":
             self._define(meta["text"], meta["source"], log=False)
             return
-        if record.kind == "apply":
+        if record.kind == "apply" and "known" in meta:
             definitions = self._definitions.learned(meta)
             if definitions != self._definitions:
                 self._redefine(definitions)
@@ -547,6 +556,9 @@ def _by_relation(argument: str, rows: Mapping[str, Any] | None) -> dict[str, Any
             f"{argument} takes rows by relation, not a {type(rows).__name__}",
             hint=f'{argument}={{"link": rows}}',
         )
+    for name in rows:
+        if not isinstance(name, str):
+            raise DataError("wrong-type", f"{name!r} is not the name of a relation", hint="names are strings")
     return {name: _held(name, data) for name, data in rows.items()}
 
 

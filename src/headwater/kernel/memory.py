@@ -5,14 +5,16 @@ moves the end of the window and copies nothing. Memory is used only as rows are 
 the system has them (random access then misses the processor's address cache far less often). What a reserved
 range costs before it is used is addresses, of which there are plenty.
 
-A range that no array uses any more is kept for the next one, up to `KEPT` bytes in all: clearing memory is
-several times as fast as getting it from the system, above all in virtual machines.
+A range that no array uses any more is kept for the next one: clearing memory is several times as fast as
+getting it from the system, above all in virtual machines. When a new range is needed all the same, what is
+kept is cut down to `KEPT` bytes. The ranges belong to the process, not to a database; a lock guards them.
 """
 
 from __future__ import annotations
 
 import mmap
 import sys
+import threading
 from typing import Any, TypeVar
 
 import numpy as np
@@ -31,7 +33,7 @@ class Area:
         try:
             self.range = mmap.mmap(-1, size, flags=_FLAGS)
         except (OSError, OverflowError):
-            self.range = mmap.mmap(-1, max(size // RESERVE * 2, mmap.PAGESIZE))
+            self.range = mmap.mmap(-1, max(size // RESERVE * 2, mmap.PAGESIZE), flags=_FLAGS)
         if hasattr(mmap, "MADV_HUGEPAGE"):
             self.range.madvise(mmap.MADV_HUGEPAGE)
         self.used = 0
@@ -48,6 +50,7 @@ class Area:
 
 _FLAGS = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_NORESERVE", 0)
 _areas: list[Area] = []
+_lock = threading.Lock()
 
 
 def zeros(shape: tuple[int, ...], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
@@ -55,9 +58,10 @@ def zeros(shape: tuple[int, ...], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
     size = int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
     if size < LARGE:
         return np.zeros(shape, dtype)
-    area = _reserved(size)
-    area.used = size
-    return np.ndarray(shape, dtype, area.range)
+    with _lock:
+        area = _reserved(size)
+        area.used = size
+        return np.ndarray(shape, dtype, area.range)
 
 
 def grown(array: Array, length: int) -> Array:
@@ -65,8 +69,9 @@ def grown(array: Array, length: int) -> Array:
     shape = (length, *array.shape[1:])
     size = length * array.dtype.itemsize * int(np.prod(array.shape[1:], dtype=np.int64))
     if isinstance(array.base, mmap.mmap) and len(array.base) >= size:
-        area = next(area for area in _areas if area.range is array.base)
-        area.used = max(area.used, size)
+        with _lock:
+            area = next(area for area in _areas if area.range is array.base)
+            area.used = max(area.used, size)
         return np.ndarray(shape, array.dtype, array.base)
     longer = zeros(shape, array.dtype)
     longer[: array.shape[0]] = array
@@ -78,7 +83,7 @@ def _reserved(size: int) -> Area:
     idle = [area for area in _areas if area.idle()]
     fitting = [area for area in idle if len(area.range) >= size]
     if fitting:
-        area = max(fitting, key=lambda area: area.used)
+        area = min(fitting, key=lambda area: area.used)
         area.clear()
         return area
     kept = 0

@@ -115,9 +115,9 @@ class Relation:
         if need > self.state.shape[0]:
             size = max(need, self.state.shape[0] * 9 // 8 + SMALL)
             self.rows = grown(self.rows, size)
-            self.state = grown(self.state, size)
             for index in self.indexes.values():
                 index.reserve(size)
+            self.state = grown(self.state, size)  # last: its length says what there is room for
         if (self.stored + extra) * 5 > self.slots.shape[0] * 4:
             size = self.slots.shape[0]
             while (self.stored + extra) * 5 > size * 3:
@@ -278,10 +278,6 @@ class Relation:
         gained: Rows = touched[(self.state[touched] & (WAS | VISIBLE)) == VISIBLE]
         return gained
 
-    def live_rows(self) -> Rows:
-        """All visible rows: a scan of the relation."""
-        return np.flatnonzero(self.state[: self.sizes[0]] & VISIBLE).astype(np.int32)
-
     def matrix(self) -> Ints:
         """The codes of all visible rows, as a copy: a scan of the relation."""
         mask = (self.state[: self.sizes[0]] & VISIBLE) != 0
@@ -305,7 +301,7 @@ class Relation:
         if self.pinned or self._ghosts.shape[0] <= SWEEP:
             self._sweep(self._ghosts.shape[0])
             return False
-        if not (self.state[: self.sizes[0]] & LIVE).any():
+        if dead.shape[0] > SWEEP and not (self.state[: self.sizes[0]] & LIVE).any():
             self._reset()
             return False
         if (self._ghosts.shape[0] + int(self.sizes[2])) * 2 > int(self.sizes[0]):
@@ -320,8 +316,14 @@ class Relation:
         self._ghosts = self._ghosts[: self._ghosts.shape[0] - most]
         self._remove(some[(self.state[some] & (STORED | LIVE)) == STORED])
 
-    def rollback(self) -> None:
-        """Put every touched row back as it was when the version began."""
+    def rollback(self, *, damaged: bool = False) -> None:
+        """Put every touched row back as it was when the version began.
+
+        `damaged` says that the version ended where nobody expected it (no memory left, say), so that a new row
+        may be missing in an index: then the indexes are dropped, and built again when they are needed.
+        """
+        if damaged:
+            self.indexes.clear()
         entries = int(self.sizes[3])
         if self._backup is not None:
             top = self._backup.state.shape[0]
@@ -362,11 +364,16 @@ class Relation:
         keep = np.flatnonzero(self.state[: self.sizes[0]] & LIVE)
         rows, state = self.rows[keep], self.state[keep]
         n = rows.shape[0]
-        self._reset()
-        self._reserve(n)
-        self.rows[:n] = rows
-        self.state[:n] = state & np.uint8(0xFF ^ TOUCHED)
-        self._index_all(n)
+        before = {**self.__dict__, "indexes": dict(self.indexes)}
+        try:
+            self._reset()
+            self._reserve(n)
+            self.rows[:n] = rows
+            self.state[:n] = state & np.uint8(0xFF ^ TOUCHED)
+            self._index_all(n)
+        except BaseException:
+            self.__dict__.update(before)
+            raise
 
     # ------------------------------------------------------------------ in and out whole
 

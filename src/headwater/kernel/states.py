@@ -33,5 +33,3 @@ EITHER = _accept(int(WAS | VISIBLE))
 """Rows that were there or are there now: what `not` must avoid in order to hold before and after."""
 STANDING_OR_DYING = _accept(int(VISIBLE | DYING))
 """Going down: rows that stand, and those that fall in the present round."""
-CANDIDATE = _accept(int(LIVE))
-"""Rows with support, best or not."""

@@ -23,7 +23,7 @@ from headwater.maintain.strategies import STRATEGIES
 from headwater.maintain.strategy import Strategy, Task
 from headwater.maintain.workspace import NO_CHANGE, Delta, RuleSet, Workspace
 from headwater.plan.steps import Ints
-from headwater.rules.checked import Checked, CheckedRule, Premise, RelationInfo, Stratum
+from headwater.rules.checked import Absent, Checked, CheckedRule, Premise, RelationInfo, Stratum
 from headwater.values.codec import Codec
 from headwater.values.functions import Functions
 from headwater.values.types import Type
@@ -71,6 +71,7 @@ class Engine:
         self._touched: dict[str, None] = {}
         self._groupings: list[Grouping] = []
         self._incomplete: list[tuple[View, bool]] = []
+        self._read: set[str] = set()
         self._deltas: dict[str, Delta] = {}
         self._replaced: dict[str, Relation] = {}
         self._unresolved: dict[str, weakref.WeakSet[RowChange]] = {}
@@ -121,6 +122,10 @@ class Engine:
             unit.show(unit.add(np.zeros((1, 1), np.int64), 0), 0)
             unit.commit()
         self.views = []
+        self._read = {
+            item.relation for s in strata for rule in s.rules for item in rule.body
+            if isinstance(item, Premise | Absent) and item.relation not in s.relations
+        }  # fmt: skip
         for stratum, existing in zip(strata, views, strict=True):
             if existing is not None and _types(existing.stratum) == _types(stratum):
                 self.views.append(existing)
@@ -137,6 +142,7 @@ class Engine:
     def restore(self, snapshot: Snapshot) -> None:
         """Go back to what was defined before. Rows must be as they were: roll an open version back first."""
         relations, self.workspace.infos, self.views = snapshot
+        self._read = {name for view in self.views for name in view.rules.inputs}
         self.workspace.relations.clear()
         self.workspace.relations.update(relations)
 
@@ -224,8 +230,7 @@ class Engine:
             else:
                 view.grouping.change(deltas, cost)
         else:
-            read = any(not view.rules.own.isdisjoint(other.rules.inputs) for other in self.views)
-            replaced = None if read else self._replaced
+            replaced = self._replaced if view.rules.own.isdisjoint(self._read) else None
             task = Task(
                 self.workspace,
                 view.rules,
@@ -255,7 +260,11 @@ class Engine:
                 statistics.fallbacks.append(
                     f"went through {chooser.largest:,} rows for a new best of {chooser.name}"
                 )
-            chooser.touched = chooser.largest = 0
+            if deltas is not None and chooser.ordered_values > LARGE_GROUP:
+                statistics.fallbacks.append(
+                    f"sorted {chooser.ordered_values:,} values to order {chooser.name}"
+                )
+            chooser.touched = chooser.largest = chooser.ordered_values = 0
         cost.touched += executor.touched - before
         cost.seconds = time.perf_counter() - started
         if deltas is not None:
@@ -301,13 +310,13 @@ class Engine:
             grouping.commit()
         self._close()
 
-    def rollback(self) -> None:
-        """Undo what the open version did, at the cost of what it did."""
+    def rollback(self, *, damaged: bool = False) -> None:
+        """Undo what the open version did, at the cost of what it did. See `Relation.rollback` for `damaged`."""
         self._resolve(self._touched)
         for name in self._touched:
             if name in self._replaced:
                 self.workspace.relations[name] = self._replaced[name]
-            self.workspace.relations[name].rollback()
+            self.workspace.relations[name].rollback(damaged=damaged)
         for grouping in self._groupings:
             grouping.rollback()
         for view, incomplete in reversed(self._incomplete):

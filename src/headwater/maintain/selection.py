@@ -44,6 +44,7 @@ class Chooser:
         """Whether a group can have only one best row: it is the group and the value, and no more."""
         self.touched = 0
         self.largest = 0
+        self.ordered_values = 0
         self._places: npt.NDArray[np.int64] = np.empty(0, np.int64)
 
     @property
@@ -58,7 +59,7 @@ class Chooser:
         if len(dictionary) != self._places.shape[0]:
             everything = np.arange(len(dictionary), dtype=np.int64)
             self._places = order_keys([everything], self.ordered, self.workspace.codec)[0]
-            self.touched += len(dictionary)
+            self.ordered_values += len(dictionary)
         return self._places
 
     def choose(self, affected: Rows) -> tuple[Rows, Rows]:

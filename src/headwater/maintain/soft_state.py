@@ -85,6 +85,8 @@ class SoftState:
         """Keep what was done since the last commit."""
         self._undo.clear()
         self._popped.clear()
+        if len(self._order) > 2 * len(self._stamps) + 64:
+            self._order = deque(sorted((stamp[0], row) for row, stamp in self._stamps.items()))
 
     def rollback(self) -> None:
         """Take back what was done since the last commit."""

@@ -44,12 +44,12 @@ class Workspace:
         self.functions = functions
         self.max_rounds = max_rounds
         self.stops = at_max_rounds == "stop"
+        self.interrupts = Interrupts()
         self.relations: dict[str, Relation] = {}
         self.infos: dict[str, RelationInfo] = {}
         self.clock = 0
         self.version = 0
-        self.interrupts = Interrupts()
-        self.executor = Executor(self.relations, codec, functions)
+        self.executor = Executor(self.relations, codec, functions, self.interrupts.check)
         self.planner = Planner(codec, functions, self)
 
     def size(self, relation: str) -> int:

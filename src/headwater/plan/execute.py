@@ -69,7 +69,14 @@ class Executor:
     `touched` counts the rows looked at, `scans` whole scans, `built` lists the indexes made on first use.
     """
 
-    def __init__(self, relations: Mapping[str, Relation], codec: Codec, functions: Functions):
+    def __init__(
+        self,
+        relations: Mapping[str, Relation],
+        codec: Codec,
+        functions: Functions,
+        between_pieces: Callable[[], None] = lambda: None,
+    ):
+        self.between_pieces = between_pieces
         self.relations = relations
         self.codec = codec
         self.functions = functions
@@ -86,16 +93,11 @@ class Executor:
         rows: npt.NDArray[np.int32],
         access: Access,
         sink: Sink,
-        split: int | None = None,
     ) -> int:
-        """Find all bindings from the given start rows and hand them to `sink` in pieces; return how many.
-
-        `split` is the body position that separates before from after; by default that of the start.
-        """
+        """Find all bindings from the given start rows and hand them to `sink` in pieces; return how many."""
         if rows.shape[0] == 0:
             return 0
-        if split is None:
-            split = plan.start.position if plan.start.position is not None else -1
+        split = plan.start.position if plan.start.position is not None else -1
         return self._start(plan, types, np.ascontiguousarray(rows), access, split, sink)
 
     def _buffer(self, depth: int, width: int) -> Ints:
@@ -126,6 +128,8 @@ class Executor:
             )  # fmt: skip
             if n:
                 found += self._steps(plan, types, 0, out[:n], access, split, sink)
+            if cursor[0] < rows.shape[0]:
+                self.between_pieces()
         self.touched += int(cursor[2])
         return found
 
