@@ -278,6 +278,10 @@ class Relation:
         gained: Rows = touched[(self.state[touched] & (WAS | VISIBLE)) == VISIBLE]
         return gained
 
+    def live_rows(self) -> Rows:
+        """The numbers of all visible rows: a scan of the relation."""
+        return np.flatnonzero(self.state[: self.sizes[0]] & VISIBLE).astype(np.int32)
+
     def matrix(self) -> Ints:
         """The codes of all visible rows, as a copy: a scan of the relation."""
         mask = (self.state[: self.sizes[0]] & VISIBLE) != 0

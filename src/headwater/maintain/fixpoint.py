@@ -27,14 +27,11 @@ from collections.abc import Callable
 import numpy as np
 
 from headwater.errors import EvaluationError
-from headwater.kernel.join import scan
 from headwater.kernel.relation import Fallen, Relation
-from headwater.kernel.states import NEW
 from headwater.maintain.selection import Chooser
 from headwater.maintain.statistics import StratumStatistics
 from headwater.maintain.workspace import NO_CHANGE, NO_ROWS, Delta, Rows, RuleSet, Workspace
 from headwater.plan.execute import (
-    ANY_RANK,
     DOWN,
     DOWN_FIRST,
     GAINED,
@@ -108,7 +105,7 @@ class Fixpoint:
         for name in self.affected:
             self.affected[name] = []
         for rule, position in self.rules.starts():
-            rows = whole(self.workspace.relations[rule.body[position].relation])  # type: ignore[union-attr]
+            rows = self.workspace.relations[rule.body[position].relation].live_rows()  # type: ignore[union-attr]
             self._run(rule, position, rows, PRESENT, self._adding(rule.relation))
         self._rise()
 
@@ -253,10 +250,3 @@ class Fixpoint:
 def taken(rows: list[Rows]) -> Rows:
     """All the rows in a list of arrays, as one."""
     return rows[0] if len(rows) == 1 else np.concatenate(rows)
-
-
-def whole(relation: Relation) -> Rows:
-    """The numbers of all rows that are in the relation now: a scan."""
-    out = np.empty(int(relation.sizes[0]), np.int32)
-    n = scan(relation.sizes[0], relation.rows, relation.state, NEW, -1, ANY_RANK, out)
-    return out[:n]

@@ -13,7 +13,6 @@ import numpy.typing as npt
 from headwater.errors import EvaluationError
 from headwater.kernel.memory import grown
 from headwater.kernel.relation import Relation
-from headwater.maintain.fixpoint import whole
 from headwater.maintain.statistics import StratumStatistics
 from headwater.maintain.workspace import NO_CHANGE, Delta, RuleSet, Workspace, placed
 from headwater.plan.execute import GAINED, LOST, PRESENT, Access
@@ -68,14 +67,14 @@ class Grouping:
 
     def from_scratch(self, statistics: StratumStatistics) -> None:
         """Empty all groups and fill them anew."""
-        everyone = whole(self.groups).astype(np.int64)
+        everyone = self.groups.live_rows().astype(np.int64)
         self._save(everyone)
         self.counts[everyone] = 0
         if self.sums is not None:
             self.sums = type(self.sums)()
             self.sums.ensure(self.counts.shape[0])
         for rule, position in self.rules.starts():
-            rows = whole(self.workspace.relations[rule.body[position].relation])  # type: ignore[union-attr]
+            rows = self.workspace.relations[rule.body[position].relation].live_rows()  # type: ignore[union-attr]
             self._take(rule, position, rows, PRESENT, 1, statistics)
         self._publish()
 
