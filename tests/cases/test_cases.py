@@ -92,9 +92,6 @@ def test_reopened_before_every_version(case: Case, strategy: str, rows_at_once: 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_a_checkpoint_after_every_version(case: Case, tmp_path: Path):
-    def opened() -> Database:
-        return db
-
     with hw.connect(tmp_path, functions=FUNCTIONS, sync=False) as db:
         db.define(case.text)
         db.checkpoint()

@@ -1,4 +1,4 @@
-"""What the papers say that strategies cost, on their own examples. The rows themselves are in `tests/cases/papers`."""
+"""What the papers say that strategies cost, on their own examples; the rows are in `tests/cases/papers`."""
 
 from __future__ import annotations
 
