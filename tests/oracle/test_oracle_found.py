@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 import headwater as hw
 
 
@@ -124,3 +126,13 @@ def test_deleting_and_rederiving_comes_to_rest_with_a_minimum_inside_the_recursi
     """)
     db.apply(insert={"a": [(0,)], "w": [(0, 1, 3), (0, 2, 0), (2, 1, 0), (1, 0, 0)]})
     assert sorted(db["best"].rows()) == [(x, y, 0) for x in range(3) for y in range(3)]
+
+
+@pytest.mark.parametrize("strategy", ["support", "dred", "recompute", "auto"])
+def test_a_premise_written_before_a_division_keeps_zero_divisors_out(strategy: str):
+    """`b` has no 0. From a row of `a`, the division was computed before `b` was asked."""
+    db = hw.connect(strategy=strategy)
+    db.define("a(x: int, y: int). b(y: int). p(X) :- a(X, Y), b(Y), X / Y > 1.")
+    db.apply(insert={"b": [(2,)], "a": [(6, 2), (5, 0)]})
+    db.apply(insert={"a": [(7, 0)]}, delete={"a": [(5, 0)]})
+    assert db["p"].rows() == [(6,)]

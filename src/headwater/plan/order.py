@@ -22,6 +22,21 @@ from headwater.values.functions import Functions
 from headwater.values.types import INT, Type, type_of
 
 ORIGIN = "\0origin"
+TOTAL = {
+    "+",
+    "-",
+    "neg",
+    "list",
+    "concat_path",
+    "cat",
+    "strlen",
+    "contains",
+    "f_concat",
+    "f_append",
+    "f_size",
+    "f_member",
+}
+"""Functions that have a result for all arguments (of sums: all but those that overflow)."""
 
 
 class Statistics(Protocol):
@@ -62,6 +77,21 @@ def ints(values: Iterable[int]) -> Ints:
 def pairs(values: Sequence[tuple[int, int]]) -> Ints:
     """A two-column int64 array."""
     return np.array(values, np.int64).reshape(len(values), 2)
+
+
+def may_fail(item: Item) -> bool:
+    """Whether computing the item can go wrong for some values: a division, a function of the user's.
+
+    What is written before it may be there to keep those values out, so it must be asked first.
+    """
+    if isinstance(item, Test):
+        return partial(item.left) or partial(item.right)
+    return isinstance(item, Compute) and partial(item.value)
+
+
+def partial(term: Term) -> bool:
+    """Whether the term calls a function that does not have a result for all arguments."""
+    return isinstance(term, Call) and (term.function not in TOTAL or any(partial(arg) for arg in term.args))
 
 
 def is_int_sum(term: Term, types: Mapping[str, Type | None]) -> bool:
@@ -221,6 +251,8 @@ class Planner:
                 cost = -1.0 if ready else float("inf")
             else:
                 cost = -1.0 if needs(item) <= bound else float("inf")
+            if cost < 0 and may_fail(item) and place != min(entry[0] for entry in pending):
+                cost = 1e12  # after all that is written before it, unless nothing else is left
             if cost != float("inf") and (best is None or (cost, place) < best[:2]):
                 best = (cost, place, entry)
         if best is None:
