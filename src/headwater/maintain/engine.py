@@ -174,10 +174,18 @@ class Engine:
     # ------------------------------------------------------------------ versions
 
     def apply(
-        self, delete: Mapping[str, Ints], insert: Mapping[str, Ints], statistics: VersionStatistics
+        self,
+        delete: Mapping[str, Ints],
+        insert: Mapping[str, Ints],
+        statistics: VersionStatistics,
+        possible: Iterable[str] = (),
     ) -> None:
-        """Change base relations, deletes before inserts, and bring every view up to date."""
+        """Change base relations, deletes before inserts, and bring every view up to date.
+
+        `possible` names further base relations that may change on other nodes, if there are any.
+        """
         deltas = self._deltas
+        changing = {*delete, *insert, *possible}
         for name in dict.fromkeys((*delete, *insert)):
             self._resolve((name,))
             relation = self.workspace.relations[name]
@@ -190,16 +198,25 @@ class Engine:
             statistics.inserted += deltas[name].gained.shape[0]
             statistics.deleted += deltas[name].lost.shape[0]
         for view in self.views:
-            if any(
-                (delta := deltas.get(name, NO_CHANGE)).lost.shape[0] or delta.gained.shape[0]
-                for name in view.rules.inputs
-            ):
+            if changing.isdisjoint(view.rules.inputs):
+                continue
+            changing.update(view.rules.own)
+            if self._concerns(view, deltas):
                 self._refresh(view, deltas, statistics)
                 for name in view.stratum.relations:
                     if name in self._replaced:
                         continue
                     relation = self.workspace.relations[name]
                     deltas[name] = Delta(relation.lost(), relation.gained())
+
+    def _concerns(self, view: View, deltas: Mapping[str, Delta]) -> bool:
+        """Whether anything that the view reads has changed, here or on a node that works on it too."""
+        found = any(
+            (delta := deltas.get(name, NO_CHANGE)).lost.shape[0] or delta.gained.shape[0]
+            for name in view.rules.inputs
+        )
+        exchange = self.workspace.exchange
+        return found if exchange.quiet(view.rules.rules) else exchange.sums(float(found))[0] > 0
 
     def _delete(self, relation: Relation, rows: Ints, statistics: VersionStatistics) -> None:
         fallen = relation.kill(relation.find(rows))

@@ -18,6 +18,10 @@ How a derivation is lost to a change is left to the strategy: counted off (`supp
 (`dred`). A best row that is beaten is always counted off: overdeleting could take the better row along, which
 would bring the old one back, and so on without end. Counts are right under both: what loses a derivation and
 is not counted off is dead, and counts anew when it comes back.
+
+Where other nodes hold parts of the same relations, each phase goes on until all of them have nothing left to
+do (`exchange`). A stratum with best rows takes a round at a time, together, so that all nodes agree on whether
+somebody's best was beaten; others run as many rounds as they can between exchanges.
 """
 
 from __future__ import annotations
@@ -28,6 +32,7 @@ import numpy as np
 
 from headwater.errors import EvaluationError
 from headwater.kernel.relation import Fallen, Relation
+from headwater.maintain.exchange import ADD, ANSWER, ASK, LOSE, Parcel
 from headwater.maintain.selection import Chooser
 from headwater.maintain.statistics import StratumStatistics
 from headwater.maintain.workspace import NO_CHANGE, NO_ROWS, Delta, Rows, RuleSet, Workspace
@@ -43,6 +48,7 @@ from headwater.plan.execute import (
     round_access,
 )  # fmt: skip
 from headwater.plan.steps import Ints
+from headwater.rules.checked import CheckedRule
 
 Lose = Callable[[Relation, Ints], Fallen]
 
@@ -76,6 +82,10 @@ class Fixpoint:
         self.falling: dict[str, list[Rows]] = {name: [] for name in rules.own}
         self.dead: dict[str, list[Rows]] = {name: [] for name in rules.own}
         self.affected: dict[str, list[Rows]] = {name: [] for name in choosers}
+        self.exchange = workspace.exchange
+        self.quiet = self.exchange.quiet(rules.rules)
+        self.lockstep = bool(choosers) or (workspace.stops and not self.quiet)
+        """Whether nodes take every round together: where they must agree on each."""
 
     # ------------------------------------------------------------------ the two ways through
 
@@ -85,14 +95,14 @@ class Fixpoint:
             delta = self.deltas.get(relation, NO_CHANGE)
             rows = delta.gained if negated else delta.lost
             if rows.shape[0]:
-                self._run(rule, position, rows, LOST, self._losing(rule.relation))
+                self._run(rule, position, rows, LOST, self._losing(rule))
         self._down(DOWN_FIRST)
         self._up(STAYING)
         for rule, position, relation, negated in self.rules.lower:
             delta = self.deltas.get(relation, NO_CHANGE)
             rows = delta.lost if negated else delta.gained
             if rows.shape[0]:
-                self._run(rule, position, rows, GAINED, self._adding(rule.relation))
+                self._run(rule, position, rows, GAINED, self._adding(rule))
         self.lose = Relation.subtract
         self._rise()
 
@@ -106,70 +116,93 @@ class Fixpoint:
             self.affected[name] = []
         for rule, position in self.rules.starts():
             rows = self.workspace.relations[rule.body[position].relation].live_rows()  # type: ignore[union-attr]
-            self._run(rule, position, rows, PRESENT, self._adding(rule.relation))
+            self._run(rule, position, rows, PRESENT, self._adding(rule))
         self._rise()
 
     # ------------------------------------------------------------------ phases
 
     def _down(self, access: Access) -> None:
-        while any(self.falling.values()):
-            self._count_round()
-            batch = {name: taken(rows) for name, rows in self.falling.items() if rows}
-            for name, rows in batch.items():
-                self.falling[name] = []
-                self.relations[name].fall(rows)
-            for rule, position, relation in self.rules.recursive:
-                if relation in batch:
-                    self._run(rule, position, batch[relation], access, self._losing(rule.relation))
-            for name, rows in batch.items():
-                self.relations[name].settle(rows)
-            if self.statistics.died > self.limit:
-                raise GiveUp
+        while True:
+            while any(self.falling.values()):
+                self._fall(access)
+                if self.quiet and self.statistics.died > self.limit:
+                    raise GiveUp
+            if self.quiet or not self._swap():
+                return
+
+    def _fall(self, access: Access) -> None:
+        """One round of going down."""
+        self._count_round()
+        batch = {name: taken(rows) for name, rows in self.falling.items() if rows}
+        for name, rows in batch.items():
+            self.falling[name] = []
+            self.relations[name].fall(rows)
+        for rule, position, relation in self.rules.recursive:
+            if relation in batch:
+                self._run(rule, position, batch[relation], access, self._losing(rule))
+        for name, rows in batch.items():
+            self.relations[name].settle(rows)
 
     def _up(self, access: Access) -> None:
-        rank = self.workspace.clock + 1
         batch = {name: taken(rows) for name, rows in self.dead.items() if rows}
         for name in batch:
             self.dead[name] = []
         for rule in self.rules.rules:
             if rule.relation in batch:
-                relation = self.relations[rule.relation]
+                rows = batch[rule.relation]
+                if not self.quiet:
+                    codes = self.relations[rule.relation].codes(rows)
+                    rows = rows[self.exchange.ask(rule, codes, rows.astype(np.int64))]
+                self._run(rule, -1, rows, access, self._reviving(rule.relation))
+        if not self.quiet and self._swap(access):
+            self._swap()
 
-                def revive(origins: Ints, name: str = rule.relation, relation: Relation = relation) -> None:
-                    rows = relation.revive(np.ascontiguousarray(origins[:, 0]), rank)
-                    self.statistics.revived += rows.shape[0]
-                    self._arrived(name, rows)
+    def _reviving(self, name: str) -> Sink:
+        relation = self.relations[name]
+        rank = self.workspace.clock + 1
 
-                self._run(rule, -1, batch[rule.relation], access, revive)
+        def revive(origins: Ints) -> None:
+            rows = relation.revive(np.ascontiguousarray(origins[:, 0]), rank)
+            self.statistics.revived += rows.shape[0]
+            self._arrived(name, rows)
+
+        return revive
 
     def _rise(self) -> None:
         while True:
-            if self.affected and self._displace():
-                self._down(DOWN)
-                self._up(PRESENT)
+            if self.lockstep:
+                if not self.quiet:
+                    self._swap()
+                if self.affected and self._displace():
+                    self._down(DOWN)
+                    self._up(PRESENT)
+                    continue
+                if not self._agreed(any(self.fresh.values())):
+                    return
+            elif not any(self.fresh.values()):
+                if self.quiet or not self._swap():
+                    return
                 continue
-            if not any(self.fresh.values()):
-                return
-            if self.workspace.stops and self.statistics.rounds >= self.workspace.max_rounds:
+            if self.workspace.stops and self._agreed(self.statistics.rounds >= self.workspace.max_rounds):
                 self._stop()
                 return
-            self._count_round()
-            self.workspace.clock += 1
-            rank = self.workspace.clock
-            batch = {
-                name: self.relations[name].show(taken(rows), rank)
-                for name, rows in self.fresh.items()
-                if rows
-            }
-            for name, rows in batch.items():
-                self.fresh[name] = []
-                if name in self.choosers:
-                    self.choosers[name].shown(rows)
-            for rule, position, relation in self.rules.recursive:
-                if relation in batch:
-                    self._run(
-                        rule, position, batch[relation], round_access(rank), self._adding(rule.relation)
-                    )
+            self._show()
+
+    def _show(self) -> None:
+        """One round of news."""
+        self._count_round()
+        self.workspace.clock += 1
+        rank = self.workspace.clock
+        batch = {
+            name: self.relations[name].show(taken(rows), rank) for name, rows in self.fresh.items() if rows
+        }
+        for name, rows in batch.items():
+            self.fresh[name] = []
+            if name in self.choosers:
+                self.choosers[name].shown(rows)
+        for rule, position, relation in self.rules.recursive:
+            if relation in batch:
+                self._run(rule, position, batch[relation], round_access(rank), self._adding(rule))
 
     def _displace(self) -> bool:
         """Mark rows that are no longer best as falling and say so; else make the best wanted rows fresh."""
@@ -182,16 +215,20 @@ class Fixpoint:
                 displaced = True
                 self.falling[name].append(gone)
             self.affected[name] = [rows for rows in (wanted[name], gone) if rows.shape[0]]
-        if displaced:
+        if self._agreed(displaced):
             for name, chooser in self.choosers.items():
                 chooser.wait(wanted[name])
             return True
         for name, chooser in self.choosers.items():
             now, later = chooser.cheapest(wanted[name])
             chooser.wait(later)
-            self.fresh[name] = [now] if now.shape[0] else []
+            self.fresh[name] += [now] if now.shape[0] else []
             self.affected[name] = [later] if later.shape[0] else []
         return False
+
+    def _agreed(self, found: bool) -> bool:
+        """Whether any node has found something."""
+        return found if self.quiet else self.exchange.sums(float(found))[0] > 0
 
     def _stop(self) -> None:
         """Leave it at what has been derived so far; what waits for its round is dropped."""
@@ -200,34 +237,60 @@ class Fixpoint:
             if rows:
                 self.relations[name].kill(taken(rows))
 
+    # ------------------------------------------------------------------ other nodes
+
+    def _swap(self, access: Access = PRESENT) -> bool:
+        """Exchange with the other nodes; say whether anybody sent anything. Questions are looked up with `access`."""
+        swapped = self.exchange.swap(self.workspace.clock, self.statistics.died)
+        self.workspace.clock = swapped.clock
+        for parcel in swapped.parcels:
+            if parcel.kind == ADD:
+                self._add(parcel.name, parcel.rows)
+            elif parcel.kind == LOSE:
+                self._lose(parcel.name, parcel.rows)
+            elif parcel.kind == ANSWER:
+                self._reviving(parcel.name)(parcel.rows)
+            else:
+                assert parcel.kind == ASK
+                self._look_up(parcel, access)
+        if swapped.died > self.limit:
+            raise GiveUp
+        return swapped.any
+
+    def _look_up(self, question: Parcel, access: Access) -> None:
+        """Look for derivations of another node's dead rows: their codes, and as last column their numbers there."""
+        rule = next(rule for rule in self.rules.rules if rule.label == question.name)
+        numbers = np.ascontiguousarray(question.rows[:, -1])
+
+        def found(origins: Ints) -> None:
+            self.exchange.answer(rule.relation, numbers[origins[:, 0]], question.sender)
+
+        self.statistics.derived(rule.label, self.rules.ask(rule, question.rows[:, :-1], access, found))
+
     # ------------------------------------------------------------------ pieces
 
-    def _run(self, rule, position: int, rows: Rows, access: Access, sink: Sink) -> None:  # type: ignore[no-untyped-def]
-        self.statistics.derived(rule.label, self.rules.run(rule, position, rows, access, sink))
+    def _run(self, rule: CheckedRule, position: int, rows: Rows, access: Access, sink: Sink) -> None:
+        found = self.rules.run(rule, position, rows, access, sink)
+        self.statistics.derived(rule.label, found - self.exchange.dropped())
 
-    def _adding(self, name: str) -> Sink:
-        relation = self.relations[name]
-        rank = self.workspace.clock + 1
+    def _adding(self, rule: CheckedRule) -> Sink:
+        return self.exchange.outward(rule, ADD, lambda tuples: self._add(rule.relation, tuples))
 
-        def add(tuples: Ints) -> None:
-            self._arrived(name, relation.add(tuples, rank))
+    def _add(self, name: str, tuples: Ints) -> None:
+        self._arrived(name, self.relations[name].add(tuples, self.workspace.clock + 1))
 
-        return add
+    def _losing(self, rule: CheckedRule) -> Sink:
+        return self.exchange.outward(rule, LOSE, lambda tuples: self._lose(rule.relation, tuples))
 
-    def _losing(self, name: str) -> Sink:
-        relation = self.relations[name]
-
-        def lose(tuples: Ints) -> None:
-            fallen = self.lose(relation, tuples)
-            if fallen.dead.shape[0]:
-                self.statistics.died += fallen.dead.shape[0]
-                self.dead[name].append(fallen.dead)
-                if name in self.affected:
-                    self.affected[name].append(fallen.dead)
-            if fallen.falling.shape[0]:
-                self.falling[name].append(fallen.falling)
-
-        return lose
+    def _lose(self, name: str, tuples: Ints) -> None:
+        fallen = self.lose(self.relations[name], tuples)
+        if fallen.dead.shape[0]:
+            self.statistics.died += fallen.dead.shape[0]
+            self.dead[name].append(fallen.dead)
+            if name in self.affected:
+                self.affected[name].append(fallen.dead)
+        if fallen.falling.shape[0]:
+            self.falling[name].append(fallen.falling)
 
     def _arrived(self, name: str, rows: Rows) -> None:
         if rows.shape[0]:

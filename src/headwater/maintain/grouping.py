@@ -13,11 +13,12 @@ import numpy.typing as npt
 from headwater.errors import EvaluationError
 from headwater.kernel.memory import grown
 from headwater.kernel.relation import Relation
+from headwater.maintain.exchange import ADD, LOSE
 from headwater.maintain.statistics import StratumStatistics
-from headwater.maintain.workspace import NO_CHANGE, Delta, RuleSet, Workspace, placed
+from headwater.maintain.workspace import NO_CHANGE, Delta, Rows, RuleSet, Workspace, placed
 from headwater.plan.execute import GAINED, LOST, PRESENT, Access
 from headwater.plan.steps import Ints
-from headwater.rules.checked import RelationInfo
+from headwater.rules.checked import CheckedRule, RelationInfo
 from headwater.values.exact_sum import ExactIntSums, ExactSums
 from headwater.values.types import FLOAT
 
@@ -63,6 +64,7 @@ class Grouping:
                 rows = delta.gained if negated == (sign < 0) else delta.lost
                 if rows.shape[0]:
                     self._take(rule, position, rows, access, sign, statistics)
+        self._swap()
         self._publish()
 
     def from_scratch(self, statistics: StratumStatistics) -> None:
@@ -76,12 +78,31 @@ class Grouping:
         for rule, position in self.rules.starts():
             rows = self.workspace.relations[rule.body[position].relation].live_rows()  # type: ignore[union-attr]
             self._take(rule, position, rows, PRESENT, 1, statistics)
+        self._swap()
         self._publish()
 
-    def _take(self, rule, position, rows, access: Access, sign: int, statistics: StratumStatistics) -> None:  # type: ignore[no-untyped-def]
-        statistics.derived(
-            rule.label, self.rules.run(rule, position, rows, access, lambda tuples: self._count(tuples, sign))
-        )
+    def _take(
+        self,
+        rule: CheckedRule,
+        position: int,
+        rows: Rows,
+        access: Access,
+        sign: int,
+        statistics: StratumStatistics,
+    ) -> None:
+        exchange = self.workspace.exchange
+        sink = exchange.outward(rule, ADD if sign > 0 else LOSE, lambda tuples: self._count(tuples, sign))
+        found = self.rules.run(rule, position, rows, access, sink)
+        statistics.derived(rule.label, found - exchange.dropped())
+
+    def _swap(self) -> None:
+        """Take the bindings that other nodes found for groups that are held here."""
+        exchange = self.workspace.exchange
+        if not exchange.quiet(self.rules.rules):
+            swapped = exchange.swap(self.workspace.clock)
+            self.workspace.clock = swapped.clock
+            for parcel in swapped.parcels:
+                self._count(parcel.rows, 1 if parcel.kind == ADD else -1)
 
     def _count(self, tuples: Ints, sign: int) -> None:
         """Enter (or take out) bindings: group columns, the argument if any, and the rank (which says nothing)."""

@@ -34,6 +34,11 @@ class Task:
         self.before_change(name for name in self.rules.own if name not in (self.replaced or ()))
         return Fixpoint(self.workspace, self.rules, self.choosers, self.deltas, self.statistics, lose, limit)
 
+    def totals(self, *values: float) -> tuple[float, ...]:
+        """The sums over all nodes that work on the stratum together: what they may decide by, all alike."""
+        exchange = self.workspace.exchange
+        return values if exchange.quiet(self.rules.rules) else exchange.sums(*values)
+
     def stored(self) -> int:
         """How many rows the stratum holds."""
         return sum(self.workspace.size(name) for name in self.rules.own)

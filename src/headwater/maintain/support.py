@@ -38,10 +38,10 @@ class Support:
 
     def refresh(self, task: Task) -> None:
         """Count, unless a large part of the stratum would die."""
-        stored = task.stored()
+        own = task.expected_losses()
+        stored, losses, deaths = task.totals(task.stored(), own, own * self.spread)
         limit = max(SMALL, self.fraction * stored)
-        losses = task.expected_losses()
-        if losses * self.spread > 2 * limit:
+        if deaths > 2 * limit:
             task.recompute(
                 "the change takes away a large part of what it is derived from", mostly_new=losses > limit
             )
@@ -50,5 +50,5 @@ class Support:
             task.fixpoint(Relation.subtract, limit).change()
         except GiveUp:
             task.recompute(f"more than {self.fraction:.0%} of its rows lost all support")
-        if losses:
-            self.spread += MEMORY * (task.statistics.died / losses - self.spread)
+        if own:
+            self.spread += MEMORY * (task.statistics.died / own - self.spread)

@@ -10,10 +10,11 @@ import numpy.typing as npt
 
 from headwater.errors import EvaluationError
 from headwater.kernel.relation import Relation
+from headwater.maintain.exchange import Alone, Exchange
 from headwater.maintain.interrupts import Interrupts
 from headwater.plan.execute import Access, Executor, Sink
 from headwater.plan.order import Planner
-from headwater.plan.steps import Plan
+from headwater.plan.steps import Ints, Plan
 from headwater.rules.checked import Absent, CheckedRule, Premise, RelationInfo, Stratum
 from headwater.values.codec import Codec
 from headwater.values.functions import Functions
@@ -45,6 +46,7 @@ class Workspace:
         self.max_rounds = max_rounds
         self.stops = at_max_rounds == "stop"
         self.interrupts = Interrupts()
+        self.exchange: Exchange = Alone()
         self.relations: dict[str, Relation] = {}
         self.infos: dict[str, RelationInfo] = {}
         self.clock = 0
@@ -124,6 +126,13 @@ class RuleSet:
         """Run a rule from the given rows; return the number of derivations found."""
         try:
             return self.workspace.executor.run(self.plan(rule, position), rule.types, rows, access, sink)
+        except EvaluationError as error:
+            raise placed(error, rule) from error
+
+    def ask(self, rule: CheckedRule, tuples: Ints, access: Access, sink: Sink) -> int:
+        """Find derivations of the given rows, which need not be stored here; origins are their places."""
+        try:
+            return self.workspace.executor.ask(self.plan(rule, -1), rule.types, tuples, access, sink)
         except EvaluationError as error:
             raise placed(error, rule) from error
 

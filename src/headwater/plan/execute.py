@@ -97,8 +97,18 @@ class Executor:
         """Find all bindings from the given start rows and hand them to `sink` in pieces; return how many."""
         if rows.shape[0] == 0:
             return 0
-        split = plan.start.position if plan.start.position is not None else -1
-        return self._start(plan, types, np.ascontiguousarray(rows), access, split, sink)
+        relation = self.relations[plan.start.relation]
+        rank_column = relation.rank_column if plan.start.own else -1
+        return self._start(plan, types, np.ascontiguousarray(rows), relation.rows, rank_column, access, sink)
+
+    def ask(
+        self, plan: Plan, types: Mapping[str, Type | None], tuples: Ints, access: Access, sink: Sink
+    ) -> int:
+        """As `run`, for a plan from the head, with rows that need not be stored: origins are places in `tuples`."""
+        if tuples.shape[0] == 0:
+            return 0
+        tuples = np.require(tuples, np.int64, ("C", "W"))
+        return self._start(plan, types, np.arange(tuples.shape[0], dtype=np.int32), tuples, -1, access, sink)
 
     def _buffer(self, depth: int, width: int) -> Ints:
         key = (depth, width)
@@ -112,20 +122,20 @@ class Executor:
         plan: Plan,
         types: Mapping[str, Type | None],
         rows: npt.NDArray[np.int32],
+        matrix: Ints,
+        rank_column: int,
         access: Access,
-        split: int,
         sink: Sink,
     ) -> int:
         start: Start = plan.start
-        relation = self.relations[start.relation]
+        split = start.position if start.position is not None else -1
         out = self._buffer(0, start.outputs.shape[0] + 1)
         cursor = np.zeros(3, np.int64)
         found = 0
         while cursor[0] < rows.shape[0]:
             n = join.gather(
-                rows, relation.rows, start.constants, start.equalities,
-                relation.rank_column if start.own else -1, start.outputs, cursor, out,
-            )  # fmt: skip
+                rows, matrix, start.constants, start.equalities, rank_column, start.outputs, cursor, out
+            )
             if n:
                 found += self._steps(plan, types, 0, out[:n], access, split, sink)
             if cursor[0] < rows.shape[0]:
