@@ -21,15 +21,16 @@ from headwater.definitions import Definitions
 from headwater.errors import DataError, HeadwaterError, StoreError, UnknownRelation
 from headwater.explain import Explanation, explain
 from headwater.language.datalog import parse
-from headwater.maintain.base_changes import BaseChanges, plus
 from headwater.maintain.engine import Engine
-from headwater.maintain.row_change import RowChange, merged
+from headwater.maintain.row_change import RowChange
 from headwater.maintain.statistics import VersionStatistics
 from headwater.maintain.strategies import STRATEGIES
 from headwater.plan.steps import Ints
 from headwater.relation_view import RelationView
 from headwater.rules.checked import Checked, RelationInfo
-from headwater.store import Checkpoint, Record, Store
+from headwater.run.one_process import OneProcess
+from headwater.run.runner import Runner
+from headwater.store import Record, Store
 from headwater.values.codec import Codec
 from headwater.values.functions import Functions
 from headwater.values.types import Type
@@ -45,7 +46,7 @@ def _uninterrupted(method: Method) -> Method:
 
     @wraps(method)
     def run(self: Database, *args: Any, **options: Any) -> Any:
-        with self.engine.workspace.interrupts:
+        with self.runner.interrupts:
             return method(self, *args, **options)
 
     return run  # type: ignore[return-value]
@@ -93,17 +94,14 @@ class Database:
         self.now = 0.0
         self.version = 0
         self.statistics = VersionStatistics()
-        self.engine = Engine(
+        self.runner: Runner = OneProcess(
             self.codec, self.functions, strategy=strategy, max_rounds=max_rounds, at_max_rounds=at_max_rounds
         )
         self._definitions = self._logged = Definitions()
-        self._base_changes = BaseChanges()
         self._closed = False
         self._store: Store | None = None
         self._records = 0
         self._checked = self._definitions.check(self.functions, {}, strict=strict)
-        self.engine.define(self._checked, VersionStatistics())
-        self.engine.commit(VersionStatistics())
         if path is not None:
             self._store = Store.open(path, mode=mode, sync=sync)
             try:
@@ -135,7 +133,6 @@ class Database:
         started = time.perf_counter()
         definitions = self._definitions.with_program(parse(text, source))
         checked = self._check(definitions)
-        self._base_changes.check_keys(self._checked, checked, self.engine.workspace.relations)
         statistics = VersionStatistics(self.version + 1)
         facts = {
             name: self.codec.encode_rows(
@@ -143,48 +140,30 @@ class Database:
             )
             for name, rows in checked.facts.items()
         }
-        for name, rows in self._moved(checked).items():
-            facts[name] = plus(facts.get(name), rows)
-        before = self._definitions, self._checked, self.engine.snapshot(), dict(self._base_changes.soft)
+        settled = definitions.settled({name: checked.relations[name].types for name in facts})
+        before = self._definitions, self._checked
         try:
-            self.engine.define(checked, statistics)
-            first = self.engine.changes()
-            for change in first.values():
-                change.resolve()
-            self.engine.commit(statistics)
-            self._definitions = definitions.settled({name: checked.relations[name].types for name in facts})
-            self._checked = checked
-            too_many = self._base_changes.adopt(checked, self.engine.workspace.relations, self.now)
-            second = self._change(too_many, facts, self.now, statistics)
+            changes = self.runner.define(settled, checked, facts, self.now, statistics)
+            self._definitions, self._checked = settled, checked
             if log:
                 self._log("define", {"text": text, "source": source, "now": self.now}, {})
         except BaseException as error:
             if log and self._committed():
-                self._commit(statistics)
+                self.runner.commit(statistics)
                 self.version += 1
                 raise
-            self._rollback(error)
-            self._definitions, self._checked, snapshot, self._base_changes.soft = before
-            self.engine.restore(snapshot)
+            self.runner.rollback(error)
+            self._definitions, self._checked = before
             raise
-        self._commit(statistics)
+        self.runner.commit(statistics)
         statistics.seconds = time.perf_counter() - started
-        return self._finish(merged(first, second), statistics)
-
-    def _moved(self, checked: Checked) -> dict[str, Ints]:
-        """Rows of base relations that get rules now: the hidden base relation for rows from outside takes them."""
-        rows = {}
-        for name, hidden in checked.facades.items():
-            old = self._checked.relations.get(name)
-            if old is not None and old.base:
-                rows[hidden] = self.engine.workspace.relations[name].matrix()
-        return rows
+        return self._finish(changes, statistics)
 
     def _check(self, definitions: Definitions) -> Checked:
         stored = {
             name: info.types
             for name, info in self._checked.relations.items()
-            if info.base and self.engine.workspace.relations[name].stored
+            if info.base and self.runner.stored(name)
         }
         return definitions.check(self.functions, stored, strict=self.strict)
 
@@ -220,23 +199,21 @@ class Database:
         if self.clock == "real":
             self.now = max(self.now, time.time())
         statistics = VersionStatistics(self.version + 1)
-        before = self._definitions, self._checked, self.engine.snapshot(), dict(self._base_changes.soft)
+        before = self._definitions, self._checked
         try:
             self._learn(insert)
             deletes, inserts = self._encode(insert, delete, statistics)
-            changes = self._change(deletes, inserts, self.now, statistics)
+            changes = self.runner.change(deletes, inserts, self.now, statistics)
             self._log_change(deletes, inserts)
         except BaseException as error:
             if self._committed():
-                self._commit(statistics)
+                self.runner.commit(statistics)
                 self.version += 1
                 raise
-            self._rollback(error)
-            if self._definitions is not before[0]:
-                self._definitions, self._checked, snapshot, self._base_changes.soft = before
-                self.engine.restore(snapshot)
+            self.runner.rollback(error)
+            self._definitions, self._checked = before
             raise
-        self._commit(statistics)
+        self.runner.commit(statistics)
         statistics.seconds = time.perf_counter() - started
         done = self._finish(changes, statistics)
         self._checkpoint_if_due()
@@ -263,17 +240,17 @@ class Database:
         before = self.now
         try:
             self.now = to
-            changes = self._change({}, {}, to, statistics)
+            changes = self.runner.change({}, {}, to, statistics)
             self._log("advance", {"now": to}, {})
         except BaseException as error:
             if self._committed():
-                self._commit(statistics)
+                self.runner.commit(statistics)
                 self.version += 1
                 raise
             self.now = before
-            self._rollback(error)
+            self.runner.rollback(error)
             raise
-        self._commit(statistics)
+        self.runner.commit(statistics)
         statistics.seconds = time.perf_counter() - started
         done = self._finish(changes, statistics)
         self._checkpoint_if_due()
@@ -300,15 +277,6 @@ class Database:
             inserts[info.name] = self.codec.to_matrix(rows, info.types, name, info.columns)
         return deletes, inserts
 
-    def _change(
-        self, deletes: dict[str, Ints], inserts: dict[str, Ints], now: float, statistics: VersionStatistics
-    ) -> dict[str, RowChange]:
-        """Let the engine apply all that follows from the change. The caller commits."""
-        relations = self.engine.workspace.relations
-        deletes, inserts = self._base_changes.work_out(self._checked, relations, deletes, inserts, now)
-        self.engine.apply(deletes, inserts, statistics)
-        return self.engine.changes()
-
     def _learn(self, insert: Mapping[str, Any]) -> None:
         """Take types from rows where nothing else tells, and take on relations never heard of."""
         definitions = self._definitions
@@ -327,31 +295,16 @@ class Database:
     def _redefine(self, definitions: Definitions) -> None:
         """Go by what is known now; rows stay."""
         checked = self._check(definitions)
-        try:
-            self.engine.define(checked, VersionStatistics())
-        except BaseException:
-            self.engine.rollback()
-            raise
-        self.engine.commit(VersionStatistics())
+        self.runner.learn(definitions, checked, self.now)
         self._definitions, self._checked = definitions, checked
-        self._base_changes.adopt(checked, self.engine.workspace.relations, self.now)
-
-    def _rollback(self, error: BaseException) -> None:
-        expected = isinstance(error, (HeadwaterError, KeyboardInterrupt))
-        self.engine.rollback(damaged=not expected)
-        self._base_changes.rollback()
-
-    def _commit(self, statistics: VersionStatistics) -> None:
-        self.engine.commit(statistics)
-        self._base_changes.commit()
 
     def _finish(self, changes: Mapping[str, RowChange], statistics: VersionStatistics) -> Changes:
         self.version += 1
         self.statistics = statistics
         shown = {}
         for name, change in changes.items():
-            info = self.engine.workspace.infos[name]
-            if not info.internal:
+            info = self._checked.relations.get(name)
+            if info is not None and not info.internal:
                 shown[name] = Change(self.codec, info.columns, info.types, change)
         return Changes(self.version, shown, EmptyChanges(self), statistics)
 
@@ -400,9 +353,13 @@ class Database:
     @property
     def nbytes(self) -> int:
         """Bytes allocated for rows, indexes and dictionaries."""
-        workspace = self.engine.workspace
-        groups = sum(view.grouping.nbytes for view in self.engine.views if view.grouping is not None)
-        return sum(relation.nbytes for relation in workspace.relations.values()) + groups + self.codec.nbytes
+        return self.runner.nbytes + self.codec.nbytes
+
+    @property
+    def engine(self) -> Engine:
+        """The engine of a database that runs in this process."""
+        assert isinstance(self.runner, OneProcess), "the relations are on nodes"
+        return self.runner.engine
 
     # ------------------------------------------------------------------ durability
 
@@ -444,14 +401,12 @@ class Database:
         checkpoint = store.checkpoint
         if checkpoint is not None:
             meta: Any = checkpoint.meta
-            self.now, self.engine.workspace.clock = meta["now"], meta["clock"]
-            self._redefine(Definitions(Definitions.parsed(meta["texts"])).learned(meta))
-            persist.load_relations(self.engine, self.codec, checkpoint.tables)
-            persist.load_soft_state(self._base_changes.soft, self.engine, self.codec, checkpoint.tables)
-            for view in self.engine.views:
-                view.incomplete = list(view.stratum.relations) in meta.get("incomplete", [])
+            self.now = meta["now"]
+            definitions = Definitions(Definitions.parsed(meta["texts"])).learned(meta)
+            checked = self._check(definitions)
+            self.runner.load(checkpoint, definitions, checked)
+            self._definitions, self._checked = definitions, checked
             self.version = checkpoint.version
-            self.engine.changed.clear()
         for record in store.records():
             self._replay(record)
             self._records += 1
@@ -472,8 +427,8 @@ class Database:
             kind, name = key.split("/", 1)
             info = self._checked.relations[name]
             changes[kind][name] = persist.from_table(self.codec, table, info)
-        self._change(changes["delete"], changes["insert"], self.now, statistics)
-        self._commit(statistics)
+        self.runner.change(changes["delete"], changes["insert"], self.now, statistics)
+        self.runner.commit(statistics)
         self.version = record.version
 
     def checkpoint(self) -> None:
@@ -481,28 +436,18 @@ class Database:
         self._check_writable()
         if self._store is None:
             raise StoreError("not-durable", "this database lives in memory only", hint="connect with a path")
-        earlier = self._store.checkpoint
-        reuse = [
-            name
-            for name in (earlier.tables if earlier is not None else ())
-            if name.startswith("rows/") and name.removeprefix("rows/") not in self.engine.changed
-        ]
-        tables = persist.dump_relations(self.engine, self.codec, without=reuse)
-        tables.update(persist.dump_soft_state(self._base_changes.soft, self.engine, self.codec))
         meta = {
             "now": self.now,
-            "clock": self.engine.workspace.clock,
-            "incomplete": [view.stratum.relations for view in self.engine.views if view.incomplete],
             "texts": [[program.text, program.source] for program in self._definitions.programs],
             **self._definitions.to_json(),
         }
-        self._store.write_checkpoint(Checkpoint(self.version, meta, tables), reuse=reuse)
-        self.engine.changed.clear()
+        self.runner.write_checkpoint(self._store, self.version, meta)
         self._records = 0
 
     def close(self) -> None:
         """Release the files. Everything acknowledged is on the disk already."""
         self._closed = True
+        self.runner.close()
         store, self._store = self._store, None
         if store is not None:
             store.close()

@@ -1,13 +1,14 @@
-"""How views are maintained, in words: rules, join orders, strategy, sizes, costs."""
+"""How views are maintained, in words: where, rules, join orders, strategy, sizes, costs."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
-from headwater.maintain.engine import UNIT, View
+from headwater.maintain.engine import UNIT, Engine, View
 from headwater.maintain.statistics import StratumStatistics
-from headwater.rules.checked import Premise
+from headwater.rules.checked import Premise, RelationInfo
 
 if TYPE_CHECKING:
     from headwater.database import Database
@@ -26,18 +27,88 @@ class Explanation:
         return str(self)
 
 
+@dataclass
+class RelationFacts:
+    """The size of a relation, and the distinct keys of its indexes."""
+
+    rows: int = 0
+    stored: int = 0
+    nbytes: int = 0
+    indexes: dict[tuple[int, ...], int] = field(default_factory=dict)
+
+
+@dataclass
+class ViewFacts:
+    """A stratum: its relations and strategy, and for each rule its text and join orders."""
+
+    relations: tuple[str, ...]
+    recursive: bool
+    strategy: str
+    rules: list[tuple[str, str, list[str]]]
+
+
+@dataclass
+class Facts:
+    """What there is to explain; of several nodes, together. `place` says where it is, in lines."""
+
+    infos: Mapping[str, RelationInfo]
+    relations: dict[str, RelationFacts]
+    views: list[ViewFacts]
+    place: list[str] = field(default_factory=list)
+
+    def to_json(self) -> dict[str, Any]:
+        """Sizes, for a message; the rest is the same on all nodes."""
+        return {
+            name: [f.rows, f.stored, f.nbytes, [[list(key), n] for key, n in f.indexes.items()]]
+            for name, f in self.relations.items()
+        }
+
+    def add(self, sizes: Mapping[str, Any], once: Iterable[str] = ()) -> None:
+        """Add the sizes of another node's part; relations of `once` are there in full and add only bytes."""
+        for name, (rows, stored, nbytes, indexes) in sizes.items():
+            mine = self.relations[name]
+            mine.nbytes += nbytes
+            if name not in once:
+                mine.rows += rows
+                mine.stored += stored
+                for key, number in indexes:
+                    mine.indexes[tuple(key)] = mine.indexes.get(tuple(key), 0) + number
+
+
+def facts_of(engine: Engine) -> Facts:
+    """What an engine has to say."""
+    workspace = engine.workspace
+    relations = {}
+    for name, relation in workspace.relations.items():
+        keys = {key: index.keys for key, index in relation.indexes.items()}
+        relations[name] = RelationFacts(relation.visible, relation.stored, relation.nbytes, keys)
+    return Facts(workspace.infos, relations, [_view_facts(view) for view in engine.views])
+
+
+def _view_facts(view: View) -> ViewFacts:
+    rules = []
+    for rule in view.rules.rules:
+        orders = []
+        for position, item in enumerate(rule.body):
+            if isinstance(item, Premise) and item.relation != UNIT:
+                steps = view.rules.plan(rule, position).description
+                orders.append(f"on a change of {item.relation}: {'; '.join(steps)}")
+        rules.append((rule.label, rule.text, orders))
+    strategy = "grouping" if view.grouping is not None else view.strategy.name
+    return ViewFacts(view.stratum.relations, view.stratum.recursive, strategy, rules)
+
+
 def explain(database: Database, name: str | None) -> Explanation:
     """Explain the stratum of a view, or all strata and base relations."""
-    lines: list[str] = []
-    workspace = database.engine.workspace
-    infos = workspace.infos
-    if name is None or infos[name].base:
+    facts = database.runner.facts()
+    lines = list(facts.place)
+    if name is None or facts.infos[name].base:
         for relation in [name] if name is not None else database.relations:
-            info = infos[relation]
+            info = facts.infos[relation]
             if info.base:
-                stored = workspace.relations[relation]
+                size = facts.relations[relation]
                 lines.append(
-                    f"base {relation}({', '.join(info.columns)}): {stored.visible:,} rows, {stored.nbytes:,} bytes"
+                    f"base {relation}({', '.join(info.columns)}): {size.rows:,} rows, {size.nbytes:,} bytes"
                 )
                 if info.key is not None:
                     lines.append(f"  key: {', '.join(info.columns[c] for c in info.key)}")
@@ -45,9 +116,9 @@ def explain(database: Database, name: str | None) -> Explanation:
                     lines.append(f"  lifetime: {info.lifetime:g} s")
                 if info.size is not None:
                     lines.append(f"  size: at most {info.size:,} rows")
-    for view in database.engine.views:
-        if name is None or name in view.stratum.relations:
-            lines += _view(database, view)
+    for view in facts.views:
+        if name is None or name in view.relations:
+            lines += _view(facts, view, database.statistics.strata)
     if name is None:
         lines += [f"rewrite: {note}" for note in database.program.notes]
     for fallback in database.statistics.fallbacks:
@@ -55,33 +126,25 @@ def explain(database: Database, name: str | None) -> Explanation:
     return Explanation(tuple(lines))
 
 
-def _view(database: Database, view: View) -> list[str]:
-    workspace = database.engine.workspace
-    names = [name for name in view.stratum.relations if not workspace.infos[name].internal]
-    shown = ", ".join(names) or f"(internal) {', '.join(view.stratum.relations)}"
-    strategy = "grouping" if view.grouping is not None else view.strategy.name
-    lines = [f"view {shown}: {'recursive, ' if view.stratum.recursive else ''}strategy {strategy}"]
-    for name in view.stratum.relations:
-        relation = workspace.relations[name]
-        info = workspace.infos[name]
-        extra = f" of {relation.stored:,} candidates" if info.selections else ""
-        lines.append(
-            f"  {name}({', '.join(info.columns)}): {relation.visible:,} rows{extra}, {relation.nbytes:,} bytes"
-        )
-        for key, index in relation.indexes.items():
-            lines.append(f"    index({', '.join(info.columns[c] for c in key)}): {index.keys:,} keys")
+def _view(facts: Facts, view: ViewFacts, costs: Iterable[StratumStatistics]) -> list[str]:
+    names = [name for name in view.relations if not facts.infos[name].internal]
+    shown = ", ".join(names) or f"(internal) {', '.join(view.relations)}"
+    lines = [f"view {shown}: {'recursive, ' if view.recursive else ''}strategy {view.strategy}"]
+    for name in view.relations:
+        size, info = facts.relations[name], facts.infos[name]
+        extra = f" of {size.stored:,} candidates" if info.selections else ""
+        lines.append(f"  {name}({', '.join(info.columns)}): {size.rows:,} rows{extra}, {size.nbytes:,} bytes")
+        for key, keys in size.indexes.items():
+            lines.append(f"    index({', '.join(info.columns[c] for c in key)}): {keys:,} keys")
         for selection in info.selections:
             group = ", ".join(info.columns[c] for c in selection.group)
             lines.append(
                 f"    only the {selection.best} of {info.columns[selection.value]} per ({group}) counts"
             )
-    for rule in view.rules.rules:
-        lines.append(f"  rule {rule.label}: {rule.text}" if rule.text else f"  rule {rule.label}")
-        for position, item in enumerate(rule.body):
-            if isinstance(item, Premise) and item.relation != UNIT:
-                steps = view.rules.plan(rule, position).description
-                lines.append(f"    on a change of {item.relation}: {'; '.join(steps)}")
-    cost = _last(database, view)
+    for label, text, orders in view.rules:
+        lines.append(f"  rule {label}: {text}" if text else f"  rule {label}")
+        lines += [f"    {order}" for order in orders]
+    cost = next((cost for cost in costs if cost.relations == view.relations), None)
     if cost is not None:
         lines.append(
             f"  last version: {cost.seconds * 1e3:.3f} ms, {cost.rounds} rounds, {cost.touched:,} rows looked at,"
@@ -90,10 +153,3 @@ def _view(database: Database, view: View) -> list[str]:
         for label, number in cost.derivations.items():
             lines.append(f"    {label}: {number:,} derivations")
     return lines
-
-
-def _last(database: Database, view: View) -> StratumStatistics | None:
-    for cost in database.statistics.strata:
-        if cost.relations == view.stratum.relations:
-            return cost
-    return None

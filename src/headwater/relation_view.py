@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from headwater.errors import DataError, MissingExtra
-from headwater.kernel.states import VISIBLE
 from headwater.values.types import Type
 
 if TYPE_CHECKING:
@@ -35,7 +34,7 @@ class RelationView:
         return self._database.info(self.name).types
 
     def __len__(self) -> int:
-        return self._database.engine.workspace.relations[self.name].visible
+        return self._database.runner.count(self.name)
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
         return iter(self.rows())
@@ -44,8 +43,7 @@ class RelationView:
         """Whether the row is there: one look-up. Nothing that could not be a row is there."""
         if not isinstance(row, tuple):
             return False
-        relation = self._database.engine.workspace.relations[self.name]
-        if relation.stored == 0:
+        if not self._database.runner.stored(self.name):
             return False
         try:
             matrix, _ = self._database.codec.find_rows(
@@ -55,21 +53,18 @@ class RelationView:
             return False
         if matrix.shape[0] == 0:
             return False
-        number = int(relation.find(matrix)[0])
-        return number >= 0 and bool(relation.state[number] & VISIBLE)
+        return self._database.runner.holds(self.name, matrix)
 
     def _types(self) -> tuple[Type | None, ...]:
         return self._database.info(self.name).types
 
     def rows(self) -> list[tuple[Any, ...]]:
         """All rows as Python tuples."""
-        matrix = self._database.engine.workspace.relations[self.name].matrix()
-        return self._database.codec.decode_rows(matrix, self._types())
+        return self._database.codec.decode_rows(self._database.runner.matrix(self.name), self._types())
 
     def arrow(self) -> pa.Table:
         """All rows as an Arrow table."""
-        matrix = self._database.engine.workspace.relations[self.name].matrix()
-        return self._database.codec.to_table(matrix, self.columns, self._types())
+        return self._database.runner.table(self.name)
 
     def pandas(self) -> pd.DataFrame:
         """All rows as a pandas DataFrame."""

@@ -46,7 +46,7 @@ def differences(
     for relation in dict.fromkeys(one.relation for one in contents):
         name = database.program.facades.get(relation, relation)
         info = database.program.relations[name]
-        stored = database.engine.workspace.relations[name].matrix()
+        stored = database.runner.matrix(name)
         if stored.shape[0] == 0:
             continue
         given = _codes(database, info, relation, rows.get(relation, []))

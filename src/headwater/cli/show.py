@@ -51,7 +51,7 @@ def _show_relations(database: Database, form: str) -> None:
         view = database[name]
         columns = [f"{column}: {type or '?'}" for column, type in zip(view.columns, view.types, strict=True)]
         kind = "base" if database.info(name).base else "view"
-        size = database.engine.workspace.relations[name].nbytes
+        size = database.runner.facts().relations[name].nbytes
         rows.append((name, kind, ", ".join(columns), len(view), size))
     headings = ("relation", "kind", "columns", "rows", "bytes")
     if form == "table":

@@ -1,0 +1,204 @@
+"""All relations in this process: the engine, and what happens to base relations before it.
+
+A node of many uses the same: it then holds its part of each relation, and its workspace has an exchange.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from headwater import persist
+from headwater.definitions import Definitions
+from headwater.errors import HeadwaterError
+from headwater.explain import Facts, facts_of
+from headwater.kernel.states import VISIBLE
+from headwater.maintain.base_changes import BaseChanges, plus
+from headwater.maintain.engine import Engine, Snapshot
+from headwater.maintain.row_change import RowChange, merged
+from headwater.maintain.soft_state import SoftState
+from headwater.maintain.statistics import VersionStatistics
+from headwater.plan.steps import Ints
+from headwater.rules.checked import Checked
+from headwater.store import Checkpoint, Store
+from headwater.values.codec import Codec
+from headwater.values.functions import Functions
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class OneProcess:
+    """The relations of a database, here. See `Runner` for what its methods promise."""
+
+    def __init__(
+        self,
+        codec: Codec,
+        functions: Functions,
+        *,
+        strategy: str = "support",
+        max_rounds: int = 1_000_000,
+        at_max_rounds: str = "raise",
+    ):
+        self.codec = codec
+        self.engine = Engine(
+            codec, functions, strategy=strategy, max_rounds=max_rounds, at_max_rounds=at_max_rounds
+        )
+        self.interrupts = self.engine.workspace.interrupts
+        self.base_changes = BaseChanges()
+        self.checked = Checked({}, ())
+        self._before: tuple[Checked, Snapshot, dict[str, SoftState]] | None = None
+        self.engine.define(self.checked, VersionStatistics())
+        self.engine.commit(VersionStatistics())
+
+    # ------------------------------------------------------------------ versions
+
+    def define(
+        self,
+        definitions: Definitions,
+        checked: Checked,
+        facts: Mapping[str, Ints],
+        now: float,
+        statistics: VersionStatistics,
+    ) -> dict[str, RowChange]:
+        """Views that the new rules do not concern keep their rows."""
+        relations = self.engine.workspace.relations
+        self.base_changes.check_keys(self.checked, checked, relations)
+        rows = dict(facts)
+        for name, moved in self._moved(checked).items():
+            rows[name] = plus(rows.get(name), moved)
+        self._remember()
+        self.engine.define(checked, statistics)
+        first = self.engine.changes()
+        for change in first.values():
+            change.resolve()
+        self.engine.commit(statistics)
+        self.checked = checked
+        too_many = self.base_changes.adopt(checked, relations, now)
+        return merged(first, self.change(too_many, rows, now, statistics))
+
+    def _moved(self, checked: Checked) -> dict[str, Ints]:
+        """Rows of base relations that get rules now: the hidden base relation for rows from outside takes them."""
+        rows = {}
+        for name, hidden in checked.facades.items():
+            old = self.checked.relations.get(name)
+            if old is not None and old.base:
+                rows[hidden] = self.engine.workspace.relations[name].matrix()
+        return rows
+
+    def _remember(self) -> None:
+        if self._before is None:
+            self._before = self.checked, self.engine.snapshot(), dict(self.base_changes.soft)
+
+    def learn(self, definitions: Definitions, checked: Checked, now: float) -> None:
+        """Rows stay as they are."""
+        self._remember()
+        try:
+            self.engine.define(checked, VersionStatistics())
+        except BaseException:
+            self.engine.rollback()
+            raise
+        self.engine.commit(VersionStatistics())
+        self.checked = checked
+        self.base_changes.adopt(checked, self.engine.workspace.relations, now)
+
+    def change(
+        self,
+        deletes: Mapping[str, Ints],
+        inserts: Mapping[str, Ints],
+        now: float,
+        statistics: VersionStatistics,
+        possible: Iterable[str] = (),
+    ) -> dict[str, RowChange]:
+        """`possible` names further base relations that may change on other nodes."""
+        relations = self.engine.workspace.relations
+        worked_out = self.base_changes.work_out(self.checked, relations, dict(deletes), dict(inserts), now)
+        self.engine.apply(*worked_out, statistics, {*possible, *self.base_changes.soft})
+        return self.engine.changes()
+
+    def commit(self, statistics: VersionStatistics) -> None:
+        """Keep it."""
+        self.engine.commit(statistics)
+        self.base_changes.commit()
+        self._before = None
+
+    def rollback(self, error: BaseException) -> None:
+        """Undo it, at the cost of what was done."""
+        expected = isinstance(error, (HeadwaterError, KeyboardInterrupt))
+        self.engine.rollback(damaged=not expected)
+        self.base_changes.rollback()
+        if self._before is not None:
+            self.checked, snapshot, self.base_changes.soft = self._before
+            self._before = None
+            self.engine.restore(snapshot)
+
+    # ------------------------------------------------------------------ reading
+
+    def count(self, name: str) -> int:
+        """Rows that are visible."""
+        return self.engine.workspace.relations[name].visible
+
+    def stored(self, name: str) -> bool:
+        """Whether any row is stored."""
+        return self.engine.workspace.relations[name].stored > 0
+
+    def matrix(self, name: str) -> Ints:
+        """A copy of the rows."""
+        return self.engine.workspace.relations[name].matrix()
+
+    def table(self, name: str) -> pa.Table:
+        """The rows as values."""
+        info = self.checked.relations[name]
+        return self.codec.to_table(self.matrix(name), info.columns, info.types)
+
+    def holds(self, name: str, rows: Ints) -> bool:
+        """One look-up."""
+        relation = self.engine.workspace.relations[name]
+        number = int(relation.find(rows)[0])
+        return number >= 0 and bool(relation.state[number] & VISIBLE)
+
+    def facts(self) -> Facts:
+        """Sizes and plans."""
+        return facts_of(self.engine)
+
+    @property
+    def nbytes(self) -> int:
+        """Rows, indexes and groups."""
+        workspace = self.engine.workspace
+        groups = sum(view.grouping.nbytes for view in self.engine.views if view.grouping is not None)
+        return sum(relation.nbytes for relation in workspace.relations.values()) + groups
+
+    # ------------------------------------------------------------------ durability
+
+    def write_checkpoint(self, store: Store, version: int, meta: Mapping[str, Any]) -> None:
+        """Only relations that changed since the last one are written."""
+        earlier = store.checkpoint
+        reuse = [
+            name
+            for name in (earlier.tables if earlier is not None else ())
+            if name.startswith("rows/") and name.removeprefix("rows/") not in self.engine.changed
+        ]
+        tables = persist.dump_relations(self.engine, self.codec, without=reuse)
+        tables.update(persist.dump_soft_state(self.base_changes.soft, self.engine, self.codec))
+        store.write_checkpoint(Checkpoint(version, {**meta, **self.progress()}, tables), reuse=reuse)
+        self.engine.changed.clear()
+
+    def progress(self) -> dict[str, Any]:
+        """What a checkpoint must know besides rows."""
+        incomplete = [list(view.stratum.relations) for view in self.engine.views if view.incomplete]
+        return {"clock": self.engine.workspace.clock, "incomplete": incomplete}
+
+    def load(self, checkpoint: Checkpoint, definitions: Definitions, checked: Checked) -> None:
+        """Views come with their ranks and counts, so they are not derived again."""
+        meta: Any = checkpoint.meta
+        self.engine.workspace.clock = meta["clock"]
+        self.learn(definitions, checked, meta["now"])
+        persist.load_relations(self.engine, self.codec, checkpoint.tables)
+        persist.load_soft_state(self.base_changes.soft, self.engine, self.codec, checkpoint.tables)
+        for view in self.engine.views:
+            view.incomplete = list(view.stratum.relations) in meta.get("incomplete", [])
+        self.engine.changed.clear()
+        self._before = None
+
+    def close(self) -> None:
+        """Nothing is held but memory."""
