@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import os
+import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -29,6 +30,7 @@ from headwater.plan.steps import Ints
 from headwater.relation_view import RelationView
 from headwater.rules.checked import Checked, RelationInfo
 from headwater.run.one_process import OneProcess
+from headwater.run.place import Place
 from headwater.run.runner import Runner
 from headwater.store import Record, Store
 from headwater.values.codec import Codec
@@ -68,6 +70,12 @@ class Database:
         functions: Mapping[str, tuple[Callable[..., Any], Sequence[Type | str] | None, Type | str]]
         | None = None,
         sync: bool = True,
+        spark: Any = None,
+        run: str = "local",
+        nodes: int | None = None,
+        budget: int | None = None,
+        replicate: int | None = None,
+        min_ship: bool = True,
     ):
         if strategy not in STRATEGIES:
             raise DataError(
@@ -84,9 +92,15 @@ class Database:
                 )
         if not isinstance(max_rounds, int) or max_rounds < 1:
             raise DataError("unknown-option", f"max_rounds is {max_rounds!r}", hint="a whole number from 1")
+        self._place = Place(run, spark, nodes, budget, replicate, min_ship)
+        self._place.check()
+        if self._place.on_nodes and mode == "r":
+            raise DataError("unknown-option", "a reader runs in this process", hint="leave out run=...")
+        self.spark = spark
         self.codec = Codec()
         self.functions = Functions()
-        for name, (function, args, returns) in (functions or {}).items():
+        self._python = dict(functions or {})
+        for name, (function, args, returns) in self._python.items():
             self.functions.register(name, function, args, returns)
         self.strict = strict
         self.clock = clock
@@ -94,21 +108,37 @@ class Database:
         self.now = 0.0
         self.version = 0
         self.statistics = VersionStatistics()
-        self.runner: Runner = OneProcess(
-            self.codec, self.functions, strategy=strategy, max_rounds=max_rounds, at_max_rounds=at_max_rounds
-        )
+        self._options = {
+            "strategy": strategy, "max_rounds": max_rounds, "at_max_rounds": at_max_rounds, "strict": strict,
+        }  # fmt: skip
         self._definitions = self._logged = Definitions()
         self._closed = False
         self._store: Store | None = None
         self._records = 0
         self._checked = self._definitions.check(self.functions, {}, strict=strict)
+        self._temporary: tempfile.TemporaryDirectory[str] | None = None
         if path is not None:
             self._store = Store.open(path, mode=mode, sync=sync)
-            try:
+        elif self._place.on_nodes:
+            self._store = self._temporary_store()
+        try:
+            if self._place.on_nodes:
+                assert self._store is not None
+                self.runner: Runner = self._place.start(self.codec, self._store, self._options, self._python)
+            else:
+                self.runner = OneProcess(
+                    self.codec,
+                    self.functions,
+                    strategy=strategy,
+                    max_rounds=max_rounds,
+                    at_max_rounds=at_max_rounds,
+                )
+            if path is not None:
+                assert self._store is not None
                 self._recover(self._store)
-            except BaseException:
-                self._store.close()
-                raise
+        except BaseException:
+            self.close()
+            raise
         if clock == "real":
             self.now = max(self.now, time.time())
 
@@ -127,6 +157,7 @@ class Database:
             self.now = max(self.now, time.time())
         changes = self._define(text, source, log=True)
         self._checkpoint_if_due()
+        self._outgrown()
         return changes
 
     def _define(self, text: str, source: str, *, log: bool) -> Changes:
@@ -179,7 +210,14 @@ class Database:
 
         Functions are not stored. To open a state whose rules call some, pass them as `functions` to `connect`.
         """
+        if not isinstance(self.runner, OneProcess):
+            raise DataError(
+                "nodes-are-running",
+                f"{name} cannot be registered while nodes are running without it",
+                hint="give it to connect: functions={name: (function, argument types, result type)}",
+            )
         self.functions.register(name, function, args, returns)
+        self._python[name] = (function, args, returns)
 
     # ------------------------------------------------------------------ changes
 
@@ -203,6 +241,8 @@ class Database:
         try:
             self._learn(insert)
             deletes, inserts = self._encode(insert, delete, statistics)
+            if self.runner.must_move(inserts):
+                self.checkpoint()
             changes = self.runner.change(deletes, inserts, self.now, statistics)
             self._log_change(deletes, inserts)
         except BaseException as error:
@@ -217,6 +257,7 @@ class Database:
         statistics.seconds = time.perf_counter() - started
         done = self._finish(changes, statistics)
         self._checkpoint_if_due()
+        self._outgrown()
         return done
 
     @_uninterrupted
@@ -254,6 +295,7 @@ class Database:
         statistics.seconds = time.perf_counter() - started
         done = self._finish(changes, statistics)
         self._checkpoint_if_due()
+        self._outgrown()
         return done
 
     def _encode(
@@ -392,6 +434,32 @@ class Database:
             except StoreError as error:
                 self.statistics.fallbacks.append(f"no checkpoint: {error.message}")
 
+    def _outgrown(self) -> None:
+        """Move to nodes if `run` is "auto" and the state has outgrown its budget."""
+        if self._place.run != "auto" or not isinstance(self.runner, OneProcess):
+            return
+        size, limit = self.runner.nbytes + self.codec.nbytes, self._place.limit()
+        if size <= limit:
+            return
+        why = f"moved at version {self.version}: {size:,} bytes outgrew the budget of {limit:,}"
+        if self._store is None:
+            self._store = self._temporary_store()
+        self.checkpoint()
+        assert self._store.checkpoint is not None
+        nodes = self._place.start(self.codec, self._store, self._options, self._python, why)
+        try:
+            nodes.load(self._store.checkpoint, self._definitions, self._checked)
+        except BaseException:
+            nodes.close()
+            raise
+        self.runner = nodes
+        self.statistics.fallbacks.append(why)
+
+    def _temporary_store(self) -> Store:
+        """A store for nodes to recover from, gone when the database is closed."""
+        self._temporary = tempfile.TemporaryDirectory(prefix="headwater-")
+        return Store.open(self._temporary.name, sync=False)
+
     def _committed(self) -> bool:
         """Whether the open version is on the disk already, though something came in between afterwards."""
         return self._store is not None and self._store.version > self.version
@@ -447,10 +515,13 @@ class Database:
     def close(self) -> None:
         """Release the files. Everything acknowledged is on the disk already."""
         self._closed = True
-        self.runner.close()
+        if hasattr(self, "runner"):
+            self.runner.close()
         store, self._store = self._store, None
         if store is not None:
             store.close()
+        if self._temporary is not None:
+            self._temporary.cleanup()
 
     def __enter__(self) -> Database:
         return self

@@ -6,14 +6,16 @@ ranks and counts, so opening does not derive them again; groups of count, sum an
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import hashlib
+from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
-from headwater.maintain.engine import UNIT, Engine
+from headwater.kernel.relation import Relation
+from headwater.maintain.engine import UNIT, Engine, View
 from headwater.maintain.soft_state import SoftState
-from headwater.maintain.statistics import VersionStatistics
 from headwater.plan.steps import Ints
 from headwater.rules.checked import RelationInfo
 from headwater.values.codec import Codec
@@ -25,6 +27,9 @@ if TYPE_CHECKING:
 RANKS = ("~rank", "~count", "~head_rank")
 VISIBLE = "~visible"
 TIME = "~time"
+
+Keep = Callable[[str, Ints, int], npt.NDArray[np.bool_]]
+"""Which rows of a relation's part (by its place among the parts) belong here."""
 
 
 def types_to_json(types: tuple[Type | None, ...]) -> list[str | None]:
@@ -73,21 +78,85 @@ def dump_relations(engine: Engine, codec: Codec, without: Collection[str] = ()) 
     return tables
 
 
-def load_relations(engine: Engine, codec: Codec, tables: Mapping[str, pa.Table]) -> None:
-    """Fill the relations of a freshly defined engine, then its groups."""
+def identity(engine: Engine, view: View) -> str:
+    """What a stratum's ranks and counts depend on: its rules and selections. (Of what it reads, only the rows.)"""
+    infos = engine.workspace.infos
+    rules = [(rule.label, rule.head, rule.body, rule.aggregate) for rule in view.stratum.rules]
+    selections = [infos[name].selections for name in view.stratum.relations]
+    return hashlib.sha256(repr((view.stratum.relations, rules, selections)).encode()).hexdigest()[:24]
+
+
+def load_relations(
+    engine: Engine,
+    codec: Codec,
+    tables: Mapping[str, pa.Table],
+    known: Collection[str] | None = None,
+    keep: Keep | None = None,
+) -> list[str]:
+    """Fill the relations of a freshly defined engine, then its groups; return the views that had to be derived.
+
+    Of a state written by several nodes, all parts are read. `known` are the identities of the strata as they were
+    written: any other stratum is derived anew. `keep` tells which rows belong here, where they do not all.
+    """
+    derived: list[str] = []
     for name, relation in engine.workspace.relations.items():
-        info = engine.workspace.infos[name]
-        table = tables.get(f"rows/{name}")
-        if table is None:
-            if name != UNIT:
-                relation.clear()
-            continue
-        codes = from_table(codec, table, info)
-        ranks = np.column_stack(
-            [table.column(column).to_numpy() for column in RANKS[: relation.width - info.arity]]
-        )
-        relation.load(codes, ranks.astype(np.int64), table.column(VISIBLE).to_numpy().astype(bool))
-    engine.fill_groups(VersionStatistics())
+        if engine.workspace.infos[name].base and name != UNIT:
+            _load(engine, codec, name, relation, tables, keep)
+    for view in engine.views:
+        if view.grouping is None and (known is None or identity(engine, view) in known):
+            for name in view.stratum.relations:
+                _load(engine, codec, name, engine.workspace.relations[name], tables, keep)
+        else:
+            if view.grouping is None:
+                derived += view.stratum.relations
+            engine.derive(view)
+    return derived
+
+
+def _load(
+    engine: Engine,
+    codec: Codec,
+    name: str,
+    relation: Relation,
+    tables: Mapping[str, pa.Table],
+    keep: Keep | None,
+) -> None:
+    info = engine.workspace.infos[name]
+    found = [tables[part] for part in _parts(tables, f"rows/{name}")]
+    if not found:
+        relation.clear()
+        return
+    codes, ranks, visible = [], [], []
+    for place, table in enumerate(found):
+        rows = from_table(codec, table, info)
+        numbers = [table.column(column).to_numpy() for column in RANKS[: relation.width - info.arity]]
+        shown = table.column(VISIBLE).to_numpy(zero_copy_only=False).astype(bool)
+        mine = keep(name, rows, place) if keep is not None else slice(None)
+        codes.append(rows[mine])
+        ranks.append(np.column_stack(numbers).astype(np.int64)[mine])
+        visible.append(shown[mine])
+    relation.load(np.concatenate(codes), np.concatenate(ranks), np.concatenate(visible))
+
+
+def _parts(tables: Mapping[str, Any], name: str) -> list[str]:
+    """The tables of a name: one, or a part from each node that wrote them."""
+    if name in tables:
+        return [name]
+    return sorted((part for part in tables if part.partition("|")[2] == name), key=part_number)
+
+
+def part_name(node: int, name: str) -> str:
+    """What a node calls its part of a table.
+
+    >>> part_name(3, "rows/link"), part_number("3|rows/link")
+    ('3|rows/link', 3)
+    """
+    return f"{node}|{name}"
+
+
+def part_number(part: str) -> int:
+    """The node that wrote a part."""
+    return int(part.partition("|")[0])
 
 
 def dump_soft_state(soft: Mapping[str, SoftState], engine: Engine, codec: Codec) -> dict[str, pa.Table]:
@@ -105,11 +174,22 @@ def dump_soft_state(soft: Mapping[str, SoftState], engine: Engine, codec: Codec)
 
 
 def load_soft_state(
-    soft: Mapping[str, SoftState], engine: Engine, codec: Codec, tables: Mapping[str, Any]
+    soft: Mapping[str, SoftState],
+    engine: Engine,
+    codec: Codec,
+    tables: Mapping[str, Any],
+    keep: Keep | None = None,
 ) -> None:
-    """Take what `dump_soft_state` gave."""
+    """Take what `dump_soft_state` gave, here or on several nodes."""
     for name, state in soft.items():
-        table = tables.get(f"soft/{name}")
-        if table is not None:
-            info = engine.workspace.infos[name]
-            state.load(from_table(codec, table, info), table.column(TIME).to_pylist())
+        info = engine.workspace.infos[name]
+        rows = np.empty((0, info.arity), np.int64)
+        times: list[float] = []
+        for place, part in enumerate(_parts(tables, f"soft/{name}")):
+            table = tables[part]
+            found = from_table(codec, table, info)
+            mine = keep(name, found, place) if keep is not None else np.ones(found.shape[0], bool)
+            rows = np.concatenate([rows, found[mine]])
+            times += table.column(TIME).to_numpy()[mine].tolist()
+        order = np.argsort(np.array(times), kind="stable")
+        state.load(np.ascontiguousarray(rows[order]), [times[i] for i in order])

@@ -190,13 +190,10 @@ class Engine:
             self._resolve((name,))
             relation = self.workspace.relations[name]
             self._touched[name] = None
-            if name in delete:
-                self._delete(relation, delete[name], statistics)
-            if name in insert:
-                self._insert(relation, insert[name], statistics)
+            no_ops = self._delete(relation, delete[name]) if name in delete else 0
+            no_ops += self._insert(relation, insert[name]) if name in insert else 0
             deltas[name] = Delta(relation.lost(), relation.gained())
-            statistics.inserted += deltas[name].gained.shape[0]
-            statistics.deleted += deltas[name].lost.shape[0]
+            statistics.count_base(name, deltas[name].gained.shape[0], deltas[name].lost.shape[0], no_ops)
         for view in self.views:
             if changing.isdisjoint(view.rules.inputs):
                 continue
@@ -218,17 +215,21 @@ class Engine:
         exchange = self.workspace.exchange
         return found if exchange.quiet(view.rules.rules) else exchange.sums(float(found))[0] > 0
 
-    def _delete(self, relation: Relation, rows: Ints, statistics: VersionStatistics) -> None:
+    @staticmethod
+    def _delete(relation: Relation, rows: Ints) -> int:
+        """Delete rows; return how many were not there."""
         fallen = relation.kill(relation.find(rows))
         relation.fall(fallen.falling)
         relation.settle(fallen.falling)
-        statistics.no_ops += rows.shape[0] - fallen.dead.shape[0]
+        return int(rows.shape[0] - fallen.dead.shape[0])
 
-    def _insert(self, relation: Relation, rows: Ints, statistics: VersionStatistics) -> None:
+    @staticmethod
+    def _insert(relation: Relation, rows: Ints) -> int:
+        """Insert rows; return how many were there already."""
         tuples = np.zeros((rows.shape[0], relation.arity + 1), np.int64)
         tuples[:, : relation.arity] = rows
         fresh = relation.show(relation.add(tuples, 0), 0)
-        statistics.no_ops += rows.shape[0] - fresh.shape[0]
+        return int(rows.shape[0] - fresh.shape[0])
 
     def _refresh(self, view: View, deltas: dict[str, Delta] | None, statistics: VersionStatistics) -> None:
         """Bring a view up to date; without deltas, from scratch."""
@@ -293,12 +294,11 @@ class Engine:
                 statistics.fallbacks.append(f"indexed {name} by ({columns}), once")
         executor.built.clear()
 
-    def fill_groups(self, statistics: VersionStatistics) -> None:
-        """Fill the groups of count, sum and avg from relations that were loaded whole; commits."""
-        for view in self.views:
-            if view.grouping is not None:
-                self._refresh(view, None, statistics)
-                self.commit(statistics)
+    def derive(self, view: View) -> None:
+        """Derive a view from relations that were loaded whole; commits."""
+        statistics = VersionStatistics()
+        self._refresh(view, None, statistics)
+        self.commit(statistics)
 
     def changes(self) -> dict[str, RowChange]:
         """What the open version has done to every relation that differs."""

@@ -12,7 +12,7 @@ premises of a derivation meet on one node (`rules/localise`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Protocol
 
 from headwater.plan.execute import Sink
@@ -59,6 +59,10 @@ class Exchange(Protocol):
         """The sums of these values over all nodes."""
         ...
 
+    def forget(self, names: Sequence[str]) -> None:
+        """The rows of these relations are about to get new ranks."""
+        ...
+
     def dropped(self) -> int:
         """How many derivations were found here, since last asked, that another node finds too and keeps."""
         ...
@@ -100,6 +104,9 @@ class Alone:
     def sums(self, *values: float) -> tuple[float, ...]:
         """They are as they are."""
         return values
+
+    def forget(self, names: Sequence[str]) -> None:
+        """Nothing is remembered."""
 
     def dropped(self) -> int:
         """None."""

@@ -108,6 +108,7 @@ class Fixpoint:
 
     def from_scratch(self) -> None:
         """Forget all rows of the stratum and derive them anew from what lower strata hold now."""
+        self.exchange.forget(tuple(self.relations))
         for name, relation in self.relations.items():
             relation.kill_all()
             for pending in (self.fresh, self.falling, self.dead):

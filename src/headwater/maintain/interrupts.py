@@ -44,6 +44,18 @@ class Interrupts:
     def _note(self, number: int, frame: FrameType | None) -> None:
         self._noted = True
 
+    def note(self) -> None:
+        """As if there had been one: for a node, whose driver got it."""
+        self._noted = True
+
+    def pending(self) -> bool:
+        """Whether there was one that nobody has acted on."""
+        return self._noted
+
+    def forget(self) -> None:
+        """Somebody has acted on it."""
+        self._noted = False
+
     def check(self) -> None:
         """Raise `KeyboardInterrupt` if there was one."""
         if self._noted:

@@ -39,9 +39,19 @@ class VersionStatistics:
     inserted: int = 0
     deleted: int = 0
     no_ops: int = 0
+    base: dict[str, tuple[int, int, int]] = field(default_factory=dict)
+    """The same three for each base relation."""
     strata: list[StratumStatistics] = field(default_factory=list)
     fallbacks: list[str] = field(default_factory=list)
     seconds: float = 0.0
+
+    def count_base(self, name: str, inserted: int, deleted: int, no_ops: int) -> None:
+        """Count what happened to a base relation."""
+        before = self.base.get(name, (0, 0, 0))
+        self.base[name] = before[0] + inserted, before[1] + deleted, before[2] + no_ops
+        self.inserted += inserted
+        self.deleted += deleted
+        self.no_ops += no_ops
 
     @property
     def rounds(self) -> int:

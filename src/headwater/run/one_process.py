@@ -60,6 +60,7 @@ class OneProcess:
         facts: Mapping[str, Ints],
         now: float,
         statistics: VersionStatistics,
+        possible: Iterable[str] = (),
     ) -> dict[str, RowChange]:
         """Views that the new rules do not concern keep their rows."""
         relations = self.engine.workspace.relations
@@ -75,7 +76,7 @@ class OneProcess:
         self.engine.commit(statistics)
         self.checked = checked
         too_many = self.base_changes.adopt(checked, relations, now)
-        return merged(first, self.change(too_many, rows, now, statistics))
+        return merged(first, self.change(too_many, rows, now, statistics, possible))
 
     def _moved(self, checked: Checked) -> dict[str, Ints]:
         """Rows of base relations that get rules now: the hidden base relation for rows from outside takes them."""
@@ -185,20 +186,38 @@ class OneProcess:
 
     def progress(self) -> dict[str, Any]:
         """What a checkpoint must know besides rows."""
-        incomplete = [list(view.stratum.relations) for view in self.engine.views if view.incomplete]
-        return {"clock": self.engine.workspace.clock, "incomplete": incomplete}
+        engine = self.engine
+        return {
+            "clock": engine.workspace.clock,
+            "incomplete": [list(view.stratum.relations) for view in engine.views if view.incomplete],
+            "strata": [persist.identity(engine, view) for view in engine.views],
+        }
 
-    def load(self, checkpoint: Checkpoint, definitions: Definitions, checked: Checked) -> None:
-        """Views come with their ranks and counts, so they are not derived again."""
+    def load(
+        self,
+        checkpoint: Checkpoint,
+        definitions: Definitions,
+        checked: Checked,
+        keep: persist.Keep | None = None,
+    ) -> None:
+        """Views come with their ranks and counts, so they are not derived again unless their rules are others."""
         meta: Any = checkpoint.meta
         self.engine.workspace.clock = meta["clock"]
         self.learn(definitions, checked, meta["now"])
-        persist.load_relations(self.engine, self.codec, checkpoint.tables)
-        persist.load_soft_state(self.base_changes.soft, self.engine, self.codec, checkpoint.tables)
+        known = meta.get("strata")
+        derived = persist.load_relations(self.engine, self.codec, checkpoint.tables, known, keep)
+        persist.load_soft_state(self.base_changes.soft, self.engine, self.codec, checkpoint.tables, keep)
         for view in self.engine.views:
             view.incomplete = list(view.stratum.relations) in meta.get("incomplete", [])
         self.engine.changed.clear()
+        self.engine.changed.update(derived)
+        if meta.get("nodes") is not None:  # parts, to be written whole
+            self.engine.changed.update(checked.relations)
         self._before = None
+
+    def must_move(self, inserts: Mapping[str, Ints]) -> bool:
+        """There is nowhere to move to."""
+        return False
 
     def close(self) -> None:
         """Nothing is held but memory."""

@@ -97,6 +97,10 @@ class Runner(Protocol):
         """Take all from a checkpoint whose definitions these are."""
         ...
 
+    def must_move(self, inserts: Mapping[str, Ints]) -> bool:
+        """Whether a checkpoint must be written before these rows can be inserted, because rows have to move."""
+        ...
+
     def close(self) -> None:
         """Give back what is held."""
         ...

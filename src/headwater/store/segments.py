@@ -88,11 +88,16 @@ class SegmentTables(Mapping[str, pa.Table]):
 
     def __init__(self, folder: Path, segments: Iterable[Segment]):
         """Pin the segments; raises `FileNotFoundError` as such, for readers to try again."""
-        self._folder = folder
+        self.folder = folder
         self._pinned = {segment.table: (segment, self._pin(segment)) for segment in segments}
 
+    @property
+    def segments(self) -> list[Segment]:
+        """What the manifest knows of the tables."""
+        return [segment for segment, _ in self._pinned.values()]
+
     def _pin(self, segment: Segment) -> pa.Buffer:
-        path = self._folder / segment.file
+        path = self.folder / segment.file
         try:
             with pa.memory_map(str(path)) as file:
                 data = file.read_buffer()
@@ -110,7 +115,7 @@ class SegmentTables(Mapping[str, pa.Table]):
     def __getitem__(self, name: str) -> pa.Table:
         """Read the table's segment."""
         segment, data = self._pinned[name]
-        path = self._folder / segment.file
+        path = self.folder / segment.file
         copy = data.to_pybytes()
         if zlib.crc32(copy) != segment.crc32:
             what = f"the checksum of these {segment.bytes} bytes, the segment of {name!r}, is wrong"

@@ -104,6 +104,11 @@ class Store:
         return self._checkpoint
 
     @property
+    def path(self) -> Path:
+        """The store's folder."""
+        return self._folder.path
+
+    @property
     def version(self) -> int:
         """The last committed version; 0 in a new store."""
         return self._log.version
@@ -133,12 +138,21 @@ class Store:
                 raise StoreError("version", message, hint="versions are consecutive")
             self._log.append(record.version, payload, sync=self._sync)
 
-    def write_checkpoint(self, checkpoint: Checkpoint, *, reuse: Iterable[str] = ()) -> None:
+    def next_segments(self) -> tuple[Path, int]:
+        """Where other processes may write segments of the next checkpoint, and the generation for their names."""
+        with self._turn:
+            self._check_writable()
+            return self._folder.segments, self._manifest.generation + 1
+
+    def write_checkpoint(
+        self, checkpoint: Checkpoint, *, reuse: Iterable[str] = (), written: Iterable[Segment] = ()
+    ) -> None:
         """Replace the checkpoint by this one, start a new log, and remove the files no longer needed.
 
         Its version must be the last committed one (any version in a store that has none yet). Tables in
         `reuse` keep their present segment and are not looked up; of the others in the present checkpoint,
-        those that are not in `checkpoint.tables` are dropped. If this raises, the old checkpoint and its log
+        those that are not in `checkpoint.tables` are dropped. Segments in `written` are there already, and synced
+        (see `next_segments`). If this raises, the old checkpoint and its log
         still hold; except that after a failure in the very last step (code `unsure` from then on) only
         opening the store again tells which of the two does. Always synced.
         """
@@ -148,7 +162,7 @@ class Store:
             if checkpoint.version != self._log.version and not (new and checkpoint.version > 0):
                 message = f"a checkpoint of version {checkpoint.version} does not hold {self._log.version}"
                 raise StoreError("version", message, hint="make the checkpoint of the last version")
-            attached = self._prepare(checkpoint, set(reuse))
+            attached = self._prepare(checkpoint, set(reuse), tuple(written))
             self._publish(attached)
             old = self._log
             self._follow(attached)
@@ -156,13 +170,13 @@ class Store:
             old.close()
             self._folder.sweep(attached.manifest)
 
-    def _prepare(self, checkpoint: Checkpoint, reuse: set[str]) -> Attached:
+    def _prepare(self, checkpoint: Checkpoint, reuse: set[str], written: tuple[Segment, ...]) -> Attached:
         """Put all files of the next manifest beside those in use; where that fails, remove them again."""
         self._check_in_place()
         folder, generation = self._folder, self._manifest.generation + 1
         log: Log | None = None
         try:
-            segments = tuple(self._segments(checkpoint, reuse, generation))
+            segments = (*self._segments(checkpoint, reuse, generation), *written)
             log = Log.create(folder.log / log_name(generation), checkpoint.version)
             sync_folder(folder.segments)
             sync_folder(folder.log)

@@ -1,0 +1,1 @@
+"""Relations split over nodes that exchange derivations: the same engine in each, and one driver."""

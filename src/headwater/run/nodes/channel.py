@@ -1,0 +1,132 @@
+"""Ordered streams of messages between processes, over Arrow Flight.
+
+Whoever connects must show the run's secret, or is refused before anything is read. Each stream is one Flight
+`do_exchange` call: messages go both ways, in order, and the end of either process ends it. A message is a record
+(`store/record`), cut into pieces where it is large.
+"""
+
+from __future__ import annotations
+
+import hmac
+import queue
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.flight as flight
+
+from headwater.store.record import Record, decode, encode
+
+SECRET = "headwater-secret"
+PIECE = 32 << 20
+MORE, LAST = b"\x01", b"\x00"
+
+
+class Gate(flight.ServerMiddlewareFactory):  # type: ignore[misc]
+    """Lets in only calls that show the secret."""
+
+    def __init__(self, secret: str):
+        self._secret = secret
+
+    def start_call(self, info: Any, headers: dict[str, list[str]]) -> None:
+        """Refuse, or say nothing."""
+        shown = (headers.get(SECRET) or [""])[0]
+        if not hmac.compare_digest(str(shown), self._secret):
+            raise flight.FlightUnauthenticatedError("this is a private exchange")
+
+
+class Stream:
+    """One end of a stream. Sending and receiving may be done by different threads."""
+
+    def __init__(self, reader: Any, writer: Any):
+        self._reader = reader
+        self._writer = writer
+        self.sent_bytes = 0
+
+    def send(self, record: Record) -> int:
+        """Send a message; return its length in bytes."""
+        payload = b"".join(bytes(part) if isinstance(part, bytes) else part for part in encode(record))
+        for start in range(0, len(payload), PIECE):
+            last = start + PIECE >= len(payload)
+            self._writer.write_metadata((LAST if last else MORE) + payload[start : start + PIECE])
+        self.sent_bytes += len(payload)
+        return len(payload)
+
+    def receive(self) -> Record | None:
+        """The next message, or `None` if the other end is gone."""
+        pieces: list[bytes] = []
+        while True:
+            try:
+                piece = self._reader.read_chunk().app_metadata.to_pybytes()
+            except (StopIteration, pa.ArrowException, OSError, flight.FlightError):
+                return None
+            pieces.append(piece[1:])
+            if piece[:1] == LAST:
+                return decode(0, b"".join(pieces))
+
+    def __iter__(self) -> Iterator[Record]:
+        while (record := self.receive()) is not None:
+            yield record
+
+
+class Listener(flight.FlightServerBase):  # type: ignore[misc]
+    """Takes streams from others, each in a thread of its own, and hands them to `arrived` with what they say they
+    are; `signalled` hears of short signals."""
+
+    def __init__(
+        self,
+        host: str,
+        secret: str,
+        arrived: Callable[[list[str], Stream], None],
+        signalled: Callable[[str], None] = lambda signal: None,
+    ):
+        self._arrived = arrived
+        self._signalled = signalled
+        self.host = host
+        super().__init__(f"grpc://{host}:0", middleware={"gate": Gate(secret)})
+
+    @property
+    def address(self) -> str:
+        """Where to connect to."""
+        return f"grpc://{self.host}:{self.port}"
+
+    def do_exchange(self, context: Any, descriptor: Any, reader: Any, writer: Any) -> None:
+        """A stream has arrived; it lasts until `arrived` returns."""
+        writer.begin(pa.schema([]))
+        self._arrived([part.decode() for part in descriptor.path], Stream(reader, writer))
+
+    def do_action(self, context: Any, action: Any) -> Iterator[bytes]:
+        """A signal has arrived."""
+        self._signalled(action.type)
+        return iter(())
+
+
+class Connection:
+    """A stream to a listener."""
+
+    def __init__(self, address: str, secret: str, says: list[str]):
+        self._client = flight.connect(address)
+        self._options = flight.FlightCallOptions(headers=[(SECRET.encode(), secret.encode())])
+        descriptor = flight.FlightDescriptor.for_path(*says)
+        writer, reader = self._client.do_exchange(descriptor, options=self._options)
+        writer.begin(pa.schema([]))
+        self._writer = writer
+        self.stream = Stream(reader, writer)
+
+    def close(self) -> None:
+        """End the stream; the other end hears of it."""
+        try:
+            self._writer.close()
+            self._client.close()
+        except (pa.ArrowException, flight.FlightError, OSError):
+            pass
+
+
+def signal(address: str, secret: str, what: str) -> None:
+    """Send a short signal to a listener."""
+    options = flight.FlightCallOptions(headers=[(SECRET.encode(), secret.encode())], timeout=5.0)
+    with flight.connect(address) as client:
+        list(client.do_action(flight.Action(what, b""), options=options))
+
+
+Mail = queue.SimpleQueue

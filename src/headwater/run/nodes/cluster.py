@@ -1,0 +1,134 @@
+"""Asking all nodes, and getting them back when they are lost."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from headwater.errors import EvaluationError
+from headwater.maintain.interrupts import Interrupts
+from headwater.run.nodes.coordinator import Coordinator, NodeLost
+from headwater.run.nodes.wire import error_from_json
+from headwater.store import Record
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+log = logging.getLogger("headwater.nodes")
+
+START_TIMEOUT = 120.0
+"""Seconds within which nodes must come up, at first and after a loss."""
+TRIES = 4
+"""How often in a row nodes may be lost before giving up."""
+
+
+class Hosting(Protocol):
+    """Who starts nodes. `words` says where, `local` whether they can reach this machine's files and loopback."""
+
+    words: str
+    local: bool
+
+    def start(
+        self, nodes: int, driver: str, secret: str, options: Mapping[str, Any], functions: Mapping[str, Any]
+    ) -> None:
+        """Have the nodes started, now or soon, and again whenever they are lost."""
+        ...
+
+    def broken(self) -> str | None:
+        """Why there is no hope of nodes coming up; `None` while there is."""
+        ...
+
+    def stop(self) -> None:
+        """Wait until all are gone."""
+        ...
+
+
+class Cluster:
+    """The nodes, through their coordinator. `restore` puts lost nodes' state together again, once they are back."""
+
+    def __init__(
+        self,
+        hosting: Hosting,
+        nodes: int,
+        options: Mapping[str, Any],
+        functions: Mapping[str, Any],
+        host: str,
+        restore: Callable[[], str],
+    ):
+        self.nodes = nodes
+        self.hosting = hosting
+        self.interrupts = Interrupts()
+        self.losses = 0
+        self._restore = restore
+        self.coordinator = Coordinator(nodes, host)
+        hosting.start(nodes, self.coordinator.address, self.coordinator.secret, options, functions)
+        try:
+            self.coordinator.gather(START_TIMEOUT, hosting.broken)
+        except BaseException:
+            self.close()
+            raise
+
+    def ask(
+        self,
+        kind: str,
+        meta: Mapping[str, Any],
+        tables: Sequence[Mapping[str, pa.Table]] | None = None,
+    ) -> list[Record]:
+        """Have all nodes do something; raise what they say is wrong, and `NodeLost` if one is gone."""
+        replies = self.coordinator.command(kind, meta, tables, interrupted=self.interrupts.pending)
+        errors: list[Any] = [reply.meta for reply in replies if reply.kind == "error"]
+        for error in errors:
+            if not error["peer"]:
+                if error["error"]["class"] == "KeyboardInterrupt":
+                    self.interrupts.forget()
+                elif error["error"]["class"] == "Exception":
+                    log.error("on a node: %s", error["trace"])
+                raise error_from_json(error["error"])
+        if errors:
+            raise NodeLost("node-lost", str(errors[0]["error"]["message"]))
+        return replies
+
+    def surely(self, work: Callable[[], list[Record]]) -> list[Record]:
+        """Do it; if nodes are lost meanwhile, get them back and do it once more."""
+        for _ in range(TRIES):
+            try:
+                return work()
+            except NodeLost as lost:
+                self.recover(lost)
+        raise EvaluationError(
+            "node-lost",
+            f"nodes were lost {TRIES} times in a row",
+            hint="see the executors' logs; often they have too little memory: use more nodes, or bigger ones",
+        )
+
+    def tell(self, kind: str, meta: Mapping[str, Any]) -> None:
+        """Have all nodes do something that cannot fail but with the node; do not wait for it."""
+        try:
+            self.coordinator.command(kind, meta, silent=True)
+        except NodeLost as lost:
+            self.recover(lost)
+
+    def recover(self, lost: NodeLost) -> None:
+        """Wait for nodes to come back, and have their state put together again."""
+        started = time.monotonic()
+        self.losses += 1
+        log.warning("%s; waiting for all nodes to be started again", lost.message)
+        for attempt in range(TRIES):
+            self.coordinator.gather(START_TIMEOUT, self.hosting.broken)
+            try:
+                what = self._restore()
+            except NodeLost as again:
+                log.warning("%s while recovering", again.message)
+                if attempt + 1 == TRIES:
+                    raise
+            else:
+                log.warning("nodes are back after %.1f s: %s", time.monotonic() - started, what)
+                return
+
+    def close(self) -> None:
+        """Send the nodes home, and wait until they are gone."""
+        self.coordinator.dismiss()
+        self.hosting.stop()
+        self.coordinator.close()

@@ -1,0 +1,227 @@
+"""A node's side of the exchange: derivations go to the nodes that hold their rows.
+
+See `maintain/exchange` for what a fixpoint relies on, and `rules/placement` for routes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from headwater.maintain.exchange import ADD, ANSWER, ASK, LOSE, Parcel, Swapped
+from headwater.plan.execute import Sink
+from headwater.plan.steps import Ints
+from headwater.rules.checked import CheckedRule
+from headwater.rules.placement import ALL, EVERYWHERE, HERE, Localised, Route
+from headwater.run.nodes.min_ship import MinShip
+from headwater.run.nodes.owners import Owners
+from headwater.run.nodes.peers import Peers
+from headwater.run.nodes.wire import pack, unpack
+from headwater.store.record import Record
+from headwater.values.codec import Codec
+from headwater.values.types import Type
+
+
+class NodeExchange:
+    """Implements `maintain.exchange.Exchange` for one of several nodes."""
+
+    def __init__(self, codec: Codec, peers: Peers, *, min_ship: bool = True):
+        self.codec = codec
+        self.peers = peers
+        self.number = peers.number
+        self.owners = Owners(codec, peers.nodes)
+        self.shipped = 0
+        self._program: Localised | None = None
+        self._min_ship = min_ship
+        self._sent: dict[tuple[int, str], MinShip] = {}
+        self._posts: dict[tuple[int, str, str], list[Ints]] = {}
+        self._types: dict[tuple[str, str], tuple[Type | None, ...]] = {}
+        self._dropped = 0
+
+    # ------------------------------------------------------------------ the program
+
+    @property
+    def program(self) -> Localised:
+        """What runs now."""
+        assert self._program is not None
+        return self._program
+
+    def use(self, program: Localised | None) -> None:
+        """Go by another program. What was remembered of the old one is forgotten."""
+        self._program = program
+        self._sent.clear()
+        self._posts.clear()
+        self._types.clear()
+        if program is None:
+            return
+        relations = program.checked.relations
+        for stratum in program.checked.strata:
+            for rule in stratum.rules:
+                types = relations[rule.relation].types
+                self._types[ASK, rule.label] = types
+                if rule.aggregate is not None:
+                    types = tuple(t for i, t in enumerate(types) if i != rule.aggregate.position)
+                    if rule.aggregate.argument is not None:
+                        types = (*types, rule.types[rule.aggregate.argument.name])
+                self._types[ADD, rule.relation] = self._types[LOSE, rule.relation] = types
+                self._types[ANSWER, rule.relation] = ()
+
+    def quiet(self, rules: tuple[CheckedRule, ...]) -> bool:
+        """Whether these rules concern this node alone."""
+        if not self.peers.others:
+            return True
+        return all(self._route(rule).quiet for rule in rules)
+
+    def _route(self, rule: CheckedRule) -> Route:
+        return self.program.routes[rule.label]
+
+    def forget(self, names: Sequence[str]) -> None:
+        """The rows of these relations get new ranks."""
+        for key in [key for key in self._sent if key[1] in names]:
+            del self._sent[key]
+
+    # ------------------------------------------------------------------ out
+
+    def outward(self, rule: CheckedRule, kind: str, sink: Sink) -> Sink:
+        """Keep what belongs here, post the rest."""
+        route = self._route(rule)
+        if route.local or not self.peers.others:
+            return sink
+        if route.home == EVERYWHERE:
+
+            def broadcast(tuples: Ints) -> None:
+                for other in self.peers.others:
+                    self._post(other, kind, rule, tuples.copy())
+                sink(tuples)
+
+            return broadcast
+        column = route.home.column
+        if rule.aggregate is not None and column > rule.aggregate.position:
+            column -= 1
+        type_ = (
+            self.program.checked.relations[rule.relation].types[route.home.column]
+            if route.home.split
+            else None
+        )
+
+        def split(tuples: Ints) -> None:
+            if route.home.split:
+                owners = self.owners.of(tuples[:, column], type_)
+            else:
+                owners = np.zeros(tuples.shape[0], np.int64)
+            mine = tuples[owners == self.number]
+            if route.shared:
+                self._dropped += tuples.shape[0] - mine.shape[0]
+            elif mine.shape[0] < tuples.shape[0]:
+                for other in self.peers.others:
+                    part = tuples[owners == other]
+                    if part.shape[0]:
+                        self._post(other, kind, rule, part)
+            if mine.shape[0]:
+                sink(mine)
+
+        return split
+
+    def _post(self, other: int, kind: str, rule: CheckedRule, tuples: Ints) -> None:
+        once = rule.label == rule.relation  # a copy: each row has one derivation
+        if self._min_ship and rule.aggregate is None and not once:
+            key = other, rule.relation
+            sent = self._sent.get(key)
+            if sent is None:
+                sent = self._sent[key] = MinShip(rule.relation, tuples.shape[1] - 1)
+            tuples = sent.news(tuples, kind == ADD)
+        if tuples.shape[0]:
+            self._posts.setdefault((other, kind, rule.relation), []).append(tuples)
+
+    def ask(self, rule: CheckedRule, rows: Ints, numbers: Ints) -> Ints:
+        """Send the rows to those who could derive them."""
+        route = self._route(rule)
+        everyone: Ints = np.arange(rows.shape[0])
+        if route.ask == HERE or not self.peers.others:
+            return everyone
+        question = np.column_stack([rows, numbers])
+        if route.ask == ALL:
+            for other in self.peers.others:
+                self._posts.setdefault((other, ASK, rule.label), []).append(question)
+            return everyone
+        type_ = self.program.checked.relations[rule.relation].types[route.ask]
+        owners = self.owners.of(rows[:, route.ask], type_)
+        for other in self.peers.others:
+            part = question[owners == other]
+            if part.shape[0]:
+                self._posts.setdefault((other, ASK, rule.label), []).append(part)
+        mine: Ints = everyone[owners == self.number]
+        return mine
+
+    def answer(self, name: str, numbers: Ints, asker: int) -> None:
+        """To be sent with the next exchange."""
+        self._posts.setdefault((asker, ANSWER, name), []).append(numbers.reshape(-1, 1))
+
+    def dropped(self) -> int:
+        """Since last asked."""
+        dropped, self._dropped = self._dropped, 0
+        return dropped
+
+    # ------------------------------------------------------------------ exchange
+
+    def swap(self, clock: int, died: int = 0) -> Swapped:
+        """One message to each other node and one from each."""
+        tables: dict[int, dict[str, Any]] = {}
+        posted = 0
+        for (other, kind, name), parts in self._posts.items():
+            rows = parts[0] if len(parts) == 1 else np.concatenate(parts)
+            posted += rows.shape[0]
+            tables.setdefault(other, {})[f"{kind}/{name}"] = pack(self.codec, rows, self._types[kind, name])
+        self._posts = {}
+        self.shipped += posted
+        received = self.peers.swap({"clock": clock, "died": died, "posted": posted}, tables)
+        for _, record in received:
+            meta: Any = record.meta
+            clock = max(clock, meta["clock"])
+            died += meta["died"]
+            posted += meta["posted"]
+        for sent in self._sent.values():
+            sent.arrived(clock)
+        return Swapped(posted > 0, clock, died, self._parcels(received))
+
+    def _parcels(self, received: Sequence[tuple[int, Record]]) -> Iterator[Parcel]:
+        for sender, record in received:
+            for part, table in record.tables.items():
+                kind, name = part.split("/", 1)
+                rows = unpack(self.codec, table, self._types[kind, name], extra=1)
+                if kind == ASK:
+                    self._heard(name, rows)
+                yield Parcel(kind, name, rows, sender)
+
+    def _heard(self, label: str, rows: Ints) -> None:
+        """A question is about rows that died: whatever was known of their ranks is over."""
+        relation = next(
+            rule.relation for s in self.program.checked.strata for rule in s.rules if rule.label == label
+        )
+        codes = np.ascontiguousarray(rows[:, :-1])
+        for (_, name), sent in self._sent.items():
+            if name == relation:
+                sent.forget(codes)
+
+    def sums(self, *values: float) -> tuple[float, ...]:
+        """Added up in the order of the nodes' numbers, so that all get the same."""
+        received = self.peers.swap({"values": list(values)}, {})
+        by_node: dict[int, Any] = {other: record.meta["values"] for other, record in received}
+        by_node[self.number] = values
+        return tuple(sum(by_node[node][i] for node in sorted(by_node)) for i in range(len(values)))
+
+    # ------------------------------------------------------------------ versions
+
+    def commit(self) -> None:
+        """Keep what was learned about others."""
+        for sent in self._sent.values():
+            sent.commit()
+
+    def rollback(self) -> None:
+        """Forget what the open version told, and what it had still to send."""
+        self._posts.clear()
+        self._dropped = 0
+        for sent in self._sent.values():
+            sent.rollback()

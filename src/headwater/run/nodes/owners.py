@@ -1,0 +1,55 @@
+"""Which node holds a row: by a hash of the value, not of its code, so that all nodes agree.
+
+Ints, floats, dates and the like are their own codes on every node. A string or list is hashed once, when it is
+first seen.
+"""
+
+from __future__ import annotations
+
+import zlib
+
+import numpy as np
+import numpy.typing as npt
+
+from headwater.plan.steps import Ints
+from headwater.values.codec import Codec
+from headwater.values.dictionary import Dictionary
+from headwater.values.scalars import is_coded, list_key
+from headwater.values.types import STRING, Type
+
+Numbers = npt.NDArray[np.int64]
+
+
+class Owners:
+    """The owners of values among a number of nodes."""
+
+    def __init__(self, codec: Codec, nodes: int):
+        self.nodes = nodes
+        self._codec = codec
+        self._known = {"string": np.empty(0, np.uint64), "list": np.empty(0, np.uint64)}
+
+    def of(self, codes: Ints, type_: Type | None) -> Numbers:
+        """The node that each value belongs to."""
+        hashes = codes.astype(np.uint64)
+        if type_ is not None and is_coded(type_):
+            hashes = self._hashes(type_)[codes]
+        return (_mixed(hashes) % np.uint64(self.nodes)).astype(np.int64)
+
+    def _hashes(self, type_: Type) -> npt.NDArray[np.uint64]:
+        """A hash for each code of a dictionary."""
+        dictionary: Dictionary = self._codec.strings if type_ == STRING else self._codec.lists
+        known = self._known[type_.name]
+        if known.shape[0] < len(dictionary):
+            new = dictionary.since(known.shape[0])
+            texts = new if type_ == STRING else [repr(list_key(value)) for value in new]
+            hashed = [zlib.crc32(text.encode("utf-8", "surrogatepass")) for text in texts]
+            known = self._known[type_.name] = np.concatenate([known, np.array(hashed, np.uint64)])
+        return known
+
+
+def _mixed(values: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """Spread neighbouring values (the finaliser of splitmix64)."""
+    with np.errstate(over="ignore"):
+        values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return values ^ (values >> np.uint64(31))
