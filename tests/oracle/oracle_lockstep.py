@@ -63,12 +63,20 @@ def no_ops(base: State, delete: Rows, insert: Rows) -> int:
 class Lockstep:
     """Databases by name, the state they share, and the check of every version."""
 
-    def __init__(self, text: str, strategies: Iterable[str], **options: Any):
+    def __init__(
+        self,
+        text: str,
+        strategies: Iterable[str],
+        runs: Mapping[str, Mapping[str, Any]] | None = None,
+        **options: Any,
+    ):
+        """`runs` are further databases, each with options of its own."""
         self.text = text
         self.options = {"max_rounds": 2000, **options}
         self.databases: dict[str, Database] = {}
-        for strategy in strategies:
-            db = self.databases[strategy] = hw.connect(strategy=strategy, **self.options)
+        every = {strategy: {"strategy": strategy} for strategy in strategies}
+        for name, more in {**every, **(runs or {})}.items():
+            db = self.databases[name] = hw.connect(**{**self.options, **more})
             db.define(text)
         self.state = self._agreed()
 
@@ -96,6 +104,11 @@ class Lockstep:
                 assert after[name] == rows, name
         self.state = after
         return after
+
+    def close(self) -> None:
+        """Close all databases."""
+        for db in self.databases.values():
+            db.close()
 
     def _agreed(self) -> State:
         states = {strategy: state_of(db) for strategy, db in self.databases.items()}

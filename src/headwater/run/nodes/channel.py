@@ -8,7 +8,7 @@ Whoever connects must show the run's secret, or is refused before anything is re
 from __future__ import annotations
 
 import hmac
-import queue
+import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -41,16 +41,23 @@ class Stream:
     def __init__(self, reader: Any, writer: Any):
         self._reader = reader
         self._writer = writer
-        self.sent_bytes = 0
+        self._sending = threading.Lock()
 
     def send(self, record: Record) -> int:
         """Send a message; return its length in bytes."""
         payload = b"".join(bytes(part) if isinstance(part, bytes) else part for part in encode(record))
-        for start in range(0, len(payload), PIECE):
-            last = start + PIECE >= len(payload)
-            self._writer.write_metadata((LAST if last else MORE) + payload[start : start + PIECE])
-        self.sent_bytes += len(payload)
+        with self._sending:
+            if self._writer is None:
+                raise OSError("the stream has ended")
+            for start in range(0, len(payload), PIECE):
+                last = start + PIECE >= len(payload)
+                self._writer.write_metadata((LAST if last else MORE) + payload[start : start + PIECE])
         return len(payload)
+
+    def detach(self) -> None:
+        """Let go of the call. Flight frees it when its handler returns, so nobody may hold on to it after that."""
+        with self._sending:
+            self._reader = self._writer = None
 
     def receive(self) -> Record | None:
         """The next message, or `None` if the other end is gone."""
@@ -82,6 +89,8 @@ class Listener(flight.FlightServerBase):  # type: ignore[misc]
     ):
         self._arrived = arrived
         self._signalled = signalled
+        self._open = 0
+        self._ended = threading.Condition()
         self.host = host
         super().__init__(f"grpc://{host}:0", middleware={"gate": Gate(secret)})
 
@@ -92,13 +101,30 @@ class Listener(flight.FlightServerBase):  # type: ignore[misc]
 
     def do_exchange(self, context: Any, descriptor: Any, reader: Any, writer: Any) -> None:
         """A stream has arrived; it lasts until `arrived` returns."""
+        with self._ended:
+            self._open += 1
         writer.begin(pa.schema([]))
-        self._arrived([part.decode() for part in descriptor.path], Stream(reader, writer))
+        stream = Stream(reader, writer)
+        del reader, writer
+        try:
+            self._arrived([part.decode() for part in descriptor.path], stream)
+        finally:
+            stream.detach()
+            with self._ended:
+                self._open -= 1
+                self._ended.notify_all()
 
     def do_action(self, context: Any, action: Any) -> Iterator[bytes]:
         """A signal has arrived."""
         self._signalled(action.type)
         return iter(())
+
+
+    def close(self, patience: float = 10.0) -> None:
+        """Stop listening, once all streams have ended; one that does not end is left to the end of the process."""
+        with self._ended:
+            if self._ended.wait_for(lambda: self._open == 0, patience):
+                self.shutdown()
 
 
 class Connection:
@@ -114,12 +140,15 @@ class Connection:
         self.stream = Stream(reader, writer)
 
     def close(self) -> None:
-        """End the stream; the other end hears of it."""
+        """End the stream: say so, wait for the other end to say so too, and only then let go of it."""
         try:
+            self._writer.done_writing()
+            while self.stream.receive() is not None:
+                pass
             self._writer.close()
-            self._client.close()
         except (pa.ArrowException, flight.FlightError, OSError):
             pass
+        self._client.close()
 
 
 def signal(address: str, secret: str, what: str) -> None:
@@ -128,5 +157,3 @@ def signal(address: str, secret: str, what: str) -> None:
     with flight.connect(address) as client:
         list(client.do_action(flight.Action(what, b""), options=options))
 
-
-Mail = queue.SimpleQueue

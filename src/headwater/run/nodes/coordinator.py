@@ -183,4 +183,4 @@ class Coordinator:
 
     def close(self) -> None:
         """Stop listening."""
-        self._listener.shutdown()
+        self._listener.close()

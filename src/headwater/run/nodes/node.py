@@ -343,4 +343,4 @@ def host(
     finally:
         node.peers.close()
         connection.close()
-        listener.shutdown()
+        listener.close()

@@ -1,0 +1,9 @@
+"""The oracle's random programs serve here too."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+for folder in ("oracle", "cases"):
+    sys.path.append(str(Path(__file__).parent.parent / folder))
