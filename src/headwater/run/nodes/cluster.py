@@ -115,12 +115,14 @@ class Cluster:
         started = time.monotonic()
         self.losses += 1
         log.warning("%s; waiting for all nodes to be started again", lost.message)
+        self.coordinator.dismiss()  # those still there are of an attempt that is over
         for attempt in range(TRIES):
             self.coordinator.gather(START_TIMEOUT, self.hosting.broken)
             try:
                 what = self._restore()
             except NodeLost as again:
                 log.warning("%s while recovering", again.message)
+                self.coordinator.dismiss()
                 if attempt + 1 == TRIES:
                     raise
             else:

@@ -84,8 +84,8 @@ class Coordinator:
 
     def _ready(self) -> bool:
         members = self._members.values()
-        attempts = {member.attempt for member in members}
-        return len(members) == self.nodes and len(attempts) == 1 and all(member.alive for member in members)
+        jobs = {member.attempt[0] for member in members}
+        return len(members) == self.nodes and len(jobs) == 1 and all(member.alive for member in members)
 
     def gather(self, timeout: float, alive: Callable[[], str | None] = lambda: None) -> None:
         """Wait until all nodes of one attempt are there, and make them meet; `alive` says why there is no hope."""
