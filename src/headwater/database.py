@@ -72,7 +72,7 @@ class Database:
         sync: bool = True,
         spark: Any = None,
         run: str = "local",
-        nodes: int | None = None,
+        nodes: Any = None,
         budget: int | None = None,
         replicate: int | None = None,
         min_ship: bool = True,

@@ -12,6 +12,7 @@ from headwater.store import Store
 from headwater.values.codec import Codec
 
 if TYPE_CHECKING:
+    from headwater.run.nodes.cluster import Cluster
     from headwater.run.nodes.nodes import Nodes
 
 RUNS = ("local", "spark", "auto", "threads")
@@ -25,7 +26,7 @@ class Place:
 
     run: str = "local"
     spark: Any = None
-    nodes: int | None = None
+    nodes: int | Cluster | None = None
     budget: int | None = None
     replicate: int | None = None
     min_ship: bool = True
@@ -34,11 +35,13 @@ class Place:
         """Refuse what makes no sense."""
         if self.run not in RUNS:
             raise DataError("unknown-option", f"no run {self.run!r}", hint=f"one of {', '.join(RUNS)}")
-        for name, value in (("nodes", self.nodes), ("budget", self.budget), ("replicate", self.replicate)):
-            if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 0):
-                raise DataError("unknown-option", f"{name} is {value!r}", hint="a whole number")
-        if self.nodes == 0:
-            raise DataError("unknown-option", "nodes is 0", hint="a whole number from 1")
+        for name, value, least in (
+            ("nodes", 1 if hasattr(self.nodes, "coordinator") else self.nodes, 1),
+            ("budget", self.budget, 0),
+            ("replicate", self.replicate, 0),
+        ):
+            if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < least):
+                raise DataError("unknown-option", f"{name} is {value!r}", hint=f"a whole number from {least}")
 
     @property
     def on_nodes(self) -> bool:
@@ -63,18 +66,53 @@ class Place:
         from headwater.run.nodes.nodes import Nodes
         from headwater.run.nodes.placing import REPLICATE
 
-        replicate = REPLICATE if self.replicate is None else self.replicate
-        options = {**options, "min_ship": self.min_ship}
-        if self.run == "threads":
-            from headwater.run.nodes.threads import Threads
-
+        keep = self.nodes is not None and not isinstance(self.nodes, int)
+        if isinstance(self.nodes, int) or self.nodes is None:
+            cluster = start_nodes(self.nodes, spark=self.spark, functions=functions, run=self.run)
+        else:
+            cluster = self.nodes
+            if cluster.used:
+                raise DataError(
+                    "nodes-in-use", "these nodes serve another database", hint="close that one first"
+                )
+            missing = [name for name in functions if name not in cluster.functions]
+            if missing:
+                hint = "start them with functions={name: (function, argument types, result type)}"
+                raise DataError("nodes-are-running", f"these nodes know no {', '.join(missing)}", hint=hint)
+        try:
             return Nodes(
-                codec, Threads(), self.nodes or 2, store, options, functions, replicate=replicate, why=why
+                codec,
+                cluster,
+                store,
+                {**options, "min_ship": self.min_ship},
+                replicate=REPLICATE if self.replicate is None else self.replicate,
+                why=why,
+                keep=keep,
             )
-        from headwater.run.spark_stage import SparkStage
+        except BaseException:
+            if not keep:
+                cluster.close()
+            raise
 
-        stage = SparkStage.on(self.spark)
-        nodes = self.nodes or stage.slots()
-        return Nodes(
-            codec, stage, nodes, store, options, functions, host=stage.host, replicate=replicate, why=why
-        )
+
+def start_nodes(
+    nodes: int | None = None,
+    *,
+    spark: Any = None,
+    functions: Mapping[str, Any] | None = None,
+    run: str = "spark",
+) -> Cluster:
+    """Start nodes that serve one database after another: `connect(run="spark", nodes=...)`.
+
+    Without `spark`, an embedded session is used. `functions` are those that rules may call, as in `connect`.
+    """
+    from headwater.run.nodes.cluster import Cluster
+
+    if run == "threads":
+        from headwater.run.nodes.threads import Threads
+
+        return Cluster(Threads(), nodes or 2, functions)
+    from headwater.run.spark_stage import SparkStage
+
+    stage = SparkStage.on(spark)
+    return Cluster(stage, nodes or stage.slots(), functions, stage.host)

@@ -64,9 +64,7 @@ class SparkStage:
 
     # ------------------------------------------------------------------ the stage
 
-    def start(
-        self, nodes: int, driver: str, secret: str, options: Mapping[str, Any], functions: Mapping[str, Any]
-    ) -> None:
+    def start(self, nodes: int, driver: str, secret: str, functions: Mapping[str, Any]) -> None:
         """Submit the stage, and again whenever it fails, in a thread of its own."""
         from pyspark import InheritableThread
 
@@ -74,7 +72,7 @@ class SparkStage:
             hasty = 0
             for job in itertools.count():
                 started = time.monotonic()
-                task = task_of(job, nodes, driver, secret, dict(options), dict(functions), self.local)
+                task = task_of(job, nodes, driver, secret, dict(functions), self.local)
                 try:
                     self.context.setJobGroup(self._group, f"{nodes} Headwater nodes", interruptOnCancel=True)
                     stage = self.context.parallelize(range(nodes), nodes).barrier().mapPartitions(task)
@@ -114,7 +112,6 @@ def task_of(
     nodes: int,
     driver: str,
     secret: str,
-    options: dict[str, Any],
     functions: dict[str, Any],
     local: bool,
 ) -> Callable[[Iterable[int]], Iterator[int]]:
@@ -131,7 +128,7 @@ def task_of(
         if not local:
             address = socket.gethostbyname(context.getTaskInfos()[number].address.rpartition(":")[0])
         attempt = [job, int(context.taskAttemptId())]
-        host(number, nodes, driver, secret, attempt, options, functions, address)
+        host(number, nodes, driver, secret, attempt, functions, address)
         return iter([number])
 
     return task
@@ -139,7 +136,13 @@ def task_of(
 
 def _hopeless(error: Exception) -> bool:
     """Whether trying again cannot help: too few slots, a session that is stopped, executors without Headwater."""
-    signs = ("SPARK-24819", "SparkContext was shut down", "stopped SparkContext", "ModuleNotFoundError", "ImportError")
+    signs = (
+        "SPARK-24819",
+        "SparkContext was shut down",
+        "stopped SparkContext",
+        "ModuleNotFoundError",
+        "ImportError",
+    )
     return any(sign in str(error) for sign in signs)
 
 

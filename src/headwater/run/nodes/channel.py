@@ -119,7 +119,6 @@ class Listener(flight.FlightServerBase):  # type: ignore[misc]
         self._signalled(action.type)
         return iter(())
 
-
     def close(self, patience: float = 10.0) -> None:
         """Stop listening, once all streams have ended; one that does not end is left to the end of the process."""
         with self._ended:
@@ -156,4 +155,3 @@ def signal(address: str, secret: str, what: str) -> None:
     options = flight.FlightCallOptions(headers=[(SECRET.encode(), secret.encode())], timeout=5.0)
     with flight.connect(address) as client:
         list(client.do_action(flight.Action(what, b""), options=options))
-

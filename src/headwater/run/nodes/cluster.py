@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
+from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from headwater.errors import EvaluationError
@@ -30,9 +31,7 @@ class Hosting(Protocol):
     words: str
     local: bool
 
-    def start(
-        self, nodes: int, driver: str, secret: str, options: Mapping[str, Any], functions: Mapping[str, Any]
-    ) -> None:
+    def start(self, nodes: int, driver: str, secret: str, functions: Mapping[str, Any]) -> None:
         """Have the nodes started, now or soon, and again whenever they are lost."""
         ...
 
@@ -46,24 +45,27 @@ class Hosting(Protocol):
 
 
 class Cluster:
-    """The nodes, through their coordinator. `restore` puts lost nodes' state together again, once they are back."""
+    """Running nodes, for one database after another. Databases that use them may call the functions given here.
+
+    `restore` is what the database does to put lost nodes' state together again, once they are back.
+    """
 
     def __init__(
         self,
         hosting: Hosting,
         nodes: int,
-        options: Mapping[str, Any],
-        functions: Mapping[str, Any],
-        host: str,
-        restore: Callable[[], str],
+        functions: Mapping[str, Any] | None = None,
+        host: str = "127.0.0.1",
     ):
         self.nodes = nodes
         self.hosting = hosting
+        self.functions = dict(functions or {})
         self.interrupts = Interrupts()
         self.losses = 0
-        self._restore = restore
+        self.restore: Callable[[], str] = lambda: "there was nothing to do"
+        self.used = False
         self.coordinator = Coordinator(nodes, host)
-        hosting.start(nodes, self.coordinator.address, self.coordinator.secret, options, functions)
+        hosting.start(nodes, self.coordinator.address, self.coordinator.secret, self.functions)
         try:
             self.coordinator.gather(START_TIMEOUT, hosting.broken)
         except BaseException:
@@ -119,7 +121,7 @@ class Cluster:
         for attempt in range(TRIES):
             self.coordinator.gather(START_TIMEOUT, self.hosting.broken)
             try:
-                what = self._restore()
+                what = self.restore()
             except NodeLost as again:
                 log.warning("%s while recovering", again.message)
                 self.coordinator.dismiss()
@@ -128,6 +130,14 @@ class Cluster:
             else:
                 log.warning("nodes are back after %.1f s: %s", time.monotonic() - started, what)
                 return
+
+    def __enter__(self) -> Cluster:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
 
     def close(self) -> None:
         """Send the nodes home, and wait until they are gone."""

@@ -37,6 +37,7 @@ class Member:
     number: int
     attempt: tuple[int, ...]
     address: str
+    process: int
     stream: Stream
     replies: queue.SimpleQueue[Record | None]
     alive: bool = True
@@ -65,7 +66,7 @@ class Coordinator:
             return
         meta: Any = hello.meta
         number, attempt = int(meta["number"]), tuple(meta["attempt"])
-        member = Member(number, attempt, meta["address"], stream, queue.SimpleQueue())
+        member = Member(number, attempt, meta["address"], int(meta["process"]), stream, queue.SimpleQueue())
         with self._changed:
             known = self._members.get(number)
             if known is not None and known.attempt > attempt:
@@ -107,10 +108,10 @@ class Coordinator:
         self.command("connect", {"epoch": self.epoch, "addresses": addresses})
 
     @property
-    def whole(self) -> bool:
-        """Whether all nodes are there."""
+    def processes(self) -> list[int]:
+        """The process ids of the nodes, each on its own machine."""
         with self._changed:
-            return self._ready()
+            return [member.process for _, member in sorted(self._members.items())]
 
     # ------------------------------------------------------------------ commands
 

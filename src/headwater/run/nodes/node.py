@@ -6,6 +6,7 @@ the version open until it is told to commit or to roll back. It ends when the dr
 
 from __future__ import annotations
 
+import os
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
@@ -46,22 +47,22 @@ Command = Callable[[Any, Mapping[str, pa.Table]], Record]
 class Node:
     """What a node holds, and a method for each command."""
 
-    def __init__(self, number: int, nodes: int, secret: str, options: Mapping[str, Any], functions: Any):
+    def __init__(self, number: int, nodes: int, secret: str, functions: Mapping[str, Any]):
         self.number = number
-        self.codec = Codec()
         self.functions = Functions()
         for name, (function, args, returns) in functions.items():
             self.functions.register(name, function, args, returns)
         self.peers = Peers(number, nodes, secret)
-        self.exchange = NodeExchange(self.codec, self.peers, min_ship=options.get("min_ship", True))
-        self.engine_options = {key: options[key] for key in ("strategy", "max_rounds", "at_max_rounds")}
-        self.strict = bool(options["strict"])
         self._parsed: dict[tuple[str, str], Program] = {}
-        self._start()
+        self._start({})
 
-    def _start(self) -> None:
-        self.exchange.use(None)
-        self.run = OneProcess(self.codec, self.functions, **self.engine_options)
+    def _start(self, options: Mapping[str, Any]) -> None:
+        """Begin with nothing, as a database wants it."""
+        self.codec = Codec()
+        self.strict = bool(options.get("strict", False))
+        self.exchange = NodeExchange(self.codec, self.peers, min_ship=options.get("min_ship", True))
+        engine = {key: options[key] for key in ("strategy", "max_rounds", "at_max_rounds") if key in options}
+        self.run = OneProcess(self.codec, self.functions, **engine)
         self.run.engine.workspace.exchange = self.exchange
         self._program: Localised | None = None
         self._before: list[Localised | None] = []
@@ -260,7 +261,7 @@ class Node:
 
     def load(self, meta: Any, tables: Mapping[str, pa.Table]) -> Record:
         """Forget everything; then take what belongs here from a checkpoint, if there is one."""
-        self._start()
+        self._start(meta["options"])
         if meta["checkpoint"] is None:
             return Record(0, "ok")
         definitions, program = self._localised(meta)
@@ -320,17 +321,18 @@ def host(
     driver: str,
     secret: str,
     attempt: Sequence[int],
-    options: Mapping[str, Any],
     functions: Mapping[str, Any],
     address: str = "127.0.0.1",
 ) -> None:
     """Be node `number` until the driver says it is over, or is gone."""
-    node = Node(number, nodes, secret, options, functions)
+    node = Node(number, nodes, secret, functions)
     listener = Listener(address, secret, node.peers.arrived, node.interrupt)
     connection = Connection(driver, secret, ["node"])
     stream: Stream = connection.stream
     try:
-        hello = {"number": number, "address": listener.address, "attempt": list(attempt)}
+        hello = {
+            "number": number, "address": listener.address, "attempt": list(attempt), "process": os.getpid(),
+        }  # fmt: skip
         stream.send(Record(0, "hello", hello))
         for record in stream:
             if record.kind == "exit":

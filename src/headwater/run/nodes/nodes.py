@@ -26,7 +26,7 @@ from headwater.maintain.statistics import VersionStatistics
 from headwater.plan.steps import Ints
 from headwater.rules.checked import Checked
 from headwater.rules.placement import EVERYWHERE
-from headwater.run.nodes.cluster import Cluster, Hosting
+from headwater.run.nodes.cluster import Cluster
 from headwater.run.nodes.owners import Owners
 from headwater.run.nodes.placing import REPLICATE, Placing
 from headwater.run.nodes.remote_change import RemoteChange
@@ -56,19 +56,19 @@ class Nodes:
     def __init__(
         self,
         codec: Codec,
-        hosting: Hosting,
-        nodes: int,
+        cluster: Cluster,
         store: Store,
         options: Mapping[str, Any],
-        functions: Mapping[str, Any],
         *,
-        host: str = "127.0.0.1",
         replicate: int = REPLICATE,
         why: str = "asked for",
+        keep: bool = False,
     ):
+        """`keep` leaves the nodes running, for another database, when this one is closed."""
         self.codec = codec
         self.store = store
         self.why = why
+        nodes = cluster.nodes
         self.shipped: list[list[int]] = [[0, 0, 0] for _ in range(nodes)]
         """For each node: messages and bytes sent to other nodes, and derivations and questions in them."""
         self._owners = Owners(codec, nodes)
@@ -80,8 +80,12 @@ class Nodes:
         self._nbytes = 0
         self._unresolved: weakref.WeakSet[RemoteChange] = weakref.WeakSet()
         self._exports: list[Path] = []
-        self.cluster = Cluster(hosting, nodes, options, functions, host, self._restore)
-        self.interrupts = self.cluster.interrupts
+        self._options, self._keep = dict(options), keep
+        self.cluster = cluster
+        self.interrupts = cluster.interrupts
+        cluster.restore = self._restore
+        cluster.used = True
+        cluster.surely(lambda: cluster.ask("load", {"checkpoint": None, "options": self._options}))
 
     # ------------------------------------------------------------------ versions
 
@@ -210,7 +214,7 @@ class Nodes:
     def _restore(self) -> str:
         """Bring nodes that hold nothing to where the others were."""
         if self._loaded is None:
-            self.cluster.ask("load", {"checkpoint": None})
+            self.cluster.ask("load", {"checkpoint": None, "options": self._options})
         else:
             self._load(*self._loaded)
         for sent in self._journal:
@@ -234,6 +238,7 @@ class Nodes:
             "segments": [asdict(segment) for segment in tables.segments],
             "folder": str(tables.folder),
             "reusable": same,
+            "options": self._options,
         }
         return self.cluster.ask("load", meta)
 
@@ -360,7 +365,9 @@ class Nodes:
         self._take(replies, VersionStatistics())
 
     def close(self) -> None:
-        """Send the nodes home."""
-        self.cluster.close()
+        """Send the nodes home, unless others want them."""
+        self.cluster.used = False
+        if not self._keep:
+            self.cluster.close()
         for folder in self._exports:
             shutil.rmtree(folder, ignore_errors=True)

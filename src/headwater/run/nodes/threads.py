@@ -23,14 +23,12 @@ class Threads:
         self._threads: list[threading.Thread] = []
         self._attempts = itertools.count()
 
-    def start(
-        self, nodes: int, driver: str, secret: str, options: Mapping[str, Any], functions: Mapping[str, Any]
-    ) -> None:
+    def start(self, nodes: int, driver: str, secret: str, functions: Mapping[str, Any]) -> None:
         """Start all nodes."""
         attempt = [next(self._attempts)]
         for number in range(nodes):
             thread = threading.Thread(
-                target=host, args=(number, nodes, driver, secret, attempt, options, functions), daemon=True
+                target=host, args=(number, nodes, driver, secret, attempt, functions), daemon=True
             )
             thread.start()
             self._threads.append(thread)
