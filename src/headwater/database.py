@@ -12,8 +12,11 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import wraps
+from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+import numpy as np
 
 from headwater import persist
 from headwater.changes import Change, Changes, EmptyChanges
@@ -27,12 +30,16 @@ from headwater.maintain.row_change import RowChange, merged
 from headwater.maintain.statistics import VersionStatistics
 from headwater.maintain.strategies import STRATEGIES
 from headwater.plan.steps import Ints
+from headwater.progress import OWED, Owed, Progress, Subscription
 from headwater.relation_view import RelationView
 from headwater.rules.checked import Checked, RelationInfo
 from headwater.store import Checkpoint, Record, Store
 from headwater.values.codec import Codec
 from headwater.values.functions import Functions
 from headwater.values.types import Type
+
+if TYPE_CHECKING:
+    from headwater.pipeline import Pipeline
 
 CHECKPOINT_BYTES = 16 << 20
 CHECKPOINT_RECORDS = 1000
@@ -67,6 +74,7 @@ class Database:
         functions: Mapping[str, tuple[Callable[..., Any], Sequence[Type | str] | None, Type | str]]
         | None = None,
         sync: bool = True,
+        spark: Any = None,
     ):
         if strategy not in STRATEGIES:
             raise DataError(
@@ -99,6 +107,9 @@ class Database:
         self._definitions = self._logged = Definitions()
         self._base_changes = BaseChanges()
         self._closed = False
+        self.spark = spark
+        self.path = None if path is None else Path(path).absolute()
+        self._progress = Progress(self.path)
         self._store: Store | None = None
         self._records = 0
         self._checked = self._definitions.check(self.functions, {}, strict=strict)
@@ -155,9 +166,9 @@ class Database:
             self._definitions = definitions.settled({name: checked.relations[name].types for name in facts})
             self._checked = checked
             too_many = self._base_changes.adopt(checked, self.engine.workspace.relations, self.now)
-            second = self._change(too_many, facts, self.now, statistics)
+            changes = merged(first, self._change(too_many, facts, self.now, statistics))
             if log:
-                self._log("define", {"text": text, "source": source, "now": self.now}, {})
+                self._log("define", {"text": text, "source": source, "now": self.now}, {}, changes)
         except BaseException as error:
             if log and self._committed():
                 self._commit(statistics)
@@ -169,7 +180,7 @@ class Database:
             raise
         self._commit(statistics)
         statistics.seconds = time.perf_counter() - started
-        return self._finish(merged(first, second), statistics)
+        return self._finish(changes, statistics)
 
     def _moved(self, checked: Checked) -> dict[str, Ints]:
         """Rows of base relations that get rules now: the hidden base relation for rows from outside takes them."""
@@ -206,12 +217,17 @@ class Database:
 
     @_uninterrupted
     def apply(
-        self, insert: Mapping[str, Any] | None = None, delete: Mapping[str, Any] | None = None
+        self,
+        insert: Mapping[str, Any] | None = None,
+        delete: Mapping[str, Any] | None = None,
+        *,
+        marks: Mapping[str, Any] | None = None,
     ) -> Changes:
         """Delete and insert rows of base relations (deletes first) as one version; return what that did.
 
         Rows are sequences of tuples or dicts, Arrow tables, pandas or polars DataFrames, or numpy matrices.
-        Inserting a row that is there, or deleting one that is not, does nothing but count.
+        Inserting a row that is there, or deleting one that is not, does nothing but count. `marks` say how far
+        sources were read, as JSON by source; they are kept with the version (see the property `marks`).
         """
         self._check_writable()
         insert = {name: rows for name, rows in _by_relation("insert", insert).items() if len(rows)}
@@ -225,7 +241,7 @@ class Database:
             self._learn(insert)
             deletes, inserts = self._encode(insert, delete, statistics)
             changes = self._change(deletes, inserts, self.now, statistics)
-            self._log_change(deletes, inserts)
+            self._log_change(deletes, inserts, changes, marks or {})
         except BaseException as error:
             if self._committed():
                 self._commit(statistics)
@@ -264,7 +280,7 @@ class Database:
         try:
             self.now = to
             changes = self._change({}, {}, to, statistics)
-            self._log("advance", {"now": to}, {})
+            self._log("advance", {"now": to}, {}, changes)
         except BaseException as error:
             if self._committed():
                 self._commit(statistics)
@@ -340,20 +356,90 @@ class Database:
         expected = isinstance(error, (HeadwaterError, KeyboardInterrupt))
         self.engine.rollback(damaged=not expected)
         self._base_changes.rollback()
+        self._progress.rollback()
 
     def _commit(self, statistics: VersionStatistics) -> None:
         self.engine.commit(statistics)
         self._base_changes.commit()
+        self._progress.commit()
 
     def _finish(self, changes: Mapping[str, RowChange], statistics: VersionStatistics) -> Changes:
         self.version += 1
         self.statistics = statistics
+        return Changes(self.version, self._shown(changes), EmptyChanges(self), statistics)
+
+    def _shown(self, changes: Mapping[str, RowChange]) -> dict[str, Change]:
         shown = {}
         for name, change in changes.items():
             info = self.engine.workspace.infos[name]
             if not info.internal:
                 shown[name] = Change(self.codec, info.columns, info.types, change)
-        return Changes(self.version, shown, EmptyChanges(self), statistics)
+        return shown
+
+    # ------------------------------------------------------------------ sources and subscribers
+
+    @property
+    def marks(self) -> Mapping[str, Any]:
+        """How far each source was read: what `apply` was given as `marks`, the last of each name."""
+        return dict(self._progress.marks)
+
+    @property
+    def subscriptions(self) -> Mapping[str, Subscription]:
+        """Who is told what happens to which view, and up to which version they have acknowledged it."""
+        return dict(self._progress.subscriptions)
+
+    @_uninterrupted
+    def subscribe(self, name: str, view: str, *, rows: bool = True) -> Subscription:
+        """From now on keep what each version does to a view until it is acknowledged; one version, if new.
+
+        What is owed first are all rows the view has now. With `rows=False` only the versions are kept.
+        """
+        self._check_writable()
+        known = self._progress.subscriptions.get(name)
+        if known is not None and (known.view, known.rows) == (view, rows):
+            return known
+        self.info(view)
+        made = Subscription.to(view, rows, self.version + 1)
+        empty = np.empty((0, self.info(view).arity), np.int64)
+        matrix = self.engine.workspace.relations[view].matrix() if rows else empty
+        first = self._shown({view: RowChange(empty, matrix)})[view]
+        self._record_subscription(name, made, first.arrow() if rows else None)
+        return made
+
+    @_uninterrupted
+    def unsubscribe(self, name: str) -> None:
+        """End a subscription, and forget what it was owed; one version."""
+        self._check_writable()
+        self._progress.owed(name)
+        self._record_subscription(name, None, None)
+
+    def _record_subscription(self, name: str, subscription: Subscription | None, table: Any) -> None:
+        try:
+            meta, tables = self._progress.stage_subscription(name, subscription, table)
+            self._append("subscribe", {"now": self.now, **meta}, tables)
+        except BaseException:
+            if self._committed():
+                self._progress.commit()
+                self.version += 1
+            self._progress.rollback()
+            raise
+        self._progress.commit()
+        self.version += 1
+
+    def owed(self, name: str) -> list[Owed]:
+        """What a subscriber has not acknowledged yet, in the order of versions."""
+        return self._progress.owed(name)
+
+    def acknowledge(self, name: str, version: int) -> None:
+        """A subscriber needs nothing up to this version any more."""
+        self._check_writable()
+        self._progress.acknowledge(name, version)
+
+    def pipeline(self, sources: Sequence[Any], sinks: Sequence[Any] = (), **options: Any) -> Pipeline:
+        """Read sources into base relations and publish views, through Spark; see `headwater.pipeline`."""
+        from headwater.pipeline import Pipeline
+
+        return Pipeline(self, sources, sinks, **options)
 
     # ------------------------------------------------------------------ reading
 
@@ -406,21 +492,37 @@ class Database:
 
     # ------------------------------------------------------------------ durability
 
-    def _log_change(self, deletes: Mapping[str, Ints], inserts: Mapping[str, Ints]) -> None:
-        if self._store is None:
-            return
+    def _log_change(
+        self,
+        deletes: Mapping[str, Ints],
+        inserts: Mapping[str, Ints],
+        changes: Mapping[str, RowChange],
+        marks: Mapping[str, Any],
+    ) -> None:
         tables = {}
-        for kind, changes in (("delete", deletes), ("insert", inserts)):
-            for name, rows in changes.items():
+        for kind, given in (("delete", deletes), ("insert", inserts)) if self._store is not None else ():
+            for name, rows in given.items():
                 info = self._checked.relations[name]
                 if rows.shape[0]:
                     tables[f"{kind}/{name}"] = persist.to_table(self.codec, rows, info)
         learned = {} if self._definitions is self._logged else self._definitions.to_json()
-        self._log("apply", {"now": self.now, **learned}, tables)
+        self._log("apply", {"now": self.now, **learned}, tables, changes, marks)
         self._logged = self._definitions
 
-    def _log(self, kind: str, meta: Mapping[str, Any], tables: Mapping[str, Any]) -> None:
-        """Write the open version to the log; only then may it be committed."""
+    def _log(
+        self,
+        kind: str,
+        meta: Mapping[str, Any],
+        tables: Mapping[str, Any],
+        changes: Mapping[str, RowChange],
+        marks: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Write the open version to the log, with what is owed for it; only then may it be committed."""
+        shown = self._shown(changes) if self._progress.subscriptions else {}
+        more, owed = self._progress.stage(self.version + 1, marks or {}, shown)
+        self._append(kind, {**meta, **more}, {**tables, **owed})
+
+    def _append(self, kind: str, meta: Mapping[str, Any], tables: Mapping[str, Any]) -> None:
         if self._store is not None:
             self._store.append(Record(self.version + 1, kind, meta, tables))
             self._records += 1
@@ -450,11 +552,14 @@ class Database:
             persist.load_soft_state(self._base_changes.soft, self.engine, self.codec, checkpoint.tables)
             for view in self.engine.views:
                 view.incomplete = list(view.stratum.relations) in meta.get("incomplete", [])
+            self._progress.load(meta["progress"], checkpoint.tables)
             self.version = checkpoint.version
             self.engine.changed.clear()
         for record in store.records():
             self._replay(record)
+            self._progress.replay(record.version, record.kind, record.meta, record.tables)
             self._records += 1
+        self._progress.recall()
 
     def _replay(self, record: Record) -> None:
         meta: Any = record.meta
@@ -467,8 +572,13 @@ class Database:
             definitions = self._definitions.learned(meta)
             if definitions != self._definitions:
                 self._redefine(definitions)
+        if record.kind == "subscribe":
+            self.version = record.version
+            return
         changes: dict[str, dict[str, Ints]] = {"delete": {}, "insert": {}}
         for key, table in record.tables.items():
+            if key.startswith(OWED):
+                continue
             kind, name = key.split("/", 1)
             info = self._checked.relations[name]
             changes[kind][name] = persist.from_table(self.codec, table, info)
@@ -489,10 +599,13 @@ class Database:
         ]
         tables = persist.dump_relations(self.engine, self.codec, without=reuse)
         tables.update(persist.dump_soft_state(self._base_changes.soft, self.engine, self.codec))
+        progress, owed = self._progress.dump()
+        tables.update(owed)
         meta = {
             "now": self.now,
             "clock": self.engine.workspace.clock,
             "incomplete": [view.stratum.relations for view in self.engine.views if view.incomplete],
+            "progress": progress,
             "texts": [[program.text, program.source] for program in self._definitions.programs],
             **self._definitions.to_json(),
         }
@@ -565,6 +678,8 @@ def _by_relation(argument: str, rows: Mapping[str, Any] | None) -> dict[str, Any
 def _held(name: str, data: Any) -> Any:
     if hasattr(data, "read_all"):  # an Arrow stream
         return data.read_all()
+    if hasattr(data, "toArrow"):  # a Spark DataFrame
+        return data.toArrow()
     if hasattr(data, "collect") and not hasattr(data, "__len__"):  # a lazy frame
         return data.collect()
     if hasattr(data, "__len__"):
