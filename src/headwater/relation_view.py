@@ -90,10 +90,11 @@ class RelationView:
 
     def spark(self) -> DataFrame:
         """All rows as a Spark DataFrame, in the database's session (`spark=` of `connect`) or the running one."""
+        from headwater.run.frames import frame_of
         from headwater.run.session import spark_session
 
         session = self._database.spark or spark_session()
-        return session.createDataFrame(self.arrow())
+        return frame_of(session, self.arrow())
 
     def __repr__(self) -> str:
         shape = ", ".join(

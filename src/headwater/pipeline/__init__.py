@@ -19,6 +19,7 @@ from headwater.pipeline.feed import Feed, feed_folder, feed_stream, table_change
 from headwater.pipeline.folders import FeedFolder, RowsFolder
 from headwater.pipeline.history import History
 from headwater.pipeline.iceberg import Iceberg
+from headwater.pipeline.load import load
 from headwater.pipeline.pipeline import Pipeline
 from headwater.pipeline.report import Report, SinkReport, SourceReport
 from headwater.pipeline.snapshot import Files, Snapshot, Table
@@ -50,5 +51,6 @@ __all__ = [
     "delta_table",
     "feed_folder",
     "feed_stream",
+    "load",
     "table_changes",
 ]

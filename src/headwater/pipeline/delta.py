@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from headwater.errors import MissingExtra, PipelineError
 from headwater.pipeline.history import HistoryTable, NoChanges
 from headwater.pipeline.shape import COMMIT_VERSION
+from headwater.run.frames import frame_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -101,7 +102,7 @@ class Wheel:
 
     def rows(self, session: SparkSession, version: int) -> DataFrame:
         """All rows at a version."""
-        return session.createDataFrame(plain(self._open(version).to_pyarrow_table()))
+        return frame_of(session, plain(self._open(version).to_pyarrow_table()))
 
     def changes(self, session: SparkSession, after: int, upto: int) -> DataFrame:
         """The change data feed between two versions."""
@@ -110,7 +111,7 @@ class Wheel:
             raise NoChanges(f"it went back from version {after} to {upto}")
         try:
             found = self._open().load_cdf(starting_version=after + 1, ending_version=upto)
-            return session.createDataFrame(plain(found))
+            return frame_of(session, plain(found))
         except deltalake.exceptions.DeltaError as error:
             raise NoChanges(_why(error)) from error
 

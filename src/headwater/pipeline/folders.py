@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING, Any
 
 from headwater.errors import PipelineError
 from headwater.pipeline.feed import ABOUT
-from headwater.pipeline.shape import CHANGE_TYPE, COMMIT_TIMESTAMP, COMMIT_VERSION, ddl
+from headwater.pipeline.shape import CHANGE_TYPE, COMMIT_TIMESTAMP, COMMIT_VERSION
 from headwater.pipeline.sink import Publication, others
 from headwater.progress import Owed
+from headwater.run.frames import ddl
 from headwater.store.durable import sync_file, sync_folder
 
 if TYPE_CHECKING:

@@ -15,6 +15,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from headwater.errors import DataError, HeadwaterError, PipelineError
@@ -23,7 +24,7 @@ from headwater.pipeline.report import Report, SinkReport, SourceReport
 from headwater.pipeline.sink import Publication, Sink
 from headwater.pipeline.source import Batch, Source
 from headwater.pipeline.stream import Stream
-from headwater.run.session import spark_session
+from headwater.run.session import spark_session, stop_embedded
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -43,7 +44,7 @@ class Pipeline:
         sources: Sequence[Source | Stream],
         sinks: Sequence[Sink] = (),
         *,
-        spark: SparkSession | None = None,
+        spark: SparkSession | Callable[[], SparkSession] | None = None,
     ):
         """Check that all fit together; nothing is read or written yet."""
         self.database = database
@@ -51,7 +52,8 @@ class Pipeline:
         self.streams = tuple(source for source in sources if isinstance(source, Stream))
         self.sinks = tuple(sinks)
         self._check(sources)
-        self._given = spark or database.spark
+        self._given = spark if spark is not None else database.spark
+        self._session: SparkSession | None = None
         self._turn = threading.RLock()
         self._stop = threading.Event()
         self._failed: BaseException | None = None
@@ -96,10 +98,11 @@ class Pipeline:
 
     @property
     def session(self) -> SparkSession:
-        """The session given, the database's, the running one, or an embedded one."""
-        if self._given is None:
-            self._given = spark_session()
-        return self._given
+        """The session given, the database's, the running one, or an embedded one, which starts now."""
+        if self._session is None:
+            given = self._given
+            self._session = given() if callable(given) else given if given is not None else spark_session()
+        return self._session
 
     def run(self, *, continuous: bool = False, every: float = 1.0, watch: Watcher | None = None) -> Report:
         """Read all that is there, apply it and publish; with `continuous`, until `stop` is called.
@@ -109,6 +112,7 @@ class Pipeline:
         self._stop.clear()
         self._failed, self._watch = None, watch
         self._open()
+        _ = self.session  # starting Spark is no lag of any version
         queries: list[StreamingQuery] = []
         try:
             self._publish(time.monotonic())
@@ -133,6 +137,20 @@ class Pipeline:
     def stop(self) -> None:
         """Let `run` return once the version at hand is committed and published. Safe in a signal handler."""
         self._stop.set()
+
+    def close(self) -> None:
+        """Close the database, and stop Spark if it was started for this pipeline."""
+        self.database.close()
+        if callable(self._given) or self._given is None:
+            stop_embedded(self._session)
+
+    def __enter__(self) -> Pipeline:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
 
     def _open(self) -> None:
         for sink in self.sinks:

@@ -1,11 +1,7 @@
-"""The one shape of changes, and the types of columns on Spark's side.
+"""The one shape of changes, and which Spark types hold what ours hold.
 
 A change is a row with `_change_type` (insert, delete, update_preimage, update_postimage), `_commit_version` and
 `_commit_timestamp`. Headwater's views are published in this shape and its sources are read in it.
-
->>> from headwater.values.types import INT, STRING, list_of
->>> ddl(("src", "path"), (STRING, list_of(INT)))
-'`src` string, `path` array<bigint>'
 """
 
 from __future__ import annotations
@@ -13,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from headwater.run.frames import quoted
 from headwater.values.types import Type
 
 if TYPE_CHECKING:
@@ -23,38 +20,6 @@ SHAPE = (CHANGE_TYPE, COMMIT_VERSION, COMMIT_TIMESTAMP)
 COMES = ("insert", "update_postimage", "update_after")
 GOES = ("delete", "update_preimage", "update_before")
 """What a row's change means; the last of each is Iceberg's word. Upper and lower case are the same."""
-
-_SPARK = {
-    "int": "bigint",
-    "float": "double",
-    "string": "string",
-    "bool": "boolean",
-    "date": "date",
-    "timestamp": "timestamp_ntz",
-}
-
-
-def spark_type(type: Type | None) -> str:
-    """The Spark SQL type of a column; `void` where nothing tells the type."""
-    if type is None:
-        return "void"
-    if type.name == "list":
-        return f"array<{spark_type(type.element)}>"
-    return _SPARK[type.name]
-
-
-def quoted(name: str) -> str:
-    """A column's name for Spark SQL.
-
-    >>> quoted("a`b")
-    '`a``b`'
-    """
-    return "`" + name.replace("`", "``") + "`"
-
-
-def ddl(columns: Sequence[str], types: Sequence[Type | None]) -> str:
-    """Columns and types as Spark writes schemas."""
-    return ", ".join(f"{quoted(c)} {spark_type(t)}" for c, t in zip(columns, types, strict=True))
 
 
 def comes(kind: str = CHANGE_TYPE) -> Column:

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any
 
 from headwater.errors import PipelineError
 from headwater.pipeline.projection import Projection, refusals, schema_text
-from headwater.pipeline.shape import quoted
 from headwater.pipeline.source import Batch, described, known
+from headwater.run.frames import frame_of, quoted
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -188,7 +188,7 @@ def compare(
             notes: Sequence[str] = ()
         else:
             both = wanted.withColumn("_side", F.lit(1)).unionAll(
-                session.createDataFrame(held).select(*columns).withColumn("_side", F.lit(2))
+                frame_of(session, held).select(*columns).withColumn("_side", F.lit(2))
             )
             sides = both.groupBy(*columns).agg(F.bit_or("_side").alias("_side")).where("_side != 3")
             changed = sides.toArrow()

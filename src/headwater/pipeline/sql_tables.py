@@ -17,6 +17,7 @@ from headwater.errors import MissingExtra, PipelineError
 from headwater.pipeline.projection import Projection, refusals
 from headwater.pipeline.snapshot import compare
 from headwater.pipeline.source import Batch, known
+from headwater.run.frames import frame_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -82,7 +83,7 @@ class SqlAlchemy:
         kinds = dict(zip(names, declared, strict=True))
         arrays = {name: _array([row[i] for row in rows], kinds[name]) for i, name in enumerate(names)}
         with refusals(self.name):
-            frame = session.createDataFrame(pa.table(arrays))
+            frame = frame_of(session, pa.table(arrays))
         projection = Projection(self.columns, self.where)
         return compare(session, database, self.relation, frame, projection, self.name, known(mark))
 

@@ -16,6 +16,7 @@ from headwater.pipeline.projection import refusals
 from headwater.pipeline.shape import COMMIT_VERSION
 from headwater.pipeline.sink import Publication, others
 from headwater.progress import Owed
+from headwater.run.frames import frame_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -50,7 +51,7 @@ class TableSink:
             if there and _property(session, self.table) is None:
                 raise others(f"the table {self.table}", "is somebody else's")
             if self.mode == "full":
-                rows = session.createDataFrame(to.database[to.view].arrow())
+                rows = frame_of(session, to.database[to.view].arrow())
                 rows.write.mode("overwrite").saveAsTable(self.table)
                 self._own(to)
                 return
@@ -58,7 +59,7 @@ class TableSink:
                 raise others(f"the table {self.table}", "holds the output of another database or pipeline")
             if not there:
                 empty = stamped(owed[0], version=True).slice(0, 0)
-                session.createDataFrame(empty).write.partitionBy(COMMIT_VERSION).saveAsTable(self.table)
+                frame_of(session, empty).write.partitionBy(COMMIT_VERSION).saveAsTable(self.table)
                 self._own(to)
             for one in owed:
                 if one.table is not None and one.table.num_rows:
@@ -66,7 +67,7 @@ class TableSink:
 
     def _replace(self, session: SparkSession, one: Owed) -> None:
         view = f"headwater_changes_{one.version}"
-        session.createDataFrame(stamped(one)).createOrReplaceTempView(view)
+        frame_of(session, stamped(one)).createOrReplaceTempView(view)
         try:
             session.sql(
                 f"INSERT OVERWRITE TABLE {self.table} PARTITION ({COMMIT_VERSION} = {one.version})"

@@ -1,1 +1,1 @@
-"""Where work runs besides this process: a Java for Spark, and a Spark session."""
+"""Where work runs besides this process: a Java for Spark, a Spark session, data frames."""
