@@ -24,12 +24,16 @@ from headwater.errors import (
     HeadwaterError,
     LanguageError,
     MissingExtra,
+    PipelineError,
     RuleError,
+    SparkError,
     StoreError,
 )
 
 if TYPE_CHECKING:
     import os
+
+    from pyspark.sql import SparkSession
 
     from headwater.database import Database
 
@@ -40,10 +44,13 @@ __all__ = [
     "HeadwaterError",
     "LanguageError",
     "MissingExtra",
+    "PipelineError",
     "RuleError",
+    "SparkError",
     "StoreError",
     "__version__",
     "connect",
+    "spark_session",
 ]
 
 
@@ -54,8 +61,19 @@ def connect(path: str | os.PathLike[str] | None = None, **options: Any) -> Datab
     auto), `strict` (refuse relations never declared), `max_rounds` (the guard against recursion without end)
     and `at_max_rounds` ("raise", or "stop" to keep what was derived by then), `clock` ("logical", or "real" for
     lifetimes in real time), `functions` (Python functions for rules, as {name: (function, argument types or
-    None, result type)}), `sync` (wait for the disk; default true).
+    None, result type)}), `sync` (wait for the disk; default true), `spark` (the Spark session for pipelines and
+    for views as DataFrames; default: the running one, or an embedded one).
     """
     from headwater.database import Database
 
     return Database(path, **options)
+
+
+def spark_session(master: str | None = None, **options: Any) -> SparkSession:
+    """The Spark session that runs in this process, or a new one on `master`; by default an embedded one.
+
+    Options: `conf` (Spark's settings, by name), `app` (a name), `log_level` ("error"). Needs headwater[spark].
+    """
+    from headwater.run.session import spark_session
+
+    return spark_session(master, **options)

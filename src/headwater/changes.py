@@ -25,6 +25,8 @@ from headwater.values.types import Type
 if TYPE_CHECKING:
     import pyarrow as pa
 
+CHANGE_TYPE = "_change_type"
+
 
 class Change:
     """The rows that a relation gained and lost in one version. Decoded when asked for."""
@@ -66,8 +68,11 @@ class Change:
 
         parts = []
         for kind, rows in (("insert", self._rows.gained), ("delete", self._rows.lost)):
+            kinds = pa.array([kind] * rows.shape[0], pa.string())
             table = self._codec.to_table(rows, self._columns, self._types)
-            parts.append(table.append_column("_change_type", pa.array([kind] * rows.shape[0], pa.string())))
+            parts.append(
+                table.append_column(CHANGE_TYPE, kinds) if self._columns else pa.table({CHANGE_TYPE: kinds})
+            )
         return pa.concat_tables(parts)
 
 

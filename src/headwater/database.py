@@ -13,8 +13,11 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import wraps
+from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+import numpy as np
 
 from headwater import persist
 from headwater.changes import Change, Changes, EmptyChanges
@@ -27,6 +30,7 @@ from headwater.maintain.row_change import RowChange
 from headwater.maintain.statistics import VersionStatistics
 from headwater.maintain.strategies import STRATEGIES
 from headwater.plan.steps import Ints
+from headwater.progress import OWED, Owed, Progress, Subscription
 from headwater.relation_view import RelationView
 from headwater.rules.checked import Checked, RelationInfo
 from headwater.run.one_process import OneProcess
@@ -36,6 +40,9 @@ from headwater.store import Record, Store
 from headwater.values.codec import Codec
 from headwater.values.functions import Functions
 from headwater.values.types import Type
+
+if TYPE_CHECKING:
+    from headwater.pipeline import Pipeline
 
 CHECKPOINT_BYTES = 16 << 20
 CHECKPOINT_RECORDS = 1000
@@ -113,6 +120,9 @@ class Database:
         }  # fmt: skip
         self._definitions = self._logged = Definitions()
         self._closed = False
+        self.spark = spark
+        self.path = None if path is None else Path(path).absolute()
+        self._progress = Progress(self.path)
         self._store: Store | None = None
         self._records = 0
         self._checked = self._definitions.check(self.functions, {}, strict=strict)
@@ -177,16 +187,16 @@ class Database:
             changes = self.runner.define(settled, checked, facts, self.now, statistics)
             self._definitions, self._checked = settled, checked
             if log:
-                self._log("define", {"text": text, "source": source, "now": self.now}, {})
+                self._log("define", {"text": text, "source": source, "now": self.now}, {}, changes)
         except BaseException as error:
             if log and self._committed():
-                self.runner.commit(statistics)
+                self._commit(statistics)
                 self.version += 1
                 raise
-            self.runner.rollback(error)
+            self._rollback(error)
             self._definitions, self._checked = before
             raise
-        self.runner.commit(statistics)
+        self._commit(statistics)
         statistics.seconds = time.perf_counter() - started
         return self._finish(changes, statistics)
 
@@ -223,12 +233,17 @@ class Database:
 
     @_uninterrupted
     def apply(
-        self, insert: Mapping[str, Any] | None = None, delete: Mapping[str, Any] | None = None
+        self,
+        insert: Mapping[str, Any] | None = None,
+        delete: Mapping[str, Any] | None = None,
+        *,
+        marks: Mapping[str, Any] | None = None,
     ) -> Changes:
         """Delete and insert rows of base relations (deletes first) as one version; return what that did.
 
         Rows are sequences of tuples or dicts, Arrow tables, pandas or polars DataFrames, or numpy matrices.
-        Inserting a row that is there, or deleting one that is not, does nothing but count.
+        Inserting a row that is there, or deleting one that is not, does nothing but count. `marks` say how far
+        sources were read, as JSON by source; they are kept with the version (see the property `marks`).
         """
         self._check_writable()
         insert = {name: rows for name, rows in _by_relation("insert", insert).items() if len(rows)}
@@ -244,16 +259,16 @@ class Database:
             if self.runner.must_move(inserts):
                 self.checkpoint()
             changes = self.runner.change(deletes, inserts, self.now, statistics)
-            self._log_change(deletes, inserts)
+            self._log_change(deletes, inserts, changes, marks or {})
         except BaseException as error:
             if self._committed():
-                self.runner.commit(statistics)
+                self._commit(statistics)
                 self.version += 1
                 raise
-            self.runner.rollback(error)
+            self._rollback(error)
             self._definitions, self._checked = before
             raise
-        self.runner.commit(statistics)
+        self._commit(statistics)
         statistics.seconds = time.perf_counter() - started
         done = self._finish(changes, statistics)
         self._checkpoint_if_due()
@@ -282,16 +297,16 @@ class Database:
         try:
             self.now = to
             changes = self.runner.change({}, {}, to, statistics)
-            self._log("advance", {"now": to}, {})
+            self._log("advance", {"now": to}, {}, changes)
         except BaseException as error:
             if self._committed():
-                self.runner.commit(statistics)
+                self._commit(statistics)
                 self.version += 1
                 raise
             self.now = before
-            self.runner.rollback(error)
+            self._rollback(error)
             raise
-        self.runner.commit(statistics)
+        self._commit(statistics)
         statistics.seconds = time.perf_counter() - started
         done = self._finish(changes, statistics)
         self._checkpoint_if_due()
@@ -340,15 +355,91 @@ class Database:
         self.runner.learn(definitions, checked, self.now)
         self._definitions, self._checked = definitions, checked
 
+    def _rollback(self, error: BaseException) -> None:
+        self.runner.rollback(error)
+        self._progress.rollback()
+
+    def _commit(self, statistics: VersionStatistics) -> None:
+        self.runner.commit(statistics)
+        self._progress.commit()
+
     def _finish(self, changes: Mapping[str, RowChange], statistics: VersionStatistics) -> Changes:
         self.version += 1
         self.statistics = statistics
+        return Changes(self.version, self._shown(changes), EmptyChanges(self), statistics)
+
+    def _shown(self, changes: Mapping[str, RowChange]) -> dict[str, Change]:
         shown = {}
         for name, change in changes.items():
             info = self._checked.relations.get(name)
             if info is not None and not info.internal:
                 shown[name] = Change(self.codec, info.columns, info.types, change)
-        return Changes(self.version, shown, EmptyChanges(self), statistics)
+        return shown
+
+    # ------------------------------------------------------------------ sources and subscribers
+
+    @property
+    def marks(self) -> Mapping[str, Any]:
+        """How far each source was read: what `apply` was given as `marks`, the last of each name."""
+        return dict(self._progress.marks)
+
+    @property
+    def subscriptions(self) -> Mapping[str, Subscription]:
+        """Who is told what happens to which view, and up to which version they have acknowledged it."""
+        return dict(self._progress.subscriptions)
+
+    @_uninterrupted
+    def subscribe(self, name: str, view: str, *, rows: bool = True) -> Subscription:
+        """From now on keep what each version does to a view until it is acknowledged; one version, if new.
+
+        What is owed first are all rows the view has now. With `rows=False` only the versions are kept.
+        """
+        self._check_writable()
+        known = self._progress.subscriptions.get(name)
+        if known is not None and (known.view, known.rows) == (view, rows):
+            return known
+        self.info(view)
+        made = Subscription.to(view, rows, self.version + 1)
+        empty = np.empty((0, self.info(view).arity), np.int64)
+        matrix = self.runner.matrix(view) if rows else empty
+        first = self._shown({view: RowChange(empty, matrix)})[view]
+        self._record_subscription(name, made, first.arrow() if rows else None)
+        return made
+
+    @_uninterrupted
+    def unsubscribe(self, name: str) -> None:
+        """End a subscription, and forget what it was owed; one version."""
+        self._check_writable()
+        self._progress.owed(name)
+        self._record_subscription(name, None, None)
+
+    def _record_subscription(self, name: str, subscription: Subscription | None, table: Any) -> None:
+        try:
+            meta, tables = self._progress.stage_subscription(name, subscription, table)
+            self._append("subscribe", {"now": self.now, **meta}, tables)
+        except BaseException:
+            if self._committed():
+                self._progress.commit()
+                self.version += 1
+            self._progress.rollback()
+            raise
+        self._progress.commit()
+        self.version += 1
+
+    def owed(self, name: str) -> list[Owed]:
+        """What a subscriber has not acknowledged yet, in the order of versions."""
+        return self._progress.owed(name)
+
+    def acknowledge(self, name: str, version: int) -> None:
+        """A subscriber needs nothing up to this version any more."""
+        self._check_writable()
+        self._progress.acknowledge(name, version)
+
+    def pipeline(self, sources: Sequence[Any], sinks: Sequence[Any] = (), **options: Any) -> Pipeline:
+        """Read sources into base relations and publish views, through Spark; see `headwater.pipeline`."""
+        from headwater.pipeline import Pipeline
+
+        return Pipeline(self, sources, sinks, **options)
 
     # ------------------------------------------------------------------ reading
 
@@ -405,21 +496,37 @@ class Database:
 
     # ------------------------------------------------------------------ durability
 
-    def _log_change(self, deletes: Mapping[str, Ints], inserts: Mapping[str, Ints]) -> None:
-        if self._store is None:
-            return
+    def _log_change(
+        self,
+        deletes: Mapping[str, Ints],
+        inserts: Mapping[str, Ints],
+        changes: Mapping[str, RowChange],
+        marks: Mapping[str, Any],
+    ) -> None:
         tables = {}
-        for kind, changes in (("delete", deletes), ("insert", inserts)):
-            for name, rows in changes.items():
+        for kind, given in (("delete", deletes), ("insert", inserts)) if self._store is not None else ():
+            for name, rows in given.items():
                 info = self._checked.relations[name]
                 if rows.shape[0]:
                     tables[f"{kind}/{name}"] = persist.to_table(self.codec, rows, info)
         learned = {} if self._definitions is self._logged else self._definitions.to_json()
-        self._log("apply", {"now": self.now, **learned}, tables)
+        self._log("apply", {"now": self.now, **learned}, tables, changes, marks)
         self._logged = self._definitions
 
-    def _log(self, kind: str, meta: Mapping[str, Any], tables: Mapping[str, Any]) -> None:
-        """Write the open version to the log; only then may it be committed."""
+    def _log(
+        self,
+        kind: str,
+        meta: Mapping[str, Any],
+        tables: Mapping[str, Any],
+        changes: Mapping[str, RowChange],
+        marks: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Write the open version to the log, with what is owed for it; only then may it be committed."""
+        shown = self._shown(changes) if self._progress.subscriptions else {}
+        more, owed = self._progress.stage(self.version + 1, marks or {}, shown)
+        self._append(kind, {**meta, **more}, {**tables, **owed})
+
+    def _append(self, kind: str, meta: Mapping[str, Any], tables: Mapping[str, Any]) -> None:
         if self._store is not None:
             self._store.append(Record(self.version + 1, kind, meta, tables))
             self._records += 1
@@ -474,10 +581,14 @@ class Database:
             checked = self._check(definitions)
             self.runner.load(checkpoint, definitions, checked)
             self._definitions, self._checked = definitions, checked
+            if "progress" in meta:
+                self._progress.load(meta["progress"], checkpoint.tables)
             self.version = checkpoint.version
         for record in store.records():
             self._replay(record)
+            self._progress.replay(record.version, record.kind, record.meta, record.tables)
             self._records += 1
+        self._progress.recall()
 
     def _replay(self, record: Record) -> None:
         meta: Any = record.meta
@@ -490,13 +601,18 @@ class Database:
             definitions = self._definitions.learned(meta)
             if definitions != self._definitions:
                 self._redefine(definitions)
+        if record.kind == "subscribe":
+            self.version = record.version
+            return
         changes: dict[str, dict[str, Ints]] = {"delete": {}, "insert": {}}
         for key, table in record.tables.items():
+            if key.startswith(OWED):
+                continue
             kind, name = key.split("/", 1)
             info = self._checked.relations[name]
             changes[kind][name] = persist.from_table(self.codec, table, info)
         self.runner.change(changes["delete"], changes["insert"], self.now, statistics)
-        self.runner.commit(statistics)
+        self._commit(statistics)
         self.version = record.version
 
     def checkpoint(self) -> None:
@@ -504,12 +620,14 @@ class Database:
         self._check_writable()
         if self._store is None:
             raise StoreError("not-durable", "this database lives in memory only", hint="connect with a path")
+        progress, owed = self._progress.dump()
         meta = {
             "now": self.now,
+            "progress": progress,
             "texts": [[program.text, program.source] for program in self._definitions.programs],
             **self._definitions.to_json(),
         }
-        self.runner.write_checkpoint(self._store, self.version, meta)
+        self.runner.write_checkpoint(self._store, self.version, meta, owed)
         self._records = 0
 
     def close(self) -> None:
@@ -581,6 +699,8 @@ def _by_relation(argument: str, rows: Mapping[str, Any] | None) -> dict[str, Any
 def _held(name: str, data: Any) -> Any:
     if hasattr(data, "read_all"):  # an Arrow stream
         return data.read_all()
+    if hasattr(data, "toArrow"):  # a Spark DataFrame
+        return data.toArrow()
     if hasattr(data, "collect") and not hasattr(data, "__len__"):  # a lazy frame
         return data.collect()
     if hasattr(data, "__len__"):

@@ -94,5 +94,13 @@ class StoreError(HeadwaterError):
     """The durable state cannot be read or written: locked, damaged, a newer format, a full disk."""
 
 
+class SparkError(HeadwaterError):
+    """Spark refused or failed: no session, a query that cannot be analysed, data that cannot be read."""
+
+
+class PipelineError(HeadwaterError):
+    """A pipeline is described wrongly, or a source or a sink is not what it was."""
+
+
 class MissingExtra(HeadwaterError):
     """An optional library is needed and not installed; the hint says how to install it."""

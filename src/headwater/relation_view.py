@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
     import pyarrow as pa
+    from pyspark.sql import DataFrame
 
     from headwater.database import Database
 
@@ -81,6 +82,14 @@ class RelationView:
         except ImportError as error:
             raise _missing("polars") from error
         return polars.from_arrow(self.arrow())  # type: ignore[return-value]
+
+    def spark(self) -> DataFrame:
+        """All rows as a Spark DataFrame, in the database's session (`spark=` of `connect`) or the running one."""
+        from headwater.run.frames import frame_of
+        from headwater.run.session import spark_session
+
+        session = self._database.spark or spark_session()
+        return frame_of(session, self.arrow())
 
     def __repr__(self) -> str:
         shape = ", ".join(

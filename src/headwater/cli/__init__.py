@@ -18,6 +18,7 @@ from headwater.cli.compact import compact
 from headwater.cli.define import define
 from headwater.cli.explain import explain
 from headwater.cli.outcome import Headwater
+from headwater.cli.pipeline import pipeline
 from headwater.cli.run import run
 from headwater.cli.show import show
 
@@ -40,5 +41,5 @@ def main() -> None:
     """
 
 
-for command in (run, apply, define, show, explain, check, compact, bench):
+for command in (run, apply, define, show, explain, check, compact, pipeline, bench):
     main.add_command(command)

@@ -171,7 +171,9 @@ class OneProcess:
 
     # ------------------------------------------------------------------ durability
 
-    def write_checkpoint(self, store: Store, version: int, meta: Mapping[str, Any]) -> None:
+    def write_checkpoint(
+        self, store: Store, version: int, meta: Mapping[str, Any], tables: Mapping[str, pa.Table]
+    ) -> None:
         """Only relations that changed since the last one are written."""
         earlier = store.checkpoint
         reuse = [
@@ -179,9 +181,10 @@ class OneProcess:
             for name in (earlier.tables if earlier is not None else ())
             if name.startswith("rows/") and name.removeprefix("rows/") not in self.engine.changed
         ]
-        tables = persist.dump_relations(self.engine, self.codec, without=reuse)
-        tables.update(persist.dump_soft_state(self.base_changes.soft, self.engine, self.codec))
-        store.write_checkpoint(Checkpoint(version, {**meta, **self.progress()}, tables), reuse=reuse)
+        written = persist.dump_relations(self.engine, self.codec, without=reuse)
+        written.update(persist.dump_soft_state(self.base_changes.soft, self.engine, self.codec))
+        checkpoint = Checkpoint(version, {**meta, **self.progress()}, {**written, **tables})
+        store.write_checkpoint(checkpoint, reuse=reuse)
         self.engine.changed.clear()
 
     def progress(self) -> dict[str, Any]:

@@ -114,5 +114,5 @@ def start_nodes(
         return Cluster(Threads(), nodes or 2, functions)
     from headwater.run.spark_stage import SparkStage
 
-    stage = SparkStage.on(spark)
+    stage = SparkStage.on(spark, nodes)
     return Cluster(stage, nodes or stage.slots(), functions, stage.host)

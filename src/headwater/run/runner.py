@@ -89,8 +89,10 @@ class Runner(Protocol):
         """Bytes allocated for rows and indexes."""
         ...
 
-    def write_checkpoint(self, store: Store, version: int, meta: Mapping[str, Any]) -> None:
-        """Write all that is here as a checkpoint of the store."""
+    def write_checkpoint(
+        self, store: Store, version: int, meta: Mapping[str, Any], tables: Mapping[str, pa.Table]
+    ) -> None:
+        """Write all that is here, and the tables given, as a checkpoint of the store."""
         ...
 
     def load(self, checkpoint: Checkpoint, definitions: Definitions, checked: Checked) -> None:

@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from headwater.errors import MissingExtra
+from headwater.run.session import running_session, spark_session
 
 log = logging.getLogger("headwater.nodes")
 
@@ -44,15 +44,11 @@ class SparkStage:
         self._broken: str | None = None
 
     @classmethod
-    def on(cls, spark: Any) -> SparkStage:
-        """On the session given, or else on an embedded one."""
-        try:
-            from pyspark.sql import SparkSession
-        except ImportError as error:
-            raise MissingExtra(
-                "missing-extra", "pyspark is not installed", hint="pip install 'headwater[spark]'"
-            ) from error
-        return cls(spark if spark is not None else SparkSession.builder.getOrCreate())
+    def on(cls, spark: Any, nodes: int | None) -> SparkStage:
+        """On the session given, or the one that runs here, or an embedded one with a core more than nodes."""
+        if spark is None:
+            spark = running_session() or spark_session(f"local[{(nodes or 2) + 1}]")
+        return cls(spark)
 
     def _driver_host(self) -> str:
         host = self.context.getConf().get("spark.driver.host", "") or socket.gethostname()

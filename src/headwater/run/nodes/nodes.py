@@ -320,7 +320,9 @@ class Nodes:
 
     # ------------------------------------------------------------------ durability
 
-    def write_checkpoint(self, store: Store, version: int, meta: Mapping[str, Any]) -> None:
+    def write_checkpoint(
+        self, store: Store, version: int, meta: Mapping[str, Any], tables: Mapping[str, pa.Table]
+    ) -> None:
         """Nodes write what changed as segments; the manifest makes them count."""
         for change in list(self._unresolved):
             change.resolve()
@@ -342,7 +344,7 @@ class Nodes:
             "homes": self._placing.meta(0.0, 0)["homes"],
         }
         store.write_checkpoint(
-            Checkpoint(version, {**meta, **more}),
+            Checkpoint(version, {**meta, **more}, tables),
             reuse=[name for node in metas for name in node["reuse"]],
             written=[Segment(**segment) for node in metas for segment in node["segments"]],
         )

@@ -1,0 +1,157 @@
+"""Change feeds: sources that say themselves what has changed, in the one shape.
+
+Each is read from behind the last commit that was applied; all commits since become one version. Which of many
+changes to a row counts is worked out on Spark (`shape.net`), and only that is collected.
+
+- `Feed`: a DataFrame in the shape, by a function of the session and the last commit;
+- `feed_folder`: the folder that a feed sink of another pipeline writes;
+- `table_changes`: `spark.read.changes`, of Spark 4.2 and later, for catalogs that keep changes.
+
+Tables that keep their own history, and are first read whole, are in `history`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from headwater.errors import PipelineError
+from headwater.pipeline.projection import Projection, refusals, schema_text
+from headwater.pipeline.shape import CHANGE_TYPE, COMMIT_VERSION, net
+from headwater.pipeline.source import Batch, known
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from headwater.database import Database
+
+ABOUT = "_headwater.json"
+"""The file in a feed's folder that says whose it is, its schema, and up to which version it is complete."""
+
+Reading = Callable[["SparkSession", "int | None"], "DataFrame | None"]
+"""The changes after a commit (`None`: all there are), or `None` if there can be none."""
+
+
+@dataclass(frozen=True)
+class Feed:
+    """Changes in the one shape. `frame` gives those after a commit; it may give more, which are left out."""
+
+    relation: str
+    frame: Reading
+    name: str = ""
+    columns: Mapping[str, str] = field(default_factory=dict)
+    where: str | None = None
+    whole = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", self.name or f"feed:{self.relation}")
+
+    def poll(self, session: SparkSession, database: Database, mark: Any) -> Batch | None:
+        """The net changes of all commits after the mark."""
+        before = known(mark)
+        last = before.get("commit")
+        with refusals(self.name):
+            frame = self.frame(session, last)
+        if frame is None:
+            return None
+        return since(database, self.relation, frame, Projection(self.columns, self.where), self.name, before)
+
+
+def since(
+    database: Database,
+    relation: str,
+    frame: DataFrame,
+    projection: Projection,
+    source: str,
+    before: Mapping[str, Any],
+) -> Batch | None:
+    """The net changes in a DataFrame of the one shape, of commits after the one in the mark `before`."""
+    from pyspark.sql import functions as F
+
+    for column in (CHANGE_TYPE, COMMIT_VERSION):
+        if column not in frame.columns:
+            raise PipelineError(
+                "no-change-type",
+                f"{source} has no column {column}",
+                hint="a change feed has _change_type and _commit_version; for all rows of a table, use a snapshot",
+            )
+    info = database.info(relation)
+    last = before.get("commit")
+    chosen = projection.apply(frame, info, source, before.get("schema"))
+    with refusals(source):
+        if last is not None:
+            chosen = chosen.where(F.col(COMMIT_VERSION) > F.lit(last))
+        counts = F.count(F.lit(1)).alias("rows")
+        from pyspark.sql import Observation
+
+        counted = Observation()
+        changed = net(chosen.observe(counted, counts), info.columns).toArrow()
+        read = int(counted.get["rows"])
+    if changed.num_rows == 0:
+        return None
+    insert, delete, newest = split(changed)
+    return Batch(insert, delete, {"commit": newest, "schema": schema_text(frame)}, read)
+
+
+def split(changed: Any) -> tuple[Any, Any, int]:
+    """Net changes as rows that come, rows that go, and the last version among them."""
+    import pyarrow.compute as pc
+
+    newest = pc.max(changed.column("_version")).as_py()
+    comes = changed.column("_comes")
+    rows = changed.drop_columns(["_comes", "_version"])
+    return rows.filter(comes), rows.filter(pc.invert(comes)), newest
+
+
+# ------------------------------------------------------------------ where feeds are
+
+
+def about(path: str) -> dict[str, Any]:
+    """What a feed's folder says of itself."""
+    try:
+        found: dict[str, Any] = json.loads((Path(path) / ABOUT).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise PipelineError(
+            "missing-source",
+            f"{path} is not the folder of a feed: it has no {ABOUT}",
+            hint="run the pipeline that writes it first",
+        ) from None
+    return found
+
+
+def feed_folder(path: str) -> Reading:
+    """The changes in the folder of a feed sink, as far as they are complete."""
+
+    def read(session: SparkSession, last: int | None) -> DataFrame | None:
+        said = about(path)
+        complete = said.get("version", 0)
+        if complete <= (last or 0):
+            return None
+        frame = session.read.schema(said["schema"]).parquet(path)
+        return frame.where(f"{COMMIT_VERSION} <= {complete} AND {COMMIT_VERSION} > {last or 0}")
+
+    return read
+
+
+def feed_stream(session: SparkSession, path: str) -> DataFrame:
+    """The folder of a feed sink as a streaming DataFrame, for the next pipeline or any other stream."""
+    return session.readStream.schema(about(path)["schema"]).parquet(path)
+
+
+def table_changes(table: str) -> Reading:
+    """`spark.read.changes` of a table, for catalogs that offer it."""
+
+    def read(session: SparkSession, last: int | None) -> DataFrame:
+        if not hasattr(session.read, "changes"):
+            raise PipelineError(
+                "no-changes",
+                f"{table}: this Spark ({session.version}) has no spark.read.changes",
+                hint="it came with Spark 4.2; use a snapshot of the table instead",
+            )
+        reader = session.read.option("startingVersion", str(0 if last is None else last + 1))
+        return reader.changes(table)
+
+    return read

@@ -1,0 +1,56 @@
+"""From a pipeline's file to a pipeline that can run, or be looked at."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Literal
+
+from headwater.database import Database
+from headwater.errors import DataError, HeadwaterError
+from headwater.pipeline.kinds import SINKS, SOURCES
+from headwater.pipeline.pipeline import Pipeline
+from headwater.pipeline.settings import Part, Settings, read_settings
+from headwater.run.session import spark_session
+
+
+def load(file: str | os.PathLike[str] | Settings, *, mode: Literal["w", "r"] = "w") -> Pipeline:
+    """The pipeline of a file. Its database is opened (and closed by `Pipeline.close`); Spark starts when needed."""
+    settings = file if isinstance(file, Settings) else read_settings(Path(file))
+    sources = [part.make(SOURCES) for part in settings.sources]
+    sinks = [part.make(SINKS) for part in settings.sinks]
+    database = Database(settings.state, mode=mode)
+    try:
+        _define(database, settings)
+        for part in (*settings.sources, *settings.sinks):
+            _known(database, part)
+        return Pipeline(
+            database,
+            sources,
+            sinks,
+            spark=lambda: spark_session(settings.master, conf=settings.conf, log_level=settings.log_level),
+        )
+    except BaseException:
+        database.close()
+        raise
+
+
+def _define(database: Database, settings: Settings) -> None:
+    """Give a new state the program; an old one must have it already."""
+    text = settings.program.read_text(encoding="utf-8")
+    if database.version == 0 and database.mode == "w":
+        database.define(text, source=str(settings.program))
+    elif all(known != text for known, _ in database.texts):
+        raise DataError(
+            "other-program",
+            f"{settings.state} holds another program than {settings.program}",
+            hint=f"add rules with `headwater define -s {settings.state}`, or give a new folder",
+        )
+
+
+def _known(database: Database, part: Part) -> None:
+    """Refuse a relation that is not there, at its place in the file."""
+    try:
+        database.info(part.values.get("relation") or part.values["view"])
+    except HeadwaterError as error:
+        raise type(error)(error.code, error.message, place=part.place, hint=error.hint) from None

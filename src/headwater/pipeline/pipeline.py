@@ -1,0 +1,282 @@
+"""Sources, a database and sinks, run together.
+
+One turn: every source is asked what has changed; all of it becomes one version, with the sources' marks; then each
+sink publishes what it is owed. A stream makes a version of each micro-batch, and publishes it, in its own thread. A
+version and its publication are never interrupted by another.
+
+What holds, wherever the process stops: a source's rows and its mark are applied together or not at all, so nothing is
+read twice and nothing is skipped; what was committed is owed to the sinks until it is published, so nothing is lost;
+sinks know what they have, so nothing is there twice.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from headwater.errors import DataError, HeadwaterError, PipelineError
+from headwater.pipeline.projection import refusals
+from headwater.pipeline.report import Report, SinkReport, SourceReport
+from headwater.pipeline.sink import Publication, Sink
+from headwater.pipeline.source import Batch, Source
+from headwater.pipeline.stream import Stream
+from headwater.run.session import spark_session, stop_embedded
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+    from headwater.database import Database
+
+Watcher = Callable[[Report], None]
+
+
+class Pipeline:
+    """Made by `Database.pipeline`, or from a TOML file by `headwater.pipeline.load`."""
+
+    def __init__(
+        self,
+        database: Database,
+        sources: Sequence[Source | Stream],
+        sinks: Sequence[Sink] = (),
+        *,
+        spark: SparkSession | Callable[[], SparkSession] | None = None,
+    ):
+        """Check that all fit together; nothing is read or written yet."""
+        self.database = database
+        self.polled = tuple(source for source in sources if not isinstance(source, Stream))
+        self.streams = tuple(source for source in sources if isinstance(source, Stream))
+        self.sinks = tuple(sinks)
+        self._check(sources)
+        self._given = spark if spark is not None else database.spark
+        self._session: SparkSession | None = None
+        self._turn = threading.RLock()
+        self._stop = threading.Event()
+        self._failed: BaseException | None = None
+        self._watch: Watcher | None = None
+        self._versions, self._lag = 0, 0.0
+        self._notes: list[str] = []
+        self._sources = {
+            s.name: SourceReport(s.name, s.relation, mark=database.marks.get(s.name)) for s in sources
+        }
+        self._published: dict[str, tuple[int, int]] = {}
+
+    def _check(self, sources: Sequence[Source | Stream]) -> None:
+        for kind, names in (
+            ("source", [source.name for source in sources]),
+            ("sink", [sink.name for sink in self.sinks]),
+        ):
+            for name, count in Counter(names).items():
+                if count > 1:
+                    raise PipelineError("same-name", f"two {kind}s are called {name}", hint="give one a name")
+        filled = Counter(source.relation for source in sources)
+        for source in sources:
+            info = self.database.info(source.relation)
+            if not info.base and source.relation not in self.database.program.facades:
+                raise DataError(
+                    "derived-relation",
+                    f"{source.relation} is derived by rules; {source.name} cannot fill it",
+                    hint=f"fill the relations it is derived from, or declare `.input {source.relation}`",
+                )
+            if getattr(source, "whole", False) and filled[source.relation] > 1:
+                raise PipelineError(
+                    "two-sources",
+                    f"{source.name} says what all of {source.relation} is, and another source fills it, too",
+                    hint="one relation for each, and a rule that joins them",
+                )
+        for sink in self.sinks:
+            if not self.database.info(sink.view).columns:
+                raise PipelineError(
+                    "bad-sink", f"{sink.view} has no columns", hint="a view needs one to be published"
+                )
+
+    # ------------------------------------------------------------------ running
+
+    @property
+    def session(self) -> SparkSession:
+        """The session given, the database's, the running one, or an embedded one, which starts now."""
+        if self._session is None:
+            given = self._given
+            self._session = given() if callable(given) else given if given is not None else spark_session()
+        return self._session
+
+    def run(self, *, continuous: bool = False, every: float = 1.0, watch: Watcher | None = None) -> Report:
+        """Read all that is there, apply it and publish; with `continuous`, until `stop` is called.
+
+        `every` is the least time between two turns, in seconds. `watch` is called with a report after each.
+        """
+        self._stop.clear()
+        self._failed, self._watch = None, watch
+        self._open()
+        _ = self.session  # starting Spark is no lag of any version
+        queries: list[StreamingQuery] = []
+        try:
+            self._publish(time.monotonic())
+            if continuous:
+                queries = [self._start(stream, every) for stream in self.streams]
+            while True:
+                begun = time.monotonic()
+                self._poll(begun)
+                if not continuous:
+                    for stream in self.streams if not self._stop.is_set() else ():
+                        queries = [self._start(stream, None)]
+                        self._await(queries)
+                    break
+                left = max(0.0, every - (time.monotonic() - begun))
+                if self._stop.wait(left) or self._check_streams(queries):
+                    break
+        finally:
+            self._end(queries)
+        self._raise()
+        return self.report()
+
+    def stop(self) -> None:
+        """Let `run` return once the version at hand is committed and published. Safe in a signal handler."""
+        self._stop.set()
+
+    def close(self) -> None:
+        """Close the database, and stop Spark if it was started for this pipeline."""
+        self.database.close()
+        if callable(self._given) or self._given is None:
+            stop_embedded(self._session)
+
+    def __enter__(self) -> Pipeline:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _open(self) -> None:
+        for sink in self.sinks:
+            self.database.subscribe(sink.name, sink.view, rows=sink.rows)
+
+    def _poll(self, begun: float) -> None:
+        """One version of all that the polled sources have."""
+        with self._turn:
+            batches: dict[str, tuple[str, Batch]] = {}
+            for source in self.polled:
+                if self._stop.is_set():
+                    return
+                batch = source.poll(self.session, self.database, self.database.marks.get(source.name))
+                if batch is not None:
+                    batches[source.name] = source.relation, batch
+            if batches:
+                self._apply(batches, begun)
+            elif self._watch is not None:
+                self._watch(self.report())
+
+    def _apply(self, batches: Mapping[str, tuple[str, Batch]], begun: float) -> None:
+        import pyarrow as pa
+
+        insert: dict[str, Any] = {}
+        delete: dict[str, Any] = {}
+        for relation, batch in batches.values():
+            for into, table in ((insert, batch.insert), (delete, batch.delete)):
+                if table is not None and table.num_rows:
+                    into[relation] = pa.concat_tables([into[relation], table]) if relation in into else table
+        marks = {name: batch.mark for name, (_, batch) in batches.items()}
+        self.database.apply(insert=insert, delete=delete, marks=marks)
+        self._versions += 1
+        for name, (_, batch) in batches.items():
+            known = self._sources[name]
+            self._sources[name] = known.with_batch(batch.read, batch.changes, batch.mark, "")
+            self._notes = [*dict.fromkeys([*self._notes, *batch.notes])][-20:]
+        self._publish(begun)
+
+    def _publish(self, begun: float) -> None:
+        for sink in self.sinks:
+            owed = self.database.owed(sink.name)
+            if owed:
+                identity = self.database.subscriptions[sink.name].identity
+                sink.publish(owed, Publication(self.database, self.session, sink.view, identity))
+                self.database.acknowledge(sink.name, owed[-1].version)
+                versions, changes = self._published.get(sink.name, (0, 0))
+                rows = sum(one.table.num_rows for one in owed if one.table is not None)
+                self._published[sink.name] = versions + len(owed), changes + rows
+        self._lag = time.monotonic() - begun
+        if self._watch is not None:
+            self._watch(self.report())
+
+    # ------------------------------------------------------------------ streams
+
+    def _start(self, stream: Stream, every: float | None) -> StreamingQuery:
+        frame = stream.open(self.session, self.database)
+
+        def take(batch: DataFrame, number: int) -> None:
+            begun = time.monotonic()
+            query = self.session.sparkContext.getLocalProperty("sql.streaming.queryId")
+            with self._turn:
+                try:
+                    found = stream.batch(batch, number, str(query), self.database)
+                    if found is not None:
+                        self._apply({stream.name: (stream.relation, found)}, begun)
+                except BaseException as error:
+                    self._failed = self._failed or error
+                    raise
+
+        writer = frame.writeStream.foreachBatch(take).queryName(f"headwater {stream.name}")
+        writer = writer.option("checkpointLocation", stream.checkpoint_folder(self.database))
+        trigger: dict[str, Any] = {"availableNow": True}
+        if every is not None:
+            trigger = {"processingTime": f"{max(0, round(every * 1000))} milliseconds"}
+        with refusals(stream.name):
+            return writer.trigger(**trigger).start()
+
+    def _await(self, queries: Sequence[StreamingQuery]) -> None:
+        """Wait until the queries have read all there is, or we are to stop."""
+        while not self._stop.is_set() and any(query.isActive for query in queries):
+            for query in queries:
+                with refusals(query.name or "stream"):
+                    self._raise()
+                    query.awaitTermination(1)
+
+    def _check_streams(self, queries: Sequence[StreamingQuery]) -> bool:
+        """Whether a stream has ended, which it does only if it failed."""
+        for query in queries:
+            if not query.isActive:
+                error = query.exception()
+                if self._failed is None and error is not None:
+                    self._failed = error
+                return True
+        return self._failed is not None
+
+    def _end(self, queries: Sequence[StreamingQuery]) -> None:
+        """Stop the streams, each between two batches: a version at hand is finished first."""
+        with self._turn:
+            for query in queries:
+                query.stop()
+
+    def _raise(self) -> None:
+        failed, self._failed = self._failed, None
+        if isinstance(failed, (HeadwaterError, KeyboardInterrupt)):
+            raise failed
+        if failed is not None:
+            with refusals("stream"):
+                raise failed
+
+    # ------------------------------------------------------------------ reporting
+
+    def report(self) -> Report:
+        """What was done since this pipeline was made, and where it stands."""
+        sinks = []
+        known = self.database.subscriptions
+        for sink in self.sinks:
+            versions, changes = self._published.get(sink.name, (0, 0))
+            there = known.get(sink.name)
+            owed = len(self.database.owed(sink.name)) if there is not None else 0
+            published = there.acknowledged if there is not None else 0
+            sinks.append(SinkReport(sink.name, sink.view, versions, changes, published, owed))
+        return Report(
+            self.database.version,
+            self._versions,
+            self._lag,
+            tuple(self._sources.values()),
+            tuple(sinks),
+            tuple(self._notes),
+        )

@@ -1,0 +1,152 @@
+"""From a source's columns to a relation's: a filter and expressions in Spark SQL, and schemas that must fit.
+
+The filter and the expressions become part of the query plan, so Spark prunes columns and pushes filters down into
+files and databases. Columns that a source has got since the last time are ignored. A column that is gone, or
+has a type that does not fit, is refused, with both schemas.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from headwater.errors import HeadwaterError, PipelineError, SparkError
+from headwater.pipeline.shape import SHAPE, fits
+from headwater.rules.checked import RelationInfo
+from headwater.run.frames import quoted, spark_type
+from headwater.values.types import TIMESTAMP
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+
+@dataclass(frozen=True)
+class Projection:
+    """`columns`: a Spark SQL expression for each column of the relation that is not taken by its name."""
+
+    columns: Mapping[str, str] = field(default_factory=dict)
+    where: str | None = None
+    text: bool = False  # the source knows no types (CSV): what it holds is cast, and fails if it cannot be
+
+    def apply(
+        self, frame: DataFrame, info: RelationInfo, source: str, before: str | None = None
+    ) -> DataFrame:
+        """The relation's columns, and those of the shape of changes that are there.
+
+        `before` is the source's schema at the last time it was read, for the error.
+        """
+        self._check(info, source)
+        shape = [column for column in frame.columns if column in SHAPE]
+        with refusals(source):
+            kept = frame.where(self.where) if self.where is not None else frame
+            chosen = kept.selectExpr(*self._expressions(frame, info, source, before), *map(quoted, shape))
+            wrong = []
+            final: list[Column] = []
+            for column, type in zip(info.columns, info.types, strict=True):
+                found = chosen.schema[column].dataType
+                if not (self.text or fits(found, type)):
+                    wrong.append(f"{column} is {found.simpleString()}, and {type} is needed")
+                final.append(_converted(chosen, column, found, type))
+        if wrong:
+            raise drift(source, info, frame, "; ".join(wrong), before)
+        return chosen.select(*final, *map(quoted, shape))
+
+    def _check(self, info: RelationInfo, source: str) -> None:
+        for column in self.columns:
+            if column not in info.columns:
+                raise PipelineError(
+                    "unknown-column",
+                    f"{source}: {info.name} has no column {column}",
+                    hint=f"its columns are {', '.join(info.columns)}",
+                )
+
+    def _expressions(
+        self, frame: DataFrame, info: RelationInfo, source: str, before: str | None
+    ) -> list[str]:
+        there = [column for column in frame.columns if column not in SHAPE]
+        asked = [column for column in info.columns if column not in self.columns]
+        missing = [column for column in asked if column not in there]
+        if len(missing) == info.arity == len(there):  # names that nobody gave: by position
+            return [f"{quoted(old)} AS {quoted(new)}" for old, new in zip(there, info.columns, strict=True)]
+        if missing:
+            raise drift(source, info, frame, f"there is no column {', '.join(missing)}", before)
+        return [f"{self.columns.get(column, quoted(column))} AS {quoted(column)}" for column in info.columns]
+
+
+def _converted(frame: DataFrame, column: str, found: Any, type: Any) -> Column:
+    from pyspark.sql import functions as F
+    from pyspark.sql.types import TimestampType
+
+    value = F.col(quoted(column))
+    if type is None:
+        return value
+    if type == TIMESTAMP and isinstance(
+        found, TimestampType
+    ):  # an instant: in UTC, whatever the session's zone
+        seconds = f"cast(unix_micros({quoted(column)}) AS decimal(24, 6)) / 1000000"
+        return F.expr(f"TIMESTAMP_NTZ'1970-01-01' + make_dt_interval(0, 0, 0, {seconds})").alias(column)
+    return value.cast(spark_type(type)).alias(column)
+
+
+def schema_text(frame: DataFrame) -> str:
+    """The columns of a DataFrame that are data, as one line."""
+    return ", ".join(
+        f"{f.name} {f.dataType.simpleString()}" for f in frame.schema.fields if f.name not in SHAPE
+    )
+
+
+def drift(source: str, info: RelationInfo, frame: DataFrame, what: str, before: str | None) -> PipelineError:
+    """A refusal that shows what the source is, what it was, and what the relation needs."""
+    wanted = ", ".join(f"{c} {t or 'of any type'}" for c, t in zip(info.columns, info.types, strict=True))
+    lines = [f"{source} does not fit {info.name}: {what}", f"  {info.name} has:     {wanted}"]
+    lines += [f"  the source has: {schema_text(frame)}"]
+    if before is not None and before != schema_text(frame):
+        lines += [f"  it had before:  {before}"]
+    return PipelineError(
+        "schema-drift",
+        "\n".join(lines),
+        hint="say where columns come from, with a cast if it is meant: columns = {cost = 'cast(price AS bigint)'}",
+    )
+
+
+@contextmanager
+def refusals(source: str) -> Iterator[None]:
+    """What Spark refuses, as our errors: the expressions are the user's, the data is the source's."""
+    from py4j.protocol import Py4JError
+    from pyspark.errors import AnalysisException, ParseException, PySparkException
+
+    try:
+        yield
+    except HeadwaterError:
+        raise
+    except (PySparkException, Py4JError) as error:
+        raise translated(error, source, (AnalysisException, ParseException)) from error
+
+
+def translated(error: BaseException, source: str, refused: tuple[type, ...]) -> HeadwaterError:
+    """The error for what Spark says."""
+    text = str(error)
+    said = (text.strip().splitlines() or [type(error).__name__])[0][:400]
+    condition = getattr(error, "getCondition", lambda: None)()
+    if "change-type:" in text:
+        kind = text.split("change-type:", 1)[1].split()[0].strip("'\".,")
+        return PipelineError(
+            "change-type",
+            f"{source}: _change_type is {kind!r}",
+            hint="one of insert, delete, update_preimage, update_postimage",
+        )
+    if condition == "PATH_NOT_FOUND" or "TABLE_OR_VIEW_NOT_FOUND" in said:
+        return PipelineError("missing-source", f"{source}: {said}", hint="is the path or the name right?")
+    if isinstance(error, refused):
+        return PipelineError("bad-sql", f"{source}: {said}", hint="columns and where are Spark SQL")
+    if "CAST_INVALID_INPUT" in text:
+        start = text.index("[CAST_INVALID_INPUT]")
+        what = (
+            text[start:].splitlines()[0].removeprefix("[CAST_INVALID_INPUT] ").split(" Correct the value")[0]
+        )
+        return PipelineError(
+            "bad-value", f"{source}: {what}", hint="filter such rows with where, or use try_cast in columns"
+        )
+    return SparkError("spark-failed", f"{source}: {said}", hint="Spark's own log has more")

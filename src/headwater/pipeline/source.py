@@ -1,0 +1,63 @@
+"""What a source is: something that is asked, time and again, what has changed since it was last asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import SparkSession
+
+    from headwater.database import Database
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Changes of one relation, and how far the source is read once they are applied."""
+
+    insert: pa.Table | None
+    delete: pa.Table | None
+    mark: Any
+    read: int = 0
+    behind: str = ""  # what is there and not read yet, in words; nothing if nothing is
+    notes: tuple[str, ...] = field(default=())  # costs that do not follow the change
+
+    @property
+    def changes(self) -> int:
+        """How many rows come and go."""
+        return sum(table.num_rows for table in (self.insert, self.delete) if table is not None)
+
+
+class Source(Protocol):
+    """A source that is asked. Streams, which call us, are in `stream`."""
+
+    @property
+    def relation(self) -> str:
+        """The base relation that it fills."""
+        ...
+
+    @property
+    def name(self) -> str:
+        """The name of its mark: the same as long as it is the same source."""
+        ...
+
+    @property
+    def whole(self) -> bool:
+        """Whether the relation holds what this source holds and nothing else."""
+        ...
+
+    def poll(self, session: SparkSession, database: Database, mark: Any) -> Batch | None:
+        """What has changed since the mark (`None`: never read); `None` if nothing has."""
+        ...
+
+
+def described(kind: str, what: str, name: str | None) -> str:
+    """A source's name: the one given, or one from what it reads."""
+    return name if name is not None else f"{kind}:{what}"
+
+
+def known(mark: Any) -> Mapping[str, Any]:
+    """A mark as a mapping; empty if there is none."""
+    return mark if isinstance(mark, Mapping) else {}

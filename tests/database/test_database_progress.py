@@ -1,0 +1,133 @@
+"""Marks and subscriptions: committed with a version, there after a restart, owed until acknowledged."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import headwater as hw
+
+PROGRAM = """
+link(src: string, dst: string).
+reach(X, Y) :- link(X, Y).
+reach(X, Y) :- link(X, Z), reach(Z, Y).
+some() :- link(_, _).
+"""
+
+
+def folded(owed) -> set[tuple[str, ...]]:
+    """The view, from nothing but what its subscriber was told; every change must do something."""
+    rows: set[tuple[str, ...]] = set()
+    for one in owed:
+        for *row, kind in zip(*(column.to_pylist() for column in one.table.columns), strict=True):
+            assert (tuple(row) in rows) == (kind == "delete")
+            (rows.discard if kind == "delete" else rows.add)(tuple(row))
+    return rows
+
+
+def versions(owed) -> list[int]:
+    return [one.version for one in owed]
+
+
+@pytest.mark.parametrize("checkpoint", [False, True])
+def test_marks_are_there_after_a_restart(tmp_path, checkpoint):
+    with hw.connect(tmp_path / "state") as db:
+        db.define(PROGRAM)
+        db.apply(insert={"link": [("a", "b")]}, marks={"feed": {"commit": 7}})
+        db.apply(insert={"link": [("b", "c")]}, marks={"stream": [1, "x"]})
+        if checkpoint:
+            db.checkpoint()
+        db.apply(marks={"feed": {"commit": 8}})
+        assert db.marks == {"feed": {"commit": 8}, "stream": [1, "x"]}
+    with hw.connect(tmp_path / "state", mode="r") as db:
+        assert db.marks == {"feed": {"commit": 8}, "stream": [1, "x"]}
+
+
+def test_a_refused_version_leaves_the_marks_as_they_were():
+    db = hw.connect()
+    db.define(PROGRAM)
+    db.apply(marks={"feed": 1})
+    with pytest.raises(hw.DataError):
+        db.apply(insert={"link": [("a", 1)]}, marks={"feed": 2})
+    with pytest.raises(hw.StoreError) as refused:
+        db.apply(insert={"link": [("a", "b")]}, marks={"feed": {1, 2}})
+    assert refused.value.code == "not-json"
+    assert (db.marks, db["link"].rows(), db.version) == ({"feed": 1}, [], 2)
+
+
+@pytest.mark.parametrize("checkpoint", [False, True])
+def test_what_was_not_acknowledged_is_owed_after_a_restart(tmp_path, checkpoint):
+    with hw.connect(tmp_path / "state") as db:
+        db.define(PROGRAM)
+        db.apply(insert={"link": [("a", "b")]})
+        made = db.subscribe("feed", "reach")
+        assert db.subscribe("feed", "reach") == made
+        db.apply(insert={"link": [("b", "c"), ("c", "a")]})
+        db.acknowledge("feed", 3)
+        db.apply(insert={"link": [("a", "b")]})
+        if checkpoint:
+            db.checkpoint()
+        db.apply(delete={"link": [("c", "a")]})
+    with hw.connect(tmp_path / "state") as db:
+        owed = db.owed("feed")
+        assert versions(owed) == [4, 6]
+        assert db.subscriptions["feed"].identity == made.identity
+        kinds = [one.table.column("_change_type").to_pylist() for one in owed]
+        assert kinds == [["insert"] * 8, ["delete"] * 6]
+        db.acknowledge("feed", 6)
+        assert db.owed("feed") == []
+    with hw.connect(tmp_path / "state") as db:
+        assert db.owed("feed") == []
+
+
+def test_the_first_thing_owed_is_the_view_as_it_is():
+    db = hw.connect()
+    db.define(PROGRAM)
+    db.apply(insert={"link": [("a", "b"), ("b", "c")]})
+    db.subscribe("early", "reach")
+    db.apply(insert={"link": [("c", "d")]})
+    db.subscribe("late", "reach")
+    db.define("reach(X, X) :- link(X, _).")
+    for name in ("early", "late"):
+        assert folded(db.owed(name)) == set(db["reach"].rows())
+    assert versions(db.owed("early")) == [3, 4, 6]
+    assert versions(db.owed("late")) == [5, 6]
+
+
+def test_subscribers_are_owed_each_for_himself():
+    db = hw.connect()
+    db.define(PROGRAM)
+    db.subscribe("rows", "reach")
+    db.subscribe("versions", "reach", rows=False)
+    db.subscribe("some", "some")
+    db.apply(insert={"link": [("a", "b")]})
+    db.apply(insert={"link": [("a", "b")]})
+    db.apply(delete={"link": [("a", "b")]})
+    assert versions(db.owed("versions")) == [3, 5, 7]
+    assert db.owed("versions")[0].table is None
+    assert [one.table.column("_change_type").to_pylist() for one in db.owed("some")] == [
+        [],
+        ["insert"],
+        ["delete"],
+    ]
+    db.acknowledge("versions", 7)
+    assert versions(db.owed("rows")) == [2, 5, 7]
+    db.unsubscribe("rows")
+    with pytest.raises(hw.DataError) as refused:
+        db.owed("rows")
+    assert refused.value.code == "unknown-subscription"
+
+
+def test_a_lost_acknowledgement_only_means_that_a_version_is_owed_again(tmp_path):
+    with hw.connect(tmp_path / "state") as db:
+        db.define(PROGRAM)
+        db.subscribe("feed", "reach")
+        db.apply(insert={"link": [("a", "b")]})
+        db.acknowledge("feed", db.version)
+        identity = db.subscriptions["feed"].identity
+    file = tmp_path / "state" / "acknowledged.json"
+    assert json.loads(file.read_bytes()) == {identity: 3}
+    file.write_bytes(b'{"tor')
+    with hw.connect(tmp_path / "state") as db:
+        assert versions(db.owed("feed")) == [2, 3]
