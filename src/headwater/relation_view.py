@@ -84,12 +84,16 @@ class RelationView:
         return polars.from_arrow(self.arrow())  # type: ignore[return-value]
 
     def spark(self) -> DataFrame:
-        """All rows as a Spark DataFrame, in the database's session (`spark=` of `connect`) or the running one."""
+        """All rows as a Spark DataFrame, in the database's session (`spark=` of `connect`) or the running one.
+
+        Rows that are on nodes do not pass through this process: each node writes a file, which Spark reads.
+        """
         from headwater.run.frames import frame_of
         from headwater.run.session import spark_session
 
         session = self._database.spark or spark_session()
-        return frame_of(session, self.arrow())
+        files = self._database.runner.export(self.name)
+        return frame_of(session, self.arrow()) if files is None else session.read.parquet(*files)
 
     def __repr__(self) -> str:
         shape = ", ".join(

@@ -80,6 +80,10 @@ class Runner(Protocol):
         """Whether the one given row is there."""
         ...
 
+    def export(self, name: str) -> list[str] | None:
+        """Parquet files that hold the rows, for Spark to read; `None` where the rows are in this process."""
+        ...
+
     def facts(self) -> Facts:
         """Sizes and plans, for `explain`."""
         ...

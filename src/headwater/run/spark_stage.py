@@ -11,7 +11,9 @@ from __future__ import annotations
 import contextlib
 import itertools
 import logging
+import os
 import socket
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -38,6 +40,8 @@ class SparkStage:
         self.local = self.master == "local" or self.master.startswith("local[")
         self.words = f"a barrier stage of Spark {self.context.version} on {self.master}"
         self.host = LOOPBACK if self.local else self._driver_host()
+        if self.master.startswith("local") and "PYSPARK_PYTHON" not in os.environ:
+            self.context.pythonExec = sys.executable  # on this machine, the Python that has Headwater
         self._group = f"headwater-{id(self):x}"
         self._thread: threading.Thread | None = None
         self._stopping = False

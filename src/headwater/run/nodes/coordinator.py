@@ -101,7 +101,8 @@ class Coordinator:
                 raise HeadwaterError(
                     "no-nodes",
                     reason or f"{there} of {self.nodes} nodes came up within {timeout:.0f} s",
-                    hint="a barrier stage needs as many free cores as there are nodes: use fewer nodes or more cores",
+                    hint="a barrier stage needs as many free cores as there are nodes, and executors need a Python"
+                    " with Headwater in it (PYSPARK_PYTHON)",
                 )
             self.epoch += 1
             addresses = {str(number): member.address for number, member in self._members.items()}

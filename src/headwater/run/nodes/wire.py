@@ -55,10 +55,8 @@ def unpack(codec: Codec, table: pa.Table, types: Types, extra: int = 0) -> Ints:
         array = table.column(column)
         type_ = types[column] if column < len(types) else None
         if type_ is not None and is_coded(type_):
-            array = array.combine_chunks()
-            chunks = array.chunks if isinstance(array, pa.ChunkedArray) else [array]
             done = 0
-            for chunk in chunks:
+            for chunk in array.chunks:
                 values = pa.table({"v": chunk.dictionary})
                 codes = codec.from_table(values, (type_,), "message", ("v",))[:, 0]
                 rows[done : done + len(chunk), column] = codes[chunk.indices.to_numpy(zero_copy_only=False)]

@@ -1,0 +1,27 @@
+"""Nodes on a real Spark: the shared cases, random streams and graphs, in local mode and across processes."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PROGRAM = Path(__file__).parent / "nodes_on_spark.py"
+SOURCES = Path(__file__).parents[2] / "src"
+
+
+@pytest.mark.parametrize("master", ["local[5]", "local-cluster[2,2,1024]"])
+def test_the_same_rows_on_two_and_on_four_nodes(master: str):
+    environment = {**os.environ, "PYTHONPATH": str(SOURCES)}
+    done = subprocess.run(
+        [sys.executable, str(PROGRAM), master, "2", "4"],
+        env=environment, capture_output=True, text=True, timeout=600, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = re.findall(r"(\d) nodes: (\d+) cases, (\d+) versions, 25 graphs, 6 rows", done.stdout)
+    assert [number for number, _, _ in found] == ["2", "4"]
+    assert all(int(cases) >= 40 and int(versions) > 10 for _, cases, versions in found), done.stdout
