@@ -71,18 +71,21 @@ class Channels:
     def deliver(self, handle: Handle, most: int | None = None) -> int:
         """Deliver messages, and those that they give rise to, until none is left (or so many); return how many."""
         count = 0
-        while (self._line or self._busy) and (most is None or count < most):
+        if self.choices is None:
+            line = self._line
+            while line and (most is None or count < most):
+                count += 1
+                handle(*line.popleft())
+            return count
+        while self._busy and (most is None or count < most):
             count += 1
-            if self.choices is None:
-                sender, receiver, message = self._line.popleft()
-            else:
-                place = self.choices.randrange(len(self._busy))
-                sender, receiver = self._busy[place]
-                channel = self._channels[sender, receiver]
-                message = channel.popleft()
-                if not channel:
-                    self._busy[place] = self._busy[-1]
-                    self._busy.pop()
+            place = self.choices.randrange(len(self._busy))
+            sender, receiver = self._busy[place]
+            channel = self._channels[sender, receiver]
+            message = channel.popleft()
+            if not channel:
+                self._busy[place] = self._busy[-1]
+                self._busy.pop()
             handle(sender, receiver, message)
         return count
 
