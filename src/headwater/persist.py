@@ -1,7 +1,8 @@
 """A database as tables and metadata for the store, and back.
 
 What is stored are values, never codes: a state can be read by any later process. Views are stored with their
-ranks and counts, so opening does not derive them again; groups of count, sum and avg are filled anew.
+ranks and counts, so opening does not derive them again (unless they were kept by a strategy without ranks, and
+are opened by one that needs them); groups of count, sum and avg are filled anew.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 RANKS = ("~rank", "~count", "~head_rank")
+UNRANKED = -1
+"""The rank of all rows of a relation whose strategy does not keep ranks."""
 VISIBLE = "~visible"
 TIME = "~time"
 
@@ -64,11 +67,14 @@ def dump_relations(engine: Engine, codec: Codec, without: Collection[str] = ()) 
     import pyarrow as pa
 
     tables = {}
+    unranked = engine.unranked()
     for name, relation in engine.workspace.relations.items():
         info = engine.workspace.infos[name]
         if relation.stored == 0 or name == UNIT or info.aggregate is not None or f"rows/{name}" in without:
             continue
         codes, ranks, visible = relation.dump()
+        if name in unranked:
+            ranks = np.full_like(ranks, UNRANKED)
         columns = {RANKS[column]: pa.array(ranks[:, column]) for column in range(ranks.shape[1])}
         columns[VISIBLE] = pa.array(visible)
         table = to_table(codec, codes, info) if info.arity else None
@@ -103,10 +109,14 @@ def load_relations(
         if engine.workspace.infos[name].base and name != UNIT:
             _load(engine, codec, name, relation, tables, keep)
     for view in engine.views:
-        if view.grouping is None and (known is None or identity(engine, view) in known):
-            for name in view.stratum.relations:
+        loaded = view.grouping is None and (known is None or identity(engine, view) in known)
+        if loaded:
+            ranked = [
                 _load(engine, codec, name, engine.workspace.relations[name], tables, keep)
-        else:
+                for name in view.stratum.relations
+            ]
+            loaded = all(ranked) or not view.strategy.ranked
+        if not loaded:
             if view.grouping is None:
                 derived += view.stratum.relations
             engine.derive(view)
@@ -120,12 +130,13 @@ def _load(
     relation: Relation,
     tables: Mapping[str, pa.Table],
     keep: Keep | None,
-) -> None:
+) -> bool:
+    """Fill a relation; say whether its rows came with ranks and counts."""
     info = engine.workspace.infos[name]
     found = [tables[part] for part in _parts(tables, f"rows/{name}")]
     if not found:
         relation.clear()
-        return
+        return True
     codes, ranks, visible = [], [], []
     for place, table in enumerate(found):
         rows = from_table(codec, table, info)
@@ -136,6 +147,7 @@ def _load(
         ranks.append(np.column_stack(numbers).astype(np.int64)[mine])
         visible.append(shown[mine])
     relation.load(np.concatenate(codes), np.concatenate(ranks), np.concatenate(visible))
+    return not any((part == UNRANKED).any() for part in ranks)
 
 
 def _parts(tables: Mapping[str, Any], name: str) -> list[str]:

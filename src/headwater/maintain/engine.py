@@ -70,6 +70,7 @@ class Engine:
         """Relations touched since whoever empties this set did so last."""
         self._touched: dict[str, None] = {}
         self._groupings: list[Grouping] = []
+        self._refreshed: list[Strategy] = []
         self._incomplete: list[tuple[View, bool]] = []
         self._read: set[str] = set()
         self._deltas: dict[str, Delta] = {}
@@ -264,6 +265,7 @@ class Engine:
             elif view.incomplete:
                 task.recompute("it was stopped at the limit of rounds before")
             else:
+                self._refreshed.append(view.strategy)
                 view.strategy.refresh(task)
             self._incomplete.append((view, view.incomplete))
             view.incomplete = cost.stopped
@@ -293,6 +295,13 @@ class Engine:
                 columns = ", ".join(self.workspace.infos[name].columns[column] for column in key)
                 statistics.fallbacks.append(f"indexed {name} by ({columns}), once")
         executor.built.clear()
+
+    def unranked(self) -> set[str]:
+        """Relations whose ranks and counts say nothing, since their strategy does not keep them."""
+        return {
+            name for view in self.views if view.stratum.recursive and not view.strategy.ranked
+            for name in view.stratum.relations
+        }  # fmt: skip
 
     def derive(self, view: View) -> None:
         """Derive a view from relations that were loaded whole; commits."""
@@ -325,6 +334,8 @@ class Engine:
                 statistics.fallbacks.append(f"compacted {name}")
         for grouping in self._groupings:
             grouping.commit()
+        for strategy in self._refreshed:
+            strategy.commit()
         self._close()
 
     def rollback(self, *, damaged: bool = False) -> None:
@@ -336,6 +347,8 @@ class Engine:
             self.workspace.relations[name].rollback(damaged=damaged)
         for grouping in self._groupings:
             grouping.rollback()
+        for strategy in self._refreshed:
+            strategy.rollback()
         for view, incomplete in reversed(self._incomplete):
             view.incomplete = incomplete
         if self._defined is not None:
@@ -346,6 +359,7 @@ class Engine:
         self.workspace.version += 1
         self._touched.clear()
         self._groupings.clear()
+        self._refreshed.clear()
         self._incomplete.clear()
         self._deltas = {}
         self._replaced.clear()
