@@ -47,7 +47,6 @@ class Graph:
         for derivation in derivations:
             self.derivations[derivation.head].append(derivation)
             self.count += 1
-            self.cut += derivation.more
             for key in derivation.premises:
                 if key in self.derivations or key in self.base or key in self.waiting:
                     continue

@@ -30,7 +30,7 @@ Key = tuple[str, tuple[int, ...]]
 
 class Derivation(NamedTuple):
     """One rule with a row for each premise. For an aggregate, `premises` are those of all bindings of the group,
-    `bindings` says how many these are, and `values` what was aggregated; `more` bindings were left out."""
+    `bindings` says how many these are, and `values` what was aggregated."""
 
     rule: CheckedRule
     head: Key
@@ -38,7 +38,6 @@ class Derivation(NamedTuple):
     absent: tuple[Key, ...] = ()
     bindings: int = 1
     values: tuple[int, ...] = ()
-    more: int = 0
 
 
 @dataclass(frozen=True)
@@ -115,19 +114,16 @@ class Instances:
     ) -> tuple[list[Derivation], int]:
         """All derivations of rows of one relation, at most `most` of them, and how many there are besides.
 
-        For an aggregate, `most` limits the bindings of each row.
+        An aggregate row has one derivation, which is never cut.
         """
         numbers = self.numbers(relation, rows)
         heads = {int(number): (relation, row) for number, row in zip(numbers, rows, strict=True) if number >= 0}
         if self.workspace.infos[relation].aggregate is None:
             return self._of(relation, heads, most)
-        if most is None:
-            parts: dict[Key, list[Derivation]] = {}
-            for part in self._of(relation, heads, None)[0]:
-                parts.setdefault(part.head, []).append(part)
-            return [_together(bindings, 0) for bindings in parts.values()], 0
-        each = (self._of(relation, {number: head}, most) for number, head in heads.items())
-        return [_together(parts, more) for parts, more in each if parts], 0
+        parts: dict[Key, list[Derivation]] = {}
+        for part in self._of(relation, heads, None)[0]:
+            parts.setdefault(part.head, []).append(part)
+        return [_together(bindings) for bindings in parts.values()], 0
 
     def _of(self, relation: str, heads: Mapping[int, Key], most: int | None) -> tuple[list[Derivation], int]:
         starts = np.array(list(heads), np.int32)
@@ -318,12 +314,11 @@ class Instances:
         return tuple(dict.fromkeys(said))
 
 
-def _together(parts: Sequence[Derivation], more: int) -> Derivation:
+def _together(parts: Sequence[Derivation]) -> Derivation:
     """The one derivation of an aggregate row, from its bindings."""
     return parts[0]._replace(
         premises=tuple(row for part in parts for row in part.premises),
         absent=tuple(dict.fromkeys(row for part in parts for row in part.absent)),
-        bindings=len(parts) + more,
+        bindings=len(parts),
         values=tuple(value for part in parts for value in part.values),
-        more=more,
     )

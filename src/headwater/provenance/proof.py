@@ -8,6 +8,7 @@ some derivation of a row uses only rows of its stratum derived before it.
 from __future__ import annotations
 
 import heapq
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from headwater.provenance.graph import Graph, look_into
@@ -22,16 +23,17 @@ class Settled:
     sizes: dict[Key, int]
 
 
-def settle(graph: Graph) -> Settled:
-    """The shortest proofs of all rows of the graph."""
-    sizes: dict[Key, int] = dict.fromkeys(graph.base, 0)
+def settle(graph: Graph, base: Collection[Key] | None = None) -> Settled:
+    """The shortest proofs of all rows of the graph, from its base rows or only from these."""
+    base = graph.base if base is None else base
+    sizes: dict[Key, int] = dict.fromkeys(base, 0)
     chosen: dict[Key, Derivation] = {}
     uses: dict[Key, list[int]] = {}
     derivations = list(graph)
     missing: list[int] = []
     queue: list[tuple[int, int]] = []
     for number, derivation in enumerate(derivations):
-        needed = {key for key in derivation.premises if key not in graph.base}
+        needed = {key for key in derivation.premises if key not in base}
         missing.append(len(needed))
         for key in needed:
             uses.setdefault(key, []).append(number)
@@ -50,6 +52,24 @@ def settle(graph: Graph) -> Settled:
                 total = 1 + sum(sizes[key] for key in derivations[user].premises)
                 heapq.heappush(queue, (total, user))
     return Settled(chosen, sizes)
+
+
+def leaves(settled: Settled, root: Key) -> set[Key]:
+    """The base rows that the shortest proof of a row rests on."""
+    found: set[Key] = set()
+    seen = {root}
+    todo = [root]
+    while todo:
+        key = todo.pop()
+        derivation = settled.chosen.get(key)
+        if derivation is None:
+            found.add(key)
+            continue
+        for premise in derivation.premises:
+            if premise not in seen:
+                seen.add(premise)
+                todo.append(premise)
+    return found
 
 
 def complete_by_ranks(instances: Instances, graph: Graph) -> None:

@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from headwater.errors import Place
 from headwater.language.program import Constant, Term, Variable, Wildcard
 from headwater.maintain.engine import UNIT, Engine
@@ -74,8 +76,6 @@ class Wording:
         return found
 
     def _column(self, codes: list[int], info: RelationInfo, column: int) -> list[Any]:
-        import numpy as np
-
         type_ = info.types[column]
         assert type_ is not None, "rows without a type"
         return self.codec.decode_column(np.array(codes, np.int64), type_)
@@ -168,5 +168,5 @@ def _plain(term: Term) -> Term:
 
 
 def _aggregate(function: str, value: Term, inside: str) -> str:
-    result = f"{render_term(value)} = " if isinstance(value, Constant) else ""
-    return f"{result}{function} : {{ {inside} }}"
+    """An aggregate with its result; without one, what there is to aggregate."""
+    return f"{render_term(value)} = {function} : {{ {inside} }}" if isinstance(value, Constant) else inside

@@ -1,0 +1,131 @@
+"""Why a row is there: its derivations, its shortest proof, its minimal explanations.
+
+>>> import headwater as hw
+>>> db = hw.connect()
+>>> _ = db.define("reach(X, Y) :- link(X, Y). reach(X, Y) :- link(X, Z), reach(Z, Y).")
+>>> _ = db.apply(insert={"link": [("a", "b"), ("b", "c"), ("a", "c")]})
+>>> why = db.why("reach", ("a", "c"))
+>>> print(why.proof())
+reach("a", "c")  by reach#1: reach(X, Y) :- link(X, Y).
+└─ link("a", "c")
+>>> sorted(map(sorted, why.dnf()))
+[[Fact(relation='link', row=('a', 'b')), Fact(relation='link', row=('b', 'c'))],
+ [Fact(relation='link', row=('a', 'c'))]]
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from headwater.provenance.asked import key_of, not_there
+from headwater.provenance.graph import Graph, explore
+from headwater.provenance.instances import Instances, Key
+from headwater.provenance.lines import Line, plain
+from headwater.provenance.picture import DerivationGraph
+from headwater.provenance.proof import Settled, complete_by_ranks, settle
+from headwater.provenance.proof_tree import Proof
+from headwater.provenance.terms import Terms, exactness, minimal_terms
+from headwater.provenance.wording import Fact, Wording
+
+if TYPE_CHECKING:
+    from headwater.database import Database
+
+LIMIT = 10_000
+"""How many derivations are looked at unless more are asked for."""
+TERMS = 100
+"""How many minimal explanations are given unless more are asked for."""
+
+
+class Why:
+    """The explanation of a row as it was when it was asked for. `notes` tells of scans and indexes it needed."""
+
+    def __init__(self, database: Database, key: Key, *, depth: int | None, limit: int | None):
+        self._instances = Instances(database.engine)
+        self._wording = Wording(database.engine, database.program)
+        self._key = key
+        self._graph = explore(self._instances, [key], depth=depth, limit=limit)
+        self._complete = self._graph.complete
+        self._settled = settle(self._graph)
+        if key not in self._settled.sizes:
+            complete_by_ranks(self._instances, self._graph)
+            self._settled = settle(self._graph)
+        self.fact = self._wording.fact(key)
+        self.version = database.version
+        self.notes = self._instances.notes()
+
+    @property
+    def complete(self) -> bool:
+        """Whether all derivations were found within the limits."""
+        return self._complete
+
+    @cached_property
+    def graph(self) -> DerivationGraph:
+        """All derivations, and those of their premises, and so on; cycles are cycles."""
+        return DerivationGraph(self._graph, self._wording, self._instances)
+
+    def proof(self) -> Proof:
+        """The proof with the fewest derivations; where limits cut the search, one that was found."""
+        return Proof(self._key, self._settled, self._wording, self._instances, shortest=self._complete)
+
+    def dnf(self, limit: int | None = TERMS) -> Terms:
+        """The minimal sets of base rows from which the row follows (given what is absent); smallest first."""
+        return minimal_terms(self._graph, self._key, self._wording, limit)
+
+    @property
+    def exact(self) -> bool:
+        """Whether `dnf` says all: a row follows from some base rows exactly if one of the terms is among them.
+
+        Not so where a derivation needs the absence of rows, or sums values of both signs: taking base rows
+        away could then bring the row about in another way.
+        """
+        return not exactness(self._graph, self._wording, self._instances)
+
+    # ------------------------------------------------------------------ showing
+
+    def lines(self, *, terms: int = 10) -> list[Line]:
+        """The proof, how much else there is, and some minimal explanations."""
+        lines = self.proof().lines()
+        graph = self.graph
+        lines.append([])
+        lines.append([(graph.summary(), "dim")])
+        found = self.dnf(terms)
+        if self._graph.derivations:
+            lines += found.lines(self.fact)
+        lines += [[(note, "yellow")] for note in exactness(self._graph, self._wording, self._instances)]
+        lines += [[(f"the search {note}", "yellow")] for note in self.notes]
+        return lines
+
+    def __str__(self) -> str:
+        return plain(self.lines())
+
+    def __rich__(self) -> Any:
+        from headwater.provenance.lines import rich_text
+
+        return rich_text(self.lines())
+
+    def __repr__(self) -> str:
+        return f"<why {self.fact}: {self.graph.summary()}>"
+
+    def to_json(self) -> dict[str, Any]:
+        """All of it as plain data: the row, the graph, the proof and the minimal explanations."""
+        return {
+            "row": {"relation": self.fact.relation, "values": list(self.fact.row)},
+            "version": self.version,
+            "graph": self.graph.to_json(),
+            "proof": self.proof().to_json(),
+            "dnf": self.dnf().to_json(),
+            "notes": list(self.notes),
+        }
+
+
+def why(database: Database, relation: str, row: Any, *, depth: int | None, limit: int | None) -> Why:
+    """Why the row is there; refused if it is not."""
+    key = key_of(database, relation, row)
+    if key is None or not Instances(database.engine).has(key):
+        values = tuple(row.values()) if isinstance(row, dict) else tuple(row)
+        raise not_there(Fact(relation, values))
+    return Why(database, key, depth=depth, limit=limit)
+
+
+__all__ = ["Graph", "Settled", "Why", "why"]
