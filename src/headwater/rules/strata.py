@@ -11,13 +11,16 @@ through negation, count, sum or avg has no single meaning and is refused, by nam
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
 from headwater.errors import Place, RuleError
 from headwater.rules.checked import Absent, Premise
 from headwater.rules.draft import Draft, DraftRule
 from headwater.rules.terms import atoms
+
+Node = TypeVar("Node", bound=Hashable)
 
 
 @dataclass(frozen=True)
@@ -64,15 +67,15 @@ def reachable(graph: Mapping[str, Iterable[str]], start: str) -> set[str]:
     return found
 
 
-def components(graph: Mapping[str, Iterable[str]]) -> list[tuple[str, ...]]:
+def components(graph: Mapping[Node, Iterable[Node]]) -> list[tuple[Node, ...]]:
     """The strongly connected components, each after all that it depends on (Tarjan's algorithm, with a stack
     of our own so that long chains of relations do not exhaust Python's)."""
-    result: list[tuple[str, ...]] = []
+    result: list[tuple[Node, ...]] = []
     order = {relation: i for i, relation in enumerate(graph)}
-    index: dict[str, int] = {}
-    low: dict[str, int] = {}
-    stack: list[str] = []
-    on_stack: set[str] = set()
+    index: dict[Node, int] = {}
+    low: dict[Node, int] = {}
+    stack: list[Node] = []
+    on_stack: set[Node] = set()
     for root in graph:
         if root in index:
             continue
@@ -99,7 +102,7 @@ def components(graph: Mapping[str, Iterable[str]]) -> list[tuple[str, ...]]:
                     above = work[-1][0]
                     low[above] = min(low[above], low[relation])
                 if low[relation] == index[relation]:
-                    members: list[str] = []
+                    members: list[Node] = []
                     while not members or members[-1] != relation:
                         members.append(stack.pop())
                         on_stack.remove(members[-1])

@@ -1,0 +1,48 @@
+"""The annotations by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from headwater.annotations.bdd import BDD
+from headwater.annotations.boolean import Trust
+from headwater.annotations.clearance import Clearance
+from headwater.annotations.counting import Counting
+from headwater.annotations.lineage import Lineage
+from headwater.annotations.minimal_dnf import MinimalDNF
+from headwater.annotations.polynomial import Polynomial
+from headwater.annotations.protocol import AnyAnnotation
+from headwater.annotations.tropical import Tropical
+from headwater.annotations.viterbi import Viterbi
+from headwater.annotations.why import Why
+from headwater.errors import DataError
+
+ANNOTATIONS: Mapping[str, Callable[[], AnyAnnotation]] = {
+    "counting": Counting,
+    "trust": Trust,
+    "lineage": Lineage,
+    "why": Why,
+    "dnf": MinimalDNF,
+    "bdd": BDD,
+    "polynomial": Polynomial,
+    "tropical": Tropical,
+    "viterbi": Viterbi,
+    "clearance": Clearance,
+}
+
+
+def annotation(named: str | AnyAnnotation) -> AnyAnnotation:
+    """An annotation by its name, or as it is given.
+
+    >>> annotation("tropical").absorptive
+    True
+    """
+    if not isinstance(named, str):
+        return named
+    if named not in ANNOTATIONS:
+        raise DataError(
+            "unknown-annotation",
+            f"there is no annotation {named!r}",
+            hint=f"annotations are {', '.join(ANNOTATIONS)}",
+        )
+    return ANNOTATIONS[named]()
