@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import os
 import time
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import wraps
@@ -16,6 +17,7 @@ from types import TracebackType
 from typing import Any, Literal, TypeVar
 
 from headwater import persist
+from headwater.annotations.protocol import AnyAnnotation
 from headwater.changes import Change, Changes, EmptyChanges
 from headwater.definitions import Definitions
 from headwater.errors import DataError, HeadwaterError, StoreError, UnknownRelation
@@ -27,6 +29,9 @@ from headwater.maintain.row_change import RowChange, merged
 from headwater.maintain.statistics import VersionStatistics
 from headwater.maintain.strategies import STRATEGIES
 from headwater.plan.steps import Ints
+from headwater.provenance import depends, evaluation
+from headwater.provenance.values import Given
+from headwater.provenance.why import LIMIT, Why, why
 from headwater.relation_view import RelationView
 from headwater.rules.checked import Checked, RelationInfo
 from headwater.store import Checkpoint, Record, Store
@@ -98,6 +103,7 @@ class Database:
         )
         self._definitions = self._logged = Definitions()
         self._base_changes = BaseChanges()
+        self._followers: weakref.WeakValueDictionary[int, evaluation.Evaluation] = weakref.WeakValueDictionary()
         self._closed = False
         self._store: Store | None = None
         self._records = 0
@@ -348,12 +354,18 @@ class Database:
     def _finish(self, changes: Mapping[str, RowChange], statistics: VersionStatistics) -> Changes:
         self.version += 1
         self.statistics = statistics
-        shown = {}
-        for name, change in changes.items():
-            info = self.engine.workspace.infos[name]
-            if not info.internal:
-                shown[name] = Change(self.codec, info.columns, info.types, change)
-        return Changes(self.version, shown, EmptyChanges(self), statistics)
+        for follower in self._followers.values():
+            follower.follow(changes)
+        return Changes(self.version, self._shown(changes), EmptyChanges(self), statistics)
+
+    def _shown(self, changes: Mapping[str, RowChange]) -> dict[str, Change]:
+        """The changes of relations that users know."""
+        infos = ((name, self.engine.workspace.infos[name]) for name in changes)
+        return {
+            name: Change(self.codec, info.columns, info.types, changes[name])
+            for name, info in infos
+            if not info.internal
+        }
 
     # ------------------------------------------------------------------ reading
 
@@ -396,6 +408,62 @@ class Database:
         if name is not None:
             self.info(name)
         return explain(self, name)
+
+    # ------------------------------------------------------------------ explanations
+
+    def why(
+        self, relation: str, row: Any, *, depth: int | None = None, limit: int | None = LIMIT
+    ) -> Why:
+        """Why a row is there: all derivations (at most `limit`, `depth` levels deep), proof, minimal explanations."""
+        return why(self, relation, row, depth=depth, limit=limit)
+
+    @_uninterrupted
+    def what_if(
+        self, insert: Mapping[str, Any] | None = None, delete: Mapping[str, Any] | None = None
+    ) -> Changes:
+        """What `apply` would do, without doing it: worked out, then taken back. No version, nothing in the log."""
+        insert = {name: rows for name, rows in _by_relation("insert", insert).items() if len(rows)}
+        delete = _by_relation("delete", delete)
+        now = max(self.now, time.time()) if self.clock == "real" else self.now
+        started = time.perf_counter()
+        statistics = VersionStatistics(self.version)
+        clock = self.engine.workspace.clock
+        before = self._definitions, self._checked, self.engine.snapshot(), dict(self._base_changes.soft)
+        changed = set(self.engine.changed)
+        outcome: BaseException = KeyboardInterrupt()  # as good as an expected end: nothing is damaged
+        try:
+            self._learn(insert)
+            deletes, inserts = self._encode(insert, delete, statistics)
+            supposed = self._shown(self._change(deletes, inserts, now, statistics))
+        except BaseException as error:
+            outcome = error
+            raise
+        finally:
+            self._rollback(outcome)
+            if self._definitions is not before[0]:
+                self._definitions, self._checked, snapshot, self._base_changes.soft = before
+                self.engine.restore(snapshot)
+            self.engine.workspace.clock, self.engine.changed = clock, changed
+        statistics.seconds = time.perf_counter() - started
+        return Changes(self.version, supposed, EmptyChanges(self), statistics)
+
+    def depends(self, relation: str, row: Any, *, limit: int | None = depends.LIMIT) -> depends.Depends:
+        """What would fall with a row, what else uses it (at most `limit` rows), and what it derives alone."""
+        return depends.depends(self, relation, row, limit=limit, suppose=self.what_if)
+
+    def evaluate(
+        self,
+        view: str,
+        annotation: str | AnyAnnotation,
+        base: Given = None,
+        *,
+        rules: Mapping[str, object] | None = None,
+        limit: int | None = evaluation.LIMIT,
+    ) -> evaluation.Evaluation:
+        """What the rows of a view carry in an annotation, kept right while rows and values change."""
+        found = evaluation.Evaluation(self, view, annotation, base, rules, limit)
+        self._followers[id(found)] = found
+        return found
 
     @property
     def nbytes(self) -> int:

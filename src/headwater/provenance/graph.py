@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from headwater.provenance.instances import Derivation, Instances, Key
+from headwater.rules.strata import components
 
 
 @dataclass
@@ -110,47 +111,3 @@ def by_relation(keys: Iterable[Key]) -> dict[str, list[tuple[int, ...]]]:
     for relation, row in keys:
         found.setdefault(relation, []).append(row)
     return found
-
-
-def components(after: dict[Key, list[Key]]) -> list[tuple[Key, ...]]:
-    """Strongly connected components (Tarjan), without recursion: proofs can be deep."""
-    index: dict[Key, int] = {}
-    low: dict[Key, int] = {}
-    on: set[Key] = set()
-    stack: list[Key] = []
-    found: list[tuple[Key, ...]] = []
-    for root in after:
-        if root in index:
-            continue
-        work = [(root, iter(after[root]))]
-        index[root] = low[root] = len(index)
-        stack.append(root)
-        on.add(root)
-        while work:
-            node, rest = work[-1]
-            for following in rest:
-                if following not in index:
-                    index[following] = low[following] = len(index)
-                    stack.append(following)
-                    on.add(following)
-                    work.append((following, iter(after[following])))
-                    break
-                if following in on:
-                    low[node] = min(low[node], index[following])
-            else:
-                work.pop()
-                if work:
-                    low[work[-1][0]] = min(low[work[-1][0]], low[node])
-                if low[node] == index[node]:
-                    at = _last(stack, node)
-                    found.append(tuple(stack[at:]))
-                    on.difference_update(stack[at:])
-                    del stack[at:]
-    return found
-
-
-def _last(stack: list[Key], node: Key) -> int:
-    at = len(stack) - 1
-    while stack[at] != node:
-        at -= 1
-    return at

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from headwater.errors import EvaluationError
 from headwater.kernel.relation import Relation
-from headwater.kernel.states import VISIBLE
+from headwater.kernel.states import LIVE_ROWS, VISIBLE
 from headwater.language.program import Constant, Variable, Wildcard
 from headwater.maintain.engine import UNIT, Engine
 from headwater.maintain.workspace import placed
@@ -26,6 +26,8 @@ from headwater.rules.checked import Absent, CheckedRule, Premise
 from headwater.values.types import type_of
 
 Key = tuple[str, tuple[int, ...]]
+CANDIDATES = Access(LIVE_ROWS, LIVE_ROWS, LIVE_ROWS, LIVE_ROWS, LIVE_ROWS, LIVE_ROWS)
+"""What can be derived, best or not."""
 
 
 class Derivation(NamedTuple):
@@ -102,6 +104,12 @@ class Instances:
         relation = self.relations[key[0]]
         number = int(self.numbers(key[0], [key[1]])[0])
         return int(relation.rows[number, relation.head_rank_column]) if number >= 0 else -1
+
+    def candidates(self, key: Key) -> int:
+        """How many rows were compared for a best row: all that are derivable in its group, and itself."""
+        selection = self.workspace.infos[key[0]].selections[0]
+        values = np.array([[key[1][column] for column in selection.group]], np.int64)
+        return len(self.matching(key[0], selection.group, values, CANDIDATES))
 
     def derived(self, relation: str) -> bool:
         """Whether rules derive the relation's rows."""
