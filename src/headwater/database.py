@@ -29,7 +29,7 @@ from headwater.maintain.row_change import RowChange, merged
 from headwater.maintain.statistics import VersionStatistics
 from headwater.maintain.strategies import STRATEGIES
 from headwater.plan.steps import Ints
-from headwater.provenance import depends, evaluation
+from headwater.provenance import depends, evaluation, why_not
 from headwater.provenance.values import Given
 from headwater.provenance.why import LIMIT, Why, why
 from headwater.relation_view import RelationView
@@ -416,6 +416,12 @@ class Database:
     ) -> Why:
         """Why a row is there: all derivations (at most `limit`, `depth` levels deep), proof, minimal explanations."""
         return why(self, relation, row, depth=depth, limit=limit)
+
+    def why_not(
+        self, relation: str, row: Any, *, depth: int = why_not.DEPTH, repairs: int = why_not.REPAIRS
+    ) -> why_not.WhyNot:
+        """Why a row is not there: what each rule lacks, `depth` levels deep; and the smallest repairs found."""
+        return why_not.why_not(self, relation, row, depth=depth, repairs=repairs, suppose=self.what_if)
 
     @_uninterrupted
     def what_if(

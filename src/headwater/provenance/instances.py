@@ -107,9 +107,7 @@ class Instances:
 
     def candidates(self, key: Key) -> int:
         """How many rows were compared for a best row: all that are derivable in its group, and itself."""
-        selection = self.workspace.infos[key[0]].selections[0]
-        values = np.array([[key[1][column] for column in selection.group]], np.int64)
-        return len(self.matching(key[0], selection.group, values, CANDIDATES))
+        return len(self.group(key, self.workspace.infos[key[0]].selections[0].group, CANDIDATES))
 
     def derived(self, relation: str) -> bool:
         """Whether rules derive the relation's rows."""
@@ -267,6 +265,11 @@ class Instances:
             lambda rows: found.update((relation, row) for row in map(tuple, rows[:, :-1].tolist())),
         )  # fmt: skip
         return found
+
+    def group(self, key: Key, columns: Sequence[int], access: Access = PRESENT) -> list[Key]:
+        """The rows that agree with this one, there or not, in some columns."""
+        values = np.array([key[1][column] for column in columns], np.int64).reshape(1, len(columns))
+        return sorted(self.matching(key[0], columns, values, access))
 
     # ------------------------------------------------------------------ shapes
 

@@ -121,9 +121,10 @@ class Wording:
         def put_in(term: Term) -> Term:
             return values.get(term.name, term) if isinstance(term, Variable) else term
 
-        return ", ".join(self._part(rebuild_part(item, put_in)) for item in rule.body if _real(item))  # type: ignore[arg-type]
+        return ", ".join(self.part(rebuild_part(item, put_in)) for item in rule.body if _real(item))  # type: ignore[arg-type]
 
-    def _part(self, item: Item) -> str:
+    def part(self, item: Item) -> str:
+        """An item of a body, with whatever values were put in."""
         if isinstance(item, Premise):
             return self._pattern(item.relation, item.args)
         if isinstance(item, Absent):
