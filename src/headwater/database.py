@@ -103,7 +103,9 @@ class Database:
         )
         self._definitions = self._logged = Definitions()
         self._base_changes = BaseChanges()
-        self._followers: weakref.WeakValueDictionary[int, evaluation.Evaluation] = weakref.WeakValueDictionary()
+        self._followers: weakref.WeakValueDictionary[int, evaluation.Evaluation] = (
+            weakref.WeakValueDictionary()
+        )
         self._closed = False
         self._store: Store | None = None
         self._records = 0
@@ -411,9 +413,7 @@ class Database:
 
     # ------------------------------------------------------------------ explanations
 
-    def why(
-        self, relation: str, row: Any, *, depth: int | None = None, limit: int | None = LIMIT
-    ) -> Why:
+    def why(self, relation: str, row: Any, *, depth: int | None = None, limit: int | None = LIMIT) -> Why:
         """Why a row is there: all derivations (at most `limit`, `depth` levels deep), proof, minimal explanations."""
         return why(self, relation, row, depth=depth, limit=limit)
 

@@ -29,7 +29,8 @@ def key_of(database: Database, relation: str, row: Any, *, intern: bool = False)
     if None in info.types:
         if len(given) != info.arity:
             raise DataError(
-                "wrong-arity", f"{relation} has {info.arity} columns ({', '.join(info.columns)}), not {len(given)}"
+                "wrong-arity",
+                f"{relation} has {info.arity} columns ({', '.join(info.columns)}), not {len(given)}",
             )
         return None
     if intern:
@@ -52,6 +53,4 @@ def not_there(fact: Fact) -> DataError:
 
 def there(fact: Fact) -> DataError:
     """For those who ask why a row is not there that is."""
-    return DataError(
-        "row-there", f"{fact} is there", hint=f"ask why: why({fact.relation!r}, {fact.row!r})"
-    )
+    return DataError("row-there", f"{fact} is there", hint=f"ask why: why({fact.relation!r}, {fact.row!r})")

@@ -106,7 +106,9 @@ class Attempts:
             return []
         attempts = []
         for binding in bindings[:, 1 : 1 + len(names)].tolist():
-            values = {name: self._decoded(rule, name, code) for name, code in zip(names, binding, strict=True)}
+            values = {
+                name: self._decoded(rule, name, code) for name, code in zip(names, binding, strict=True)
+            }
 
             def put_in(term: Term, values: Mapping[str, Any] = values) -> Term:
                 known = isinstance(term, Variable) and term.name in values
@@ -117,9 +119,7 @@ class Attempts:
                     _put(rule.body[place], put_in) for place in places if not _unit(rule.body[place])
                 )
 
-            attempts.append(
-                Attempt(shape.rule, values, items(kept), items(sorted(failing)), items(unsure))
-            )
+            attempts.append(Attempt(shape.rule, values, items(kept), items(sorted(failing)), items(unsure)))
         return attempts
 
     def _run(self, plan: Any, rule: CheckedRule, key: Key, most: int) -> Ints:
@@ -168,11 +168,7 @@ def _choices(places: Sequence[int], rows: Sequence[int]) -> Iterator[tuple[int, 
 def _kept(rule: CheckedRule, failing: frozenset[int]) -> tuple[list[int], list[int], list[str]]:
     """Which items can be judged without those let off, which cannot, and the variables that have values."""
     hidden = rule.aggregate.position if rule.aggregate is not None else None
-    bound = {
-        arg.name
-        for place, arg in enumerate(rule.head)
-        if isinstance(arg, Variable) and place != hidden
-    }
+    bound = {arg.name for place, arg in enumerate(rule.head) if isinstance(arg, Variable) and place != hidden}
     rest = [place for place in range(len(rule.body)) if place not in failing]
     for place in rest:
         if isinstance(rule.body[place], Premise):

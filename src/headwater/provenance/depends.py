@@ -19,7 +19,7 @@ from headwater.provenance.asked import key_of, not_there
 from headwater.provenance.graph import by_relation
 from headwater.provenance.instances import Derivation, Instances, Key
 from headwater.provenance.lines import Line, counted, plain
-from headwater.provenance.wording import Fact, Wording
+from headwater.provenance.wording import Fact, Wording, json_fact, ordered
 
 if TYPE_CHECKING:
     from headwater.database import Database
@@ -82,12 +82,10 @@ class Depends:
         """All of it as plain data."""
 
         def rows(facts: Iterable[Fact]) -> list[dict[str, Any]]:
-            return [
-                {"relation": fact.relation, "values": list(fact.row)} for fact in sorted(facts, key=str)
-            ]
+            return [json_fact(fact) for fact in ordered(facts)]
 
         return {
-            "row": {"relation": self.fact.relation, "values": list(self.fact.row)},
+            "row": json_fact(self.fact),
             "falls": rows(self.falls),
             "alone": rows(self.alone),
             "appears": None if self.appears is None else rows(self.appears),
@@ -97,7 +95,7 @@ class Depends:
 
 
 def _listed(facts: frozenset[Fact], style: str, alone: frozenset[Fact]) -> list[Line]:
-    ordered = sorted(facts, key=str)
+    ordered = ordered(facts)
     lines: list[Line] = [
         [("  ", ""), (str(fact), style), ("  needs nothing else" if fact in alone else "", "dim")]
         for fact in ordered[:SHOWN]

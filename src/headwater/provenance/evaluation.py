@@ -235,9 +235,7 @@ class Evaluation(Mapping[tuple[Any, ...], Any]):
         self._pending.clear()
         return lost, gained
 
-    def _rebuild(
-        self, lost: set[Key], gained: set[Key], dirty: set[Key]
-    ) -> tuple[dict[Key, Any], set[Key]]:
+    def _rebuild(self, lost: set[Key], gained: set[Key], dirty: set[Key]) -> tuple[dict[Key, Any], set[Key]]:
         """Find the derivations of dirty rows anew; return new values of base rows, and the rows to evaluate."""
         graph = self._graph
         for key in lost:

@@ -61,7 +61,9 @@ class Graph:
     def cycles(self) -> list[tuple[Key, ...]]:
         """The sets of rows that derive each other (or themselves)."""
         after = {
-            head: [key for derivation in derivations for key in derivation.premises if key in self.derivations]
+            head: [
+                key for derivation in derivations for key in derivation.premises if key in self.derivations
+            ]
             for head, derivations in self.derivations.items()
         }
         return [part for part in components(after) if len(part) > 1 or part[0] in after[part[0]]]

@@ -123,7 +123,9 @@ class Instances:
         An aggregate row has one derivation, which is never cut.
         """
         numbers = self.numbers(relation, rows)
-        heads = {int(number): (relation, row) for number, row in zip(numbers, rows, strict=True) if number >= 0}
+        heads = {
+            int(number): (relation, row) for number, row in zip(numbers, rows, strict=True) if number >= 0
+        }
         if self.workspace.infos[relation].aggregate is None:
             return self._of(relation, heads, most)
         parts: dict[Key, list[Derivation]] = {}
@@ -206,9 +208,7 @@ class Instances:
                 found.update(self._heads(shape, position, starts))
         return found
 
-    def _starts(
-        self, relation: str, rows: Sequence[tuple[int, ...]], absent: bool
-    ) -> npt.NDArray[np.int32]:
+    def _starts(self, relation: str, rows: Sequence[tuple[int, ...]], absent: bool) -> npt.NDArray[np.int32]:
         if not absent:
             numbers = self.numbers(relation, rows)
             return np.ascontiguousarray(numbers[numbers >= 0])
@@ -256,9 +256,7 @@ class Instances:
         starts = asked.show(asked.add(tuples, 0), 0)
         self.relations[asked.name] = asked
         body = (Premise(asked.name, tuple(every[column] for column in columns)), Premise(relation, every))
-        plan = self.workspace.planner.delta(
-            CheckedRule("~asked", relation, every, body, {}), 0, frozenset()
-        )
+        plan = self.workspace.planner.delta(CheckedRule("~asked", relation, every, body, {}), 0, frozenset())
         found: set[Key] = set()
         self.executor.run(
             plan, {}, starts, access,

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from headwater.provenance.graph import Graph
 from headwater.provenance.instances import Instances, Key
 from headwater.provenance.lines import Line, counted, plain
-from headwater.provenance.wording import Fact, Wording
+from headwater.provenance.wording import Fact, Wording, json_fact
 
 
 class Row(NamedTuple):
@@ -48,7 +48,12 @@ class DerivationGraph:
         """The row that was asked about, those it is derived from, and so on."""
         facts = self._wording.facts(self._keys)
         return tuple(
-            Row(self._wording.words(key, facts[key]), facts[key], self._kind(key), key not in self._graph.waiting)
+            Row(
+                self._wording.words(key, facts[key]),
+                facts[key],
+                self._kind(key),
+                key not in self._graph.waiting,
+            )
             for key in self._keys
         )
 
@@ -132,8 +137,7 @@ class DerivationGraph:
             "rows": [
                 {
                     "text": row.text,
-                    "relation": row.fact.relation,
-                    "values": list(row.fact.row),
+                    **json_fact(row.fact),
                     "kind": row.kind,
                     "looked_into": row.looked_into,
                 }

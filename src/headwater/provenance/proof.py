@@ -8,7 +8,7 @@ some derivation of a row uses only rows of its stratum derived before it.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Collection
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from headwater.provenance.graph import Graph, look_into
@@ -23,35 +23,54 @@ class Settled:
     sizes: dict[Key, int]
 
 
-def settle(graph: Graph, base: Collection[Key] | None = None) -> Settled:
-    """The shortest proofs of all rows of the graph, from its base rows or only from these."""
-    base = graph.base if base is None else base
-    sizes: dict[Key, int] = dict.fromkeys(base, 0)
-    chosen: dict[Key, Derivation] = {}
-    uses: dict[Key, list[int]] = {}
-    derivations = list(graph)
-    missing: list[int] = []
-    queue: list[tuple[int, int]] = []
-    for number, derivation in enumerate(derivations):
-        needed = {key for key in derivation.premises if key not in base}
-        missing.append(len(needed))
-        for key in needed:
-            uses.setdefault(key, []).append(number)
-        if not needed:
-            heapq.heappush(queue, (1, number))
-    while queue:
-        size, number = heapq.heappop(queue)
-        derivation = derivations[number]
-        head = derivation.head
-        if head in chosen:
-            continue
-        chosen[head], sizes[head] = derivation, size
-        for user in uses.get(head, ()):
-            missing[user] -= 1
-            if not missing[user] and derivations[user].head not in chosen:
-                total = 1 + sum(sizes[key] for key in derivations[user].premises)
-                heapq.heappush(queue, (total, user))
-    return Settled(chosen, sizes)
+class System:
+    """The derivations of a graph, arranged for finding proofs from various base rows."""
+
+    def __init__(self, graph: Graph):
+        self.graph = graph
+        self.derivations = list(graph)
+        self.uses: dict[Key, list[int]] = {}
+        self.needs: list[int] = []
+        self.free: list[int] = []
+        for number, derivation in enumerate(self.derivations):
+            premises = set(derivation.premises)
+            self.needs.append(len(premises))
+            for key in premises:
+                self.uses.setdefault(key, []).append(number)
+            if not premises:
+                self.free.append(number)
+
+    def settle(self, base: Iterable[Key] | None = None, stop: Key | None = None) -> Settled:
+        """The shortest proofs from all base rows, or only from these; once `stop` is proved, no more are found.
+
+        Costs what can be proved, not what the graph holds.
+        """
+        derivations = self.derivations
+        sizes: dict[Key, int] = {}
+        chosen: dict[Key, Derivation] = {}
+        met: dict[int, int] = {}
+        queue: list[tuple[int, int]] = [(1, number) for number in self.free]
+
+        def reach(key: Key, size: int) -> None:
+            sizes[key] = size
+            for user in self.uses.get(key, ()):
+                met[user] = found = met.get(user, 0) + 1
+                if found == self.needs[user] and derivations[user].head not in sizes:
+                    total = 1 + sum([sizes[premise] for premise in derivations[user].premises])
+                    heapq.heappush(queue, (total, user))
+
+        for key in self.graph.base if base is None else base:
+            reach(key, 0)
+        while queue:
+            size, number = heapq.heappop(queue)
+            head = derivations[number].head
+            if head in sizes:
+                continue
+            chosen[head] = derivations[number]
+            reach(head, size)
+            if head == stop:
+                break
+        return Settled(chosen, sizes)
 
 
 def leaves(settled: Settled, root: Key) -> set[Key]:

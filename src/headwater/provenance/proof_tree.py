@@ -33,9 +33,7 @@ class _Place(NamedTuple):
 class Proof:
     """The chosen derivations of a row and of all it rests on. `size` counts them, repeated ones each time."""
 
-    def __init__(
-        self, key: Key, settled: Settled, wording: Wording, instances: Instances, *, shortest: bool
-    ):
+    def __init__(self, key: Key, settled: Settled, wording: Wording, instances: Instances, *, shortest: bool):
         self._key = key
         self._settled = settled
         self._wording = wording
@@ -116,7 +114,10 @@ class Proof:
             if derivation is None or place.key in shown:
                 return []
             shown.add(derivation.head)
-            if derivation.head[0] in self._wording.given.values() and derivation.rule.label in self._wording.given:
+            if (
+                derivation.head[0] in self._wording.given.values()
+                and derivation.rule.label in self._wording.given
+            ):
                 return []
             rows = [_Place(premise) for premise in derivation.premises[:LONG]]
             more = len(derivation.premises) - LONG

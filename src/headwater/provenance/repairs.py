@@ -23,7 +23,7 @@ from headwater.provenance.graph import explore
 from headwater.provenance.instances import Key
 from headwater.provenance.lines import Line
 from headwater.provenance.terms import minimal_terms
-from headwater.provenance.wording import Fact
+from headwater.provenance.wording import Fact, json_fact, ordered
 from headwater.rules.checked import Absent, Premise, Test
 from headwater.values.types import Type
 
@@ -56,8 +56,8 @@ class Repair:
         return {"insert": _by_relation(self.insert), "delete": _by_relation(self.delete)}
 
     def __str__(self) -> str:
-        parts = [f"insert {fact}" for fact in sorted(self.insert, key=str)]
-        parts += [f"delete {fact}" for fact in sorted(self.delete, key=str)]
+        parts = [f"insert {fact}" for fact in ordered(self.insert)]
+        parts += [f"delete {fact}" for fact in ordered(self.delete)]
         return ", ".join(parts) + (" (or other values)" if self.free else "")
 
     def line(self) -> Line:
@@ -67,14 +67,14 @@ class Repair:
     def to_json(self) -> dict[str, Any]:
         """The rows as plain data."""
         return {
-            kind: [{"relation": f.relation, "values": list(f.row)} for f in sorted(facts, key=str)]
+            kind: [json_fact(fact) for fact in ordered(facts)]
             for kind, facts in (("insert", self.insert), ("delete", self.delete))
         } | {"free": self.free}
 
 
 def _by_relation(facts: Iterable[Fact]) -> dict[str, list[tuple[Any, ...]]]:
     found: dict[str, list[tuple[Any, ...]]] = {}
-    for fact in sorted(facts, key=str):
+    for fact in ordered(facts):
         found.setdefault(fact.relation, []).append(fact.row)
     return found
 
@@ -348,4 +348,3 @@ def _any(type_: Type) -> Any:
         "date": datetime.date(2000, 1, 1), "timestamp": datetime.datetime(2000, 1, 1),
     }  # fmt: skip
     return plain[type_.name]
-

@@ -63,7 +63,9 @@ def draw(graph: DerivationGraph) -> str:
         parts += [_arc(boxes[name], box) for name in dict.fromkeys(box.below) if name in boxes]
     parts += [_shape(box) for box in boxes.values()]
     if hidden:
-        parts.append(f'<text x="{MARGIN}" y="{height - MARGIN:.0f}" fill="#757575">and {hidden:,} more rows</text>')
+        parts.append(
+            f'<text x="{MARGIN}" y="{height - MARGIN:.0f}" fill="#757575">and {hidden:,} more rows</text>'
+        )
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 
@@ -85,7 +87,9 @@ def _boxes(graph: DerivationGraph) -> tuple[dict[str, Box], int]:
                 new = [place for place in dict.fromkeys(arrow.premises) if f"r{place}" not in boxes]
                 if len(boxes) + len(new) > 2 * MOST:
                     continue
-                boxes[name] = Box(name, arrow.rule, "rule", depth + 1, [f"r{place}" for place in arrow.premises])
+                boxes[name] = Box(
+                    name, arrow.rule, "rule", depth + 1, [f"r{place}" for place in arrow.premises]
+                )
                 boxes[f"r{head}"].below.append(name)
                 for place in new:
                     boxes[f"r{place}"] = Box(f"r{place}", rows[place].text, rows[place].kind, depth + 2, [])
@@ -136,7 +140,10 @@ def _y(box: Box) -> float:
 def _arc(source: Box, target: Box) -> str:
     """From a premise up to its derivation, or from a derivation to its row; the other way round in a cycle."""
     back = source.layer < target.layer
-    from_y, to_y = _y(source) + (HEIGHT if back else -HEIGHT) / 2, _y(target) + (-HEIGHT if back else HEIGHT) / 2
+    from_y, to_y = (
+        _y(source) + (HEIGHT if back else -HEIGHT) / 2,
+        _y(target) + (-HEIGHT if back else HEIGHT) / 2,
+    )
     middle = (from_y + to_y) / 2
     bend = 60 if back else 0
     colour = "#c62828" if back else "#888888"

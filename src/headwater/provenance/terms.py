@@ -18,9 +18,9 @@ from headwater.annotations.minimal_dnf import MinimalDNF, bits
 from headwater.annotations.minimal_dnf import Terms as Masks
 from headwater.provenance.graph import Graph
 from headwater.provenance.instances import Instances, Key
-from headwater.provenance.lines import Line, counted
-from headwater.provenance.proof import leaves, settle
-from headwater.provenance.wording import Fact, Wording
+from headwater.provenance.lines import Line
+from headwater.provenance.proof import System, leaves
+from headwater.provenance.wording import Fact, Wording, json_fact, ordered
 from headwater.rules.checked import Absent, CheckedRule, Premise
 from headwater.values.types import FLOAT
 
@@ -59,7 +59,7 @@ class Terms(Sequence[frozenset[Fact]]):
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return " + ".join("·".join(sorted(map(str, term))) or "always" for term in self) + self._rest(" + ")
+        return " + ".join("·".join(map(str, ordered(term))) or "always" for term in self) + self._rest(" + ")
 
     def _rest(self, before: str) -> str:
         return "" if self.complete else f"{before}{'more' if self.more is None else f'{self.more:,} more'}"
@@ -70,7 +70,7 @@ class Terms(Sequence[frozenset[Fact]]):
             return []
         shown: list[Line] = [[(f"{fact} follows from any of these:", "")]] if len(self) > 1 else []
         for term in self:
-            rows = ", ".join(sorted(map(str, term))) or "nothing: it always holds"
+            rows = ", ".join(map(str, ordered(term))) or "nothing: it always holds"
             shown.append([("  " if shown else f"{fact} follows from ", ""), (rows, "green")])
         if not self.complete:
             shown.append([("  and more" if self.more is None else f"  and {self.more:,} more", "italic")])
@@ -79,10 +79,7 @@ class Terms(Sequence[frozenset[Fact]]):
     def to_json(self) -> dict[str, Any]:
         """The terms as plain data."""
         return {
-            "terms": [
-                [{"relation": fact.relation, "values": list(fact.row)} for fact in sorted(term, key=str)]
-                for term in self
-            ],
+            "terms": [[json_fact(fact) for fact in ordered(term)] for term in self],
             "more": self.more,
         }
 
@@ -90,14 +87,15 @@ class Terms(Sequence[frozenset[Fact]]):
 def minimal_terms(graph: Graph, root: Key, wording: Wording, limit: int | None) -> Terms:
     """The minimal terms of a row, at most `limit` of them."""
     solved = by_equations(graph, root, WORK)
+    found: list[frozenset[Key]] = []
+    more: int | None = 0
     if solved is None:
-        found, whole = [], True
-        for term in by_search(graph, root):
-            if limit is not None and len(found) == limit:
-                whole = False
+        for term in by_search(graph, root, None if limit is None else 30 + 5 * limit):
+            if term is None or len(found) == limit:
+                more = None
                 break
             found.append(term)
-        more = 0 if whole else None
+        found.sort(key=lambda term: (len(term), sorted(term)))
     else:
         found = sorted(solved, key=lambda term: (len(term), sorted(term)))
         more = 0 if limit is None else max(0, len(found) - limit)
@@ -121,19 +119,19 @@ class _Bounded(MinimalDNF):
     def __init__(self, work: int):
         self.work = work
 
-    def _spend(self, left: Masks, right: Masks) -> None:
-        self.work -= len(left) * len(right) + 1
+    def _spend(self, work: int) -> None:
+        self.work -= work + 1
         if self.work < 0:
             raise _TooMuch
 
     def plus(self, left: Masks, right: Masks) -> Masks:
         """Or, with absorption."""
-        self._spend(left, right)
+        self._spend(len(left) * len(right))
         return super().plus(left, right)
 
     def times(self, left: Masks, right: Masks) -> Masks:
         """And, with absorption."""
-        self._spend(left, right)
+        self._spend((len(left) * len(right)) ** 2 // 2)  # each of the products may be compared with each
         return super().times(left, right)
 
 
@@ -158,42 +156,55 @@ def by_equations(graph: Graph, root: Key, work: int) -> list[frozenset[Key]] | N
 # ------------------------------------------------------------------ one by one
 
 
-def by_search(graph: Graph, root: Key) -> Iterator[frozenset[Key]]:
-    """The minimal terms of a row one by one, roughly smallest first."""
+def by_search(graph: Graph, root: Key, searches: int | None = None) -> Iterator[frozenset[Key] | None]:
+    """The minimal terms of a row one by one, roughly smallest first; at last `None` if the searches ran out.
+
+    A term splits what is left to find: those without its first row, those with the first and without the second,
+    and so on. So a part of the space is given by rows that are out and rows that are in, and is split only by rows
+    that are neither.
+    """
+    system = System(graph)
     everything = frozenset(graph.base)
-    seen_spaces: set[frozenset[Key]] = set()
-    seen_terms: set[frozenset[Key]] = set()
-    queue: list[tuple[int, int, frozenset[Key], frozenset[Key]]] = []
+    seen: set[frozenset[Key]] = set()
+    queue: list[tuple[int, int, frozenset[Key], frozenset[Key], frozenset[Key]]] = []
     number = 0
-
-    def search(without: frozenset[Key]) -> None:
-        nonlocal number
-        if without in seen_spaces:
-            return
-        seen_spaces.add(without)
-        term = _shrunk(graph, root, everything - without)
-        if term is not None:
+    parts: list[tuple[frozenset[Key], frozenset[Key]]] = [(frozenset(), frozenset())]
+    while True:
+        for out, within in parts:
+            if searches is not None and number >= searches:
+                yield from (term for _, _, term, _, _ in sorted(queue) if not _known(term, seen))
+                yield None
+                return
             number += 1
-            heapq.heappush(queue, (len(term), number, term, without))
-
-    search(frozenset())
-    while queue:
-        _, _, term, without = heapq.heappop(queue)
-        if term not in seen_terms:
-            seen_terms.add(term)
+            term = _shrunk(system, root, everything - out)
+            if term is not None:
+                heapq.heappush(queue, (len(term), number, term, out, within))
+        if not queue:
+            return
+        _, _, term, out, within = heapq.heappop(queue)
+        if not _known(term, seen):
             yield term
-        for key in sorted(term):
-            search(without | {key})
+        split = sorted(term - within)
+        parts = [(out | {key}, within | set(split[:place])) for place, key in enumerate(split)]
 
 
-def _shrunk(graph: Graph, root: Key, base: frozenset[Key]) -> frozenset[Key] | None:
+def _known(term: frozenset[Key], seen: set[frozenset[Key]]) -> bool:
+    """Whether a term was seen before; from now on it was."""
+    known = term in seen
+    seen.add(term)
+    return known
+
+
+def _shrunk(system: System, root: Key, base: frozenset[Key]) -> frozenset[Key] | None:
     """A minimal term among these base rows, or `None` if the row does not follow from them."""
-    settled = settle(graph, base)
+    settled = system.settle(base, root)
     if root not in settled.sizes:
         return None
     term = leaves(settled, root)
     for key in sorted(term):
-        smaller = settle(graph, term - {key})
+        if key not in term:
+            continue
+        smaller = system.settle(term - {key}, root)
         if root in smaller.sizes:
             term = leaves(smaller, root)
     return frozenset(term)
@@ -247,6 +258,3 @@ def _one_sign(values: Sequence[int], rule: CheckedRule, wording: Wording) -> boo
     if type_ == FLOAT:
         return False
     return all(value > 0 for value in decoded) or all(value < 0 for value in decoded)
-
-
-__all__ = ["Terms", "by_equations", "by_search", "counted", "exactness", "minimal_terms"]

@@ -15,18 +15,23 @@ reach("a", "c")  by reach#1: reach(X, Y) :- link(X, Y).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from headwater.annotations.protocol import AnyAnnotation
+from headwater.annotations.registry import annotation as named_annotation
 from headwater.provenance.asked import key_of, not_there
-from headwater.provenance.graph import Graph, explore
+from headwater.provenance.expression import Tokens, evaluated, polynomial, system
+from headwater.provenance.graph import explore
 from headwater.provenance.instances import Instances, Key
 from headwater.provenance.lines import Line, plain
 from headwater.provenance.picture import DerivationGraph
-from headwater.provenance.proof import Settled, complete_by_ranks, settle
+from headwater.provenance.proof import System, complete_by_ranks
 from headwater.provenance.proof_tree import Proof
 from headwater.provenance.terms import Terms, exactness, minimal_terms
-from headwater.provenance.wording import Fact, Wording
+from headwater.provenance.values import Given, Values
+from headwater.provenance.wording import Fact, Wording, json_fact
 
 if TYPE_CHECKING:
     from headwater.database import Database
@@ -46,10 +51,10 @@ class Why:
         self._key = key
         self._graph = explore(self._instances, [key], depth=depth, limit=limit)
         self._complete = self._graph.complete
-        self._settled = settle(self._graph)
+        self._settled = System(self._graph).settle()
         if key not in self._settled.sizes:
             complete_by_ranks(self._instances, self._graph)
-            self._settled = settle(self._graph)
+            self._settled = System(self._graph).settle()
         self.fact = self._wording.fact(key)
         self.version = database.version
         self.notes = self._instances.notes()
@@ -72,6 +77,27 @@ class Why:
         """The minimal sets of base rows from which the row follows (given what is absent); smallest first."""
         return minimal_terms(self._graph, self._key, self._wording, limit)
 
+    def polynomial(self, tokens: Tokens = None) -> str:
+        """The provenance expression, as in green-2007: `m1(p3) + m4(p1·p2)`, base rows named by `tokens`.
+
+        Refused where derivations form cycles: it would not end. `expression` has a finite form there.
+        """
+        return polynomial(self._graph, self._key, self._wording, tokens)
+
+    def expression(self, tokens: Tokens = None) -> str:
+        """The provenance expression; where derivations form cycles, as a system of equations."""
+        if self._graph.cycles():
+            return system(self._graph, self._wording, tokens)
+        return self.polynomial(tokens)
+
+    def evaluate(
+        self, annotation: str | AnyAnnotation, base: Given = None, rules: Mapping[str, object] | None = None
+    ) -> Any:
+        """What the row carries in an annotation, given what base rows and rules carry."""
+        chosen = named_annotation(annotation)
+        values = Values(chosen, base, rules)
+        return evaluated(self._graph, self._key, self._wording, chosen, values)[0]
+
     @property
     def exact(self) -> bool:
         """Whether `dnf` says all: a row follows from some base rows exactly if one of the terms is among them.
@@ -83,15 +109,17 @@ class Why:
 
     # ------------------------------------------------------------------ showing
 
-    def lines(self, *, terms: int = 10) -> list[Line]:
+    def lines(self, *, terms: int = 5) -> list[Line]:
         """The proof, how much else there is, and some minimal explanations."""
         lines = self.proof().lines()
         graph = self.graph
+        if not self._graph.derivations:
+            return [[*lines[0], ("  a base row: it was inserted", "dim")]]
+        if not self._complete:
+            lines.append([("there may be a shorter proof: the search was cut", "yellow")])
         lines.append([])
         lines.append([(graph.summary(), "dim")])
-        found = self.dnf(terms)
-        if self._graph.derivations:
-            lines += found.lines(self.fact)
+        lines += self.dnf(terms).lines(self.fact)
         lines += [[(note, "yellow")] for note in exactness(self._graph, self._wording, self._instances)]
         lines += [[(f"the search {note}", "yellow")] for note in self.notes]
         return lines
@@ -110,7 +138,7 @@ class Why:
     def to_json(self) -> dict[str, Any]:
         """All of it as plain data: the row, the graph, the proof and the minimal explanations."""
         return {
-            "row": {"relation": self.fact.relation, "values": list(self.fact.row)},
+            "row": json_fact(self.fact),
             "version": self.version,
             "graph": self.graph.to_json(),
             "proof": self.proof().to_json(),
@@ -126,6 +154,3 @@ def why(database: Database, relation: str, row: Any, *, depth: int | None, limit
         values = tuple(row.values()) if isinstance(row, dict) else tuple(row)
         raise not_there(Fact(relation, values))
     return Why(database, key, depth=depth, limit=limit)
-
-
-__all__ = ["Graph", "Settled", "Why", "why"]

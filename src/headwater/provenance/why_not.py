@@ -37,7 +37,7 @@ from headwater.provenance.attempts import Attempts
 from headwater.provenance.instances import Instances, Key
 from headwater.provenance.lines import Line, plain, tree
 from headwater.provenance.repairs import Repair, Repairs
-from headwater.provenance.wording import Fact, Wording
+from headwater.provenance.wording import Fact, Wording, json_fact
 from headwater.rules.checked import Absent, Premise
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ class WhyNot:
     def to_json(self) -> dict[str, Any]:
         """All of it as plain data."""
         return {
-            "row": {"relation": self.fact.relation, "values": list(self.fact.row)},
+            "row": json_fact(self.fact),
             "why_not": _json(self.absence),
             "repairs": [repair.to_json() for repair in self.repairs],
             "notes": list(self.notes),

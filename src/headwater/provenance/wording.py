@@ -6,6 +6,7 @@ in bodies. A row of such a relation is shown as what it stands for: the rule's o
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
@@ -33,6 +34,24 @@ class Fact(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.relation}({', '.join(render_value(value) for value in self.row)})"
+
+
+def ordered(facts: Iterable[Fact]) -> list[Fact]:
+    """Rows in order: by relation, then by values."""
+    return sorted(facts, key=lambda fact: (fact.relation, fact.row))
+
+
+def json_fact(fact: Fact) -> dict[str, Any]:
+    """A row as plain data; what JSON lacks becomes text."""
+    return {"relation": fact.relation, "values": [_json(value) for value in fact.row]}
+
+
+def _json(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_json(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return value.isoformat() if hasattr(value, "isoformat") else value
 
 
 class Wording:
@@ -147,7 +166,8 @@ class Wording:
 
     def text(self, rule: CheckedRule) -> str:
         """The rule as the user wrote it; empty for those that no text has."""
-        return " ".join(rule.text.split())
+        text = " ".join(rule.text.split())
+        return text.removeprefix(self.label(rule)).lstrip(": ") if rule.text else ""
 
 
 def plain_label(label: str) -> str:
