@@ -95,13 +95,13 @@ class Depends:
 
 
 def _listed(facts: frozenset[Fact], style: str, alone: frozenset[Fact]) -> list[Line]:
-    ordered = ordered(facts)
+    rows = ordered(facts)
     lines: list[Line] = [
         [("  ", ""), (str(fact), style), ("  needs nothing else" if fact in alone else "", "dim")]
-        for fact in ordered[:SHOWN]
+        for fact in rows[:SHOWN]
     ]
-    if len(ordered) > SHOWN:
-        lines.append([(f"  and {len(ordered) - SHOWN:,} more", "italic")])
+    if len(rows) > SHOWN:
+        lines.append([(f"  and {len(rows) - SHOWN:,} more", "italic")])
     return lines
 
 

@@ -1,4 +1,4 @@
-"""The derivation graph as users hold it: rows and derivations in their words, as data, as Graphviz and as a picture."""
+"""The derivation graph as users hold it: rows and derivations in their words, as data and as a picture."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def draw(graph: DerivationGraph) -> str:
     for box in boxes.values():
         layers.setdefault(box.layer, []).append(box)
     _arrange(boxes, layers)
-    width = max(box.x + box.width / 2 for box in boxes.values()) + MARGIN
+    width = max(box.x + box.width / 2 for box in boxes.values()) + MARGIN + 30
     height = 2 * MARGIN + HEIGHT + LAYER * max(layers) + (HEIGHT if hidden else 0)
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}"'
@@ -139,19 +139,19 @@ def _y(box: Box) -> float:
 
 def _arc(source: Box, target: Box) -> str:
     """From a premise up to its derivation, or from a derivation to its row; the other way round in a cycle."""
-    back = source.layer < target.layer
-    from_y, to_y = (
-        _y(source) + (HEIGHT if back else -HEIGHT) / 2,
-        _y(target) + (-HEIGHT if back else HEIGHT) / 2,
-    )
-    middle = (from_y + to_y) / 2
-    bend = 60 if back else 0
-    colour = "#c62828" if back else "#888888"
     dash = ' stroke-dasharray="4 3"' if source.kind == "absent" else ""
-    return (
-        f'<path d="M{source.x:.0f},{from_y:.0f} C{source.x + bend:.0f},{middle:.0f} {target.x + bend:.0f},{middle:.0f}'
-        f' {target.x:.0f},{to_y:.0f}" fill="none" stroke="{colour}"{dash} marker-end="url(#tip)"/>'
-    )
+    if source.layer < target.layer:
+        right = max(source.x + source.width / 2, target.x + target.width / 2)
+        from_y, to_y, side = _y(source), _y(target), right + 40
+        start = f"{source.x + source.width / 2:.0f},{from_y:.0f}"
+        end = f"{target.x + target.width / 2:.0f},{to_y:.0f}"
+        bends, colour = f"{side:.0f},{from_y:.0f} {side:.0f},{to_y:.0f}", "#c62828"
+    else:
+        from_y, to_y = _y(source) - HEIGHT / 2, _y(target) + HEIGHT / 2
+        middle = (from_y + to_y) / 2
+        start, end = f"{source.x:.0f},{from_y:.0f}", f"{target.x:.0f},{to_y:.0f}"
+        bends, colour = f"{source.x:.0f},{middle:.0f} {target.x:.0f},{middle:.0f}", "#888888"
+    return f'<path d="M{start} C{bends} {end}" fill="none" stroke="{colour}"{dash} marker-end="url(#tip)"/>'
 
 
 def _shape(box: Box) -> str:
@@ -166,7 +166,7 @@ def _shape(box: Box) -> str:
     else:
         dash = ' stroke-dasharray="4 3"' if box.kind == "absent" else ""
         shape = (
-            f'<rect x="{x - box.width / 2:.0f}" y="{y - HEIGHT / 2:.0f}" width="{box.width:.0f}" height="{HEIGHT:.0f}"'
-            f' rx="3" fill="{fill}" stroke="{stroke}"{dash}/>'
+            f'<rect x="{x - box.width / 2:.0f}" y="{y - HEIGHT / 2:.0f}" width="{box.width:.0f}"'
+            f' height="{HEIGHT:.0f}" rx="3" fill="{fill}" stroke="{stroke}"{dash}/>'
         )
     return shape + text

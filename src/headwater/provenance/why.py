@@ -121,7 +121,6 @@ class Why:
         lines.append([(graph.summary(), "dim")])
         lines += self.dnf(terms).lines(self.fact)
         lines += [[(note, "yellow")] for note in exactness(self._graph, self._wording, self._instances)]
-        lines += [[(f"the search {note}", "yellow")] for note in self.notes]
         return lines
 
     def __str__(self) -> str:

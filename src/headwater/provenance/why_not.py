@@ -94,8 +94,7 @@ class WhyNot:
             lines.append([("it would appear with this:", "")])
         else:
             lines.append([("no small change of base rows was found that brings it about", "italic")])
-        lines += [repair.line() for repair in self.repairs]
-        return lines + [[(f"the search {note}", "yellow")] for note in self.notes]
+        return lines + [repair.line() for repair in self.repairs]
 
     def __str__(self) -> str:
         return plain(self.lines())
