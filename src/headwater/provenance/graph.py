@@ -38,6 +38,11 @@ class Graph:
         for derivations in self.derivations.values():
             yield from derivations
 
+    def copy(self) -> Graph:
+        """The same rows and derivations, to search on from."""
+        derivations = {head: list(found) for head, found in self.derivations.items()}
+        return Graph(self.roots, derivations, dict(self.waiting), dict(self.base), self.cut, self.count)
+
     def keys(self) -> list[Key]:
         """All rows: those with derivations, base rows, and those not looked into."""
         return [*self.derivations, *self.base, *self.waiting]

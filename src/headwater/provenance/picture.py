@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from headwater.provenance.graph import Graph
-from headwater.provenance.instances import Instances, Key
+from headwater.provenance.instances import Key
 from headwater.provenance.lines import Line, counted, plain
 from headwater.provenance.wording import Fact, Wording, json_fact
 
@@ -36,7 +36,7 @@ class DerivationGraph:
     """All derivations that were found, cycles included. `more` says what was left out: rows not looked into, and
     derivations of those that were."""
 
-    def __init__(self, graph: Graph, wording: Wording, instances: Instances):
+    def __init__(self, graph: Graph, wording: Wording):
         self._graph = graph
         self._wording = wording
         self._keys = graph.keys()

@@ -49,10 +49,10 @@ class Why:
         self._instances = Instances(database.engine)
         self._wording = Wording(database.engine, database.program)
         self._key = key
-        self._graph = explore(self._instances, [key], depth=depth, limit=limit)
-        self._complete = self._graph.complete
+        self._shown = self._graph = explore(self._instances, [key], depth=depth, limit=limit)
         self._settled = System(self._graph).settle()
         if key not in self._settled.sizes:
+            self._graph = self._shown.copy()
             complete_by_ranks(self._instances, self._graph)
             self._settled = System(self._graph).settle()
         self.fact = self._wording.fact(key)
@@ -62,16 +62,16 @@ class Why:
     @property
     def complete(self) -> bool:
         """Whether all derivations were found within the limits."""
-        return self._complete
+        return self._shown.complete
 
     @cached_property
     def graph(self) -> DerivationGraph:
         """All derivations, and those of their premises, and so on; cycles are cycles."""
-        return DerivationGraph(self._graph, self._wording, self._instances)
+        return DerivationGraph(self._shown, self._wording)
 
     def proof(self) -> Proof:
         """The proof with the fewest derivations; where limits cut the search, one that was found."""
-        return Proof(self._key, self._settled, self._wording, self._instances, shortest=self._complete)
+        return Proof(self._key, self._settled, self._wording, self._instances, shortest=self._graph.complete)
 
     def dnf(self, limit: int | None = TERMS) -> Terms:
         """The minimal sets of base rows from which the row follows (given what is absent); smallest first."""
@@ -115,7 +115,7 @@ class Why:
         graph = self.graph
         if not self._graph.derivations:
             return [[*lines[0], ("  a base row: it was inserted", "dim")]]
-        if not self._complete:
+        if not self._graph.complete:
             lines.append([("there may be a shorter proof: the search was cut", "yellow")])
         lines.append([])
         lines.append([(graph.summary(), "dim")])
