@@ -36,7 +36,7 @@ def difference(changes: hw.changes.Changes) -> dict[str, tuple[list, list]]:
     return {name: (sorted(changes[name].inserted), sorted(changes[name].deleted)) for name in changes}
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(cases(), streams(length=2))
 def test_what_if_is_apply_then_undo_and_leaves_no_trace(case: Case, stream):
     for version in stream:
@@ -119,7 +119,7 @@ def test_changes_of_earlier_versions_stay_readable():
 # ------------------------------------------------------------------ depends
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(cases())
 def test_what_falls_and_appears_is_the_difference_of_recomputing_without_the_row(case: Case):
     rng = random.Random(case.seed)
@@ -134,7 +134,7 @@ def test_what_falls_and_appears_is_the_difference_of_recomputing_without_the_row
         assert found.alone <= found.falls <= found.uses
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(cases(positive()))
 def test_what_uses_a_row_has_it_in_its_graph_and_what_hangs_on_it_alone_needs_no_other(case: Case):
     rng = random.Random(case.seed)
@@ -149,7 +149,7 @@ def test_what_uses_a_row_has_it_in_its_graph_and_what_hangs_on_it_alone_needs_no
         assert found.alone == found.falls & {(name, new) for name in views for new in derived[name]}
 
 
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(cases(positive()))
 def test_a_derived_row_takes_along_what_has_no_derivation_without_it(case: Case):
     """Told by the rules with a test that keeps the row out."""
@@ -160,7 +160,7 @@ def test_a_derived_row_takes_along_what_has_no_derivation_without_it(case: Case)
         names = ", ".join(f"V{i}" for i in range(len(row)))
         keep = " ; ".join(f"V{i} != {value}" for i, value in enumerate(row)) or "1 = 2"
         db = hw.connect()
-        db.define(text.replace(f" :- {held}(", f" :- {relation}(") if False else _reading(text, held, relation))
+        db.define(_reading(text, held, relation))
         db.define(f"{relation}({names}) :- {held}({names}), ({keep}).")
         db.apply(insert={name: sorted(rows) for name, rows in case.base.items()})
         falls = {

@@ -53,7 +53,9 @@ def from_option(database: Database, action: str, text: str, header: bool | None)
 
 def _row(database: Database, action: str, text: str) -> tuple[str, Contents]:
     """One row (or more: `link(a,b). link(b,c).`) of a relation that takes rows."""
-    relation, facts = rows_of(database, f"--{action}", text, f"--{action} 'link(a, 3)' or --{action} link=rows.csv")
+    relation, facts = rows_of(
+        database, f"--{action}", text, f"--{action} 'link(a, 3)' or --{action} link=rows.csv"
+    )
     check_base(database, relation)
     info = database.info(relation)
     columns = tuple(zip(*facts, strict=True))
@@ -72,7 +74,9 @@ def rows_of(
         raise LanguageError("syntax", f"{text!r} is not a row", hint=example)
     relation = heads[0].relation
     if any(head.relation != relation for head in heads):
-        raise LanguageError("syntax", f"{text!r} has rows of several relations", hint="give one relation at a time")
+        raise LanguageError(
+            "syntax", f"{text!r} has rows of several relations", hint="give one relation at a time"
+        )
     info = database.info(relation)
     return relation, check(program, database.functions, known={relation: info.types}).facts[relation]
 

@@ -19,7 +19,11 @@ from headwater.cli.options import state_option
 )
 @click.option("--depth", type=click.IntRange(min=1), help="Look so many levels deep. [default: all]")
 @click.option(
-    "--limit", type=click.IntRange(min=1), default=10_000, show_default=True, help="At most so many derivations."
+    "--limit",
+    type=click.IntRange(min=1),
+    default=10_000,
+    show_default=True,
+    help="At most so many derivations.",
 )
 @click.option(
     "--format",

@@ -20,7 +20,7 @@ from headwater.language.program import Constant, Term, Variable, Wildcard
 from headwater.maintain.engine import UNIT
 from headwater.plan.execute import PRESENT
 from headwater.plan.order import needs, solved, variables
-from headwater.plan.steps import Ints
+from headwater.plan.steps import Ints, Plan
 from headwater.provenance.instances import Instances, Key, Shape
 from headwater.provenance.wording import Wording
 from headwater.rules.checked import Absent, CheckedRule, Compute, Item, Premise, Test
@@ -43,11 +43,24 @@ class Attempt:
     holds: tuple[Item, ...]
     fails: tuple[Item, ...]
     unsure: tuple[Item, ...]
+    first: int
+    """The place of the first item that fails."""
 
     @property
-    def distance(self) -> tuple[int, int, int]:
-        """How far the rule is from deriving the row."""
-        return len(self.fails), len(self.unsure), -sum(isinstance(item, Premise) for item in self.holds)
+    def distance(self) -> tuple[int, ...]:
+        """How far the rule is from deriving the row; of two, the one that fails later as the body is read."""
+        holding = sum(isinstance(item, Premise) for item in self.holds)
+        return len(self.fails), len(self.unsure), -holding, -self.first
+
+
+@dataclass(frozen=True)
+class Reduced:
+    """A body without some items: which are left, which nobody can judge, what is bound, and how to run it."""
+
+    kept: list[int]
+    unsure: list[int]
+    names: list[str]
+    plan: Plan
 
 
 class Attempts:
@@ -56,6 +69,7 @@ class Attempts:
     def __init__(self, instances: Instances, wording: Wording):
         self.instances = instances
         self.wording = wording
+        self._plans: dict[tuple[str, frozenset[int]], Reduced | None] = {}
 
     def of(self, key: Key, rule: Shape, most: int) -> list[Attempt]:
         """The attempts of one rule with the fewest failing items, and those that rows alone could mend."""
@@ -97,12 +111,13 @@ class Attempts:
 
     def _attempts(self, shape: Shape, key: Key, failing: frozenset[int], most: int) -> list[Attempt]:
         rule = shape.named
-        kept, unsure, names = _kept(rule, failing)
-        reduced = replace(rule, body=tuple(rule.body[place] for place in kept))
+        reduced = self._reduced(rule, failing)
+        if reduced is None:
+            return []
+        kept, unsure, names, plan = reduced.kept, reduced.unsure, reduced.names, reduced.plan
         try:
-            plan = self.instances.workspace.planner.instances(reduced, names, WANTED)
             bindings = self._run(plan, rule, key, most)
-        except (RuleError, EvaluationError):  # no order without what is let off, or values it keeps out
+        except EvaluationError:  # values that what is let off would keep out
             return []
         attempts = []
         for binding in bindings[:, 1 : 1 + len(names)].tolist():
@@ -119,10 +134,24 @@ class Attempts:
                     _put(rule.body[place], put_in) for place in places if not _unit(rule.body[place])
                 )
 
-            attempts.append(Attempt(shape.rule, values, items(kept), items(sorted(failing)), items(unsure)))
+            attempts.append(
+                Attempt(shape.rule, values, items(kept), items(sorted(failing)), items(unsure), min(failing))
+            )
         return attempts
 
-    def _run(self, plan: Any, rule: CheckedRule, key: Key, most: int) -> Ints:
+    def _reduced(self, rule: CheckedRule, failing: frozenset[int]) -> Reduced | None:
+        """The rest of a body as a plan; `None` if no order binds it without what is let off."""
+        if (rule.label, failing) not in self._plans:
+            kept, unsure, names = _kept(rule, failing)
+            body = tuple(rule.body[place] for place in kept)
+            try:
+                plan = self.instances.workspace.planner.instances(replace(rule, body=body), names, WANTED)
+                self._plans[rule.label, failing] = Reduced(kept, unsure, names, plan)
+            except RuleError:
+                self._plans[rule.label, failing] = None
+        return self._plans[rule.label, failing]
+
+    def _run(self, plan: Plan, rule: CheckedRule, key: Key, most: int) -> Ints:
         asked = Relation(WANTED, len(key[1]))
         row = np.zeros((1, asked.arity + 1), np.int64)
         row[0, : asked.arity] = key[1]

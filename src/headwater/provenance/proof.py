@@ -8,7 +8,7 @@ some derivation of a row uses only rows of its stratum derived before it.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from headwater.provenance.graph import Graph, look_into
@@ -103,11 +103,21 @@ def complete_by_ranks(instances: Instances, graph: Graph) -> None:
         seen.add(key)
         if key in graph.waiting:
             look_into(instances, graph, key[0], [key[1]], None)
-        rank, stratum = instances.rank(key), strata[key[0]]
-        for derivation in graph.derivations[key]:
-            own = [premise for premise in derivation.premises if strata.get(premise[0]) == stratum]
-            if all(instances.rank(premise) < rank for premise in own):
-                todo += derivation.premises
-                break
+        leading = _leading(instances, graph, key, strata)
+        if leading is None and graph.cut:  # the one may be among those left out
+            look_into(instances, graph, key[0], [key[1]], None)
+            leading = _leading(instances, graph, key, strata)
+        if leading is not None:
+            todo += leading.premises
         else:  # no rank tells: every derivation may be the one
             todo += [premise for derivation in graph.derivations[key] for premise in derivation.premises]
+
+
+def _leading(instances: Instances, graph: Graph, key: Key, strata: Mapping[str, int]) -> Derivation | None:
+    """A derivation that uses only rows of its stratum that were derived before."""
+    rank, stratum = instances.rank(key), strata[key[0]]
+    for derivation in graph.derivations[key]:
+        own = [premise for premise in derivation.premises if strata.get(premise[0]) == stratum]
+        if all(instances.rank(premise) < rank for premise in own):
+            return derivation
+    return None

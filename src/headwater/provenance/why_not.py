@@ -18,7 +18,7 @@ reach("a", "d") is not there
          └─ no link("b", "c")
 it would appear with any of these:
   insert link("a", "d")
-  insert link("b", "d")
+  insert link("a", "c")
 """
 
 from __future__ import annotations
