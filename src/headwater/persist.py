@@ -1,7 +1,8 @@
 """A database as tables and metadata for the store, and back.
 
 What is stored are values, never codes: a state can be read by any later process. Views are stored with their
-ranks and counts, so opening does not derive them again; groups of count, sum and avg are filled anew.
+ranks and counts, so opening does not derive them again (unless they were kept by a strategy without ranks, and
+are opened by one that needs them); groups of count, sum and avg are filled anew.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 RANKS = ("~rank", "~count", "~head_rank")
+UNRANKED = -1
+"""The rank of all rows of a relation whose strategy does not keep ranks."""
 VISIBLE = "~visible"
 TIME = "~time"
 
@@ -59,11 +62,14 @@ def dump_relations(engine: Engine, codec: Codec, without: Collection[str] = ()) 
     import pyarrow as pa
 
     tables = {}
+    unranked = engine.unranked()
     for name, relation in engine.workspace.relations.items():
         info = engine.workspace.infos[name]
         if relation.stored == 0 or name == UNIT or info.aggregate is not None or f"rows/{name}" in without:
             continue
         codes, ranks, visible = relation.dump()
+        if name in unranked:
+            ranks = np.full_like(ranks, UNRANKED)
         columns = {RANKS[column]: pa.array(ranks[:, column]) for column in range(ranks.shape[1])}
         columns[VISIBLE] = pa.array(visible)
         table = to_table(codec, codes, info) if info.arity else None
@@ -75,6 +81,7 @@ def dump_relations(engine: Engine, codec: Codec, without: Collection[str] = ()) 
 
 def load_relations(engine: Engine, codec: Codec, tables: Mapping[str, pa.Table]) -> None:
     """Fill the relations of a freshly defined engine, then its groups."""
+    unranked: set[str] = set()
     for name, relation in engine.workspace.relations.items():
         info = engine.workspace.infos[name]
         table = tables.get(f"rows/{name}")
@@ -86,8 +93,10 @@ def load_relations(engine: Engine, codec: Codec, tables: Mapping[str, pa.Table])
         ranks = np.column_stack(
             [table.column(column).to_numpy() for column in RANKS[: relation.width - info.arity]]
         )
+        if (ranks == UNRANKED).any():
+            unranked.add(name)
         relation.load(codes, ranks.astype(np.int64), table.column(VISIBLE).to_numpy().astype(bool))
-    engine.fill_groups(VersionStatistics())
+    engine.complete(VersionStatistics(), unranked)
 
 
 def dump_soft_state(soft: Mapping[str, SoftState], engine: Engine, codec: Codec) -> dict[str, pa.Table]:

@@ -28,7 +28,16 @@ def is_recursive(text: str) -> bool:
 RUNS = [
     pytest.param(case, strategy, id=f"{case}-{strategy}")
     for case in CASES
-    for strategy in ("support", "counting", "dred", "recompute", "auto")
+    for strategy in (
+        "support",
+        "counting",
+        "dred",
+        "recompute",
+        "auto",
+        "absorption",
+        "absorption-eager",
+        "relative",
+    )
     if strategy != "counting" or not is_recursive(case.text)
 ]
 

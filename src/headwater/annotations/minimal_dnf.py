@@ -114,6 +114,10 @@ class MinimalDNF(Restrictable[Terms]):
             return value
         return frozenset(term for term in value if not term & mask)
 
+    def beyond(self, value: Terms, known: Terms) -> Terms:
+        """The terms that none of the known ones absorbs."""
+        return frozenset(term for term in value if not any(s & term == s for s in known))
+
     def support(self, value: Terms) -> frozenset[int]:
         """All rows that matter."""
         mask = 0

@@ -94,6 +94,10 @@ class Restrictable(Annotation[A], Protocol[A]):
         """The element with these base rows replaced by `zero`."""
         ...
 
+    def beyond(self, value: A, known: A) -> A:
+        """What of a value adds to what is known; all of it will do."""
+        return value
+
     def support(self, value: A) -> frozenset[int]:
         """The numbers of all base rows that occur."""
         ...

@@ -62,3 +62,46 @@ def engine(quick: bool, only: tuple[str, ...], out: Path | None, repeat: int | N
     if out is not None:
         for path in write(report, out):
             click.echo(f"wrote {path}")
+
+
+@command.command("provenance")
+@click.option("--quick", is_flag=True, help="Small sizes: does everything work? Says nothing about cost.")
+@click.option(
+    "--only",
+    multiple=True,
+    type=click.IntRange(7, 14),
+    metavar="FIGURE",
+    help="Measure this figure alone (7 to 14); may be repeated.",
+)
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="FOLDER",
+    help="Also write provenance.json, provenance.md and pictures.",
+)
+def provenance(quick: bool, only: tuple[int, ...], out: Path | None) -> None:
+    """What provenance costs and saves across nodes: figures 7 to 14 of liu-2008.
+
+    Delete-and-rederive, relative and absorption provenance on simulated nodes, ranked support beside them. Every
+    view is compared with ranked support's in the same run; a wrong one ends it.
+    """
+    from rich.console import Console
+
+    from headwater.bench.pictures import require
+    from headwater.bench.provenance.page import table
+    from headwater.bench.provenance.run import run, write
+
+    console, errors = Console(), Console(stderr=True)
+    if not console.is_terminal:
+        console.width = 120
+    try:
+        if out is not None:
+            require()
+        with errors.status("measuring") as status:
+            report = run(quick=quick, only=only, told=lambda what: status.update(what))
+    except HeadwaterError as error:
+        raise click.ClickException(str(error)) from None
+    console.print(table(report))
+    if out is not None:
+        for path in write(report, out):
+            click.echo(f"wrote {path}")

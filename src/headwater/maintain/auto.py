@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from headwater.maintain.counting import Counting
-from headwater.maintain.strategy import Task
+from headwater.maintain.strategy import Strategy, Task
 from headwater.maintain.support import Support
 from headwater.rules.checked import Stratum
 
 
-class Auto:
+class Auto(Strategy):
     """The cheapest sound strategy for each stratum; `explain` and the statistics say which it was."""
 
     name = "auto"

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from headwater.kernel.relation import Relation
-from headwater.maintain.strategy import Task
+from headwater.maintain.strategy import Strategy, Task
 from headwater.rules.checked import Stratum
 
 
-class Counting:
+class Counting(Strategy):
     """Count all derivations of a row; at none it goes."""
 
     name = "counting"

@@ -7,7 +7,7 @@ come back. Needs no counts, and deletes far more than it must on well-connected 
 from __future__ import annotations
 
 from headwater.kernel.relation import Fallen, Relation
-from headwater.maintain.strategy import Task
+from headwater.maintain.strategy import Strategy, Task
 from headwater.plan.steps import Ints
 from headwater.rules.checked import Stratum
 
@@ -17,7 +17,7 @@ def overdelete(relation: Relation, tuples: Ints) -> Fallen:
     return relation.kill(relation.find(tuples[:, : relation.arity]))
 
 
-class DRed:
+class DRed(Strategy):
     """Overdelete, then rederive."""
 
     name = "dred"

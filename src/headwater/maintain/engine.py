@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 import weakref
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -70,6 +70,7 @@ class Engine:
         """Relations touched since whoever empties this set did so last."""
         self._touched: dict[str, None] = {}
         self._groupings: list[Grouping] = []
+        self._refreshed: list[Strategy] = []
         self._incomplete: list[tuple[View, bool]] = []
         self._read: set[str] = set()
         self._deltas: dict[str, Delta] = {}
@@ -246,6 +247,7 @@ class Engine:
             elif view.incomplete:
                 task.recompute("it was stopped at the limit of rounds before")
             else:
+                self._refreshed.append(view.strategy)
                 view.strategy.refresh(task)
             self._incomplete.append((view, view.incomplete))
             view.incomplete = cost.stopped
@@ -276,10 +278,19 @@ class Engine:
                 statistics.fallbacks.append(f"indexed {name} by ({columns}), once")
         executor.built.clear()
 
-    def fill_groups(self, statistics: VersionStatistics) -> None:
-        """Fill the groups of count, sum and avg from relations that were loaded whole; commits."""
+    def unranked(self) -> set[str]:
+        """Relations whose ranks and counts say nothing, since their strategy does not keep them."""
+        return {
+            name for view in self.views if view.stratum.recursive and not view.strategy.ranked
+            for name in view.stratum.relations
+        }  # fmt: skip
+
+    def complete(self, statistics: VersionStatistics, unranked: Collection[str]) -> None:
+        """After relations were loaded whole: fill the groups of count, sum and avg, and derive those anew that
+        came without the ranks and counts that their strategy needs. Commits."""
         for view in self.views:
-            if view.grouping is not None:
+            lacking = view.strategy.ranked and not view.rules.own.isdisjoint(unranked)
+            if view.grouping is not None or lacking:
                 self._refresh(view, None, statistics)
                 self.commit(statistics)
 
@@ -308,6 +319,8 @@ class Engine:
                 statistics.fallbacks.append(f"compacted {name}")
         for grouping in self._groupings:
             grouping.commit()
+        for strategy in self._refreshed:
+            strategy.commit()
         self._close()
 
     def rollback(self, *, damaged: bool = False) -> None:
@@ -319,6 +332,8 @@ class Engine:
             self.workspace.relations[name].rollback(damaged=damaged)
         for grouping in self._groupings:
             grouping.rollback()
+        for strategy in self._refreshed:
+            strategy.rollback()
         for view, incomplete in reversed(self._incomplete):
             view.incomplete = incomplete
         if self._defined is not None:
@@ -329,6 +344,7 @@ class Engine:
         self.workspace.version += 1
         self._touched.clear()
         self._groupings.clear()
+        self._refreshed.clear()
         self._incomplete.clear()
         self._deltas = {}
         self._replaced.clear()

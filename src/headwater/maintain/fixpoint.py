@@ -113,7 +113,7 @@ class Fixpoint:
 
     def _down(self, access: Access) -> None:
         while any(self.falling.values()):
-            self._count_round()
+            count_round(self.workspace, self.rules, self.statistics)
             batch = {name: taken(rows) for name, rows in self.falling.items() if rows}
             for name, rows in batch.items():
                 self.falling[name] = []
@@ -153,7 +153,7 @@ class Fixpoint:
             if self.workspace.stops and self.statistics.rounds >= self.workspace.max_rounds:
                 self._stop()
                 return
-            self._count_round()
+            count_round(self.workspace, self.rules, self.statistics)
             self.workspace.clock += 1
             rank = self.workspace.clock
             batch = {
@@ -233,18 +233,20 @@ class Fixpoint:
         if rows.shape[0]:
             (self.affected if name in self.affected else self.fresh)[name].append(rows)
 
-    def _count_round(self) -> None:
-        self.workspace.interrupts.check()
-        self.statistics.rounds += 1
-        if self.statistics.rounds > self.workspace.max_rounds and not self.workspace.stops:
-            names = ", ".join(sorted(self.rules.own))
-            raise EvaluationError(
-                "no-fixpoint",
-                f"{names} did not come to rest in {self.workspace.max_rounds:,} rounds",
-                place=next((rule.place for rule in self.rules.rules if rule.place), None),
-                hint="bound what the recursion computes, use min<> or max<> for costs, or raise max_rounds;"
-                " at_max_rounds='stop' keeps what was derived by then",
-            )
+
+def count_round(workspace: Workspace, rules: RuleSet, statistics: StratumStatistics) -> None:
+    """Begin a round, unless there have been too many or somebody has interrupted."""
+    workspace.interrupts.check()
+    statistics.rounds += 1
+    if statistics.rounds > workspace.max_rounds and not workspace.stops:
+        names = ", ".join(sorted(rules.own))
+        raise EvaluationError(
+            "no-fixpoint",
+            f"{names} did not come to rest in {workspace.max_rounds:,} rounds",
+            place=next((rule.place for rule in rules.rules if rule.place), None),
+            hint="bound what the recursion computes, use min<> or max<> for costs, or raise max_rounds;"
+            " at_max_rounds='stop' keeps what was derived by then",
+        )
 
 
 def taken(rows: list[Rows]) -> Rows:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from headwater.maintain.strategy import Task
+from headwater.maintain.strategy import Strategy, Task
 from headwater.rules.checked import Stratum
 
 
-class Recompute:
+class Recompute(Strategy):
     """Start over each time."""
 
     name = "recompute"

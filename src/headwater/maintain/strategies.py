@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from headwater.maintain.absorption import absorption_eager, absorption_lazy
 from headwater.maintain.auto import Auto
 from headwater.maintain.counting import Counting
 from headwater.maintain.dred import DRed
 from headwater.maintain.recompute import Recompute
+from headwater.maintain.relative import relative
 from headwater.maintain.strategy import Strategy
 from headwater.maintain.support import Support
 
@@ -17,4 +19,7 @@ STRATEGIES: Mapping[str, Callable[[], Strategy]] = {
     "dred": DRed,
     "recompute": Recompute,
     "auto": Auto,
+    "absorption": absorption_lazy,
+    "absorption-eager": absorption_eager,
+    "relative": relative,
 }

@@ -76,9 +76,14 @@ class Task:
 
 
 class Strategy(Protocol):
-    """How the derived relations of a stratum follow the relations they read."""
+    """How the derived relations of a stratum follow the relations they read.
+
+    `ranked` says that it keeps ranks and counts as `fixpoint` has them, so that any other ranked strategy can
+    go on from them.
+    """
 
     name: str
+    ranked: bool = True
 
     def refuses(self, stratum: Stratum) -> str | None:
         """Why this strategy cannot maintain the stratum, or `None` if it can."""
@@ -87,3 +92,11 @@ class Strategy(Protocol):
     def refresh(self, task: Task) -> None:
         """Bring the stratum up to date."""
         ...
+
+    def commit(self) -> None:
+        """Keep what the version did to the strategy's own state."""
+        return
+
+    def rollback(self) -> None:
+        """Take back what the version did to the strategy's own state."""
+        return

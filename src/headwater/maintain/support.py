@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from headwater.kernel.relation import Relation
 from headwater.maintain.fixpoint import GiveUp
-from headwater.maintain.strategy import Task
+from headwater.maintain.strategy import Strategy, Task
 from headwater.rules.checked import Stratum
 
 FRACTION = 0.1
@@ -19,7 +19,7 @@ MEMORY = 0.1
 """How much a version counts in what is remembered about how far losses spread."""
 
 
-class Support:
+class Support(Strategy):
     """Count off lost derivations whose premises rank below the row.
 
     `spread` is how many rows died in past versions for each derivation that was lost at first: what lets a

@@ -1,0 +1,201 @@
+"""Absorption provenance (liu-2008 section 4): a row carries the minimal sets of premises that derive it.
+
+Every premise from below (a row, the absence of a row, the choice of a best row) has a variable; a row of the
+recursion carries a monotone Boolean expression over them. When premises go, their variables become false in the
+expressions of the rows that an index gives, and rows whose expression is false fall: nothing is searched or
+derived again, and cycles are no trouble, since expressions name only what is outside the cycle.
+
+*Eager*: every derivation that is not absorbed is propagated to the consequences. In dense data there are very
+many. *Lazy* (liu-2008 section 5, `MinShip`): only the first is; others are put by, and propagated when what was
+propagated before has become false. A row's consequences then rest on some of its derivations, never on none.
+
+In one process nothing is under way between versions, so a variable's number is free again after the version in
+which it went. (Across nodes it is not; see `headwater.operators`.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from headwater.annotations.minimal_dnf import MinimalDNF, Terms, bits
+from headwater.maintain.annotated import Annotated, Ledger
+from headwater.maintain.instances import Instance, Key
+from headwater.maintain.journal import Journal
+
+
+class Expressions(Ledger):
+    """Expressions by row: what has been propagated, and (lazy) what has been put by."""
+
+    def __init__(self, *, lazy: bool):
+        self.lazy = lazy
+        self.dnf = MinimalDNF()
+        self.journal = Journal()
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget all rows and variables."""
+        self.journal.commit()
+        self.sent: dict[Key, Terms] = {}
+        self.kept: dict[Key, Terms] = {}
+        self.numbers: dict[Key, int] = {}
+        self.rows_of: dict[int, dict[Key, None]] = {}
+        self.masks: dict[Key, int] = {}
+        self._free: list[int] = []
+        self._freed: list[int] = []
+        self._next = 0
+        self._news: dict[Key, Terms] = {}
+        self._delta: dict[Key, Terms] = {}
+
+    def derivable(self, row: Key) -> bool:
+        """Whether the expression is not false."""
+        return row in self.sent
+
+    def expression(self, row: Key) -> Terms:
+        """The whole expression of a row: what was propagated or put by."""
+        return self.dnf.plus(self.sent.get(row, self.dnf.zero), self.kept.get(row, self.dnf.zero))
+
+    # ------------------------------------------------------------------ derivations in
+
+    def enter(self, instance: Instance) -> None:
+        """Add the product of the premises' expressions to the head's."""
+        product = self.dnf.one
+        for place, premise in enumerate(instance.premises):
+            found = self.sent.get(premise)
+            if found is None:
+                factor = frozenset((1 << self._number(premise),))
+            elif place == instance.position:
+                factor = self._delta.get(premise, found)
+            else:
+                factor = found
+            product = self.dnf.times(product, factor)
+        row = instance.head
+        sent = self.sent.get(row)
+        if sent is None:
+            self._send(row, self.dnf.zero, product)
+            return
+        both = self.dnf.plus(sent, product)
+        if both == sent:
+            return
+        if self.lazy:
+            kept = self.kept.get(row, self.dnf.zero)
+            more = self.dnf.plus(kept, frozenset(both - sent))
+            if more != kept:
+                self.journal.put(self.kept, row, more)
+                self._register(row, more)
+        else:
+            self._send(row, sent, both)
+
+    def _send(self, row: Key, before: Terms, after: Terms) -> None:
+        self.journal.put(self.sent, row, after)
+        self._register(row, after)
+        self._news[row] = self.dnf.plus(self._news.get(row, self.dnf.zero), frozenset(after - before))
+
+    def news(self) -> list[Key]:
+        """Rows with terms that their consequences do not know of yet."""
+        self._delta, self._news = self._news, {}
+        return list(self._delta)
+
+    def waiting(self) -> bool:
+        """Whether there are such rows."""
+        return bool(self._news)
+
+    def announce(self, row: Key) -> None:
+        """All terms of the row are news."""
+        self._delta.pop(row, None)
+
+    # ------------------------------------------------------------------ premises out
+
+    def lose(self, gone: Iterable[Key]) -> tuple[list[Key], int]:
+        """Make variables false; rows without a term left take what was put by, or fall."""
+        mask = 0
+        rows: dict[Key, None] = {}
+        for premise in gone:
+            number = self.numbers.get(premise)
+            if number is None:
+                continue
+            mask |= 1 << number
+            self.journal.drop(self.numbers, premise)
+            self._freed.append(number)
+            rows.update(self.rows_of.get(number, {}))
+            self.journal.drop(self.rows_of, number)
+        dead: list[Key] = []
+        for row in rows:
+            self.journal.put(self.masks, row, self.masks[row] & ~mask)
+            kept = self._cut(self.kept, row, mask)
+            for pending in (self._news, self._delta):
+                if row in pending:
+                    pending[row] = frozenset(term for term in pending[row] if not term & mask)
+                    if not pending[row]:
+                        del pending[row]
+            if row not in self.sent or self._cut(self.sent, row, mask):
+                continue
+            if kept:
+                self.journal.drop(self.kept, row)
+                self._send(row, self.dnf.zero, kept)
+            else:
+                dead.append(row)
+                for number in bits(self.masks[row]):
+                    if number in self.rows_of:
+                        self.journal.drop(self.rows_of[number], row)
+                self.journal.drop(self.masks, row)
+        return dead, len(rows)
+
+    def _cut(self, table: dict[Key, Terms], row: Key, mask: int) -> Terms:
+        """Drop the terms with any of these variables, and the entry if none is left."""
+        value = table.get(row)
+        if value is None:
+            return self.dnf.zero
+        left = frozenset(term for term in value if not term & mask)
+        if not left:
+            self.journal.drop(table, row)
+        elif left != value:
+            self.journal.put(table, row, left)
+        return left
+
+    # ------------------------------------------------------------------ variables
+
+    def _number(self, premise: Key) -> int:
+        number = self.numbers.get(premise)
+        if number is None:
+            if self._free:
+                number = self._free.pop()
+            else:
+                number = self._next
+                self._next += 1
+            self.journal.put(self.numbers, premise, number)
+            self.journal.put(self.rows_of, number, {})
+        return number
+
+    def _register(self, row: Key, value: Terms) -> None:
+        """Enter the row under all its variables, so that it is found when one of them goes."""
+        known = self.masks.get(row, 0)
+        mask = known
+        for term in value:
+            mask |= term
+        if mask != known:
+            for number in bits(mask & ~known):
+                self.journal.put(self.rows_of[number], row, None)
+            self.journal.put(self.masks, row, mask)
+
+    def commit(self) -> None:
+        """Keep the version; variables that went are free."""
+        self.journal.commit()
+        self._free += self._freed
+        self._freed = []
+
+    def rollback(self) -> None:
+        """Undo the version. (Numbers it took are not given again: a few bits lost.)"""
+        self.journal.rollback()
+        self._freed = []
+        self._news = {}
+        self._delta = {}
+
+
+def absorption_lazy() -> Annotated:
+    """Absorption provenance with lazy propagation."""
+    return Annotated("absorption", Expressions(lazy=True))
+
+
+def absorption_eager() -> Annotated:
+    """Absorption provenance with eager propagation."""
+    return Annotated("absorption-eager", Expressions(lazy=False))

@@ -1,0 +1,277 @@
+"""Strategies that keep provenance for every row of a recursion: the course of a version that they share.
+
+What provenance is kept is the `Ledger`'s business: Boolean expressions over base rows (`absorption`), or the
+graph of all rule instances (`relative`). What holds for both, between versions: a row is live exactly if its
+ledger entry says that it can be derived, without going round in circles. They need no ranks and counts; those
+in the relations mean nothing under them (`ranked` is false), and a checkpoint says so.
+
+A version, for a stratum: the ledger is told which rows of lower strata are gone, and gives the rows that cannot
+be derived any more; then instances with gained premises are found and entered, and what is new is propagated
+round by round. Finding an instance twice does no harm. Where only the best rows of a group count, the choice of
+a row is itself something that instances rest on: when the row is beaten, its choice is gone.
+
+Strata without recursion are left to counting, which is exact there and far cheaper.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Protocol
+
+import numpy as np
+
+from headwater.kernel.relation import Relation
+from headwater.kernel.states import VISIBLE
+from headwater.maintain.counting import Counting
+from headwater.maintain.fixpoint import count_round
+from headwater.maintain.instances import Instance, Instances, Key
+from headwater.maintain.strategy import Strategy, Task
+from headwater.maintain.workspace import NO_CHANGE, NO_ROWS, Rows
+from headwater.plan.execute import PRESENT
+from headwater.plan.steps import Ints
+from headwater.rules.checked import Stratum
+
+
+class Ledger(Protocol):
+    """What is known about the derivations of a stratum's rows."""
+
+    def clear(self) -> None:
+        """Forget everything."""
+        ...
+
+    def enter(self, instance: Instance) -> None:
+        """Take note of a rule instance."""
+        ...
+
+    def lose(self, gone: Iterable[Key]) -> tuple[list[Key], int]:
+        """These premises do not hold any more: the rows that fall with them, and how many entries were seen."""
+        ...
+
+    def news(self) -> list[Key]:
+        """Rows whose consequences are to be looked for (again), since this was last asked; all derivable."""
+        ...
+
+    def waiting(self) -> bool:
+        """Whether there is news."""
+        ...
+
+    def derivable(self, row: Key) -> bool:
+        """Whether the row can be derived."""
+        ...
+
+    def announce(self, row: Key) -> None:
+        """The row has just become visible: consequences do not know any of its derivations yet."""
+        ...
+
+    def commit(self) -> None:
+        """The version stands."""
+        ...
+
+    def rollback(self) -> None:
+        """Undo the version."""
+        ...
+
+
+CHOICE = "~best of "
+
+
+def chosen(row: Key) -> Key:
+    """That a row is among the best of its group, as a premise."""
+    return Key(CHOICE + row.relation, row.codes)
+
+
+class Annotated(Strategy):
+    """A strategy that keeps a ledger."""
+
+    ranked = False
+
+    def __init__(self, name: str, ledger: Ledger):
+        self.name = name
+        self.ledger = ledger
+        self._counting = Counting()
+        self._instances: Instances | None = None
+        self._ready = False
+        self._was_ready = False
+
+    def refuses(self, stratum: Stratum) -> str | None:
+        """Nothing is refused."""
+        return None
+
+    def refresh(self, task: Task) -> None:
+        """Bring the stratum up to date; the first time, and after a stop at the limit of rounds, from scratch."""
+        if not task.rules.stratum.recursive:
+            task.statistics.strategy = self._counting.name
+            self._counting.refresh(task)
+            return
+        if self._instances is None:
+            self._instances = Instances(task.workspace, task.rules.stratum)
+        self._was_ready = self._ready
+        version = Version(task, self._instances, self.ledger)
+        task.before_change(task.rules.own)
+        if self._ready:
+            version.change()
+        else:
+            if task.stored():
+                names = ", ".join(sorted(task.rules.own))
+                task.fallbacks.append(f"recomputed {names}: its provenance was not kept")
+            version.from_scratch()
+        self._ready = not task.statistics.stopped
+
+    def commit(self) -> None:
+        """Keep what the version did."""
+        self.ledger.commit()
+        self._was_ready = self._ready
+
+    def rollback(self) -> None:
+        """Take back what the version did."""
+        self.ledger.rollback()
+        self._ready = self._was_ready
+
+
+class Version:
+    """One stratum in one version."""
+
+    def __init__(self, task: Task, instances: Instances, ledger: Ledger):
+        self.task = task
+        self.instances = instances
+        self.ledger = ledger
+        self.relations = {name: task.workspace.relations[name] for name in task.rules.own}
+        self.affected: dict[str, list[Rows]] = {name: [] for name in task.choosers}
+
+    def change(self) -> None:
+        """From the stratum as it was before the version to what it is after it."""
+        deltas = self.task.deltas
+        gone: dict[Key, None] = {}
+        for _, _, relation, negated in self.instances.rules.lower:
+            delta = deltas.get(relation, NO_CHANGE)
+            for codes in self._codes(relation, delta.gained if negated else delta.lost):
+                gone[Key(relation, codes, negated)] = None
+        self._lose(gone)
+        for rule, position, relation, negated in self.instances.rules.lower:
+            delta = deltas.get(relation, NO_CHANGE)
+            rows = delta.lost if negated else delta.gained
+            if rows.shape[0]:
+                self._run(rule, position, rows)
+        self._rise()
+
+    def from_scratch(self) -> None:
+        """Forget what is known and derive everything from what lower strata hold now."""
+        self.ledger.clear()
+        for relation in self.relations.values():
+            relation.kill_all()
+        for rule, position in self.instances.rules.starts():
+            relation = self.task.workspace.relations[rule.body[position].relation]  # type: ignore[union-attr]
+            self._run(rule, position, relation.live_rows())
+        self._rise()
+
+    # ------------------------------------------------------------------ rounds
+
+    def _rise(self) -> None:
+        statistics = self.task.statistics
+        while True:
+            batch = self._shown(self.ledger.news())
+            if not batch and not self.ledger.waiting():
+                return
+            if self.task.workspace.stops and statistics.rounds >= self.task.workspace.max_rounds:
+                statistics.stopped = True
+                return
+            count_round(self.task.workspace, self.task.rules, statistics)
+            for rule, position, name in self.instances.rules.recursive:
+                if name in batch:
+                    self._run(rule, position, batch[name])
+
+    def _shown(self, news: list[Key]) -> dict[str, Rows]:
+        """Make rows visible that are to be: all derivable ones, or the best of each group. Return which of the
+        news are visible now: theirs are the consequences to look for."""
+        rows: dict[str, Rows] = {}
+        for name, codes in self._by_relation(news).items():
+            relation = self.relations[name]
+            tuples = np.zeros((codes.shape[0], relation.arity + 1), np.int64)
+            tuples[:, : relation.arity] = codes
+            rank = self.task.workspace.clock + 1
+            fresh = relation.add(tuples, rank)
+            rows[name] = relation.find(codes)
+            if name in self.affected:
+                self.affected[name].append(fresh)
+            else:
+                relation.show(fresh, rank)
+        if not self.task.choosers:
+            return rows
+        self._choose(rows)
+        visible = {
+            name: found[(self.relations[name].state[found] & VISIBLE) != 0] for name, found in rows.items()
+        }
+        return {name: found for name, found in visible.items() if found.shape[0]}
+
+    def _choose(self, rows: dict[str, Rows]) -> None:
+        """Let the best rows of all affected groups be seen, and no others; add the newly seen to `rows`."""
+        while True:
+            wanted: dict[str, Rows] = {}
+            displaced: dict[str, Rows] = {}
+            for name, chooser in self.task.choosers.items():
+                touched = np.concatenate([NO_ROWS, *self.affected[name]])
+                wanted[name], displaced[name] = chooser.choose(touched)
+                chooser.wait(wanted[name])
+                self.affected[name] = [wanted[name], displaced[name]]
+            if not any(gone.shape[0] for gone in displaced.values()):
+                break
+            gone: list[Key] = []
+            for name, found in displaced.items():
+                self.relations[name].fall(found)
+                self.relations[name].settle(found)
+                gone += [chosen(Key(name, codes)) for codes in self._codes(name, found)]
+            self._lose(gone)
+        self.task.workspace.clock += 1
+        for name, chooser in self.task.choosers.items():
+            self.affected[name] = []
+            shown = self.relations[name].show(wanted[name], self.task.workspace.clock)
+            chooser.shown(shown)
+            for codes in self._codes(name, shown):
+                self.ledger.announce(Key(name, codes))
+            rows[name] = np.unique(np.concatenate([rows.get(name, NO_ROWS), shown])).astype(np.int32)
+
+    # ------------------------------------------------------------------ pieces
+
+    def _run(self, rule, position: int, rows: Rows) -> None:  # type: ignore[no-untyped-def]
+        selected = self.task.choosers
+        own = self.task.rules.own
+
+        def take(instance: Instance) -> None:
+            if selected:
+                choices = [chosen(key) for key in instance.premises if key.relation in selected]
+                if choices:
+                    instance = Instance(
+                        instance.rule, instance.head, (*instance.premises, *choices), instance.position
+                    )
+            if all(key.relation not in own or self.ledger.derivable(key) for key in instance.premises):
+                self.ledger.enter(instance)
+
+        found = self.instances.run(rule, position, rows, PRESENT, take)
+        self.task.statistics.derived(rule.label, found)
+
+    def _lose(self, gone: Iterable[Key]) -> None:
+        """Tell the ledger, and take down what falls."""
+        dead, seen = self.ledger.lose(gone)
+        self.task.statistics.touched += seen
+        self.ledger.lose([chosen(row) for row in dead if row.relation in self.affected])
+        for name, codes in self._by_relation(dead).items():
+            relation = self.relations[name]
+            fallen = relation.kill(relation.find(codes))
+            relation.fall(fallen.falling)
+            relation.settle(fallen.falling)
+            self.task.statistics.died += fallen.dead.shape[0]
+            if name in self.affected:
+                self.affected[name].append(fallen.dead)
+
+    def _codes(self, name: str, rows: Rows) -> list[tuple[int, ...]]:
+        relation: Relation = self.task.workspace.relations[name]
+        return [tuple(codes) for codes in relation.codes(rows).tolist()]
+
+    def _by_relation(self, keys: Iterable[Key]) -> dict[str, Ints]:
+        found: dict[str, list[tuple[int, ...]]] = {}
+        for key in keys:
+            found.setdefault(key.relation, []).append(key.codes)
+        return {
+            name: np.array(codes, np.int64).reshape(len(codes), self.relations[name].arity)
+            for name, codes in found.items()
+        }

@@ -1,0 +1,148 @@
+"""Relative provenance (green-2007 section 4.2): the graph of all rule instances, one hyper-edge each.
+
+A row knows the instances that derive it, each with its immediate premises. When premises go, the instances that
+used them go. A row without any falls, and so on (`PropagateDelete`, figure 3). A row that lost some but not all
+is tested for derivability: its ancestors are collected, backwards along the instances, and derived again among
+themselves from instances that need nothing of the recursion. Those that cannot be are cycles that support only
+themselves; they are garbage and go, too. Deleting thus costs a search over ancestors, which absorption avoids.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from headwater.maintain.annotated import Annotated, Ledger
+from headwater.maintain.instances import Instance, Key
+from headwater.maintain.journal import Journal
+
+Edge = tuple[str, tuple[Key, ...]]
+"""A rule and the premises of one instance of it."""
+
+
+class DerivationGraph(Ledger):
+    """Instances by the row they derive, and by each premise they use."""
+
+    def __init__(self) -> None:
+        self.journal = Journal()
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget all instances."""
+        self.journal.commit()
+        self.derivations: dict[Key, dict[Edge, None]] = {}
+        self.uses: dict[Key, dict[tuple[Key, Edge], None]] = {}
+        self._news: dict[Key, None] = {}
+
+    def derivable(self, row: Key) -> bool:
+        """Whether an instance derives it: between versions none rests on a cycle alone."""
+        return row in self.derivations
+
+    def enter(self, instance: Instance) -> None:
+        """Add a hyper-edge; a row's first one is news."""
+        edge = (instance.rule, instance.premises)
+        edges = self.derivations.get(instance.head)
+        if edges is None:
+            edges = {}
+            self.journal.put(self.derivations, instance.head, edges)
+            self._news[instance.head] = None
+        elif edge in edges:
+            return
+        self.journal.put(edges, edge, None)
+        for premise in instance.premises:
+            users = self.uses.get(premise)
+            if users is None:
+                users = {}
+                self.journal.put(self.uses, premise, users)
+            self.journal.put(users, (instance.head, edge), None)
+
+    def news(self) -> list[Key]:
+        """Rows that can be derived and could not before."""
+        found, self._news = list(self._news), {}
+        return found
+
+    def waiting(self) -> bool:
+        """Whether there are such rows."""
+        return bool(self._news)
+
+    def announce(self, row: Key) -> None:
+        """Nothing to do: the graph does not remember what consequences know."""
+
+    def lose(self, gone: Iterable[Key]) -> tuple[list[Key], int]:
+        """`PropagateDelete`: the rows that cannot be derived without these premises."""
+        dead: dict[Key, None] = {}
+        falling = list(gone)
+        seen = 0
+        while falling:
+            doubtful: dict[Key, None] = {}
+            while falling:
+                for row, edge in list(self.uses.get(falling.pop(), ())):
+                    seen += 1
+                    self._remove(row, edge)
+                    if self.derivations[row]:
+                        doubtful[row] = None
+                    elif row not in dead:
+                        dead[row] = None
+                        falling.append(row)
+            cut_off, looked_at = self._cut_off(row for row in doubtful if row not in dead)
+            seen += looked_at
+            for row in cut_off:
+                for edge in list(self.derivations[row]):
+                    self._remove(row, edge)
+                dead[row] = None
+                falling.append(row)
+        for row in dead:
+            self.journal.drop(self.derivations, row)
+            self._news.pop(row, None)
+        return list(dead), seen
+
+    def _cut_off(self, doubtful: Iterable[Key]) -> tuple[list[Key], int]:
+        """Rows among the doubtful and their ancestors that cannot be derived from outside the recursion."""
+        ancestors = dict.fromkeys(doubtful)
+        todo = list(ancestors)
+        while todo:
+            for _, premises in self.derivations[todo.pop()]:
+                for premise in premises:
+                    if premise in self.derivations and premise not in ancestors:
+                        ancestors[premise] = None
+                        todo.append(premise)
+        lacking: dict[tuple[Key, Edge], int] = {}
+        derived: dict[Key, None] = {}
+        for row in ancestors:
+            for edge in self.derivations[row]:
+                own = sum(premise in self.derivations for premise in edge[1])
+                lacking[row, edge] = own
+                if not own and row not in derived:
+                    derived[row] = None
+                    todo.append(row)
+        while todo:
+            row = todo.pop()
+            for use in self.uses.get(row, ()):
+                if use in lacking:
+                    lacking[use] -= use[1][1].count(row)
+                    if not lacking[use] and use[0] not in derived:
+                        derived[use[0]] = None
+                        todo.append(use[0])
+        return [row for row in ancestors if row not in derived], len(lacking)
+
+    def _remove(self, row: Key, edge: Edge) -> None:
+        self.journal.drop(self.derivations[row], edge)
+        for premise in edge[1]:
+            users = self.uses.get(premise)
+            if users is not None:
+                self.journal.drop(users, (row, edge))
+                if not users:
+                    self.journal.drop(self.uses, premise)
+
+    def commit(self) -> None:
+        """Keep the version."""
+        self.journal.commit()
+
+    def rollback(self) -> None:
+        """Undo the version."""
+        self.journal.rollback()
+        self._news = {}
+
+
+def relative() -> Annotated:
+    """Relative provenance."""
+    return Annotated("relative", DerivationGraph())
