@@ -16,6 +16,7 @@ from oracle_strategies import BASE, DOMAIN, Version, plain, programs, recursive,
 import headwater as hw
 from headwater.database import Database
 
+STRATEGIES = ["support", "support", "dred", "recompute", "auto", "absorption", "relative"]
 Row = tuple[Any, ...]
 Base = dict[str, set[Row]]
 
@@ -117,6 +118,6 @@ def followed(program: RandomProgram, stream: list[Version], strategy: str) -> It
 def cases(draw: Any, kind: Any = None, length: int = 2) -> Case:
     """A random program, loaded by a few versions under a random strategy."""
     program = draw(programs() if kind is None else kind)
-    strategy = draw(st.sampled_from(["support", "dred", "recompute", "auto"]))
+    strategy = draw(st.sampled_from(STRATEGIES))
     *_, (db, base) = followed(program, draw(streams(length=length)), strategy)
     return Case(program, base, db, draw(st.integers(0, 2**32)))

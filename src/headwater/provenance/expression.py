@@ -47,9 +47,14 @@ def _label(head: Key, rule: Any, wording: Wording) -> str:
 
 
 def evaluated(
-    graph: Graph, root: Key, wording: Wording, annotation: AnyAnnotation, values: Values
+    graph: Graph,
+    root: Key,
+    wording: Wording,
+    annotation: AnyAnnotation,
+    values: Values,
+    tokens: Tokens = None,
 ) -> tuple[Any, list[Key]]:
-    """What the root carries, and the base rows by number."""
+    """What the root carries, and the base rows by number: in the order of their names."""
     if not graph.complete:
         raise EvaluationError(
             "too-many-derivations",
@@ -58,8 +63,8 @@ def evaluated(
         )
     if annotation.diverges is not None and (cycles := graph.cycles()):
         refuse_cycles(annotation, wording.words(cycles[0][0]))
-    rows = list(graph.base)
-    facts = wording.facts(rows)
+    facts = wording.facts(graph.base)
+    rows = sorted(graph.base, key=lambda key: token(facts[key], tokens))
     base = {key: values.base(facts[key], number) for number, key in enumerate(rows)}
     if root in base:
         return base[root], rows
@@ -69,7 +74,7 @@ def evaluated(
 def polynomial(graph: Graph, root: Key, wording: Wording, tokens: Tokens) -> str:
     """The expression of the root; refused where derivations form cycles and it would not end."""
     annotation = NamedPolynomial()
-    value, rows = evaluated(graph, root, wording, annotation, Values(annotation))
+    value, rows = evaluated(graph, root, wording, annotation, Values(annotation), tokens)
     return annotation.show(value, lambda number: token(wording.fact(rows[number]), tokens))
 
 

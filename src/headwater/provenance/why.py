@@ -55,6 +55,9 @@ class Why:
             self._graph = self._shown.copy()
             complete_by_ranks(self._instances, self._graph)
             self._settled = System(self._graph).settle()
+        if key not in self._settled.sizes:  # a strategy without ranks led astray
+            self._graph = explore(self._instances, [key])
+            self._settled = System(self._graph).settle()
         self.fact = self._wording.fact(key)
         self.version = database.version
         self.notes = self._instances.notes()
