@@ -24,7 +24,7 @@ from headwater.provenance.wording import Fact, Wording, json_fact, ordered
 from headwater.rules.checked import Absent, CheckedRule, Premise
 from headwater.values.types import FLOAT
 
-WORK = 300_000
+WORK = 100_000
 """How many comparisons of terms the equations may take."""
 
 
@@ -90,7 +90,7 @@ def minimal_terms(graph: Graph, root: Key, wording: Wording, limit: int | None) 
     found: list[frozenset[Key]] = []
     more: int | None = 0
     if solved is None:
-        for term in by_search(graph, root, None if limit is None else 30 + 5 * limit):
+        for term in by_search(graph, root, None if limit is None else 10 + 3 * limit):
             if term is None or len(found) == limit:
                 more = None
                 break
