@@ -272,5 +272,5 @@ def why_not(
         raise there(fact)
     attempts = Attempts(instances, wording)
     absence = Explainer(attempts, depth).absence(key)
-    found = Repairs(database, attempts, suppose, depth).of(fact, repairs) if repairs else []
+    found = Repairs(database, attempts, suppose, max(depth, DEPTH)).of(fact, repairs) if repairs else []
     return WhyNot(fact, absence, tuple(found), instances.notes())
