@@ -10,6 +10,7 @@ import math
 import os
 import tempfile
 import time
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import wraps
@@ -20,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 import numpy as np
 
 from headwater import persist
+from headwater.annotations.protocol import AnyAnnotation
 from headwater.changes import Change, Changes, EmptyChanges
 from headwater.definitions import Definitions
 from headwater.errors import DataError, HeadwaterError, StoreError, UnknownRelation
@@ -31,6 +33,9 @@ from headwater.maintain.statistics import VersionStatistics
 from headwater.maintain.strategies import STRATEGIES
 from headwater.plan.steps import Ints
 from headwater.progress import OWED, Owed, Progress, Subscription
+from headwater.provenance import depends, evaluation, why_not
+from headwater.provenance.values import Given
+from headwater.provenance.why import LIMIT, Why, why
 from headwater.relation_view import RelationView
 from headwater.rules.checked import Checked, RelationInfo
 from headwater.run.one_process import OneProcess
@@ -101,6 +106,12 @@ class Database:
             raise DataError("unknown-option", f"max_rounds is {max_rounds!r}", hint="a whole number from 1")
         self._place = Place(run, spark, nodes, budget, replicate, min_ship)
         self._place.check()
+        if self._place.run != "local" and not STRATEGIES[strategy]().ranked:
+            raise DataError(
+                "unknown-option",
+                f"strategy {strategy} runs in one process only",
+                hint="leave out run=..., or use strategy='support'",
+            )
         if self._place.on_nodes and mode == "r":
             raise DataError("unknown-option", "a reader runs in this process", hint="leave out run=...")
         self.spark = spark
@@ -119,6 +130,9 @@ class Database:
             "strategy": strategy, "max_rounds": max_rounds, "at_max_rounds": at_max_rounds, "strict": strict,
         }  # fmt: skip
         self._definitions = self._logged = Definitions()
+        self._followers: weakref.WeakValueDictionary[int, evaluation.Evaluation] = (
+            weakref.WeakValueDictionary()
+        )
         self._closed = False
         self.spark = spark
         self.path = None if path is None else Path(path).absolute()
@@ -366,6 +380,8 @@ class Database:
     def _finish(self, changes: Mapping[str, RowChange], statistics: VersionStatistics) -> Changes:
         self.version += 1
         self.statistics = statistics
+        for follower in self._followers.values():
+            follower.follow(changes)
         return Changes(self.version, self._shown(changes), EmptyChanges(self), statistics)
 
     def _shown(self, changes: Mapping[str, RowChange]) -> dict[str, Change]:
@@ -483,6 +499,66 @@ class Database:
             self.info(name)
         return explain(self, name)
 
+    # ------------------------------------------------------------------ explanations
+
+    def why(self, relation: str, row: Any, *, depth: int | None = None, limit: int | None = LIMIT) -> Why:
+        """Why a row is there: all derivations (at most `limit`, `depth` levels deep), proof, minimal explanations."""
+        return why(self, relation, row, depth=depth, limit=limit)
+
+    def why_not(
+        self, relation: str, row: Any, *, depth: int = why_not.DEPTH, repairs: int = why_not.REPAIRS
+    ) -> why_not.WhyNot:
+        """Why a row is not there: what each rule lacks, `depth` levels deep; and the smallest repairs found."""
+        return why_not.why_not(self, relation, row, depth=depth, repairs=repairs, suppose=self.what_if)
+
+    @_uninterrupted
+    def what_if(
+        self, insert: Mapping[str, Any] | None = None, delete: Mapping[str, Any] | None = None
+    ) -> Changes:
+        """What `apply` would do, without doing it: worked out, then taken back. No version, nothing in the log."""
+        insert = {name: rows for name, rows in _by_relation("insert", insert).items() if len(rows)}
+        delete = _by_relation("delete", delete)
+        now = max(self.now, time.time()) if self.clock == "real" else self.now
+        started = time.perf_counter()
+        statistics = VersionStatistics(self.version)
+        before = self._definitions, self._checked
+        traces = self.runner.traces()
+        outcome: BaseException = KeyboardInterrupt()  # as good as an expected end: nothing is damaged
+        try:
+            self._learn(insert)
+            deletes, inserts = self._encode(insert, delete, statistics)
+            changes = self.runner.change(deletes, inserts, now, statistics)
+            for change in changes.values():
+                change.resolve()
+            supposed = self._shown(changes)
+        except BaseException as error:
+            outcome = error
+            raise
+        finally:
+            self._rollback(outcome)
+            self._definitions, self._checked = before
+            self.runner.wipe(traces)
+        statistics.seconds = time.perf_counter() - started
+        return Changes(self.version, supposed, EmptyChanges(self), statistics)
+
+    def depends(self, relation: str, row: Any, *, limit: int | None = depends.LIMIT) -> depends.Depends:
+        """What would fall with a row, what else uses it (at most `limit` rows), and what it derives alone."""
+        return depends.depends(self, relation, row, limit=limit, suppose=self.what_if)
+
+    def evaluate(
+        self,
+        view: str,
+        annotation: str | AnyAnnotation,
+        base: Given = None,
+        *,
+        rules: Mapping[str, object] | None = None,
+        limit: int | None = evaluation.LIMIT,
+    ) -> evaluation.Evaluation:
+        """What the rows of a view carry in an annotation, kept right while rows and values change."""
+        found = evaluation.Evaluation(self, view, annotation, base, rules, limit)
+        self._followers[id(found)] = found
+        return found
+
     @property
     def nbytes(self) -> int:
         """Bytes allocated for rows, indexes and dictionaries."""
@@ -491,7 +567,12 @@ class Database:
     @property
     def engine(self) -> Engine:
         """The engine of a database that runs in this process."""
-        assert isinstance(self.runner, OneProcess), "the relations are on nodes"
+        if not isinstance(self.runner, OneProcess):
+            raise DataError(
+                "on-nodes",
+                "the rows of this database are on nodes, where this is not to be had",
+                hint="close it, and open its state in one process: connect(path)",
+            )
         return self.runner.engine
 
     # ------------------------------------------------------------------ durability

@@ -3,7 +3,9 @@
     python nodes_on_spark.py local[5] 1 2 4
     python nodes_on_spark.py local-cluster[2,2,1024] 3 2 4
 
-The numbers are: of the cases each which one, and how many nodes, once and then again. Says what it has compared, and fails where a row differs from one process, from clingo or from what is expected.
+The numbers are: of the cases each which one, and how many nodes, once and then again. The folders `oracle` and
+`cases` must be on the path. Says what it has compared, and fails where a row differs from one process, from clingo
+or from what is expected.
 """
 
 from __future__ import annotations
@@ -12,11 +14,7 @@ import random
 import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from pathlib import Path
 from typing import Any
-
-for folder in ("oracle", "cases", "nodes"):
-    sys.path.append(str(Path(__file__).parent.parent / folder))
 
 import networkx as nx
 from cases_loader import FUNCTIONS, load_cases
@@ -46,14 +44,14 @@ def database(cluster: Any, **options: Any) -> Iterator[Any]:
 
 def run_cases(cluster: Any, every: int = 1, **options: Any) -> int:
     """The shared cases (or each n-th of them), with their expected rows after every version."""
-    number = 0
-    for number, case in enumerate(list(load_cases())[::every], 1):
+    cases = list(load_cases())[::every]
+    for case in cases:
         with database(cluster, functions=FUNCTIONS, **options) as db:
             db.define(case.text)
             for version, expected in zip(case.versions, case.expected, strict=True):
                 apply_whole(db, version)
                 assert rows_of(db, case) == expected, (case.name, options)
-    return number
+    return len(cases)
 
 
 def run_streams(cluster: Any, examples: int) -> int:
@@ -71,7 +69,9 @@ def run_streams(cluster: Any, examples: int) -> int:
         with closing(Lockstep(program.text(), ["support"], runs)) as lockstep:
             for version in stream:
                 delete, insert = version.resolved(lockstep.state)
-                lockstep.apply(delete, insert, lambda state: solve(program, {n: state[n] for n in program.base}))
+                lockstep.apply(
+                    delete, insert, lambda state: solve(program, {n: state[n] for n in program.base})
+                )
                 versions += 1
 
     follow()
@@ -87,7 +87,9 @@ def run_graphs(cluster: Any, steps: int) -> int:
         before = state_of(db)
         for _ in range(steps):
             gone = rng.sample(sorted(roads), min(len(roads), rng.randrange(3)))
-            new = {(rng.randrange(14), rng.randrange(14)): rng.randrange(1, 9) for _ in range(rng.randrange(5))}
+            new = {
+                (rng.randrange(14), rng.randrange(14)): rng.randrange(1, 9) for _ in range(rng.randrange(5))
+            }
             new = {pair: cost for pair, cost in new.items() if pair not in roads and pair[0] != pair[1]}
             changes = db.apply(
                 delete={"link": gone, "road": [(*pair, roads[pair]) for pair in gone]},
@@ -99,7 +101,9 @@ def run_graphs(cluster: Any, steps: int) -> int:
             after = state_of(db)
             graph = nx.DiGraph()
             graph.add_weighted_edges_from((*pair, cost) for pair, cost in roads.items())
-            reach = {(x, y) for x in graph for z in graph.successors(x) for y in {z} | nx.descendants(graph, z)}
+            reach = {
+                (x, y) for x in graph for z in graph.successors(x) for y in {z} | nx.descendants(graph, z)
+            }
             assert after["reach"] == reach
             costs = dict(nx.all_pairs_dijkstra_path_length(graph))
             assert {row for row in after["cost"] if row[0] != row[1]} == {
@@ -121,7 +125,10 @@ def main() -> None:
             versions = run_streams(cluster, EXAMPLES)
             steps = run_graphs(cluster, 25)
             frame_rows = run_frames(cluster)
-        print(f"{nodes} nodes: {cases} cases, {versions} versions, {steps} graphs, {frame_rows} rows", flush=True)
+        print(
+            f"{nodes} nodes: {cases} cases, {versions} versions, {steps} graphs, {frame_rows} rows",
+            flush=True,
+        )
     spark.stop()
 
 

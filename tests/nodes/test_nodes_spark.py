@@ -11,12 +11,13 @@ from pathlib import Path
 import pytest
 
 PROGRAM = Path(__file__).parent / "nodes_on_spark.py"
-SOURCES = Path(__file__).parents[2] / "src"
+ROOT = Path(__file__).parents[2]
+PATH = [ROOT / "src", ROOT / "tests" / "oracle", ROOT / "tests" / "cases"]
 
 
 @pytest.mark.parametrize(("master", "every"), [("local[5]", 1), ("local-cluster[2,2,1024]", 4)])
 def test_the_same_rows_on_two_and_on_four_nodes(master: str, every: int):
-    environment = {**os.environ, "PYTHONPATH": str(SOURCES)}
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, PATH))}
     done = subprocess.run(
         [sys.executable, str(PROGRAM), master, str(every), "2", "4"],
         env=environment, capture_output=True, text=True, timeout=600, check=False,

@@ -105,3 +105,30 @@ def provenance(quick: bool, only: tuple[int, ...], out: Path | None) -> None:
     if out is not None:
         for path in write(report, out):
             click.echo(f"wrote {path}")
+
+
+@command.command("why")
+@click.option("--quick", is_flag=True, help="Small sizes: does everything work? Says nothing about speed.")
+@click.option(
+    "--repeat", type=click.IntRange(min=1), default=5, show_default=True, help="Ten times as many questions."
+)
+def why(quick: bool, repeat: int) -> None:
+    """Explanations of a row of a closure of 1.5 million rows, beside deleting one edge.
+
+    Every proof is compared with a shortest path in the same run; a wrong one ends it.
+    """
+    from rich.console import Console
+
+    from headwater.bench.progress import Bar
+    from headwater.bench.table import table
+    from headwater.bench.why import run
+
+    console = Console()
+    if not console.is_terminal:
+        console.width = 120
+    try:
+        with Bar(Console(stderr=True)) as bar:
+            report = run(Options(quick=quick, repeat=repeat), bar)
+    except HeadwaterError as error:
+        raise click.ClickException(str(error)) from None
+    console.print(table(report, console.width, "headwater bench why"))

@@ -11,13 +11,13 @@ from headwater.bench.report import Report
 from headwater.bench.wording import circumstances, measured, ratio, target, verdict
 
 
-def table(report: Report, width: int = 120) -> RenderableType:
+def table(report: Report, width: int = 120, title: str = "headwater bench engine") -> RenderableType:
     """A table of all rows but details, and below it the circumstances and how many targets were met.
 
     The ratio of means, which a few dear changes dominate, is shown where there is room for it.
     """
     wide = width >= 118
-    shown = Table(title="headwater bench engine", title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
+    shown = Table(title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
     shown.add_column("what", min_width=18)
     shown.add_column("against", min_width=8)
     for name in ("ours", "theirs", "ratio", *(["by means"] if wide else [])):

@@ -16,11 +16,15 @@ from headwater.cli.bench import bench
 from headwater.cli.check import check
 from headwater.cli.compact import compact
 from headwater.cli.define import define
+from headwater.cli.depends import depends
 from headwater.cli.explain import explain
 from headwater.cli.outcome import Headwater
 from headwater.cli.pipeline import pipeline
 from headwater.cli.run import run
 from headwater.cli.show import show
+from headwater.cli.what_if import what_if
+from headwater.cli.why import why
+from headwater.cli.why_not import why_not
 
 __all__ = ["main"]
 
@@ -38,8 +42,12 @@ def main() -> None:
       headwater run program.dl -F facts/ -s state/    and keep the result
       headwater apply -s state/ --insert 'link(a,b)'  change it
       headwater show -s state/ reach                  look at it
+      headwater why -s state/ 'reach(a,c)'            ask why a row is there
     """
 
 
-for command in (run, apply, define, show, explain, check, compact, pipeline, bench):
+COMMANDS = (
+    run, apply, define, show, why, why_not, what_if, depends, explain, check, compact, pipeline, bench,
+)  # fmt: skip
+for command in COMMANDS:
     main.add_command(command)

@@ -70,7 +70,7 @@ def apply(
         given = [found for path in paths for found in from_path(database, path, header)]
         given += [from_option(database, "delete", text, header) for text in delete]
         given += [from_option(database, "insert", text, header) for text in insert]
-        changes, contents = _read(database, given)
+        changes, contents = read_given(database, given)
         versions = []
         if advance_to is not None:
             versions.append(database.advance(advance_to))
@@ -83,7 +83,7 @@ def apply(
                 print_changes(database, version, rows=(20 if limit is None else limit) if verbose else 0)
 
 
-def _read(database: Database, given: list[Given]) -> tuple[dict[str, dict[str, Any]], list[Any]]:
+def read_given(database: Database, given: list[Given]) -> tuple[dict[str, dict[str, Any]], list[Any]]:
     """The rows to insert and to delete, by relation; and the files they come from."""
     from headwater.cli.given import paths_of
     from headwater.cli.progress import loading

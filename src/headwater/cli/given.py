@@ -52,25 +52,33 @@ def from_option(database: Database, action: str, text: str, header: bool | None)
 
 
 def _row(database: Database, action: str, text: str) -> tuple[str, Contents]:
-    """One row (or more: `link(a,b). link(b,c).`) as the language has it."""
+    """One row (or more: `link(a,b). link(b,c).`) of a relation that takes rows."""
+    relation, facts = rows_of(
+        database, f"--{action}", text, f"--{action} 'link(a, 3)' or --{action} link=rows.csv"
+    )
+    check_base(database, relation)
+    info = database.info(relation)
+    columns = tuple(zip(*facts, strict=True))
+    return relation, Contents(f"--{action}", relation, info.columns, "values", columns, len(facts))
+
+
+def rows_of(
+    database: Database, origin: str, text: str, example: str
+) -> tuple[str, tuple[tuple[object, ...], ...]]:
+    """The rows of one relation that a text states, in the language of programs; their relation must be there."""
     text = text.strip()
-    program = parse(text if text.endswith(".") else text + ".", f"--{action}")
+    program = parse(text if text.endswith(".") else text + ".", origin)
     heads = [head for rule in program.rules for head in rule.heads]
     others = program.declarations or program.directives or program.tables or program.queries
     if not heads or others or any(rule.body or rule.delete for rule in program.rules):
-        raise LanguageError(
-            "syntax", f"{text!r} is not a row", hint=f"--{action} 'link(a, 3)' or --{action} link=rows.csv"
-        )
+        raise LanguageError("syntax", f"{text!r} is not a row", hint=example)
     relation = heads[0].relation
     if any(head.relation != relation for head in heads):
         raise LanguageError(
-            "syntax", f"{text!r} has rows of several relations", hint=f"give --{action} for each"
+            "syntax", f"{text!r} has rows of several relations", hint="give one relation at a time"
         )
-    check_base(database, relation)
     info = database.info(relation)
-    facts = check(program, database.functions, known={relation: info.types}).facts[relation]
-    columns = tuple(zip(*facts, strict=True))
-    return relation, Contents(f"--{action}", relation, info.columns, "values", columns, len(facts))
+    return relation, check(program, database.functions, known={relation: info.types}).facts[relation]
 
 
 def from_path(database: Database, path: Path, header: bool | None) -> list[Given]:

@@ -14,14 +14,16 @@ from headwater.database import Database
 from headwater.files.json_rows import plain
 
 
-def print_changes(database: Database, changes: Changes, *, rows: int) -> None:
-    """A table of the relations that differ, then at most `rows` rows of each, then version and time."""
+def print_changes(database: Database, changes: Changes, *, rows: int, supposed: bool = False) -> None:
+    """A table of the relations that differ, then at most `rows` rows of each, then version and time.
+
+    Changes that are only `supposed` have not been made.
+    """
     lines = []
     for name in changes:
         inserted, deleted = changes[name].counts
-        lines.append(
-            (name, _kind(database, name), f"+{inserted:,}", f"-{deleted:,}", f"{len(database[name]):,}")
-        )
+        size = len(database[name]) + (inserted - deleted if supposed else 0)
+        lines.append((name, _kind(database, name), f"+{inserted:,}", f"-{deleted:,}", f"{size:,}"))
     if lines:
         headings = ("relation", "kind", "inserted", "deleted", "rows")
         print_table(headings, lines, numbers=headings[2:])
@@ -31,8 +33,10 @@ def print_changes(database: Database, changes: Changes, *, rows: int) -> None:
             _print_rows("-", "red", name, changes[name].deleted, rows)
     statistics = changes.statistics
     words = [f"version {changes.version}", seconds(statistics.seconds)]
+    if supposed:
+        words[0] = f"nothing was applied, it is still version {changes.version}"
     if not lines:
-        words.insert(1, "no relation changed")
+        words.insert(1, "no relation would change" if supposed else "no relation changed")
     if statistics.no_ops:
         words.append(
             f"{counted(statistics.no_ops, 'change')} did nothing (rows that were there or gone already)"

@@ -33,3 +33,5 @@ EITHER = _accept(int(WAS | VISIBLE))
 """Rows that were there or are there now: what `not` must avoid in order to hold before and after."""
 STANDING_OR_DYING = _accept(int(VISIBLE | DYING))
 """Going down: rows that stand, and those that fall in the present round."""
+LIVE_ROWS = _accept(int(LIVE))
+"""All rows with support, also those that are not the best of their group."""

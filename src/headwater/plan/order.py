@@ -137,11 +137,29 @@ class Planner:
         """From rows of the (absent) premise at `position` to rows of the head."""
         item = rule.body[position]
         assert isinstance(item, Premise | Absent)
-        return self._plan(rule, item.relation, item.args, position, own, head=False)
+        return self._plan(rule, item.relation, item.args, position, own, self._heads(rule))
 
     def goal(self, rule: CheckedRule, own: frozenset[str]) -> Plan:
         """From rows of the head to the row numbers (origins) of those that the body derives, once a derivation."""
-        return self._plan(rule, rule.relation, rule.head, None, own, head=True)
+        return self._plan(rule, rule.relation, rule.head, None, own, [Variable(ORIGIN)])
+
+    def instances(self, rule: CheckedRule, names: Sequence[str], relation: str | None = None) -> Plan:
+        """From rows of the head to whole bindings: the row's number, then the values of the named variables.
+
+        The rows may be kept in another `relation` than the rule's own: rows that are asked for, and not there.
+        """
+        wanted: list[Term] = [Variable(ORIGIN), *map(Variable, names)]
+        return self._plan(rule, relation or rule.relation, rule.head, None, frozenset(), wanted)
+
+    @staticmethod
+    def _heads(rule: CheckedRule) -> list[Term]:
+        """What a derivation is known by: the head, or the group and what is aggregated."""
+        if rule.aggregate is None:
+            return list(rule.head)
+        wanted: list[Term] = [arg for i, arg in enumerate(rule.head) if i != rule.aggregate.position]
+        if rule.aggregate.argument is not None:
+            wanted.append(rule.aggregate.argument)
+        return wanted
 
     def _plan(
         self,
@@ -150,13 +168,9 @@ class Planner:
         args: Sequence[Term],
         position: int | None,
         own: frozenset[str],
-        head: bool,
+        wanted: Sequence[Term],
     ) -> Plan:
-        wanted: list[Term] = [Variable(ORIGIN)] if head else list(rule.head)
-        if rule.aggregate is not None and not head:
-            wanted = [arg for i, arg in enumerate(rule.head) if i != rule.aggregate.position]
-            if rule.aggregate.argument is not None:
-                wanted.append(rule.aggregate.argument)
+        head = position is None
         final = {arg.name for arg in wanted if isinstance(arg, Variable)}
         pending = [(i, item) for i, item in enumerate(rule.body) if i != position]
 

@@ -133,6 +133,14 @@ class OneProcess:
             self._before = None
             self.engine.restore(snapshot)
 
+    def traces(self) -> tuple[int, set[str]]:
+        """The clock, and what changed since the last checkpoint."""
+        return self.engine.workspace.clock, set(self.engine.changed)
+
+    def wipe(self, traces: Any) -> None:
+        """Put both back."""
+        self.engine.workspace.clock, self.engine.changed = traces
+
     # ------------------------------------------------------------------ reading
 
     def count(self, name: str) -> int:

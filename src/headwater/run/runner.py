@@ -60,6 +60,14 @@ class Runner(Protocol):
         """Undo what the open version did."""
         ...
 
+    def traces(self) -> Any:
+        """What a version leaves behind even if it is rolled back; for `wipe`."""
+        ...
+
+    def wipe(self, traces: Any) -> None:
+        """Put it back to what it was, as if the version had not been tried at all."""
+        ...
+
     def count(self, name: str) -> int:
         """How many rows the relation has."""
         ...

@@ -1,0 +1,56 @@
+"""What is asked about: a relation and a row, checked and as codes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from headwater.errors import DataError
+from headwater.provenance.instances import Key
+from headwater.provenance.wording import Fact
+
+if TYPE_CHECKING:
+    from headwater.database import Database
+
+
+def key_of(database: Database, relation: str, row: Any, *, intern: bool = False) -> Key | None:
+    """The row's key; `None` if it has a value that no row ever had (unless `intern` gives it a code)."""
+    info = database.info(relation)
+    if not isinstance(row, (tuple, list, Mapping)):
+        raise DataError(
+            "wrong-type",
+            f"{row!r} is not a row of {relation}",
+            hint=f"a tuple: ({', '.join(info.columns)}{',' if info.arity == 1 else ''})",
+        )
+    given = dict(row) if isinstance(row, Mapping) else tuple(row)
+    codec = database.codec
+    if None in info.types:
+        if len(given) != info.arity:
+            raise DataError(
+                "wrong-arity",
+                f"{relation} has {info.arity} columns ({', '.join(info.columns)}), not {len(given)}",
+            )
+        return None
+    if intern:
+        matrix = codec.to_matrix([given], info.types, relation, info.columns)
+    else:
+        matrix, _ = codec.find_rows([given], info.types, relation=relation, columns=info.columns)
+    if not matrix.shape[0]:
+        return None
+    return relation, tuple(np.asarray(matrix[0]).tolist())
+
+
+def not_there(fact: Fact) -> DataError:
+    """For those who ask why a row is there that is not."""
+    return DataError(
+        "row-not-there",
+        f"{fact} is not there",
+        hint=f"ask why it is not: why_not({fact.relation!r}, {fact.row!r})",
+    )
+
+
+def there(fact: Fact) -> DataError:
+    """For those who ask why a row is not there that is."""
+    return DataError("row-there", f"{fact} is there", hint=f"ask why: why({fact.relation!r}, {fact.row!r})")

@@ -1,0 +1,349 @@
+"""What the rows of a view carry in some annotation: trust, cost, confidence, clearance (green-2007, section 3.3).
+
+Base rows carry what the user says, rules too; along a derivation values are multiplied, alternative derivations are
+added. An aggregate row carries the product of all that it is made of. The absence of rows carries `one`.
+
+The derivations of the view are kept, so that a change costs what it affects: of the rows that may owe their value
+to something that got worse, all are forgotten and evaluated again, since rows on a cycle would else vouch for each
+other. A better value is simply passed on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from headwater.annotations.boolean import Trust
+from headwater.annotations.clearance import Clearance
+from headwater.annotations.equations import Derivation as Term
+from headwater.annotations.equations import solve
+from headwater.annotations.protocol import AnyAnnotation, product, refuse_cycles
+from headwater.annotations.registry import annotation as named_annotation
+from headwater.annotations.tropical import Tropical
+from headwater.annotations.variables import Variables
+from headwater.annotations.viterbi import Viterbi
+from headwater.errors import DataError, EvaluationError
+from headwater.maintain.row_change import RowChange
+from headwater.provenance.asked import key_of, not_there
+from headwater.provenance.graph import Graph, by_relation, explore, look_into
+from headwater.provenance.instances import Derivation, Instances, Key
+from headwater.provenance.values import Given, Values
+from headwater.provenance.wording import Fact, Wording
+
+if TYPE_CHECKING:
+    from headwater.database import Database
+
+LIMIT = 1_000_000
+"""How many derivations an evaluation holds unless more are allowed."""
+SELECTIVE = (Trust, Tropical, Viterbi, Clearance)
+"""Annotations in which a sum is one of its summands: a row owes its value to those derivations that equal it."""
+
+
+class Evaluation(Mapping[tuple[Any, ...], Any]):
+    """The rows of a view and what they carry, now: it follows the database and the values of base rows.
+
+    `evaluated` counts how many values were worked out by the last change.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        view: str,
+        annotation: str | AnyAnnotation,
+        base: Given,
+        rules: Mapping[str, object] | None,
+        limit: int | None,
+    ):
+        info = database.info(view)
+        self.view = info.name
+        self.annotation = named_annotation(annotation)
+        self.evaluated = 0
+        self._database = database
+        self._given = Values(self.annotation, base, rules)
+        self._limit = limit
+        self._pending: list[Mapping[str, RowChange]] = []
+        self._build()
+
+    # ------------------------------------------------------------------ reading
+
+    def __getitem__(self, row: Any) -> Any:
+        """What a row carries."""
+        self._sync()
+        key = key_of(self._database, self.view, row)
+        if key is None or not (key in self._values or self._instances.has(key)):
+            raise not_there(Fact(self.view, tuple(row)))
+        return self._values.get(key, self.annotation.zero)
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        self._sync()
+        return iter(fact.row for fact in self._wording.facts(self._rows()).values())
+
+    def __len__(self) -> int:
+        self._sync()
+        return len(self._rows())
+
+    def __contains__(self, row: object) -> bool:
+        return row in self._database[self.view]
+
+    def _rows(self) -> list[Key]:
+        return [key for key in self._values if key[0] == self.view]
+
+    def items(self) -> Any:
+        """Rows with what they carry."""
+        self._sync()
+        facts = self._wording.facts(self._rows())
+        return {facts[key].row: self._values[key] for key in facts}.items()
+
+    def show(self, row: Any) -> str:
+        """What a row carries, as text; base rows by name."""
+        return self.annotation.show(self[row], self._name)
+
+    def _name(self, number: int) -> str:
+        return str(self._wording.fact(self._variables.key(number)))
+
+    def fact(self, number: int) -> Fact:
+        """The base row that a number stands for, in annotations that hold such numbers."""
+        return self._wording.fact(self._variables.key(number))
+
+    def __rich__(self) -> Any:
+        from rich.box import SIMPLE_HEAD
+        from rich.table import Table
+
+        table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
+        for column in (*self._database.info(self.view).columns, self.annotation.name):
+            table.add_column(column)
+        for row, value in sorted(self.items(), key=lambda item: str(item[0])):
+            table.add_row(*map(str, row), self.annotation.show(value, self._name))
+        return table
+
+    def __repr__(self) -> str:
+        return f"<{self.annotation.name} of {self.view}, {len(self):,} rows>"
+
+    # ------------------------------------------------------------------ values that change
+
+    def update(self, base: Given = None, rules: Mapping[str, object] | None = None) -> dict[Any, Any]:
+        """Say something else of some base rows or rules; return the rows of the view that carry another value.
+
+        What is not mentioned keeps what was said of it.
+        """
+        self._sync()
+        given = self._given.updated(base, rules)
+        keys = list(self._graph.base)
+        facts = self._wording.facts(keys)
+        before, self._given = self._given, given
+        try:
+            values = {key: self._base_value(key, facts[key]) for key in keys}
+        except BaseException:
+            self._given = before
+            raise
+        changed = [key for key in keys if not self.annotation.equal(values[key], self._values[key])]
+        heads: set[Key] = set()
+        if rules:
+            labels = set(rules)
+            heads = {d.head for d in self._graph if self._wording.label(d.rule) in labels}
+        old = self._revalue({key: values[key] for key in changed}, heads)
+        found = self._wording.facts(key for key in old if key[0] == self.view)
+        return {fact.row: (old[key], self._values[key]) for key, fact in found.items()}
+
+    def follow(self, changes: Mapping[str, RowChange]) -> None:
+        """A version was applied: take note of what it did, to be worked in when somebody asks."""
+        self._pending.append(changes)
+
+    # ------------------------------------------------------------------ from scratch
+
+    def _build(self) -> None:
+        database = self._database
+        self._program = database.program
+        self._instances = Instances(database.engine)
+        self._wording = Wording(database.engine, database.program)
+        self._variables: Variables[Key] = Variables()
+        stored = database.engine.workspace.relations[self.view]
+        roots = [(self.view, row) for row in map(tuple, stored.matrix().tolist())]
+        self._graph = explore(self._instances, roots, limit=self._limit)
+        self._check_size()
+        self._users: dict[Key, dict[Key, None]] = {}
+        self._absent_users: dict[Key, dict[Key, None]] = {}
+        for derivation in self._graph:
+            self._enter(derivation)
+        facts = self._wording.facts(self._graph.base)
+        base = {key: self._base_value(key, facts[key]) for key in self._graph.base}
+        self._refuse_cycles()
+        equations = {
+            head: [Term(self._label(derivation), derivation.premises) for derivation in derivations]
+            for head, derivations in self._graph.derivations.items()
+        }
+        self._values: dict[Key, Any] = {**base, **solve(equations, self.annotation, base, self._given.rule)}
+        self.evaluated = len(self._values)
+
+    def _check_size(self) -> None:
+        if not self._graph.complete:
+            raise EvaluationError(
+                "too-many-derivations",
+                f"{self.view} has more than {self._limit:,} derivations to evaluate",
+                hint="allow more with limit=..., or evaluate single rows: why(...).evaluate(...)",
+            )
+
+    def _refuse_cycles(self) -> None:
+        if self.annotation.diverges is not None and (cycles := self._graph.cycles()):
+            refuse_cycles(self.annotation, str(self._wording.fact(cycles[0][0])))
+
+    def _label(self, derivation: Derivation) -> str:
+        return self._wording.label(derivation.rule)
+
+    def _base_value(self, key: Key, fact: Fact) -> Any:
+        return self._given.base(fact, self._variables.insert(key))
+
+    def _enter(self, derivation: Derivation) -> None:
+        for key in derivation.premises:
+            self._users.setdefault(key, {})[derivation.head] = None
+        for key in derivation.absent:
+            self._absent_users.setdefault(key, {})[derivation.head] = None
+
+    # ------------------------------------------------------------------ following the database
+
+    def _sync(self) -> None:
+        if self._program is not self._database.program:
+            self._pending.clear()
+            self._build()
+        if not self._pending:
+            return
+        lost, gained = self._news()
+        self._instances = Instances(self._database.engine)
+        dirty = {head for key in lost for head in self._users.get(key, ())}
+        dirty |= {head for key in gained for head in self._absent_users.get(key, ())}
+        dirty |= {key for key in gained if key[0] == self.view}
+        for relation, rows in by_relation(gained).items():
+            dirty |= self._instances.heads(relation, rows)
+        for relation, rows in by_relation(lost).items():
+            dirty |= self._instances.heads(relation, rows, absent=True)
+        changed, again = self._rebuild(lost, gained, dirty)
+        self._refuse_cycles()
+        self._revalue(changed, again)
+
+    def _news(self) -> tuple[set[Key], set[Key]]:
+        """The rows that went and came since the last time, all versions together."""
+        lost: set[Key] = set()
+        gained: set[Key] = set()
+        for changes in self._pending:
+            for name, change in changes.items():
+                if name not in self._instances.readers and not self._instances.derived(name):
+                    continue
+                for row in map(tuple, change.lost.tolist()):
+                    (gained.discard if (name, row) in gained else lost.add)((name, row))
+                for row in map(tuple, change.gained.tolist()):
+                    (lost.discard if (name, row) in lost else gained.add)((name, row))
+        self._pending.clear()
+        return lost, gained
+
+    def _rebuild(self, lost: set[Key], gained: set[Key], dirty: set[Key]) -> tuple[dict[Key, Any], set[Key]]:
+        """Find the derivations of dirty rows anew; return new values of base rows, and the rows to evaluate."""
+        graph = self._graph
+        for key in lost:
+            graph.derivations.pop(key, None)
+            graph.base.pop(key, None)
+            self._variables.delete(key)
+        wanted = {key for key in dirty if key in graph.derivations or (key in gained and key[0] == self.view)}
+        if not self._instances.derived(self.view):
+            wanted = set()
+            for key in gained:
+                if key[0] == self.view:
+                    graph.base[key] = None
+        known = set(graph.base)
+        todo = {key for key in wanted if key not in lost}
+        again: set[Key] = set()
+        while todo:
+            again |= todo
+            following: set[Key] = set()
+            for relation, rows in by_relation(todo).items():
+                for row in rows:
+                    graph.count -= len(graph.derivations.get((relation, row), ()))
+                following |= set(look_into(self._instances, graph, relation, rows, None))
+                for row in rows:
+                    for derivation in graph.derivations[(relation, row)]:
+                        self._enter(derivation)
+            todo = following - again
+        if self._limit is not None and graph.count > self._limit:
+            graph.cut += 1
+            self._check_size()
+        new = [key for key in graph.base if key not in known or key not in self._values]
+        facts = self._wording.facts(new)
+        changed = {key: self._base_value(key, facts[key]) for key in new}
+        changed.update({key: self.annotation.zero for key in lost if key in self._values})
+        return changed, again
+
+    # ------------------------------------------------------------------ evaluating what is affected
+
+    def _evaluate(self, head: Key) -> Any:
+        self.evaluated += 1
+        result = self.annotation.zero
+        for derivation in self._graph.derivations.get(head, ()):
+            result = self.annotation.plus(result, self._term(derivation))
+        return result
+
+    def _term(self, derivation: Derivation) -> Any:
+        zero = self.annotation.zero
+        values = product(self.annotation, (self._values.get(key, zero) for key in derivation.premises))
+        label = self._label(derivation)
+        return self.annotation.times(self._given.rule(label), self.annotation.through(label, values))
+
+    def _revalue(self, changed: Mapping[Key, Any], heads: Iterable[Key]) -> dict[Key, Any]:
+        """Set values of base rows, evaluate some rows again, and all that this affects; return old values."""
+        plus, equal = self.annotation.plus, self.annotation.equal
+        old: dict[Key, Any] = {}
+        self.evaluated = 0
+        gone = {key for key in changed if key not in self._graph.base}
+        worse = [
+            key
+            for key, value in changed.items()
+            if not equal(plus(value, self._values.get(key, self.annotation.zero)), value)
+        ]
+        reset = {head for head in heads if head in self._values}
+        reset |= {key for key in gone if key in self._values}
+        todo = [*worse, *reset]
+        selective = isinstance(self.annotation, SELECTIVE)
+        while todo:
+            key = todo.pop()
+            for head in self._users.get(key, ()):
+                if head not in reset and head in self._values and self._owes(head, key, selective):
+                    reset.add(head)
+                    todo.append(head)
+        for key in reset | set(changed):
+            if key in self._values:
+                old.setdefault(key, self._values[key])
+        for key, value in changed.items():
+            self._values[key] = value
+        for key in reset:
+            self._values[key] = self.annotation.zero
+        waiting = dict.fromkeys([*reset, *heads])
+        for key in changed:
+            waiting.update(dict.fromkeys(self._users.get(key, ())))
+        while waiting:
+            head = next(iter(waiting))
+            del waiting[head]
+            if head not in self._graph.derivations:
+                continue
+            value = self._evaluate(head)
+            if head not in self._values or not equal(value, self._values[head]):
+                old.setdefault(head, self._values.get(head, self.annotation.zero))
+                self._values[head] = value
+                waiting.update(dict.fromkeys(self._users.get(head, ())))
+        for key in (*gone, *reset):
+            if key not in self._graph.derivations and key not in self._graph.base:
+                self._values.pop(key, None)
+                self._users.pop(key, None)
+        return {
+            key: value
+            for key, value in old.items()
+            if key in self._values and not equal(value, self._values[key])
+        }
+
+    def _owes(self, head: Key, key: Key, selective: bool) -> bool:
+        """Whether the row may owe its value to a derivation that uses the key (values are those of before)."""
+        derivations = [d for d in self._graph.derivations.get(head, ()) if key in d.premises]
+        if not selective:
+            return bool(derivations)
+        return any(self.annotation.equal(self._term(d), self._values[head]) for d in derivations)
+
+
+Evaluate = Callable[..., Evaluation]
+__all__ = ["DataError", "Evaluation", "Graph"]

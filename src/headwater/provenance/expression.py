@@ -1,0 +1,101 @@
+"""Provenance expressions (green-2007, section 3.2) of a derivation graph, and what they come to in an annotation.
+
+Base rows are the variables, rules the functions around products of premises. Parts of a rule that rewriting made
+relations of their own add no function, and rows given to a view are variables like base rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from headwater.annotations.equations import Derivation as Term
+from headwater.annotations.equations import Equations, solve
+from headwater.annotations.polynomial import Polynomial, Sum
+from headwater.annotations.protocol import AnyAnnotation, refuse_cycles
+from headwater.errors import EvaluationError
+from headwater.provenance.graph import Graph
+from headwater.provenance.instances import Key
+from headwater.provenance.values import Values
+from headwater.provenance.wording import Fact, Wording
+
+Tokens = Mapping[Fact | tuple[str, tuple[Any, ...]], str] | Callable[[Fact], str] | None
+"""Names for base rows, by row or as a function; the row itself if there is none."""
+SILENT = ""
+"""The label of what adds no function."""
+
+
+class NamedPolynomial(Polynomial):
+    """Polynomials in which parts of rules leave no name."""
+
+    def through(self, rule: str, value: Sum) -> Sum:
+        """The rule's name around each summand, if it has one."""
+        return value if rule == SILENT else super().through(rule, value)
+
+
+def equations(graph: Graph, wording: Wording) -> Equations[Key]:
+    """The derivations as equations, rules by the labels that users know."""
+    return {
+        head: [Term(_label(head, d.rule, wording), d.premises) for d in derivations]
+        for head, derivations in graph.derivations.items()
+    }
+
+
+def _label(head: Key, rule: Any, wording: Wording) -> str:
+    label = wording.label(rule)
+    return SILENT if label == "given" or not wording.shown(head[0]) else label
+
+
+def evaluated(
+    graph: Graph,
+    root: Key,
+    wording: Wording,
+    annotation: AnyAnnotation,
+    values: Values,
+    tokens: Tokens = None,
+) -> tuple[Any, list[Key]]:
+    """What the root carries, and the base rows by number: in the order of their names."""
+    if not graph.complete:
+        raise EvaluationError(
+            "too-many-derivations",
+            f"not all derivations of {wording.words(root)} were looked at",
+            hint="ask with a higher limit: why(..., limit=...)",
+        )
+    if annotation.diverges is not None and (cycles := graph.cycles()):
+        refuse_cycles(annotation, wording.words(cycles[0][0]))
+    facts = wording.facts(graph.base)
+    rows = sorted(graph.base, key=lambda key: token(facts[key], tokens))
+    base = {key: values.base(facts[key], number) for number, key in enumerate(rows)}
+    if root in base:
+        return base[root], rows
+    return solve(equations(graph, wording), annotation, base, values.rule)[root], rows
+
+
+def polynomial(graph: Graph, root: Key, wording: Wording, tokens: Tokens) -> str:
+    """The expression of the root; refused where derivations form cycles and it would not end."""
+    annotation = NamedPolynomial()
+    value, rows = evaluated(graph, root, wording, annotation, Values(annotation), tokens)
+    return annotation.show(value, lambda number: token(wording.fact(rows[number]), tokens))
+
+
+def system(graph: Graph, wording: Wording, tokens: Tokens) -> str:
+    """One equation a row: finite also where the expression is not (green-2007, section 3.2)."""
+    facts = wording.facts(graph.keys())
+    lines = []
+    for head, terms in equations(graph, wording).items():
+        summands = []
+        for term in terms:
+            factors = "·".join(
+                token(facts[key], tokens) if key in graph.base else wording.words(key, facts[key])
+                for key in term.premises
+            )
+            summands.append(factors if term.rule == SILENT else f"{term.rule}({factors})")
+        lines.append(f"{wording.words(head, facts[head])} = {' + '.join(summands) or '0'}")
+    return "\n".join(lines)
+
+
+def token(fact: Fact, tokens: Tokens) -> str:
+    """The name of a base row."""
+    if tokens is None:
+        return str(fact)
+    return tokens.get(fact, str(fact)) if isinstance(tokens, Mapping) else tokens(fact)

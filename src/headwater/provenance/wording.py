@@ -1,0 +1,193 @@
+"""Rows and rules in the user's words.
+
+Rewriting makes relations that no text names: the twin for rows from outside, projections for `!r(X, _)`, aggregates
+in bodies. A row of such a relation is shown as what it stands for: the rule's own premises with values put in.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from headwater.errors import Place
+from headwater.language.program import Constant, Term, Variable, Wildcard
+from headwater.maintain.engine import UNIT, Engine
+from headwater.provenance.instances import Key
+from headwater.rules.checked import Absent, Checked, CheckedRule, Compute, Item, Premise, RelationInfo
+from headwater.rules.render import render_part, render_term, render_value
+from headwater.rules.terms import rebuild_part
+
+
+class Fact(NamedTuple):
+    """A row and the relation it is in. Equal to the plain pair.
+
+    >>> Fact("link", ("a", 1)) == ("link", ("a", 1)), str(Fact("link", ("a", 1)))
+    (True, 'link("a", 1)')
+    """
+
+    relation: str
+    row: tuple[Any, ...]
+
+    def __str__(self) -> str:
+        return f"{self.relation}({', '.join(render_value(value) for value in self.row)})"
+
+
+def ordered(facts: Iterable[Fact]) -> list[Fact]:
+    """Rows in order: by relation, then by values."""
+    return sorted(facts, key=lambda fact: (fact.relation, fact.row))
+
+
+def json_fact(fact: Fact) -> dict[str, Any]:
+    """A row as plain data; what JSON lacks becomes text."""
+    return {"relation": fact.relation, "values": [_json(value) for value in fact.row]}
+
+
+def _json(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_json(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return value.isoformat() if hasattr(value, "isoformat") else value
+
+
+class Wording:
+    """Decodes keys and finds the user's words for them."""
+
+    def __init__(self, engine: Engine, checked: Checked):
+        self.engine = engine
+        self.codec = engine.workspace.codec
+        self.infos = engine.workspace.infos
+        self.given = {twin: name for name, twin in checked.facades.items()}
+        self.rules: dict[str, list[CheckedRule]] = {}
+        self._labels: dict[Place, str] = {}
+        for view in engine.views:
+            for rule in view.rules.rules:
+                self.rules.setdefault(rule.relation, []).append(rule)
+                if rule.place is not None and not self.infos[rule.relation].internal:
+                    self._labels.setdefault(rule.place, plain_label(rule.label))
+
+    def shown(self, relation: str) -> bool:
+        """Whether users know the relation: they named it, or gave it rows."""
+        return relation in self.given or not self.infos[relation].internal
+
+    def fact(self, key: Key) -> Fact:
+        """The row with its values; one of a twin is one of its relation."""
+        return self.facts([key])[key]
+
+    def facts(self, keys: Iterable[Key]) -> dict[Key, Fact]:
+        """Many rows at once."""
+        found: dict[Key, Fact] = {}
+        rows: dict[str, list[tuple[int, ...]]] = {}
+        for relation, row in keys:
+            rows.setdefault(relation, []).append(row)
+        for relation, codes in rows.items():
+            info = self.infos[relation]
+            name = self.given.get(relation, relation)
+            columns = [self._column([row[i] for row in codes], info, i) for i in range(info.arity)]
+            values = list(zip(*columns, strict=True)) if columns else [()] * len(codes)
+            found.update(
+                ((relation, row), Fact(name, value)) for row, value in zip(codes, values, strict=True)
+            )
+        return found
+
+    def _column(self, codes: list[int], info: RelationInfo, column: int) -> list[Any]:
+        type_ = info.types[column]
+        assert type_ is not None, "rows without a type"
+        return self.codec.decode_column(np.array(codes, np.int64), type_)
+
+    # ------------------------------------------------------------------ words
+
+    def words(self, key: Key, fact: Fact | None = None) -> str:
+        """The row as users know it."""
+        fact = fact or self.fact(key)
+        if self.shown(key[0]):
+            return str(fact)
+        return self._pattern(key[0], tuple(Constant(value) for value in fact.row))
+
+    def _pattern(self, relation: str, args: Sequence[Term]) -> str:
+        """What rows of an internal relation stand for, where these are (some of) their values."""
+        if self.shown(relation):
+            name = self.given.get(relation, relation)
+            return f"{name}({', '.join(render_term(_plain(arg)) for arg in args)})"
+        ways = dict.fromkeys(self._way(rule, args) for rule in self.rules[relation])
+        inside = " ; ".join(ways)
+        info = self.infos[relation]
+        if info.aggregate is not None:
+            return _aggregate(info.aggregate.function, args[info.aggregate.position], inside)
+        if info.selections:
+            selection = info.selections[0]
+            return _aggregate(selection.best, args[selection.value], inside)
+        return inside
+
+    def _way(self, rule: CheckedRule, args: Sequence[Term]) -> str:
+        """The rule's body with the arguments of its head put in."""
+        hidden = rule.aggregate.position if rule.aggregate is not None else None
+        values = {
+            head.name: arg
+            for position, (head, arg) in enumerate(zip(rule.head, args, strict=True))
+            if isinstance(head, Variable) and isinstance(arg, Constant) and position != hidden
+        }
+        info = self.infos[rule.relation]
+        for selection in info.selections:
+            value = rule.head[selection.value]
+            if isinstance(value, Variable):
+                values.pop(value.name, None)
+
+        def put_in(term: Term) -> Term:
+            return values.get(term.name, term) if isinstance(term, Variable) else term
+
+        return ", ".join(self.part(rebuild_part(item, put_in)) for item in rule.body if _real(item))  # type: ignore[arg-type]
+
+    def part(self, item: Item) -> str:
+        """An item of a body, with whatever values were put in."""
+        if isinstance(item, Premise):
+            return self._pattern(item.relation, item.args)
+        if isinstance(item, Absent):
+            return f"!{self._pattern(item.relation, item.args)}"
+        return render_part(item).replace(" := ", " = ") if isinstance(item, Compute) else render_part(item)
+
+    def no(self, key: Key, fact: Fact | None = None) -> str:
+        """Why an absent premise holds."""
+        return f"no {self.words(key, fact)}"
+
+    # ------------------------------------------------------------------ rules
+
+    def label(self, rule: CheckedRule) -> str:
+        """The label of the rule as the user wrote it."""
+        if rule.relation in self.given.values() and rule.label in self.given:
+            return "given"
+        if rule.place is not None and rule.place in self._labels:
+            return self._labels[rule.place]
+        return plain_label(rule.label)
+
+    def text(self, rule: CheckedRule) -> str:
+        """The rule as the user wrote it; empty for those that no text has."""
+        text = " ".join(rule.text.split())
+        return text.removeprefix(self.label(rule)).lstrip(": ") if rule.text else ""
+
+
+def plain_label(label: str) -> str:
+    """A label without what rewrites add.
+
+    >>> plain_label("deg#1/2"), plain_label("deg#1~count"), plain_label("r1")
+    ('deg#1', 'deg#1', 'r1')
+    """
+    return re.sub(r"/\d+$", "", label.split("~")[0])
+
+
+def _real(item: Item) -> bool:
+    return not (isinstance(item, Premise) and item.relation == UNIT)
+
+
+def _plain(term: Term) -> Term:
+    """Variables that no text names are wildcards."""
+    return Wildcard() if isinstance(term, Variable) and "~" in term.name else term
+
+
+def _aggregate(function: str, value: Term, inside: str) -> str:
+    """An aggregate with its result; without one, what there is to aggregate."""
+    return f"{render_term(value)} = {function} : {{ {inside} }}" if isinstance(value, Constant) else inside
