@@ -109,8 +109,11 @@ class Wheel:
         deltalake = require_wheel()
         if upto < after:
             raise NoChanges(f"it went back from version {after} to {upto}")
+        table = self._open()
+        if table.metadata().configuration.get("delta.enableChangeDataFeed") != "true":
+            raise NoChanges("its change data feed is off (delta.enableChangeDataFeed)")
         try:
-            found = self._open().load_cdf(starting_version=after + 1, ending_version=upto)
+            found = table.load_cdf(starting_version=after + 1, ending_version=upto)
             return frame_of(session, plain(found))
         except deltalake.exceptions.DeltaError as error:
             raise NoChanges(_why(error)) from error

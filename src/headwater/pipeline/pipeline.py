@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from headwater.database import Database
 
 Watcher = Callable[[Report], None]
+_LEAST = 0.02  # seconds between two turns: where there is nothing to do, nothing is to be busy
 
 
 class Pipeline:
@@ -107,7 +108,8 @@ class Pipeline:
     def run(self, *, continuous: bool = False, every: float = 1.0, watch: Watcher | None = None) -> Report:
         """Read all that is there, apply it and publish; with `continuous`, until `stop` is called.
 
-        `every` is the least time between two turns, in seconds. `watch` is called with a report after each.
+        `every` is the least time between two turns, in seconds. `watch` is called with a report at the start,
+        and after each version, once it is published.
         """
         self._stop.clear()
         self._failed, self._watch = None, watch
@@ -115,7 +117,8 @@ class Pipeline:
         _ = self.session  # starting Spark is no lag of any version
         queries: list[StreamingQuery] = []
         try:
-            self._publish(time.monotonic())
+            with self._turn:
+                self._publish(time.monotonic())
             if continuous:
                 queries = [self._start(stream, every) for stream in self.streams]
             while True:
@@ -126,7 +129,7 @@ class Pipeline:
                         queries = [self._start(stream, None)]
                         self._await(queries)
                     break
-                left = max(0.0, every - (time.monotonic() - begun))
+                left = max(_LEAST, every - (time.monotonic() - begun))
                 if self._stop.wait(left) or self._check_streams(queries):
                     break
         finally:
@@ -168,8 +171,6 @@ class Pipeline:
                     batches[source.name] = source.relation, batch
             if batches:
                 self._apply(batches, begun)
-            elif self._watch is not None:
-                self._watch(self.report())
 
     def _apply(self, batches: Mapping[str, tuple[str, Batch]], begun: float) -> None:
         import pyarrow as pa
@@ -230,11 +231,15 @@ class Pipeline:
 
     def _await(self, queries: Sequence[StreamingQuery]) -> None:
         """Wait until the queries have read all there is, or we are to stop."""
+        from pyspark.errors import PySparkException
+
         while not self._stop.is_set() and any(query.isActive for query in queries):
             for query in queries:
-                with refusals(query.name or "stream"):
-                    self._raise()
+                try:
                     query.awaitTermination(1)
+                except PySparkException as error:  # says only in Java's words what we may know better
+                    self._failed = self._failed or error
+                self._raise()
 
     def _check_streams(self, queries: Sequence[StreamingQuery]) -> bool:
         """Whether a stream has ended, which it does only if it failed."""
