@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from headwater.errors import PipelineError
 from headwater.pipeline.projection import Projection, refusals, schema_text
-from headwater.pipeline.source import Batch, described, known
+from headwater.pipeline.source import Batch, described, known, located
 from headwater.run.frames import frame_of, quoted
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ class Files:
         if files is not None and files == before.get("files"):
             return None
         with refusals(self.name):
-            frame = session.read.format(self.format).options(**self._options).load(self.path)
+            frame = session.read.format(self.format).options(**self._options).load(located(self.path))
         projection = Projection(self.columns, self.where, text=self.format == "csv")
         more = {} if files is None else {"files": files}
         return compare(session, database, self.relation, frame, projection, self.name, before, more)
