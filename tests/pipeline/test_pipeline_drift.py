@@ -84,6 +84,20 @@ def test_expressions_that_spark_refuses_are_the_users(spark, options, code, word
     assert refused.value.code == code and words in str(refused.value)
 
 
+def test_columns_without_names_are_taken_by_position_and_others_never_are(spark, tmp_path):
+    (tmp_path / "links.csv").write_text("a,b,1\n")
+    db = hw.connect(spark=spark)
+    db.define(PROGRAM)
+    db.pipeline([Files("link", str(tmp_path / "links.csv"), "csv", options={"header": "false"})]).run()
+    assert db["link"].rows() == [("a", "b", 1)]
+    frame = spark.createDataFrame([("a", "b", 1)], "x string, y string, z int")
+    with pytest.raises(hw.PipelineError) as refused:
+        db.pipeline([Snapshot("link", frame)]).run()
+    assert (
+        refused.value.code == "schema-drift" and "there is no column src, dst, cost" in refused.value.message
+    )
+
+
 def test_a_csv_file_is_text_that_must_be_what_the_relation_needs(spark, tmp_path):
     db = hw.connect(spark=spark)
     db.define(PROGRAM)

@@ -41,7 +41,7 @@ def random_commits(rng: random.Random, count: int):
     return rows, states
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("seed", [1, 2])
 def test_random_commits_in_random_order_of_lines(spark, tmp_path, seed):
     rng = random.Random(seed)
     rows, states = random_commits(rng, 12)
@@ -53,7 +53,7 @@ def test_random_commits_in_random_order_of_lines(spark, tmp_path, seed):
 
     db = hw.connect(tmp_path / "state", spark=spark)
     db.define(PROGRAM)
-    for seen in (1, 2, 5, 5, 9, 12):
+    for seen in (1, 2, 5, 12):
         pipeline = db.pipeline([Feed("link", frame)])
         pipeline.run()
         assert set(db["link"].rows()) == states[seen - 1]

@@ -166,11 +166,12 @@ def test_the_output_of_others_is_not_touched(spark, tmp_path):
 
 def test_what_does_not_fit_together_is_refused_before_anything_runs():
     db = hw.connect()
-    db.define(PROGRAM + "some() :- link(_, _, _).")
+    db.define(PROGRAM + 'some() :- link(_, _, _). fixed("a").')
     snapshot = source(())
     for sources, sinks, code in [
         ([snapshot, snapshot], [], "same-name"),
         ([snapshot, Snapshot("link", lambda s: None, name="other")], [], "two-sources"),
+        ([Snapshot("fixed", lambda s: None)], [], "two-sources"),
         ([Snapshot("reach", lambda s: None)], [], "derived-relation"),
         ([Snapshot("nothing", lambda s: None)], [], "unknown-relation"),
         ([], [FeedFolder("some", "x")], "bad-sink"),

@@ -21,10 +21,12 @@ import os, signal, sys
 import headwater as hw
 from headwater.errors import SparkError
 
-before = signal.getsignal(signal.SIGINT), os.environ.get("JAVA_HOME")
+before = signal.getsignal(signal.SIGINT), dict(os.environ)
 conf = {"spark.driver.defaultJavaOptions": sys.argv[2], "spark.executor.defaultJavaOptions": sys.argv[2]}
 spark = hw.spark_session(sys.argv[1], conf=conf)
-assert (signal.getsignal(signal.SIGINT), os.environ.get("JAVA_HOME")) == before
+after = {name: value for name, value in os.environ.items() if name in before[1]}
+assert (signal.getsignal(signal.SIGINT), after) == before
+assert not {"JAVA_HOME", "PYSPARK_PYTHON"} & (set(os.environ) - set(before[1]))
 assert hw.spark_session() is spark and hw.spark_session(sys.argv[1]) is spark
 try:
     hw.spark_session("local[7]")
@@ -62,7 +64,7 @@ print("all is well")
 
 def test_executors_in_processes_of_their_own_find_headwater(tmp_path):
     """From a folder and a process where nothing but the path tells where Headwater is."""
-    environment = {**os.environ, "PYTHONPATH": SOURCE}
+    environment = {**os.environ, "PYTHONPATH": SOURCE, "PATH": os.defpath}
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, "local-cluster[2,1,1024]", QUICK],
         cwd=tmp_path,

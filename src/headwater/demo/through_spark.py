@@ -81,7 +81,7 @@ class ThroughSpark:
         rows = [RowsFolder(view, str(self.folder / view)) for view in VIEWS]
         pipeline = database.pipeline([self.source], [*sinks, *rows], spark=self.session)
         for what, down in (
-            ("the first time", ()),
+            ("at first", ()),
             (f"{failure.which} down", failure.links),
             ("up again", ()),
         ):

@@ -11,6 +11,7 @@ both sides, which is said in the notes. A folder of files is not read at all if 
 
 from __future__ import annotations
 
+import hashlib
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -108,7 +109,8 @@ class Files:
     def poll(self, session: SparkSession, database: Database, mark: Any) -> Batch | None:
         """What differs between the files and the relation; nothing if the files are the same as before."""
         before = known(mark)
-        files = settled(self.path)
+        listed = settled(self.path)
+        files = None if listed is None else hashlib.sha256(repr(listed).encode()).hexdigest()
         if files is not None and files == before.get("files"):
             return None
         with refusals(self.name):
