@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from headwater.database import Database
+    from headwater.run.nodes.cluster import Cluster
 
 __version__ = "0.1.0"
 __all__ = [
@@ -51,6 +52,7 @@ __all__ = [
     "__version__",
     "connect",
     "spark_session",
+    "start_nodes",
 ]
 
 
@@ -62,7 +64,8 @@ def connect(path: str | os.PathLike[str] | None = None, **options: Any) -> Datab
     and `at_max_rounds` ("raise", or "stop" to keep what was derived by then), `clock` ("logical", or "real" for
     lifetimes in real time), `functions` (Python functions for rules, as {name: (function, argument types or
     None, result type)}), `sync` (wait for the disk; default true), `spark` (the Spark session for pipelines and
-    for views as DataFrames; default: the running one, or an embedded one).
+    for views as DataFrames; default: the running one, or an embedded one). Where to run: `run` ("local", "spark",
+    "auto", "threads"), `nodes`, `budget`, `replicate`, `min_ship`; see docs/nodes.md.
     """
     from headwater.database import Database
 
@@ -77,3 +80,14 @@ def spark_session(master: str | None = None, **options: Any) -> SparkSession:
     from headwater.run.session import spark_session
 
     return spark_session(master, **options)
+
+
+def start_nodes(nodes: int | None = None, **options: Any) -> Cluster:
+    """Start nodes for one database after another: `connect(..., run="spark", nodes=...)`; a context manager.
+
+    Options: `spark` (a session), `functions` (Python functions for rules, as for `connect`), `run` ("spark" or
+    "threads"). Needs headwater[spark].
+    """
+    from headwater.run.place import start_nodes
+
+    return start_nodes(nodes, **options)

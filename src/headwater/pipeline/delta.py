@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from headwater.errors import MissingExtra, PipelineError
 from headwater.pipeline.history import HistoryTable, NoChanges
 from headwater.pipeline.shape import COMMIT_VERSION
+from headwater.pipeline.source import located
 from headwater.run.frames import frame_of
 
 if TYPE_CHECKING:
@@ -109,8 +110,11 @@ class Wheel:
         deltalake = require_wheel()
         if upto < after:
             raise NoChanges(f"it went back from version {after} to {upto}")
+        table = self._open()
+        if table.metadata().configuration.get("delta.enableChangeDataFeed") != "true":
+            raise NoChanges("its change data feed is off (delta.enableChangeDataFeed)")
         try:
-            found = self._open().load_cdf(starting_version=after + 1, ending_version=upto)
+            found = table.load_cdf(starting_version=after + 1, ending_version=upto)
             return frame_of(session, plain(found))
         except deltalake.exceptions.DeltaError as error:
             raise NoChanges(_why(error)) from error
@@ -143,14 +147,14 @@ class Delta:
         """The version it has now."""
         if self._by_wheel(session):
             return self._wheel.newest(session)
-        history = session.sql(f"DESCRIBE HISTORY delta.`{self.path}` LIMIT 1")
+        history = session.sql(f"DESCRIBE HISTORY delta.`{located(self.path)}` LIMIT 1")
         return int(history.select("version").collect()[0][0])
 
     def rows(self, session: SparkSession, version: int) -> DataFrame:
         """All rows at a version."""
         if self._by_wheel(session):
             return self._wheel.rows(session, version)
-        return session.read.format("delta").option("versionAsOf", version).load(self.path)
+        return session.read.format("delta").option("versionAsOf", version).load(located(self.path))
 
     def changes(self, session: SparkSession, after: int, upto: int) -> DataFrame:
         """The change data feed between two versions."""
@@ -161,7 +165,7 @@ class Delta:
         reader = session.read.format("delta").option("readChangeFeed", "true")
         reader = reader.option("startingVersion", after + 1).option("endingVersion", upto)
         try:
-            frame = reader.load(self.path)
+            frame = reader.load(located(self.path))
             frame.schema[COMMIT_VERSION]
         except PySparkException as error:
             raise NoChanges(_why(error)) from error

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from headwater.errors import PipelineError
 from headwater.pipeline.projection import Projection, refusals, schema_text
 from headwater.pipeline.shape import CHANGE_TYPE, COMMIT_VERSION, net
-from headwater.pipeline.source import Batch, known
+from headwater.pipeline.source import Batch, known, located
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -130,7 +130,7 @@ def feed_folder(path: str) -> Reading:
         complete = said.get("version", 0)
         if complete <= (last or 0):
             return None
-        frame = session.read.schema(said["schema"]).parquet(path)
+        frame = session.read.schema(said["schema"]).parquet(located(path))
         return frame.where(f"{COMMIT_VERSION} <= {complete} AND {COMMIT_VERSION} > {last or 0}")
 
     return read
@@ -138,7 +138,7 @@ def feed_folder(path: str) -> Reading:
 
 def feed_stream(session: SparkSession, path: str) -> DataFrame:
     """The folder of a feed sink as a streaming DataFrame, for the next pipeline or any other stream."""
-    return session.readStream.schema(about(path)["schema"]).parquet(path)
+    return session.readStream.schema(about(path)["schema"]).parquet(located(path))
 
 
 def table_changes(table: str) -> Reading:

@@ -19,12 +19,13 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from headwater.errors import DataError, HeadwaterError, PipelineError
+from headwater.language.datalog import parse
 from headwater.pipeline.projection import refusals
 from headwater.pipeline.report import Report, SinkReport, SourceReport
 from headwater.pipeline.sink import Publication, Sink
 from headwater.pipeline.source import Batch, Source
 from headwater.pipeline.stream import Stream
-from headwater.run.session import spark_session, stop_embedded
+from headwater.run.session import running_session, spark_session, stop_embedded
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from headwater.database import Database
 
 Watcher = Callable[[Report], None]
+_LEAST = 0.02  # seconds between two turns: where there is nothing to do, nothing is to be busy
 
 
 class Pipeline:
@@ -54,8 +56,10 @@ class Pipeline:
         self._check(sources)
         self._given = spark if spark is not None else database.spark
         self._session: SparkSession | None = None
+        self._started = False
         self._turn = threading.RLock()
         self._stop = threading.Event()
+        self._ending = False
         self._failed: BaseException | None = None
         self._watch: Watcher | None = None
         self._versions, self._lag = 0, 0.0
@@ -74,6 +78,7 @@ class Pipeline:
                 if count > 1:
                     raise PipelineError("same-name", f"two {kind}s are called {name}", hint="give one a name")
         filled = Counter(source.relation for source in sources)
+        stated = _stated(self.database)
         for source in sources:
             info = self.database.info(source.relation)
             if not info.base and source.relation not in self.database.program.facades:
@@ -82,10 +87,15 @@ class Pipeline:
                     f"{source.relation} is derived by rules; {source.name} cannot fill it",
                     hint=f"fill the relations it is derived from, or declare `.input {source.relation}`",
                 )
-            if getattr(source, "whole", False) and filled[source.relation] > 1:
+            if getattr(source, "whole", False) and (filled[source.relation] > 1 or source.relation in stated):
+                other = (
+                    "another source fills it"
+                    if filled[source.relation] > 1
+                    else "the program has facts for it"
+                )
                 raise PipelineError(
                     "two-sources",
-                    f"{source.name} says what all of {source.relation} is, and another source fills it, too",
+                    f"{source.name} says what all of {source.relation} is, and {other}, too",
                     hint="one relation for each, and a rule that joins them",
                 )
         for sink in self.sinks:
@@ -101,21 +111,24 @@ class Pipeline:
         """The session given, the database's, the running one, or an embedded one, which starts now."""
         if self._session is None:
             given = self._given
+            self._started = running_session() is None
             self._session = given() if callable(given) else given if given is not None else spark_session()
         return self._session
 
     def run(self, *, continuous: bool = False, every: float = 1.0, watch: Watcher | None = None) -> Report:
         """Read all that is there, apply it and publish; with `continuous`, until `stop` is called.
 
-        `every` is the least time between two turns, in seconds. `watch` is called with a report after each.
+        `every` is the least time between two turns, in seconds. `watch` is called with a report at the start,
+        and after each version, once it is published.
         """
         self._stop.clear()
-        self._failed, self._watch = None, watch
+        self._failed, self._watch, self._ending = None, watch, False
         self._open()
         _ = self.session  # starting Spark is no lag of any version
         queries: list[StreamingQuery] = []
         try:
-            self._publish(time.monotonic())
+            with self._turn:
+                self._publish(time.monotonic())
             if continuous:
                 queries = [self._start(stream, every) for stream in self.streams]
             while True:
@@ -126,7 +139,7 @@ class Pipeline:
                         queries = [self._start(stream, None)]
                         self._await(queries)
                     break
-                left = max(0.0, every - (time.monotonic() - begun))
+                left = max(_LEAST, every - (time.monotonic() - begun))
                 if self._stop.wait(left) or self._check_streams(queries):
                     break
         finally:
@@ -141,7 +154,7 @@ class Pipeline:
     def close(self) -> None:
         """Close the database, and stop Spark if it was started for this pipeline."""
         self.database.close()
-        if callable(self._given) or self._given is None:
+        if self._started:
             stop_embedded(self._session)
 
     def __enter__(self) -> Pipeline:
@@ -168,8 +181,6 @@ class Pipeline:
                     batches[source.name] = source.relation, batch
             if batches:
                 self._apply(batches, begun)
-            elif self._watch is not None:
-                self._watch(self.report())
 
     def _apply(self, batches: Mapping[str, tuple[str, Batch]], begun: float) -> None:
         import pyarrow as pa
@@ -212,6 +223,8 @@ class Pipeline:
             begun = time.monotonic()
             query = self.session.sparkContext.getLocalProperty("sql.streaming.queryId")
             with self._turn:
+                if self._ending:
+                    raise InterruptedError("the pipeline is stopping; this batch comes again")
                 try:
                     found = stream.batch(batch, number, str(query), self.database)
                     if found is not None:
@@ -230,11 +243,15 @@ class Pipeline:
 
     def _await(self, queries: Sequence[StreamingQuery]) -> None:
         """Wait until the queries have read all there is, or we are to stop."""
+        from pyspark.errors import PySparkException
+
         while not self._stop.is_set() and any(query.isActive for query in queries):
             for query in queries:
-                with refusals(query.name or "stream"):
-                    self._raise()
+                try:
                     query.awaitTermination(1)
+                except PySparkException as error:  # says only in Java's words what we may know better
+                    self._failed = self._failed or error
+                self._raise()
 
     def _check_streams(self, queries: Sequence[StreamingQuery]) -> bool:
         """Whether a stream has ended, which it does only if it failed."""
@@ -249,8 +266,9 @@ class Pipeline:
     def _end(self, queries: Sequence[StreamingQuery]) -> None:
         """Stop the streams, each between two batches: a version at hand is finished first."""
         with self._turn:
-            for query in queries:
-                query.stop()
+            self._ending = True
+        for query in queries:
+            query.stop()
 
     def _raise(self) -> None:
         failed, self._failed = self._failed, None
@@ -280,3 +298,9 @@ class Pipeline:
             tuple(sinks),
             tuple(self._notes),
         )
+
+
+def _stated(database: Database) -> set[str]:
+    """The relations that the program itself states facts for."""
+    programs = (parse(text, source) for text, source in database.texts)
+    return {head.relation for p in programs for rule in p.rules if not rule.body for head in rule.heads}

@@ -7,6 +7,7 @@ has a type that does not fit, is refused, with both schemas.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -68,7 +69,8 @@ class Projection:
         there = [column for column in frame.columns if column not in SHAPE]
         asked = [column for column in info.columns if column not in self.columns]
         missing = [column for column in asked if column not in there]
-        if len(missing) == info.arity == len(there):  # names that nobody gave: by position
+        nameless = all(re.fullmatch(r"_c?\d+", column) for column in there)  # names that Spark made up
+        if nameless and len(missing) == info.arity == len(there):
             return [f"{quoted(old)} AS {quoted(new)}" for old, new in zip(there, info.columns, strict=True)]
         if missing:
             raise drift(source, info, frame, f"there is no column {', '.join(missing)}", before)

@@ -211,6 +211,8 @@ class _Reader:
                 inside = heading[1].split(".")[0] == table and seen == number
                 if inside and heading[1] == table:
                     head = Place(str(self.file), line, heading.start(1) + 1, len(heading[1]), text)
+                if inside and heading[1] == f"{table}.{key}":
+                    return Place(str(self.file), line, heading.start(1) + 1, len(heading[1]), text)
             found = (
                 re.match(rf"""\s*["']?({re.escape(key)})["']?\s*[.=]""", text) if key is not None else None
             )

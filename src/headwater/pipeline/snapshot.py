@@ -11,6 +11,7 @@ both sides, which is said in the notes. A folder of files is not read at all if 
 
 from __future__ import annotations
 
+import hashlib
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -21,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from headwater.errors import PipelineError
 from headwater.pipeline.projection import Projection, refusals, schema_text
-from headwater.pipeline.source import Batch, described, known
+from headwater.pipeline.source import Batch, described, known, located
 from headwater.run.frames import frame_of, quoted
 
 if TYPE_CHECKING:
@@ -108,11 +109,12 @@ class Files:
     def poll(self, session: SparkSession, database: Database, mark: Any) -> Batch | None:
         """What differs between the files and the relation; nothing if the files are the same as before."""
         before = known(mark)
-        files = settled(self.path)
+        listed = settled(self.path)
+        files = None if listed is None else hashlib.sha256(repr(listed).encode()).hexdigest()
         if files is not None and files == before.get("files"):
             return None
         with refusals(self.name):
-            frame = session.read.format(self.format).options(**self._options).load(self.path)
+            frame = session.read.format(self.format).options(**self._options).load(located(self.path))
         projection = Projection(self.columns, self.where, text=self.format == "csv")
         more = {} if files is None else {"files": files}
         return compare(session, database, self.relation, frame, projection, self.name, before, more)

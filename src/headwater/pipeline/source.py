@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
@@ -56,6 +58,15 @@ class Source(Protocol):
 def described(kind: str, what: str, name: str | None) -> str:
     """A source's name: the one given, or one from what it reads."""
     return name if name is not None else f"{kind}:{what}"
+
+
+def located(path: str) -> str:
+    """A path as it is meant here: Spark would take a relative one from where its Java was started.
+
+    >>> located("s3://bucket/links"), located("/data/links")
+    ('s3://bucket/links', '/data/links')
+    """
+    return path if re.match(r"[A-Za-z][\w+.-]*:", path) else os.path.abspath(path)
 
 
 def known(mark: Any) -> Mapping[str, Any]:

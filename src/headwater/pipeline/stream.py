@@ -20,7 +20,7 @@ from headwater.errors import PipelineError
 from headwater.pipeline.feed import split
 from headwater.pipeline.projection import Projection, refusals
 from headwater.pipeline.shape import CHANGE_TYPE, COMMIT_VERSION, net
-from headwater.pipeline.source import Batch, known
+from headwater.pipeline.source import Batch, known, located
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -61,7 +61,7 @@ class Stream:
     def checkpoint_folder(self, database: Database) -> str:
         """Where Spark keeps the stream's progress: beside the state, as the two belong together."""
         if self.checkpoint is not None:
-            return self.checkpoint
+            return located(self.checkpoint)
         if database.path is None:
             return tempfile.mkdtemp(prefix="headwater-stream-")
         safe = "".join(c if c.isalnum() or c in "-_." else "_" for c in self.name)

@@ -95,7 +95,8 @@ def spark_session(
     java = find_java()
     configuration = SparkConf(loadDefaults=True).setMaster(master).setAppName(app)
     configuration.setAll([(key, _text(value)) for key, value in settings.items()])
-    with _environment(JAVA_HOME=str(java.home)), _signals(), _silence(log_level):
+    python = os.environ.get("PYSPARK_PYTHON", sys.executable)
+    with _environment(JAVA_HOME=str(java.home), PYSPARK_PYTHON=python), _signals(), _silence(log_level):
         try:
             session = SparkSession.builder.config(conf=configuration).getOrCreate()
         except Exception as error:
@@ -124,8 +125,6 @@ def defaults(master: str, folder: Path, log_level: str) -> dict[str, Any]:
         "spark.local.dir": str(folder / "local"),
         "spark.driver.extraJavaOptions": f"-Dderby.system.home={folder} "
         f"-Dlog4j2.configurationFile={logging_file.as_uri()}",
-        "spark.pyspark.python": sys.executable,
-        "spark.pyspark.driver.python": sys.executable,
         "spark.sql.streaming.metricsEnabled": False,
         "spark.sql.streaming.stopTimeout": 30_000,
     }

@@ -19,7 +19,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.flight as flight
 
-from headwater.errors import HeadwaterError
+from headwater.errors import HeadwaterError, SparkError
 from headwater.run.nodes.channel import Listener, Stream, signal
 from headwater.store.record import Record
 
@@ -98,7 +98,7 @@ class Coordinator:
                     self._changed.wait(POLL)
                     continue
                 there = sum(member.alive for member in self._members.values())
-                raise HeadwaterError(
+                raise SparkError(
                     "no-nodes",
                     reason or f"{there} of {self.nodes} nodes came up within {timeout:.0f} s",
                     hint="a barrier stage needs as many free cores as there are nodes, and executors need a Python"
