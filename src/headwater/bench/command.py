@@ -132,3 +132,42 @@ def why(quick: bool, repeat: int) -> None:
     except HeadwaterError as error:
         raise click.ClickException(str(error)) from None
     console.print(table(report, console.width, "headwater bench why"))
+
+
+@command.command("spark")
+@click.option("--quick", is_flag=True, help="Small sizes: does everything work? Says nothing about speed.")
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="FOLDER",
+    help="Also write spark.json, spark.md and spark.svg.",
+)
+@click.option(
+    "--repeat", type=click.IntRange(min=1), default=3, show_default=True, help="Repetitions of loads."
+)
+def spark(quick: bool, out: Path | None, repeat: int) -> None:
+    """Recursion on nodes of an embedded Spark, against a loop of DataFrame joins and against one process.
+
+    Every answer is compared in the same run; a wrong one ends it.
+    """
+    from rich.console import Console
+
+    from headwater.bench.pictures import require
+    from headwater.bench.progress import Bar
+    from headwater.bench.spark import run
+    from headwater.bench.spark_files import write
+    from headwater.bench.table import table
+
+    console = Console()
+    if not console.is_terminal:
+        console.width = 120
+    try:
+        require()
+        with Bar(Console(stderr=True)) as bar:
+            report, shipped = run(Options(quick=quick, repeat=repeat), bar)
+    except HeadwaterError as error:
+        raise click.ClickException(str(error)) from None
+    console.print(table(report, console.width, "headwater bench spark"))
+    if out is not None:
+        for path in write(report, shipped, out):
+            click.echo(f"wrote {path}")

@@ -26,10 +26,10 @@ def draw(report: Report, folder: Path) -> list[Path]:
     drawn = []
     batches = [row for row in report.rows if row.series]
     if batches:
-        drawn.append(_save(_batches(batches), folder / "batches.svg"))
+        drawn.append(save(_batches(batches), folder / "batches.svg"))
     asked = _asked(report)
     if asked:
-        drawn.append(_save(_ratios(asked), folder / "ratios.svg"))
+        drawn.append(save(_ratios(asked), folder / "ratios.svg"))
     return drawn
 
 
@@ -113,6 +113,7 @@ def _figure(width: float, height: float) -> tuple[Any, Any]:
     return figure, axes
 
 
-def _save(figure: Any, path: Path) -> Path:
+def save(figure: Any, path: Path) -> Path:
+    """Write a picture, the same bytes for the same picture."""
     figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
     return path

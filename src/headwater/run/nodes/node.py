@@ -58,6 +58,7 @@ class Node:
 
     def _start(self, options: Mapping[str, Any]) -> None:
         """Begin with nothing, as a database wants it."""
+        self.peers.messages = self.peers.bytes = 0
         self.codec = Codec()
         self.strict = bool(options.get("strict", False))
         self.exchange = NodeExchange(self.codec, self.peers, min_ship=options.get("min_ship", True))
@@ -149,6 +150,7 @@ class Node:
         meta = {"counts": counts, "sizes": sizes, "statistics": statistics_to_json(statistics)}
         meta["shipped"] = [self.peers.messages, self.peers.bytes, self.exchange.shipped]
         meta["nbytes"] = self.run.nbytes
+        meta["steps"] = self.peers.steps
         return Record(0, "ok", meta, tables)
 
     def _told_by_others(self, name: str) -> bool:

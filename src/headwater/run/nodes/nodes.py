@@ -13,6 +13,7 @@ import uuid
 import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -77,7 +78,10 @@ class Nodes:
         self._open: list[Sent] = []
         self._journal: list[Sent] = []
         self._loaded: tuple[Checkpoint, Placing] | None = None
-        self._nbytes = 0
+        self.sizes = [0] * nodes
+        """Bytes allocated on each node, as of the last version."""
+        self.steps: list[int] = []
+        """Bytes sent in each exchange of the last version, by all nodes together."""
         self._unresolved: weakref.WeakSet[RemoteChange] = weakref.WeakSet()
         self._exports: list[Path] = []
         self._options, self._keep = dict(options), keep
@@ -184,7 +188,9 @@ class Nodes:
                     self._unresolved.add(found[name])
                 found[name].add(gained, lost, reply.tables)
         self._placing = replace(self._placing, sizes=sizes)
-        self._nbytes = sum(meta["nbytes"] for meta in metas)
+        self.sizes = [meta["nbytes"] for meta in metas]
+        steps = zip_longest(*(meta["steps"] for meta in metas), fillvalue=0)
+        self.steps = [sum(step) for step in steps]
         self.shipped = [meta["shipped"] for meta in metas]
         add_statistics(statistics, [meta["statistics"] for meta in metas])
         return found
@@ -322,7 +328,7 @@ class Nodes:
     @property
     def nbytes(self) -> int:
         """Of all nodes, as of the last version."""
-        return self._nbytes
+        return sum(self.sizes)
 
     # ------------------------------------------------------------------ durability
 

@@ -38,6 +38,8 @@ class Peers:
         self.others = [other for other in range(nodes) if other != number]
         self.messages = 0
         self.bytes = 0
+        self.steps: list[int] = []
+        """The bytes that this node has sent in each exchange of the present command."""
         self._secret = secret
         self._mail: dict[tuple[int, int], queue.SimpleQueue[Record | None]] = {}
         self._streams: dict[int, Connection] = {}
@@ -77,6 +79,7 @@ class Peers:
     def begin(self, command: int) -> None:
         """A command begins."""
         self._command, self._step = command, 0
+        self.steps = []
 
     def swap(
         self, meta: Mapping[str, Any], tables: Mapping[int, Mapping[str, pa.Table]]
@@ -84,9 +87,11 @@ class Peers:
         """Send each other node a message, and wait for one from each, in the order of their numbers."""
         self._step += 1
         head = {"command": self._command, "step": self._step}
+        before = self.bytes
         for other in self.others:
             own = tables.get(other, {})
             self._send(other, Record(0, "swap", {**head, **meta, "parts": list(own)}, own))
+        self.steps.append(self.bytes - before)
         return [(other, self._expect(other)) for other in self.others]
 
     def fail(self) -> None:

@@ -1,0 +1,223 @@
+"""A database on nodes, as a user sees it: definitions, states, errors, moves. Nodes are threads."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow.flight as flight
+import pytest
+
+import headwater as hw
+from headwater.database import Database
+from headwater.run.place import start_nodes
+
+REACH = "reach(X, Y) :- link(X, Y). reach(X, Y) :- link(X, Z), reach(Z, Y)."
+CHAIN = [("a", "b"), ("b", "c"), ("c", "d")]
+ALL = {(x, y) for x in "abcd" for y in "abcd" if x < y}
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
+    with start_nodes(3, run="threads", functions={"twice": (lambda n: 2 * n, ["int"], "int")}) as nodes:
+        yield nodes
+
+
+def on_nodes(cluster: Any, path: Path | None = None, **options: Any) -> Database:
+    return hw.connect(path, run="threads", nodes=cluster, **options)
+
+
+# ------------------------------------------------------------------ states
+
+
+@pytest.mark.parametrize("replicate", [0, 100])
+def test_a_state_written_by_nodes_opens_in_one_process_and_on_other_nodes(
+    cluster: Any, tmp_path: Path, replicate: int
+):
+    with on_nodes(cluster, tmp_path, replicate=replicate) as db:
+        db.define(REACH)
+        db.apply(insert={"link": CHAIN})
+        db.checkpoint()
+        db.apply(insert={"link": [("d", "e")]})
+    with hw.connect(tmp_path) as db:
+        assert len(db["reach"]) == 10 and ("a", "e") in db["reach"]
+        db.apply(delete={"link": [("d", "e")]})
+        db.checkpoint()
+    with hw.connect(tmp_path, run="threads", nodes=2, replicate=replicate) as db:
+        assert set(db["reach"].rows()) == ALL
+        assert db.apply(delete={"link": [("b", "c")]})["reach"].counts == (0, 4)
+        db.checkpoint()
+    with on_nodes(cluster, tmp_path, replicate=replicate) as db:
+        assert set(db["reach"].rows()) == {("a", "b"), ("c", "d")}
+
+
+def test_what_a_checkpoint_holds_is_not_derived_again(cluster: Any, tmp_path: Path):
+    with on_nodes(cluster, tmp_path) as db:
+        db.define(REACH)
+        db.apply(insert={"link": CHAIN})
+        db.checkpoint()
+        first = {file.name for file in (tmp_path / "segments").iterdir()}
+        db.apply(insert={"other": [(1,)]})
+        db.checkpoint()
+        kept = first & {file.name for file in (tmp_path / "segments").iterdir()}
+        assert kept, "segments of relations that did not change are kept"
+    with on_nodes(cluster, tmp_path) as db:
+        assert db.apply(insert={"link": [("x", "y")]}).statistics.derivations == 1
+
+
+def test_a_relation_that_outgrows_every_node_is_split(cluster: Any):
+    with on_nodes(cluster, replicate=4) as db:
+        db.define(REACH)
+        db.apply(insert={"link": CHAIN})
+        assert "  link: on every node" in db.explain().lines
+        changes = db.apply(insert={"link": [("d", "e"), ("e", "f")]})
+        assert any("placed all rows anew" in note for note in changes.statistics.fallbacks)
+        assert any(line.startswith("  link: split by") for line in db.explain().lines)
+        assert set(changes["reach"].inserted) == {(x, y) for x in "abcde" for y in "ef" if x < y}
+        assert len(db["reach"]) == 15
+
+
+def test_auto_moves_when_the_state_outgrows_its_budget(cluster: Any, tmp_path: Path):
+    with hw.connect(tmp_path, run="auto", nodes=2, budget=1) as db:
+        db._place = db._place.__class__("auto", None, cluster, 50_000)
+        db.define(REACH)
+        db.apply(insert={"link": CHAIN})
+        assert not db.explain().lines[0].startswith("runs on")
+        links = [(f"n{i}", f"n{i + 1}") for i in range(60)]
+        changes = db.apply(insert={"link": links})
+        assert "moved at version 3" in changes.statistics.fallbacks[-1]
+        assert "outgrew the budget of 50,000" in db.explain().lines[0]
+        assert len(db["reach"]) == 6 + 60 * 61 // 2
+        assert db.apply(delete={"link": [links[30]]})["reach"].counts == (0, 31 * 30)
+
+
+# ------------------------------------------------------------------ definitions
+
+
+def test_rules_can_be_added_while_there_are_rows(cluster: Any):
+    with on_nodes(cluster, replicate=0) as db:
+        db.apply(insert={"link": CHAIN})
+        assert db.define(REACH)["reach"].counts == (6, 0)
+        assert db.define("reach(X, Y) :- back(Y, X).")["reach"].counts == (0, 0)
+        assert db.apply(insert={"back": [("a", "d")]})["reach"].counts == (4, 0)
+        changes = db.define("far(X, count<Y>) :- reach(X, Y). loop(X) :- reach(X, X), !quiet(X).")
+        assert sorted(changes["far"].inserted) == [("a", 4), ("b", 3), ("c", 2), ("d", 1)]
+        assert db["loop"].rows() == [("a",)]
+
+
+def test_a_base_relation_that_gets_rules_keeps_its_rows(cluster: Any):
+    with on_nodes(cluster, replicate=0) as db:
+        db.apply(insert={"link": [(n, n + 1) for n in range(10)]})
+        db.define("link(X, Y) :- more(X, Y).")
+        db.apply(insert={"more": [(50, 51)]})
+        assert len(db["link"]) == 11
+
+
+def test_keys_lifetimes_and_sizes(cluster: Any):
+    text = """
+        cost(k: string, v: int). materialize(cost, infinity, infinity, keys(1)).
+        seen(x: int). materialize(seen, 10, infinity, keys(1)).
+        last(x: int). materialize(last, infinity, 2, keys(1)).
+        total(sum<V>) :- cost(_, V). there(X) :- seen(X). recent(X) :- last(X).
+    """
+    for replicate in (0, 100):
+        with on_nodes(cluster, replicate=replicate) as db:
+            db.define(text)
+            db.apply(insert={"cost": [("a", 1), ("b", 2)], "seen": [(1,), (2,)], "last": [(1,), (2,)]})
+            changes = db.apply(insert={"cost": [("a", 5)], "last": [(3,)]})
+            assert (changes["total"].inserted, changes["total"].deleted) == ([(7,)], [(3,)])
+            assert sorted(db["recent"].rows()) == [(2,), (3,)]
+            db.advance(5)
+            db.apply(insert={"seen": [(2,)]})
+            assert sorted(db.advance(12)["there"].deleted) == [(1,)]
+
+
+def test_python_functions_run_on_nodes(cluster: Any):
+    with on_nodes(cluster, replicate=0, functions={"twice": (lambda n: 2 * n, ["int"], "int")}) as db:
+        db.define("double(X, Y) :- n(X), Y = twice(X).")
+        db.apply(insert={"n": [(n,) for n in range(9)]})
+        assert sorted(db["double"].rows()) == [(n, 2 * n) for n in range(9)]
+        with pytest.raises(hw.DataError) as refused:
+            db.register("late", lambda n: n, returns="int")
+        assert refused.value.code == "nodes-are-running"
+
+
+# ------------------------------------------------------------------ what goes wrong
+
+
+def test_an_error_on_one_node_takes_the_version_back_on_all(cluster: Any):
+    with on_nodes(cluster, replicate=0) as db:
+        db.define("n(x: int). share(X, Y) :- n(X), Y = 12 / X. all(X) :- share(X, _).")
+        db.apply(insert={"n": [(1,), (2,), (3,)]})
+        with pytest.raises(hw.EvaluationError) as refused:
+            db.apply(insert={"n": [(0,), (4,), (6,), (7,), (8,)]})
+        assert refused.value.code == "division-by-zero" and "share" in str(refused.value)
+        assert sorted(db["all"].rows()) == [(1,), (2,), (3,)] and db.version == 2
+        db.apply(insert={"n": [(4,)]}, delete={"n": [(1,)]})
+        assert sorted(db["all"].rows()) == [(2,), (3,), (4,)]
+
+
+def test_a_recursion_without_end_is_stopped_on_all_nodes(cluster: Any):
+    with on_nodes(cluster, replicate=0, max_rounds=40) as db:
+        db.define("up(X) :- start(X). up(Y) :- up(X), Y = X + 1.")
+        with pytest.raises(hw.EvaluationError) as refused:
+            db.apply(insert={"start": [(1,)]})
+        assert refused.value.code == "no-fixpoint"
+        assert len(db["up"]) == 0
+
+
+def test_questions_about_rows_are_for_one_process_but_what_if_works(cluster: Any):
+    with on_nodes(cluster) as db:
+        db.define(REACH)
+        db.apply(insert={"link": CHAIN})
+        assert db.what_if(delete={"link": [("b", "c")]})["reach"].counts == (0, 4)
+        assert set(db["reach"].rows()) == ALL and db.version == 2
+        with pytest.raises(hw.DataError) as refused:
+            db.why("reach", ("a", "c"))
+        assert refused.value.code == "on-nodes"
+
+
+def test_nodes_serve_one_database_at_a_time(cluster: Any):
+    with on_nodes(cluster), pytest.raises(hw.DataError) as refused:
+        on_nodes(cluster)
+    assert refused.value.code == "nodes-in-use"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"run": "moon"}, {"run": "threads", "nodes": 0}, {"run": "auto", "budget": -1}, {"run": "threads", "mode": "r"},
+     {"run": "threads", "strategy": "relative"}, {"run": "threads", "replicate": "few"}],
+)  # fmt: skip
+def test_options_that_make_no_sense(options: dict[str, Any]):
+    with pytest.raises(hw.DataError) as refused:
+        hw.connect(**options)
+    assert refused.value.code == "unknown-option"
+
+
+def test_a_strangers_connection_is_refused(cluster: Any):
+    address = cluster.coordinator.address
+    members = cluster.coordinator._members.values()
+    for where in (address, *(member.address for member in members)):
+        for headers in ([], [(b"headwater-secret", b"guess")]):
+            with flight.connect(where) as client, pytest.raises(flight.FlightUnauthenticatedError):
+                options = flight.FlightCallOptions(headers=headers)
+                writer, reader = client.do_exchange(flight.FlightDescriptor.for_path("node"), options=options)
+                reader.read_chunk()
+    with on_nodes(cluster) as db:
+        db.apply(insert={"link": CHAIN})
+        assert len(db["link"]) == 3
+
+
+def test_ctrl_c_takes_the_version_back_on_all_nodes(cluster: Any):
+    with on_nodes(cluster, replicate=0) as db:
+        db.define("up(X) :- start(X). up(Y) :- up(X), Y = X + 1, Y < 400000.")
+        interrupts = db.runner.interrupts
+        threading.Thread(target=lambda: (time.sleep(0.7), interrupts.note())).start()
+        with pytest.raises(KeyboardInterrupt):
+            db.apply(insert={"start": [(1,)]})
+        assert len(db["up"]) == 0 and len(db["start"]) == 0
+        db.apply(insert={"start": [(399_990,)]})
+        assert len(db["up"]) == 10
