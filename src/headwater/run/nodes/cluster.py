@@ -64,6 +64,7 @@ class Cluster:
         self.losses = 0
         self.restore: Callable[[], str] = lambda: "there was nothing to do"
         self.used = False
+        self._first: str | None = None
         self.coordinator = Coordinator(nodes, host)
         hosting.start(nodes, self.coordinator.address, self.coordinator.secret, self.functions)
         try:
@@ -79,6 +80,8 @@ class Cluster:
         tables: Sequence[Mapping[str, pa.Table]] | None = None,
     ) -> list[Record]:
         """Have all nodes do something; raise what they say is wrong, and `NodeLost` if one is gone."""
+        if self._first is not None:
+            meta, self._first = {**meta, "first": self._first}, None
         replies = self.coordinator.command(kind, meta, tables, interrupted=self.interrupts.pending)
         errors: list[Any] = [reply.meta for reply in replies if reply.kind == "error"]
         for error in errors:
@@ -105,6 +108,10 @@ class Cluster:
             hint="see the executors' logs; often they have too little memory: use more nodes, or bigger ones",
         )
 
+    def later(self, kind: str) -> None:
+        """Have all nodes do something before whatever they are asked to do next: that saves a message each."""
+        self._first = kind
+
     def tell(self, kind: str, meta: Mapping[str, Any]) -> None:
         """Have all nodes do something that cannot fail but with the node; do not wait for it."""
         try:
@@ -116,6 +123,7 @@ class Cluster:
         """Wait for nodes to come back, and have their state put together again."""
         started = time.monotonic()
         self.losses += 1
+        self._first = None  # `restore` does that as well
         log.warning("%s; waiting for all nodes to be started again", lost.message)
         self.coordinator.dismiss()  # those still there are of an attempt that is over
         for attempt in range(TRIES):

@@ -299,6 +299,8 @@ class Node:
         self.peers.begin(meta["command"])
         self.run.interrupts.forget()
         try:
+            if meta.get("first") == "commit":
+                self.commit({}, {})
             return getattr(self, record.kind)(meta, record.tables)  # type: ignore[no-any-return]
         except (PeerFailed, PeerLost) as error:
             return Record(0, "error", {"error": error_to_json(error), "peer": True})

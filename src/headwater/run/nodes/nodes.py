@@ -203,7 +203,7 @@ class Nodes:
         """It is in the log: nodes that are lost from here on get it again."""
         self._journal += self._open
         self._open, self._before = [], None
-        self.cluster.tell("commit", {})
+        self.cluster.later("commit")
 
     def rollback(self, error: BaseException) -> None:
         """Everything is as it was."""
