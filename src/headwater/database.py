@@ -552,7 +552,8 @@ class Database:
             persist.load_soft_state(self._base_changes.soft, self.engine, self.codec, checkpoint.tables)
             for view in self.engine.views:
                 view.incomplete = list(view.stratum.relations) in meta.get("incomplete", [])
-            self._progress.load(meta["progress"], checkpoint.tables)
+            if "progress" in meta:
+                self._progress.load(meta["progress"], checkpoint.tables)
             self.version = checkpoint.version
             self.engine.changed.clear()
         for record in store.records():
