@@ -204,7 +204,8 @@ class Pipeline:
     def _publish(self, begun: float) -> None:
         for sink in self.sinks:
             owed = self.database.owed(sink.name)
-            if owed:
+            typed = None not in self.database.info(sink.view).types  # else there never was a row to publish
+            if owed and typed:
                 identity = self.database.subscriptions[sink.name].identity
                 sink.publish(owed, Publication(self.database, self.session, sink.view, identity))
                 self.database.acknowledge(sink.name, owed[-1].version)
