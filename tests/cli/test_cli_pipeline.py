@@ -98,6 +98,8 @@ def test_a_pipeline_that_runs_is_stopped_and_goes_on(folder):
         assert time.monotonic() - begun < 60
         assert "stopping after the version at hand" in process.stderr.read()
     links(folder, "a,b")
+    waiting = ran(folder, "status", "net.toml", "--json")
+    assert json.loads(waiting.stdout)["sources"][0]["behind"] == "changed files"
     again = ran(folder, "run", "net.toml")
     assert again.returncode == 0, again.stderr
     assert "1 new version, 2 changes from 1 row read" in again.stderr

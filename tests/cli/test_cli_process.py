@@ -66,7 +66,8 @@ def test_version(folder: Folder) -> None:
 
 
 def test_every_command_has_an_example(folder: Folder) -> None:
-    assert list(main.commands) == ["run", "apply", "define", "show", "explain", "check", "compact", "bench"]
+    commands = ["run", "apply", "define", "show", "explain", "check", "compact", "pipeline", "bench"]
+    assert list(main.commands) == commands
     for name in main.commands:
         if name != "bench":
             assert f"headwater {name} " in folder.done(name, "--help").split("Example")[1]

@@ -56,7 +56,11 @@ def test_random_commits_of_another_writer_are_followed_by_their_changes(spark, t
         assert db.marks[f"delta:{path}"]["version"] == deltalake.DeltaTable(path).version()
         assert done.notes == (), "only the first time it is read whole"
     version = db.version
-    assert pipeline.run().sources[0].behind == "" and db.version == version
+    pipeline.run()
+    assert db.version == version and pipeline.report(look=True).sources[0].behind == ""
+    for _ in range(2):
+        deltalake.DeltaTable(path).update(updates={"cost": "cost + 1"})
+    assert pipeline.report(look=True).sources[0].behind == "2 commits"
 
 
 def test_without_a_change_feed_the_table_is_compared_as_a_whole_and_that_is_said(spark, tmp_path):

@@ -9,7 +9,7 @@ import pytest
 from pipeline_support import PROGRAM, folded, random_links, reach, stored
 
 import headwater as hw
-from headwater.pipeline import Callback, FeedFolder, RowsFolder, Snapshot, TableSink
+from headwater.pipeline import Callback, DeltaSink, FeedFolder, RowsFolder, Snapshot, TableSink
 
 pytestmark = pytest.mark.xdist_group("spark")
 
@@ -145,6 +145,31 @@ def test_tables_of_the_catalog_hold_rows_and_changes(spark, tmp_path):
     finally:
         spark.sql("DROP TABLE IF EXISTS reach_now")
         spark.sql("DROP TABLE IF EXISTS reach_changes")
+
+
+def test_a_view_is_published_once_its_types_are_known(spark, tmp_path):
+    deltalake = pytest.importorskip("deltalake")
+    db = hw.connect(tmp_path / "state", spark=spark)
+    db.define("reach(X, Y) :- link(X, Y). reach(X, Y) :- link(X, Z), reach(Z, Y).")
+    sinks = [
+        FeedFolder("reach", str(tmp_path / "feed")),
+        DeltaSink("reach", str(tmp_path / "delta")),
+        TableSink("reach", "untyped", "feed"),
+    ]
+    rows: list = []
+    source = Snapshot("link", lambda s: s.createDataFrame(rows, "a int, b int"), columns={"X": "a", "Y": "b"})
+    pipeline = db.pipeline([source], sinks)
+    try:
+        assert [sink.owed for sink in pipeline.run().sinks] == [1, 1, 1]
+        rows += [(1, 2), (2, 3)]
+        assert [sink.owed for sink in pipeline.run().sinks] == [0, 0, 0]
+        expected = {(1, 2), (2, 3), (1, 3)}
+        assert set(db["reach"].rows()) == folded(tmp_path / "feed") == expected
+        table = deltalake.DeltaTable(str(tmp_path / "delta")).to_pyarrow_table().to_pylist()
+        assert {tuple(row.values()) for row in table} == expected
+        assert {(row["X"], row["Y"]) for row in spark.table("untyped").collect()} == expected
+    finally:
+        spark.sql("DROP TABLE IF EXISTS untyped")
 
 
 def test_the_output_of_others_is_not_touched(spark, tmp_path):

@@ -22,7 +22,13 @@ file_argument = click.argument(
 
 @click.group()
 def pipeline() -> None:
-    """Tables, files, feeds and streams in, views and their changes out, through Spark (headwater[spark])."""
+    """Tables, files, feeds and streams in, views and their changes out, through Spark (headwater[spark]).
+
+    \b
+    Examples:
+      headwater pipeline run network.toml
+      headwater pipeline status network.toml
+    """
 
 
 @pipeline.command()
@@ -77,7 +83,7 @@ def status(file: Path, as_json: bool) -> None:
         click.echo(json.dumps({"version": 0}) if as_json else f"{file} has not been run yet")
         return
     with load(settings, mode="r") as found:
-        report = found.report()
+        report = found.report(look=True)
         if as_json:
             click.echo(json.dumps(report.to_json()))
         else:
@@ -89,11 +95,23 @@ def print_report(report: Report, *, ran: bool = True) -> None:
     from headwater.cli.screen import counted, print_table, seconds
 
     if report.sources:
-        headings = ("source", "relation", *(("rows read", "changes") if ran else ()), "is at")
+        headings = (
+            "source",
+            "relation",
+            *(("rows read", "changes") if ran else ()),
+            "is at",
+            *(() if ran else ("waiting",)),
+        )
         print_table(
             headings,
             [
-                (s.name, s.relation, *((f"{s.read:,}", f"{s.changes:,}") if ran else ()), position(s.mark))
+                (
+                    s.name,
+                    s.relation,
+                    *((f"{s.read:,}", f"{s.changes:,}") if ran else ()),
+                    position(s.mark),
+                    *(() if ran else (s.behind or "-",)),
+                )
                 for s in report.sources
             ],
             numbers=("rows read", "changes"),

@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from headwater.errors import MissingExtra, PipelineError
+from headwater.errors import HeadwaterError, MissingExtra, PipelineError
 from headwater.pipeline.history import HistoryTable, NoChanges
 from headwater.pipeline.shape import COMMIT_VERSION
-from headwater.pipeline.source import located
+from headwater.pipeline.source import counted, located
 from headwater.run.frames import frame_of
 
 if TYPE_CHECKING:
@@ -119,9 +119,9 @@ class Wheel:
         except deltalake.exceptions.DeltaError as error:
             raise NoChanges(_why(error)) from error
 
-    def behind(self, last: int, newest: int) -> str:
-        """Commits between."""
-        return f"{newest - last} commit{'' if newest - last == 1 else 's'}"
+    def behind(self, last: int) -> str:
+        """Commits since."""
+        return counted(int(self._open().version()) - last, "commit")
 
 
 @dataclass(frozen=True)
@@ -171,9 +171,12 @@ class Delta:
             raise NoChanges(_why(error)) from error
         return frame
 
-    def behind(self, last: int, newest: int) -> str:
-        """Commits between."""
-        return self._wheel.behind(last, newest)
+    def behind(self, last: int) -> str:
+        """Commits since, as the wheel says, if it is there."""
+        try:
+            return self._wheel.behind(last)
+        except HeadwaterError:
+            return ""
 
 
 def _why(error: Exception) -> str:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from headwater.errors import PipelineError
 from headwater.pipeline.projection import Projection, refusals, schema_text
 from headwater.pipeline.shape import CHANGE_TYPE, COMMIT_VERSION, net
-from headwater.pipeline.source import Batch, known, located
+from headwater.pipeline.source import Batch, counted, known, located
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -44,10 +44,16 @@ class Feed:
     name: str = ""
     columns: Mapping[str, str] = field(default_factory=dict)
     where: str | None = None
+    newest: Callable[[], int] | None = None  # the last commit there is, where that is quickly told
     whole = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", self.name or f"feed:{self.relation}")
+
+    def behind(self, mark: Any) -> str:
+        """Commits that were not read yet."""
+        last = known(mark).get("commit", 0)
+        return counted(self.newest() - last, "commit") if self.newest is not None else ""
 
     def poll(self, session: SparkSession, database: Database, mark: Any) -> Batch | None:
         """The net changes of all commits after the mark."""
@@ -134,6 +140,14 @@ def feed_folder(path: str) -> Reading:
         return frame.where(f"{COMMIT_VERSION} <= {complete} AND {COMMIT_VERSION} > {last or 0}")
 
     return read
+
+
+def complete_version(path: str) -> int:
+    """The version up to which the folder of a feed is complete; 0 if there is none yet."""
+    try:
+        return int(about(path).get("version", 0))
+    except PipelineError:
+        return 0
 
 
 def feed_stream(session: SparkSession, path: str) -> DataFrame:

@@ -48,8 +48,8 @@ class HistoryTable(Protocol):
         """Changes in the one shape, of versions after one up to another; raises `NoChanges`."""
         ...
 
-    def behind(self, last: Any, newest: Any) -> str:
-        """How far one version is behind another, in words."""
+    def behind(self, last: Any) -> str:
+        """What came after a version, in words; nothing if nothing did, or nobody can tell without Spark."""
         ...
 
 
@@ -67,6 +67,11 @@ class History:
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", self.name or self.table.what)
 
+    def behind(self, mark: Any) -> str:
+        """Versions that were not read yet."""
+        last = known(mark).get("version")
+        return self.table.behind(last) if last is not None else ""
+
     def poll(self, session: SparkSession, database: Database, mark: Any) -> Batch | None:
         """The changes of all versions since the mark, or the table as a whole if it was never read."""
         before = known(mark)
@@ -82,16 +87,16 @@ class History:
                 try:
                     frame = self.table.changes(session, last, newest)
                     batch = since(database, self.relation, frame, projection, self.name, schema)
-                    return self._at(newest, batch, schema, self.table.behind(last, newest))
+                    return self._at(newest, batch, schema)
                 except NoChanges as why:
                     notes = (f"{self.name} was read whole: {why}",)
             frame = self.table.rows(session, newest)
             batch = compare(session, database, self.relation, frame, projection, self.name, schema)
-        done = self._at(newest, batch, schema, "")
+        done = self._at(newest, batch, schema)
         return replace(done, notes=(*notes, *done.notes))
 
-    def _at(self, version: Any, batch: Batch | None, schema: Mapping[str, Any], behind: str) -> Batch:
+    def _at(self, version: Any, batch: Batch | None, schema: Mapping[str, Any]) -> Batch:
         """The batch with the version as its mark; commits that changed no row of ours count as read, too."""
         if batch is None:
-            return Batch(None, None, {"version": version, **schema}, behind=behind)
-        return replace(batch, mark={"version": version, "schema": batch.mark["schema"]}, behind=behind)
+            return Batch(None, None, {"version": version, **schema})
+        return replace(batch, mark={"version": version, "schema": batch.mark["schema"]})

@@ -9,13 +9,14 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from headwater.errors import PipelineError
 from headwater.pipeline.callback import Callback
 from headwater.pipeline.delta import delta_table
 from headwater.pipeline.delta_sink import DeltaSink
-from headwater.pipeline.feed import Feed, Reading, feed_folder, feed_stream, table_changes
+from headwater.pipeline.feed import Feed, Reading, complete_version, feed_folder, feed_stream, table_changes
 from headwater.pipeline.folders import FeedFolder, RowsFolder
 from headwater.pipeline.history import History
 from headwater.pipeline.iceberg import Iceberg
@@ -73,7 +74,7 @@ def _feed(values: Values) -> Feed:
     path, format, options = values["path"], values.get("format"), values.get("options", {})
     common = {"name": f"feed:{path}", **_common(values)}
     if format is None:
-        return Feed(frame=feed_folder(path), **common)
+        return Feed(frame=feed_folder(path), newest=partial(complete_version, path), **common)
 
     def frame(session: SparkSession, last: int | None) -> DataFrame:
         text = {"header": "true", "inferSchema": "true"} if format == "csv" else {}

@@ -15,6 +15,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -196,14 +197,15 @@ class Pipeline:
         self._versions += 1
         for name, (_, batch) in batches.items():
             known = self._sources[name]
-            self._sources[name] = known.with_batch(batch.read, batch.changes, batch.mark, "")
+            self._sources[name] = known.with_batch(batch.read, batch.changes, batch.mark)
             self._notes = [*dict.fromkeys([*self._notes, *batch.notes])][-20:]
         self._publish(begun)
 
     def _publish(self, begun: float) -> None:
         for sink in self.sinks:
             owed = self.database.owed(sink.name)
-            if owed:
+            typed = None not in self.database.info(sink.view).types  # else there never was a row to publish
+            if owed and typed:
                 identity = self.database.subscriptions[sink.name].identity
                 sink.publish(owed, Publication(self.database, self.session, sink.view, identity))
                 self.database.acknowledge(sink.name, owed[-1].version)
@@ -280,8 +282,15 @@ class Pipeline:
 
     # ------------------------------------------------------------------ reporting
 
-    def report(self) -> Report:
-        """What was done since this pipeline was made, and where it stands."""
+    def report(self, *, look: bool = False) -> Report:
+        """What was done since this pipeline was made, and where it stands.
+
+        With `look`, sources are asked what is there and not read yet, as far as that can be told without Spark.
+        """
+        sources = dict(self._sources)
+        for source in self.polled if look else ():
+            known_source = sources[source.name]
+            sources[source.name] = replace(known_source, behind=source.behind(known_source.mark))
         sinks = []
         known = self.database.subscriptions
         for sink in self.sinks:
@@ -294,7 +303,7 @@ class Pipeline:
             self.database.version,
             self._versions,
             self._lag,
-            tuple(self._sources.values()),
+            tuple(sources.values()),
             tuple(sinks),
             tuple(self._notes),
         )

@@ -15,11 +15,11 @@ class SourceReport:
     read: int = 0
     changes: int = 0
     mark: Any = None
-    behind: str = ""
+    behind: str = ""  # what is there and not read yet, if somebody looked
 
-    def with_batch(self, read: int, changes: int, mark: Any, behind: str) -> SourceReport:
+    def with_batch(self, read: int, changes: int, mark: Any) -> SourceReport:
         """After one more reading."""
-        return replace(self, read=self.read + read, changes=self.changes + changes, mark=mark, behind=behind)
+        return replace(self, read=self.read + read, changes=self.changes + changes, mark=mark)
 
 
 @dataclass(frozen=True)

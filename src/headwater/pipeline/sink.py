@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from headwater.database import Database
 
-COMING = ("insert",)
-
 
 @dataclass(frozen=True)
 class Publication:

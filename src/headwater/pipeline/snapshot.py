@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from headwater.errors import PipelineError
 from headwater.pipeline.projection import Projection, refusals, schema_text
-from headwater.pipeline.source import Batch, described, known, located
+from headwater.pipeline.source import Batch, Unseen, described, known, located
 from headwater.run.frames import frame_of, quoted
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ _COARSE = 2.0  # the same where file systems keep whole seconds
 
 
 @dataclass(frozen=True)
-class Snapshot:
+class Snapshot(Unseen):
     """A DataFrame, or a function from the session to one: all rows that the relation is to have."""
 
     relation: str
@@ -58,7 +58,7 @@ class Snapshot:
 
 
 @dataclass(frozen=True)
-class Table:
+class Table(Unseen):
     """A table or view of Spark's catalog."""
 
     relation: str
@@ -106,11 +106,15 @@ class Files:
         lines = {"mode": "FAILFAST"} if self.format == "json" else {}
         return {**header, **lines, **self.options}
 
+    def behind(self, mark: Any) -> str:
+        """Whether the files are others than those that were read."""
+        files = digest(fingerprint(self.path))
+        return "changed files" if files is not None and files != known(mark).get("files") else ""
+
     def poll(self, session: SparkSession, database: Database, mark: Any) -> Batch | None:
         """What differs between the files and the relation; nothing if the files are the same as before."""
         before = known(mark)
-        listed = settled(self.path)
-        files = None if listed is None else hashlib.sha256(repr(listed).encode()).hexdigest()
+        files = digest(settled(self.path))
         if files is not None and files == before.get("files"):
             return None
         with refusals(self.name):
@@ -118,6 +122,11 @@ class Files:
         projection = Projection(self.columns, self.where, text=self.format == "csv")
         more = {} if files is None else {"files": files}
         return compare(session, database, self.relation, frame, projection, self.name, before, more)
+
+
+def digest(files: list[list[Any]] | None) -> str | None:
+    """A fingerprint in one word."""
+    return None if files is None else hashlib.sha256(repr(files).encode()).hexdigest()
 
 
 def settled(path: str) -> list[list[Any]] | None:

@@ -23,7 +23,6 @@ class Batch:
     delete: pa.Table | None
     mark: Any
     read: int = 0
-    behind: str = ""  # what is there and not read yet, in words; nothing if nothing is
     notes: tuple[str, ...] = field(default=())  # costs that do not follow the change
 
     @property
@@ -50,9 +49,30 @@ class Source(Protocol):
         """Whether the relation holds what this source holds and nothing else."""
         ...
 
+    def behind(self, mark: Any) -> str:
+        """What is there and not read yet, in words; nothing if nothing is, or nobody can tell without Spark."""
+        ...
+
     def poll(self, session: SparkSession, database: Database, mark: Any) -> Batch | None:
         """What has changed since the mark (`None`: never read); `None` if nothing has."""
         ...
+
+
+class Unseen:
+    """A source that cannot tell what is new without reading it."""
+
+    def behind(self, mark: Any) -> str:
+        """Nobody can tell."""
+        return ""
+
+
+def counted(number: int, word: str) -> str:
+    """A number and its noun, or nothing for none.
+
+    >>> counted(0, "commit"), counted(1, "commit"), counted(2, "commit")
+    ('', '1 commit', '2 commits')
+    """
+    return f"{number} {word}{'' if number == 1 else 's'}" if number > 0 else ""
 
 
 def described(kind: str, what: str, name: str | None) -> str:

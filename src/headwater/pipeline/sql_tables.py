@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from headwater.errors import MissingExtra, PipelineError
 from headwater.pipeline.projection import Projection, refusals
 from headwater.pipeline.snapshot import compare
-from headwater.pipeline.source import Batch, known
+from headwater.pipeline.source import Batch, Unseen, known
 from headwater.run.frames import frame_of
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Jdbc:
+class Jdbc(Unseen):
     """A table, or a query in parentheses with a name after it, at a JDBC address."""
 
     relation: str
@@ -56,7 +56,7 @@ class Jdbc:
 
 
 @dataclass(frozen=True)
-class SqlAlchemy:
+class SqlAlchemy(Unseen):
     """A table or a query at a SQLAlchemy address."""
 
     relation: str

@@ -10,7 +10,6 @@ of another query, or a batch whose predecessor never came.
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,6 +20,7 @@ from headwater.pipeline.feed import split
 from headwater.pipeline.projection import Projection, refusals
 from headwater.pipeline.shape import CHANGE_TYPE, COMMIT_VERSION, net
 from headwater.pipeline.source import Batch, known, located
+from headwater.run.scratch import scratch_folder
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -63,7 +63,7 @@ class Stream:
         if self.checkpoint is not None:
             return located(self.checkpoint)
         if database.path is None:
-            return tempfile.mkdtemp(prefix="headwater-stream-")
+            return str(scratch_folder("stream"))
         safe = "".join(c if c.isalnum() or c in "-_." else "_" for c in self.name)
         folder: Path = database.path / "streams" / safe
         return str(folder)

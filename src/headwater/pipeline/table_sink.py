@@ -58,7 +58,7 @@ class TableSink:
             if there and _property(session, self.table) != to.identity:
                 raise others(f"the table {self.table}", "holds the output of another database or pipeline")
             if not there:
-                empty = stamped(owed[0], version=True).slice(0, 0)
+                empty = stamped(owed[-1], version=True).slice(0, 0)
                 frame_of(session, empty).write.partitionBy(COMMIT_VERSION).saveAsTable(self.table)
                 self._own(to)
             for one in owed:

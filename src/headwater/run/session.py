@@ -13,10 +13,8 @@ replaced by the one that was there before.
 
 from __future__ import annotations
 
-import atexit
 import logging
 import os
-import shutil
 import signal
 import sys
 import tempfile
@@ -28,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 from headwater.errors import MissingExtra, SparkError
 from headwater.run.java import find_java
+from headwater.run.scratch import scratch_folder
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -86,8 +85,7 @@ def spark_session(
             )
         return running
     master = master or f"local[{min(4, os.cpu_count() or 1)}]"
-    folder = Path(tempfile.mkdtemp(prefix="headwater-spark-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    folder = scratch_folder("spark")
     settings = {**defaults(master, folder, log_level), **(conf or {})}
     from pyspark import SparkConf
     from pyspark.sql import SparkSession
