@@ -149,6 +149,11 @@ class DerivationGraph(Ledger):
                 if not users:
                     self.journal.drop(self.uses, premise)
 
+    def describe(self) -> str:
+        """Rows and instances."""
+        instances = sum(map(len, self.derivations.values()))
+        return f"{len(self.derivations):,} rows derived by {instances:,} rule instances"
+
     def commit(self) -> None:
         """Keep the version."""
         self.journal.commit()

@@ -26,7 +26,7 @@ class Stage:
     @property
     def patience(self) -> float:
         """The seconds after which a scheme that has not converged is given up."""
-        return 2.0 if self.quick else 12.0
+        return 1.0 if self.quick else 12.0
 
 
 Read = Callable[[set[Row]], set[Row]]
