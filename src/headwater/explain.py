@@ -94,7 +94,7 @@ def _view_facts(view: View) -> ViewFacts:
                 steps = view.rules.plan(rule, position).description
                 orders.append(f"on a change of {item.relation}: {'; '.join(steps)}")
         rules.append((rule.label, rule.text, orders))
-    strategy = "grouping" if view.grouping is not None else view.strategy.name
+    strategy = "grouping" if view.grouping is not None else view.strategy.describe(view.stratum)
     return ViewFacts(view.stratum.relations, view.stratum.recursive, strategy, rules)
 
 

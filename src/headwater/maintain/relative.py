@@ -105,6 +105,8 @@ class DerivationGraph(Ledger):
         ancestors: dict[Key, None] = {}
         lacking: dict[tuple[Key, Edge], int] = {}
         derived: dict[Key, None] = {}
+        told: set[Key] = set()
+        """Derived rows whose users do not lack them any more."""
         generation = asked
         left = len(asked)
         while left and generation:
@@ -112,13 +114,14 @@ class DerivationGraph(Ledger):
             found: list[Key] = []
             for row in generation:
                 for edge in self.derivations[row]:
-                    own = sum(premise in self.derivations and premise not in derived for premise in edge[1])
+                    own = sum(premise in self.derivations and premise not in told for premise in edge[1])
                     lacking[row, edge] = own
                     if not own and row not in derived:
                         derived[row] = None
                         found.append(row)
             while found:
                 row = found.pop()
+                told.add(row)
                 left -= row in asked
                 for use in self.uses.get(row, ()):
                     if lacking.get(use, 0) > 0:
@@ -145,6 +148,11 @@ class DerivationGraph(Ledger):
                 self.journal.drop(users, (row, edge))
                 if not users:
                     self.journal.drop(self.uses, premise)
+
+    def describe(self) -> str:
+        """Rows and instances."""
+        instances = sum(map(len, self.derivations.values()))
+        return f"{len(self.derivations):,} rows derived by {instances:,} rule instances"
 
     def commit(self) -> None:
         """Keep the version."""
