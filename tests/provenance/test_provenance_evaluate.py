@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle_clingo import solve
+from oracle_lockstep import examples
 from oracle_programs import RandomProgram
 from oracle_strategies import BASE, Version, programs, streams
 from provenance_cases import STRATEGIES, followed, positive
@@ -65,7 +66,7 @@ def test_cost_is_the_shortest_path_and_follows_rows_and_values(seed: int):
         assert dict(found.items()) == cheapest(costs)
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(positive(), streams(length=4), st.sampled_from(STRATEGIES), st.integers(0, 2**32))
 def test_trusted_rows_are_those_that_follow_from_trusted_rows(
     program: RandomProgram, stream: list[Version], strategy: str, seed: int
@@ -87,7 +88,7 @@ def test_trusted_rows_are_those_that_follow_from_trusted_rows(
             assert set(found[view]) == set(db[view].rows()) and len(found[view]) == len(db[view])
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(
     programs(),
     streams(length=4),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import given, settings
+from oracle_lockstep import examples
 from provenance_cases import Base, Case, cases
 
 import headwater as hw
@@ -41,7 +42,7 @@ def changed(case: Case, insert: dict, delete: dict) -> Base:
     }
 
 
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(cases())
 def test_a_repair_makes_the_row_appear(case: Case):
     """Any program; clingo says whether it does."""
