@@ -59,7 +59,7 @@ def _view(database: Database, view: View) -> list[str]:
     workspace = database.engine.workspace
     names = [name for name in view.stratum.relations if not workspace.infos[name].internal]
     shown = ", ".join(names) or f"(internal) {', '.join(view.stratum.relations)}"
-    strategy = "grouping" if view.grouping is not None else view.strategy.name
+    strategy = "grouping" if view.grouping is not None else view.strategy.describe(view.stratum)
     lines = [f"view {shown}: {'recursive, ' if view.stratum.recursive else ''}strategy {strategy}"]
     for name in view.stratum.relations:
         relation = workspace.relations[name]

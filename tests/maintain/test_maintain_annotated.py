@@ -189,3 +189,15 @@ def test_a_recursion_may_be_left_where_it_was_stopped(strategy: str):
     assert changes.statistics.strata[0].stopped
     changes = db.apply(delete={"start": [(0,)]})
     assert db["n"].rows() == []
+
+
+@pytest.mark.parametrize(
+    ("strategy", "words"),
+    [
+        ("absorption", "strategy absorption, 9 expressions of 11 terms over 4 variables"),
+        ("absorption-eager", "strategy absorption-eager, 9 expressions of 12 terms over 4 variables"),
+        ("relative", "strategy relative, 9 rows derived by 16 rule instances"),
+    ],
+)
+def test_explain_says_how_much_is_kept(strategy: str, words: str):
+    assert words in str(figure_2(strategy).explain("reach"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -34,7 +35,7 @@ def follow(program: RandomProgram, stream: list[Version]) -> Lockstep:
     return lockstep
 
 
-@settings(max_examples=examples(60))
+@settings(max_examples=examples(45))
 @given(programs(), streams())
 def test_random_programs(program: RandomProgram, stream: list[Version]):
     follow(program, stream)
@@ -105,12 +106,10 @@ def assert_expressions(db: Database) -> None:
     """Each term of a row, alone, derives the row, and no smaller set of links does; variables are indexed."""
     found = ledger(db)
     names = {number: key for key, number in found.numbers.items()}
-    decode = {name: db.engine.workspace.infos[name].types for name in ("link", "reach")}
+    types = {name: db.engine.workspace.infos[name].types for name in ("link", "reach")}
 
     def values(key: Key) -> tuple[int, ...]:
-        import numpy as np
-
-        (row,) = db.codec.decode_rows(np.array([key.codes]), decode[key.relation])
+        (row,) = db.codec.decode_rows(np.array([key.codes]), types[key.relation])
         return tuple(row)
 
     for row in list(found.sent):

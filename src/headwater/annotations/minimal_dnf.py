@@ -70,14 +70,25 @@ def union(left: Terms, right: Terms) -> Terms:
     return frozenset([*news, *(s for s in left if not any(t & s == t for t in news))])
 
 
+MOST = 1 << 16
+"""How many terms are remembered with their rows and wire form."""
+
+
 class MinimalDNF(Restrictable[Terms]):
-    """Positive Boolean expressions by their prime implicants."""
+    """Positive Boolean expressions by their prime implicants.
+
+    The same terms turn up in many expressions: what they are made of is remembered.
+    """
 
     name = "dnf"
     idempotent = True
     absorptive = True
     zero: Terms = frozenset()
     one: Terms = frozenset((0,))
+
+    def __init__(self) -> None:
+        self._known: dict[int, frozenset[int]] = {}
+        self._codes: dict[int, bytes] = {}
 
     def plus(self, left: Terms, right: Terms) -> Terms:
         """Or, with absorption."""
@@ -120,10 +131,10 @@ class MinimalDNF(Restrictable[Terms]):
 
     def support(self, value: Terms) -> frozenset[int]:
         """All rows that matter."""
-        mask = 0
-        for term in value:
-            mask |= term
-        return frozenset(bits(mask))
+        if len(value) == 1:
+            (term,) = value
+            return self._rows(term)
+        return frozenset().union(*map(self._rows, value))
 
     def of(self, terms: Iterable[Iterable[int]]) -> Terms:
         """The expression with these terms, absorbed."""
@@ -135,11 +146,35 @@ class MinimalDNF(Restrictable[Terms]):
 
     def encode(self, value: Terms) -> bytes:
         """Prime implicants, delta-coded."""
-        return wire.encode_sets(wire.DNF, map(bits, value))
+        out = bytearray((wire.DNF,))
+        wire.put_varint(out, len(value))
+        for term in sorted(value):
+            out += self._code(term)
+        return bytes(out)
 
     def decode(self, data: bytes) -> Terms:
         """The terms back."""
         return self.of(wire.decode_sets(wire.DNF, data))
+
+    def _rows(self, term: int) -> frozenset[int]:
+        """The rows of a term."""
+        found = self._known.get(term)
+        if found is None:
+            if len(self._known) >= MOST:
+                self._known.clear()
+            found = self._known[term] = frozenset(bits(term))
+        return found
+
+    def _code(self, term: int) -> bytes:
+        """The wire form of a term."""
+        found = self._codes.get(term)
+        if found is None:
+            if len(self._codes) >= MOST:
+                self._codes.clear()
+            out = bytearray()
+            wire.put_set(out, bits(term))
+            found = self._codes[term] = bytes(out)
+        return found
 
     def show(self, value: Terms, names: Names = plain) -> str:
         """A sum of products."""

@@ -78,7 +78,11 @@ def put_set(out: bytearray, members: Iterable[int]) -> None:
     put_varint(out, len(ordered))
     before = -1
     for number in ordered:
-        put_varint(out, number - before - 1)
+        gap = number - before - 1
+        if gap < 0x80:
+            out.append(gap)
+        else:
+            put_varint(out, gap)
         before = number
 
 

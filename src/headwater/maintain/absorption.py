@@ -177,6 +177,11 @@ class Expressions(Ledger):
                 self.journal.put(self.rows_of[number], row, None)
             self.journal.put(self.masks, row, mask)
 
+    def describe(self) -> str:
+        """Rows, terms and variables."""
+        terms = sum(map(len, self.sent.values())) + sum(map(len, self.kept.values()))
+        return f"{len(self.sent):,} expressions of {terms:,} terms over {len(self.numbers):,} variables"
+
     def commit(self) -> None:
         """Keep the version; variables that went are free."""
         self.journal.commit()

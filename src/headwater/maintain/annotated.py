@@ -63,6 +63,10 @@ class Ledger(Protocol):
         """The row has just become visible: consequences do not know any of its derivations yet."""
         ...
 
+    def describe(self) -> str:
+        """How much is kept, in words."""
+        ...
+
     def commit(self) -> None:
         """The version stands."""
         ...
@@ -116,6 +120,10 @@ class Annotated(Strategy):
                 task.fallbacks.append(f"recomputed {names}: its provenance was not kept")
             version.from_scratch()
         self._ready = not task.statistics.stopped
+
+    def describe(self, stratum: Stratum) -> str:
+        """The strategy, and what it keeps."""
+        return f"{self.name}, {self.ledger.describe() if stratum.recursive else 'by counting'}"
 
     def commit(self) -> None:
         """Keep what the version did."""

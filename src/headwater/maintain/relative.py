@@ -3,7 +3,7 @@
 A row knows the instances that derive it, each with its immediate premises. When premises go, the instances that
 used them go. A row without any falls, and so on (`PropagateDelete`, figure 3). A row that lost some but not all
 is tested for derivability: its ancestors are collected, backwards along the instances, and derived again among
-themselves from instances that need nothing of the recursion. Those that cannot be are cycles that support only
+themselves from instances that need nothing of the recursion. Where that fails, they are cycles that support only
 themselves; they are garbage and go, too. Deleting thus costs a search over ancestors, which absorption avoids.
 """
 
@@ -96,32 +96,48 @@ class DerivationGraph(Ledger):
         return list(dead), seen
 
     def _cut_off(self, doubtful: Iterable[Key]) -> tuple[list[Key], int]:
-        """Rows among the doubtful and their ancestors that cannot be derived from outside the recursion."""
-        ancestors = dict.fromkeys(doubtful)
-        todo = list(ancestors)
-        while todo:
-            for _, premises in self.derivations[todo.pop()]:
-                for premise in premises:
-                    if premise in self.derivations and premise not in ancestors:
-                        ancestors[premise] = None
-                        todo.append(premise)
+        """Rows among the doubtful and their ancestors that cannot be derived from outside the recursion.
+
+        Ancestors are looked at generation by generation, those of rows that are not derived yet. What the
+        instances seen so far derive is derived at once, and the search ends when no doubtful row is left.
+        """
+        asked = dict.fromkeys(doubtful)
+        ancestors: dict[Key, None] = {}
         lacking: dict[tuple[Key, Edge], int] = {}
         derived: dict[Key, None] = {}
-        for row in ancestors:
-            for edge in self.derivations[row]:
-                own = sum(premise in self.derivations for premise in edge[1])
-                lacking[row, edge] = own
-                if not own and row not in derived:
-                    derived[row] = None
-                    todo.append(row)
-        while todo:
-            row = todo.pop()
-            for use in self.uses.get(row, ()):
-                if use in lacking:
-                    lacking[use] -= use[1][1].count(row)
-                    if not lacking[use] and use[0] not in derived:
-                        derived[use[0]] = None
-                        todo.append(use[0])
+        told: set[Key] = set()
+        """Derived rows whose users do not lack them any more."""
+        generation = asked
+        left = len(asked)
+        while left and generation:
+            ancestors.update(generation)
+            found: list[Key] = []
+            for row in generation:
+                for edge in self.derivations[row]:
+                    own = sum(premise in self.derivations and premise not in told for premise in edge[1])
+                    lacking[row, edge] = own
+                    if not own and row not in derived:
+                        derived[row] = None
+                        found.append(row)
+            while found:
+                row = found.pop()
+                told.add(row)
+                left -= row in asked
+                for use in self.uses.get(row, ()):
+                    if lacking.get(use, 0) > 0:
+                        lacking[use] -= use[1][1].count(row)
+                        if not lacking[use] and use[0] not in derived:
+                            derived[use[0]] = None
+                            found.append(use[0])
+            generation = {
+                premise: None
+                for row in generation if row not in derived
+                for _, premises in self.derivations[row]
+                for premise in premises
+                if premise in self.derivations and premise not in ancestors
+            }  # fmt: skip
+        if not left:
+            return [], len(lacking)
         return [row for row in ancestors if row not in derived], len(lacking)
 
     def _remove(self, row: Key, edge: Edge) -> None:
@@ -132,6 +148,11 @@ class DerivationGraph(Ledger):
                 self.journal.drop(users, (row, edge))
                 if not users:
                     self.journal.drop(self.uses, premise)
+
+    def describe(self) -> str:
+        """Rows and instances."""
+        instances = sum(map(len, self.derivations.values()))
+        return f"{len(self.derivations):,} rows derived by {instances:,} rule instances"
 
     def commit(self) -> None:
         """Keep the version."""

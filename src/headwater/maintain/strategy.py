@@ -93,6 +93,10 @@ class Strategy(Protocol):
         """Bring the stratum up to date."""
         ...
 
+    def describe(self, stratum: Stratum) -> str:
+        """The strategy in words, for `explain`."""
+        return self.name
+
     def commit(self) -> None:
         """Keep what the version did to the strategy's own state."""
         return

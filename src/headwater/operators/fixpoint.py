@@ -38,7 +38,7 @@ class Fixpoint:
         new = self.annotation.plus(old, value)
         if self.annotation.equal(new, old):
             return
-        self.table.put(row, new)
+        self.table.put(row, new, value)
         if self.select is None or self.select.selected(row):
             yield row, self.annotation.beyond(value, old)
 

@@ -58,7 +58,7 @@ class PipelinedHashJoin:
 
     def _merge(self, table: ProvenanceTable, row: Row, value: Provenance) -> None:
         old = table.get(row)
-        table.put(row, value if old is None else self.annotation.plus(old, value))
+        table.put(row, value if old is None else self.annotation.plus(old, value), value)
 
 
 def _discard(table: dict[Hashable, dict[Row, None]], key: Hashable, row: Row) -> None:

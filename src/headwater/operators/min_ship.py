@@ -46,7 +46,7 @@ class MinShip:
         """A derivation of a row that belongs to another node, or to this one."""
         if self.select is not None:
             old = self.candidates.get(row)
-            self.candidates.put(row, value if old is None else self.annotation.plus(old, value))
+            self.candidates.put(row, value if old is None else self.annotation.plus(old, value), value)
             if not (self.select.insert(row) if old is None else self.select.selected(row)):
                 return
             if old is None or row not in self.shipped:
@@ -65,7 +65,7 @@ class MinShip:
             self._send(row, value)
             return
         waiting = self.put_by.get(row)
-        self.put_by.put(row, value if waiting is None else self.annotation.plus(waiting, value))
+        self.put_by.put(row, value if waiting is None else self.annotation.plus(waiting, value), value)
         if self.batch is not None and len(self.put_by) >= self.batch:
             self.flush()
 
@@ -97,7 +97,7 @@ class MinShip:
 
     def _send(self, row: Row, value: Provenance) -> None:
         shipped = self.shipped.get(row)
-        self.shipped.put(row, value if shipped is None else self.annotation.plus(shipped, value))
+        self.shipped.put(row, value if shipped is None else self.annotation.plus(shipped, value), value)
         self.ship(row, value)
 
     def tables(self) -> tuple[ProvenanceTable, ...]:

@@ -48,10 +48,10 @@ class ProvenanceTable:
         """What a row carries, or `None`."""
         return self._rows.get(row)
 
-    def put(self, row: Row, value: Provenance) -> None:
-        """Let a row carry a value that is not zero."""
+    def put(self, row: Row, value: Provenance, news: Provenance | None = None) -> None:
+        """Let a row carry a value that is not zero. `news` is what it has beyond the value before, if known."""
         self._rows[row] = value
-        for variable in self.annotation.support(value):
+        for variable in self.annotation.support(value if news is None else news):
             rows = self._index.get(variable)
             if rows is None:
                 self._index[variable] = {row}

@@ -26,7 +26,7 @@ class Stage:
     @property
     def patience(self) -> float:
         """The seconds after which a scheme that has not converged is given up."""
-        return 2.0 if self.quick else 12.0
+        return 1.0 if self.quick else 10.0
 
 
 Read = Callable[[set[Row]], set[Row]]
@@ -56,9 +56,12 @@ def follow(
     steps: Sequence[Step],
     name: str = "",
     read: Read = whole,
+    patience: float | None = None,
 ) -> list[Point]:
     """A scheme through all steps. Communication and time of a figure count from its first step on."""
+    patience = stage.patience if patience is None else patience
     scheme: Scheme = make(workload, nodes)
+    nodes = scheme.nodes
     reference = RankedSupport(workload)
     points: list[Point] = []
     before: dict[int, Measures] = {}
@@ -67,7 +70,7 @@ def follow(
     for step in steps:
         before.setdefault(step.figure, last)
         started = time.perf_counter()
-        converged = scheme.change(step.insert, step.delete, stage.patience)
+        converged = scheme.change(step.insert, step.delete, patience)
         seconds[step.figure] = seconds.get(step.figure, 0.0) + time.perf_counter() - started
         shown = name or scheme.name
         stage.told(f"figure {step.figure}: {shown}")
@@ -76,11 +79,11 @@ def follow(
                 Point(step.figure, shown, step.x, nodes, seconds=seconds[step.figure], given_up=True)
             )
             stage.notes.append(
-                f"figure {step.figure}: {shown} had not converged after {stage.patience:g} s at {step.x:g}"
+                f"figure {step.figure}: {shown} had not converged after {patience:g} s at {step.x:g}"
             )
             return points
         last = scheme.measures()
-        reference.change(step.insert, step.delete, stage.patience)
+        reference.change(step.insert, step.delete, patience)
         compare(shown, f"figure {step.figure} at {step.x:g}", read(scheme.answer()), reference.answer())
         stage.compared += 1
         start = before[step.figure]

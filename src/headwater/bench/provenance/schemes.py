@@ -21,9 +21,10 @@ SLICE = 1000
 
 
 class Scheme(Protocol):
-    """Somebody who maintains a view."""
+    """Somebody who maintains a view, on so many nodes."""
 
     name: str
+    nodes: int
 
     def change(self, insert: Sequence[Row], delete: Sequence[Row], patience: float) -> bool:
         """Apply changes, deletes one after the other; return whether the view converged in so many seconds."""
@@ -44,6 +45,7 @@ class OnNodes:
     def __init__(self, cluster: Cluster, name: str = ""):
         self.cluster = cluster
         self.name = name or cluster.name
+        self.nodes = cluster.channels.nodes
 
     def change(self, insert: Sequence[Row], delete: Sequence[Row], patience: float) -> bool:
         """All insertions at once, then each deletion in isolation."""
@@ -79,6 +81,7 @@ class RankedSupport:
     """Headwater's default, in one process: no messages, no provenance. Also what answers are compared with."""
 
     name = "ranked support"
+    nodes = 1
 
     def __init__(self, workload: Workload):
         self.database = Database()
