@@ -66,8 +66,10 @@ def test_version(folder: Folder) -> None:
 
 
 def test_every_command_has_an_example(folder: Folder) -> None:
-    commands = ["run", "apply", "define", "show", "explain", "check", "compact", "pipeline", "bench"]
-    assert list(main.commands) == commands
+    assert list(main.commands) == [
+        "run", "apply", "define", "show", "why", "why-not", "what-if", "depends", "explain", "check", "compact",
+        "pipeline", "bench",
+    ]  # fmt: skip
     for name in main.commands:
         if name != "bench":
             assert f"headwater {name} " in folder.done(name, "--help").split("Example")[1]

@@ -1,7 +1,11 @@
-"""The random programs and the independent engine of `tests/oracle`, for explanations as well."""
+"""The random programs and the independent engine of `tests/oracle`, for explanations as well.
+
+`HEADWATER_ORACLE_EXAMPLES=500 pytest tests/provenance` tries as many for each test, other ones each time.
+"""
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -11,7 +15,8 @@ from hypothesis import HealthCheck, Phase, settings  # noqa: E402
 
 settings.register_profile(
     "provenance",
-    derandomize=True,
+    derandomize="HEADWATER_ORACLE_EXAMPLES" not in os.environ,
+    print_blob=True,
     deadline=None,
     database=None,
     suppress_health_check=list(HealthCheck),

@@ -10,7 +10,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 from oracle_clingo import solve
-from oracle_programs import Counted, Not, RandomProgram
+from oracle_programs import Atom, Counted, Either, Not, RandomProgram
 from oracle_strategies import BASE, DOMAIN, Version, plain, programs, recursive, streams
 
 import headwater as hw
@@ -99,6 +99,32 @@ def _without_negation(draw: Any) -> RandomProgram:
 def counts(program: RandomProgram) -> bool:
     """Whether a body counts or sums."""
     return any(isinstance(part, Counted) for s in program.strata for rule in s.rules for part in rule.body)
+
+
+def layered(program: RandomProgram) -> bool:
+    """Whether what is negated or aggregated is positive all the way down, and nothing is both at once."""
+    plain = set(BASE)
+    for stratum in program.strata:
+        steps = bool(stratum.best) or any(rule.aggregate for rule in stratum.rules)
+        simple = True
+        for rule in stratum.rules:
+            for part in rule.body:
+                if isinstance(part, Not | Counted):
+                    simple = False
+                    if part.atom.relation not in plain or steps:
+                        return False
+                elif steps and not _names(part) <= plain | set(stratum.relations):
+                    return False
+                elif not _names(part) <= plain | set(stratum.relations):
+                    simple = False
+        if simple and not steps:
+            plain.update(stratum.relations)
+    return True
+
+
+def _names(part: Any) -> set[str]:
+    atoms = [part.left, part.right] if isinstance(part, Either) else [part]
+    return {atom.relation for atom in atoms if isinstance(atom, Atom)}
 
 
 def followed(program: RandomProgram, stream: list[Version], strategy: str) -> Iterator[tuple[Database, Base]]:

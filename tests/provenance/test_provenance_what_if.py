@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle_clingo import solve
+from oracle_lockstep import examples
 from oracle_strategies import BASE, streams
 from provenance_cases import Case, cases, followed, only, positive
 
@@ -36,7 +37,7 @@ def difference(changes: hw.changes.Changes) -> dict[str, tuple[list, list]]:
     return {name: (sorted(changes[name].inserted), sorted(changes[name].deleted)) for name in changes}
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(cases(), streams(length=2))
 def test_what_if_is_apply_then_undo_and_leaves_no_trace(case: Case, stream):
     for version in stream:
@@ -119,7 +120,7 @@ def test_changes_of_earlier_versions_stay_readable():
 # ------------------------------------------------------------------ depends
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(cases())
 def test_what_falls_and_appears_is_the_difference_of_recomputing_without_the_row(case: Case):
     rng = random.Random(case.seed)
@@ -134,7 +135,7 @@ def test_what_falls_and_appears_is_the_difference_of_recomputing_without_the_row
         assert found.alone <= found.falls <= found.uses
 
 
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(cases(positive()))
 def test_what_uses_a_row_has_it_in_its_graph_and_what_hangs_on_it_alone_needs_no_other(case: Case):
     rng = random.Random(case.seed)
@@ -149,7 +150,7 @@ def test_what_uses_a_row_has_it_in_its_graph_and_what_hangs_on_it_alone_needs_no
         assert found.alone == found.falls & {(name, new) for name in views for new in derived[name]}
 
 
-@settings(max_examples=15)
+@settings(max_examples=examples(15))
 @given(cases(positive()))
 def test_a_derived_row_takes_along_what_has_no_derivation_without_it(case: Case):
     """Told by the rules with a test that keeps the row out."""
@@ -206,7 +207,7 @@ def test_what_is_not_there_has_nothing_depending_on_it():
         db.depends("q", (2,))
 
 
-@settings(max_examples=10)
+@settings(max_examples=examples(10))
 @given(cases(length=3), st.data())
 def test_supposing_between_versions_changes_nothing_later(case: Case, data: st.DataObject):
     stream = data.draw(streams(length=3))

@@ -7,7 +7,9 @@ from itertools import combinations
 
 import pytest
 from hypothesis import given, settings
-from provenance_cases import STRATEGIES, Case, cases, fresh, only, positive
+from oracle_lockstep import examples
+from oracle_strategies import programs
+from provenance_cases import STRATEGIES, Case, cases, fresh, layered, only, positive
 
 import headwater as hw
 from headwater.provenance.terms import by_equations, by_search
@@ -33,7 +35,7 @@ def hitting_set(terms: list[frozenset], rng: random.Random) -> set:
 # ------------------------------------------------------------------ against clingo
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(cases(positive()))
 def test_terms_of_positive_programs_are_exactly_the_minimal_sets_that_suffice(case: Case):
     rng = random.Random(case.seed)
@@ -55,7 +57,7 @@ def test_terms_of_positive_programs_are_exactly_the_minimal_sets_that_suffice(ca
                 assert not one <= other and not other <= one
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(cases())
 def test_terms_suffice_wherever_they_claim_to_say_all(case: Case):
     """Any program: negation, aggregates, min and max inside recursion."""
@@ -73,7 +75,15 @@ def test_terms_suffice_wherever_they_claim_to_say_all(case: Case):
                 assert not case.holds(relation, row, case.without(hitting_set(list(terms), rng)))
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(40))
+@given(cases(programs().filter(layered)))
+def test_terms_suffice_through_negation_and_aggregates_of_what_is_positive(case: Case):
+    for relation, row in case.rows(3):
+        for term in case.db.why(relation, row).dnf(limit=3):
+            assert case.holds(relation, row, only(term))
+
+
+@settings(max_examples=examples(30))
 @given(cases())
 def test_a_proof_rests_on_base_rows_and_each_step_on_earlier_ones(case: Case):
     for relation, row in case.rows(4):
@@ -87,7 +97,7 @@ def test_a_proof_rests_on_base_rows_and_each_step_on_earlier_ones(case: Case):
         assert proof.shortest and len(proof.steps) <= proof.size
 
 
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(cases(positive()))
 def test_both_ways_to_the_terms_agree(case: Case):
     for relation, row in case.rows(3):
@@ -98,7 +108,7 @@ def test_both_ways_to_the_terms_agree(case: Case):
             assert sorted(map(sorted, by_search(why._graph, why._key))) == sorted(map(sorted, at_once))
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(cases())
 def test_a_search_that_was_cut_still_finds_a_proof(case: Case):
     for relation, row in case.rows(3):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import given, settings
+from oracle_lockstep import examples
 from provenance_cases import Base, Case, cases
 
 import headwater as hw
@@ -41,7 +42,7 @@ def changed(case: Case, insert: dict, delete: dict) -> Base:
     }
 
 
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(cases())
 def test_a_repair_makes_the_row_appear(case: Case):
     """Any program; clingo says whether it does."""
@@ -140,8 +141,19 @@ def test_costs_that_would_go_round_for_ever_do_not():
 
 def test_types_that_no_row_has_told():
     db = hw.connect()
-    db.define("p(X) :- q(X).")
-    assert "types" in str(db.why_not("p", (1,)))
+    db.define("p(X) :- q(X, X), r(X). p(X) :- s(X, _).")
+    why_not = db.why_not("p", (1,))
+    assert str(why_not).splitlines() == [
+        "p(1) is not there: no row has told the types of p's columns yet",
+        "├─ by p#1: p(X) :- q(X, X), r(X).",
+        "│  ├─ no q(1, 1)",
+        "│  └─ no r(1)",
+        "└─ by p#2: p(X) :- s(X, _).",
+        "   └─ no s(1, _)",
+        "it would appear with this:",
+        "  insert q(1, 1), insert r(1)",
+    ]
+    assert db.apply(**why_not.repairs[0].arguments())["p"].inserted == [(1,)]
 
 
 @pytest.mark.parametrize(

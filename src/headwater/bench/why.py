@@ -35,9 +35,8 @@ def measure(stage: Stage) -> list[Row]:
     edges = random_digraph(nodes, count, options.seed)
     stage.begin(PART, options.singles + 1)
     database = load(edges)
-    rows = database["reach"].rows()
-    there = set(rows)
     choose = random.Random(options.seed + 5)
+    rows = choose.choices(database["reach"].rows(), k=options.singles + 1)
     duels = {
         "why": Duel(PART, "why: all derivations, shortest proof", RIVAL, "longer", Target("at most", 10)),
         "terms": Duel(PART, "the same as text, with 5 minimal explanations", RIVAL, "longer"),
@@ -45,8 +44,8 @@ def measure(stage: Stage) -> list[Row]:
         "if": Duel(PART, "what if 1 edge were deleted", RIVAL, "longer"),
     }
     derivations: list[int] = []
-    for number in range(options.singles + 1):
-        row, missing, edge = choose.choice(rows), _missing(choose, nodes, there), choose.choice(edges)
+    for number, row in enumerate(rows):
+        missing, edge = _missing(choose, nodes, database), choose.choice(edges)
         questions: dict[str, Callable[[], Any]] = {
             "why": lambda: database.why("reach", row),  # noqa: B023
             "terms": lambda: str(database.why("reach", row)),  # noqa: B023
@@ -68,11 +67,11 @@ def measure(stage: Stage) -> list[Row]:
     return [duel.row(about) for duel in duels.values()]
 
 
-def _missing(choose: random.Random, nodes: int, there: set[Edge]) -> Edge:
+def _missing(choose: random.Random, nodes: int, database: Database) -> Edge:
     """A row that is not there."""
     while True:
         row = (choose.randrange(nodes), choose.randrange(nodes))
-        if row not in there:
+        if row not in database["reach"]:
             return row
 
 

@@ -10,7 +10,7 @@ other. A better value is simply passed on.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from headwater.annotations.boolean import Trust
@@ -22,10 +22,10 @@ from headwater.annotations.registry import annotation as named_annotation
 from headwater.annotations.tropical import Tropical
 from headwater.annotations.variables import Variables
 from headwater.annotations.viterbi import Viterbi
-from headwater.errors import DataError, EvaluationError
+from headwater.errors import EvaluationError
 from headwater.maintain.row_change import RowChange
 from headwater.provenance.asked import key_of, not_there
-from headwater.provenance.graph import Graph, by_relation, explore, look_into
+from headwater.provenance.graph import by_relation, explore, look_into
 from headwater.provenance.instances import Derivation, Instances, Key
 from headwater.provenance.values import Given, Values
 from headwater.provenance.wording import Fact, Wording
@@ -343,7 +343,3 @@ class Evaluation(Mapping[tuple[Any, ...], Any]):
         if not selective:
             return bool(derivations)
         return any(self.annotation.equal(self._term(d), self._values[head]) for d in derivations)
-
-
-Evaluate = Callable[..., Evaluation]
-__all__ = ["DataError", "Evaluation", "Graph"]

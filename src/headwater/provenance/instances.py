@@ -313,14 +313,15 @@ class Instances:
 
     def notes(self) -> tuple[str, ...]:
         """Scans, and indexes made on first use, that the search needed so far."""
-        said = []
-        for name in self.executor.scans:
-            if name != UNIT:
-                said.append(f"scanned {name}")
+        said = [f"scanned {self._said(name)}" for name in self.executor.scans if name != UNIT]
         for name, key in self.executor.built:
             columns = ", ".join(self.workspace.infos[name].columns[column] for column in key)
-            said.append(f"indexed {name} by ({columns}), once")
+            said.append(f"indexed {self._said(name)} by ({columns}), once")
         return tuple(dict.fromkeys(said))
+
+    def _said(self, relation: str) -> str:
+        """The relation's name; those that rewriting made are parts of rules."""
+        return f"a part of {relation.split('~')[0]}" if self.workspace.infos[relation].internal else relation
 
 
 def _together(parts: Sequence[Derivation]) -> Derivation:

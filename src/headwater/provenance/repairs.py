@@ -143,13 +143,9 @@ class Repairs:
         allowed = workspace.max_rounds
         workspace.max_rounds = min(allowed, ROUNDS)
         try:
-            changes = self.suppose(**repair.arguments())
-        except HeadwaterError:
-            return False
+            return tried(repair, fact, self.suppose)
         finally:
             workspace.max_rounds = allowed
-        stopped = any(cost.stopped for cost in changes.statistics.strata)
-        return not stopped and fact.row in changes[fact.relation].inserted
 
     # ------------------------------------------------------------------ one row
 
@@ -306,6 +302,16 @@ class Repairs:
             return []
         codes = stored.rows[: min(2, int(stored.sizes[0])), column]
         return self.wording.codec.decode_column(codes.copy(), type_)
+
+
+def tried(repair: Repair, fact: Fact, suppose: Callable[..., Changes]) -> bool:
+    """Whether the row appears with the repair, which is taken back."""
+    try:
+        changes = suppose(**repair.arguments())
+    except HeadwaterError:
+        return False
+    stopped = any(cost.stopped for cost in changes.statistics.strata)
+    return not stopped and fact.row in changes[fact.relation].inserted
 
 
 def smallest_hitting_sets(terms: list[frozenset[Fact]], most: int) -> list[frozenset[Fact]]:

@@ -24,19 +24,19 @@ it would appear with any of these:
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from headwater.changes import Changes
 from headwater.kernel.states import LIVE, VISIBLE
-from headwater.language.program import Constant
+from headwater.language.program import Constant, Variable
 from headwater.provenance.asked import key_of, there
 from headwater.provenance.attempts import Attempts
 from headwater.provenance.instances import Instances, Key
 from headwater.provenance.lines import Line, plain, tree
-from headwater.provenance.repairs import Repair, Repairs
+from headwater.provenance.repairs import Repair, Repairs, tried
 from headwater.provenance.wording import Fact, Wording, json_fact
 from headwater.rules.checked import Absent, Premise
 
@@ -250,6 +250,37 @@ def _row(item: Any) -> bool:
     return isinstance(item, Premise)
 
 
+def _untold(wording: Wording, fact: Fact, most: int, suppose: Callable[..., Changes]) -> WhyNot:
+    """For a relation whose types nobody has told: no row of what it reads has come yet."""
+    absence = Absence(str(fact), note=f"no row has told the types of {fact.relation}'s columns yet")
+    found: list[Repair] = []
+    for rule in wording.rules.get(fact.relation, ()):
+        values = {
+            arg.name: Constant(value)
+            for arg, value in zip(rule.head, fact.row, strict=True)
+            if isinstance(arg, Variable)
+        }
+        premises = [
+            replace(item, args=tuple(values.get(getattr(arg, "name", ""), arg) for arg in item.args))
+            for item in rule.body
+            if isinstance(item, Premise)
+        ]
+        reasons = [Reason(f"no {wording.part(item)}") for item in premises]
+        absence.ways.append(Way(wording.label(rule), wording.text(rule), reasons))
+        rows = [
+            Fact(wording.given.get(item.relation, item.relation), _values(item))
+            for item in premises
+            if wording.infos[item.relation].base and all(isinstance(arg, Constant) for arg in item.args)
+        ]
+        if len(rows) == len(premises) and tried(Repair(frozenset(rows), frozenset()), fact, suppose):
+            found.append(Repair(frozenset(rows), frozenset()))
+    return WhyNot(fact, absence, tuple(sorted(found, key=lambda repair: repair.size)[:most]), ())
+
+
+def _values(item: Premise) -> tuple[Any, ...]:
+    return tuple(arg.value for arg in item.args if isinstance(arg, Constant))
+
+
 def why_not(
     database: Database,
     relation: str,
@@ -262,11 +293,10 @@ def why_not(
     """Why the row is not there; refused if it is."""
     key = key_of(database, relation, row, intern=True)
     fact = Fact(relation, tuple(row.values()) if isinstance(row, dict) else tuple(row))
-    if key is None:
-        note = f"no row has ever told the types of {relation}'s columns"
-        return WhyNot(fact, Absence(str(fact), note=note), (), ())
     instances = Instances(database.engine)
     wording = Wording(database.engine, database.program)
+    if key is None:
+        return _untold(wording, fact, repairs, suppose)
     fact = wording.fact(key)
     if instances.has(key):
         raise there(fact)
