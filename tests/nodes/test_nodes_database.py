@@ -135,6 +135,28 @@ def test_keys_lifetimes_and_sizes(cluster: Any):
             assert sorted(db.advance(12)["there"].deleted) == [(1,)]
 
 
+@pytest.mark.parametrize("replicate", [0, 100])
+def test_lifetimes_and_sizes_survive_on_other_nodes(cluster: Any, tmp_path: Path, replicate: int):
+    text = """
+        seen(x: int). materialize(seen, 10, infinity, keys(1)).
+        last(x: int). materialize(last, infinity, 2, keys(1)).
+        there(X) :- seen(X). recent(X) :- last(X). number(count<X>) :- seen(X).
+    """
+    with on_nodes(cluster, tmp_path, replicate=replicate) as db:
+        db.define(text)
+        db.apply(insert={"seen": [(1,), (2,), (3,)], "last": [(1,), (2,)]})
+        db.advance(4)
+        db.apply(insert={"seen": [(2,), (7,)], "last": [(9,)]})
+        db.checkpoint()
+    with hw.connect(tmp_path, run="threads", nodes=2, replicate=replicate) as db:
+        assert (sorted(db["recent"].rows()), db["number"].rows()) == ([(2,), (9,)], [(4,)])
+        assert sorted(db.advance(11)["there"].deleted) == [(1,), (3,)]
+        db.apply(insert={"last": [(12,)]})
+    with hw.connect(tmp_path) as db:
+        assert (sorted(db["recent"].rows()), db["number"].rows()) == ([(9,), (12,)], [(2,)])
+        assert sorted(db.advance(15)["there"].deleted) == [(2,), (7,)]
+
+
 def test_python_functions_run_on_nodes(cluster: Any):
     with on_nodes(cluster, replicate=0, functions={"twice": (lambda n: 2 * n, ["int"], "int")}) as db:
         db.define("double(X, Y) :- n(X), Y = twice(X).")

@@ -5,26 +5,43 @@ Nodes are threads here, so that hundreds of runs are affordable; messages, strea
 
 from __future__ import annotations
 
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
+from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from oracle_clingo import solve
 from oracle_lockstep import Lockstep, examples
 from oracle_programs import RandomProgram
 from oracle_strategies import Version, dense_programs, programs, streams
 
-NODES = {
-    "2 nodes, small relations everywhere": {"run": "threads", "nodes": 2},
-    "3 nodes, all split": {"run": "threads", "nodes": 3, "replicate": 0},
-    "2 nodes, all split, dred": {"run": "threads", "nodes": 2, "replicate": 0, "strategy": "dred"},
+from headwater.run.place import start_nodes
+
+OPTIONS: dict[str, tuple[int, dict[str, Any]]] = {
+    "2 nodes, small relations everywhere": (2, {}),
+    "3 nodes, all split": (3, {"replicate": 0}),
+    "2 nodes, all split, dred, all is sent": (2, {"replicate": 0, "strategy": "dred", "min_ship": False}),
 }
+RUNS: dict[str, dict[str, Any]] = {}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def running_nodes() -> Iterator[None]:
+    with ExitStack() as stack:
+        for name, (nodes, options) in OPTIONS.items():
+            cluster = stack.enter_context(start_nodes(nodes, run="threads"))
+            RUNS[name] = {"run": "threads", "nodes": cluster, **options}
+        yield
+
+
 COMMON = settings(
     deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck)
 )  # fmt: skip
 
 
 def follow(program: RandomProgram, stream: list[Version]) -> None:
-    with closing(Lockstep(program.text(), ["support"], NODES)) as lockstep:
+    with closing(Lockstep(program.text(), ["support"], RUNS)) as lockstep:
         for version in stream:
             delete, insert = version.resolved(lockstep.state)
             lockstep.apply(
@@ -32,19 +49,19 @@ def follow(program: RandomProgram, stream: list[Version]) -> None:
             )
 
 
-@settings(COMMON, max_examples=examples(40))
+@settings(COMMON, max_examples=examples(20))
 @given(programs(), streams())
 def test_recursive_programs(program: RandomProgram, stream: list[Version]):
     follow(program, stream)
 
 
-@settings(COMMON, max_examples=examples(15))
+@settings(COMMON, max_examples=examples(8))
 @given(dense_programs(), streams())
 def test_much_changes_at_once(program: RandomProgram, stream: list[Version]):
     follow(program, stream)
 
 
-@settings(COMMON, max_examples=examples(15))
+@settings(COMMON, max_examples=examples(8))
 @given(programs(recursion=False), streams())
 def test_programs_without_recursion(program: RandomProgram, stream: list[Version]):
     follow(program, stream)
