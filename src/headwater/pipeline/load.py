@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from headwater.database import Database
 from headwater.errors import DataError, HeadwaterError
@@ -13,13 +13,23 @@ from headwater.pipeline.pipeline import Pipeline
 from headwater.pipeline.settings import Part, Settings, read_settings
 from headwater.run.session import spark_session
 
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
 
 def load(file: str | os.PathLike[str] | Settings, *, mode: Literal["w", "r"] = "w") -> Pipeline:
     """The pipeline of a file. Its database is opened (and closed by `Pipeline.close`); Spark starts when needed."""
     settings = file if isinstance(file, Settings) else read_settings(Path(file))
     sources = [part.make(SOURCES) for part in settings.sources]
     sinks = [part.make(SINKS) for part in settings.sinks]
-    database = Database(settings.state, mode=mode)
+
+    def session() -> SparkSession:
+        return spark_session(settings.master, conf=settings.conf, log_level=settings.log_level)
+
+    where: dict[str, Any] = {}
+    if settings.run != "local" and mode == "w":
+        where = {"run": settings.run, "nodes": settings.nodes, "spark": session()}
+    database = Database(settings.state, mode=mode, **where)
     try:
         _define(database, settings)
         for part in (*settings.sources, *settings.sinks):
@@ -28,7 +38,7 @@ def load(file: str | os.PathLike[str] | Settings, *, mode: Literal["w", "r"] = "
             database,
             sources,
             sinks,
-            spark=lambda: spark_session(settings.master, conf=settings.conf, log_level=settings.log_level),
+            spark=session,
         )
     except BaseException:
         database.close()

@@ -28,6 +28,7 @@ from typing import Any
 
 from headwater.errors import PipelineError, Place
 from headwater.pipeline.kinds import PATHS, SINKS, SOURCES, TYPES, Kind
+from headwater.run.place import RUNS
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -38,6 +39,8 @@ _TOP: Mapping[str, tuple[type, ...]] = {
     "program": (str,),
     "state": (str,),
     "every": (float, int),
+    "run": (str,),
+    "nodes": (int,),
     "spark": (dict,),
     "source": (list,),
     "sink": (list,),
@@ -74,6 +77,8 @@ class Settings:
     conf: Mapping[str, Any] = field(default_factory=dict)
     sources: tuple[Part, ...] = ()
     sinks: tuple[Part, ...] = ()
+    run: str = "local"
+    nodes: int | None = None
 
 
 def read_settings(file: Path) -> Settings:
@@ -117,6 +122,9 @@ class _Reader:
         every = data.get("every", 1.0)
         if every < 0:
             raise self._error("wrong-type", f"every is {every}", None, 0, "every", "seconds, 0 or more")
+        if data.get("run", "local") not in RUNS:
+            hint = f"one of {', '.join(RUNS)}"
+            raise self._error("unknown-kind", f"no run is {data['run']!r}", None, 0, "run", hint)
         return Settings(
             self.file,
             Path(program),
@@ -127,6 +135,8 @@ class _Reader:
             spark.get("conf", {}),
             tuple(self._parts("source", "relation", SOURCES)),
             tuple(self._parts("sink", "view", SINKS)),
+            data.get("run", "local"),
+            data.get("nodes"),
         )
 
     def _parts(self, table: str, subject: str, kinds: Mapping[str, Kind]) -> Sequence[Part]:
