@@ -7,9 +7,7 @@ nodes, in each exchange. Answers on nodes are compared with one process and with
 
 from __future__ import annotations
 
-import datetime
 import random
-import time
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,8 +15,6 @@ import headwater as hw
 from headwater.bench.answers import columns_of
 from headwater.bench.duel import Duel, timed
 from headwater.bench.graphs import Edge, random_digraph
-from headwater.bench.machine import load as machine_load
-from headwater.bench.machine import machine, versions
 from headwater.bench.options import Options
 from headwater.bench.reachability import PROGRAM, load
 from headwater.bench.report import Measure, Report, Row, Target
@@ -222,19 +218,9 @@ def run(options: Options, progress: Progress | None = None) -> tuple[Report, Shi
     """Measure on an embedded session; raises `WrongAnswer` as soon as two answers differ."""
     spark = hw.spark_session(f"local[{max(COUNTS) + 1}]")
     stage = Stage(options, progress or Unwatched())
-    started, clock, before = datetime.datetime.now(datetime.timezone.utc), time.perf_counter(), machine_load()
     rows, shipped = measure(stage, spark)
     stage.notes.append(
         f"Spark {spark.version} on {spark.sparkContext.master}; nodes are Python workers of a barrier stage"
     )
-    report = Report(
-        options,
-        machine(before),
-        versions(),
-        started.isoformat(timespec="seconds"),
-        time.perf_counter() - clock,
-        tuple(rows),
-        tuple(stage.checks),
-        tuple(stage.notes),
-    )
+    report = stage.report(rows)
     return report, shipped

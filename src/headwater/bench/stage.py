@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import datetime
+import time
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from headwater.bench.answers import Columns, columns_of, compare
+from headwater.bench.machine import load, machine, versions
 from headwater.bench.options import Options
 from headwater.bench.pathway_rival import Pathway
-from headwater.bench.report import Check
+from headwater.bench.report import Check, Report, Row
 from headwater.relation_view import RelationView
 
 DUCKDB = "DuckDB recompute"
@@ -45,6 +49,22 @@ class Stage:
     part: str = ""
     checks: list[Check] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    started: datetime.datetime = field(default_factory=lambda: datetime.datetime.now(datetime.timezone.utc))
+    _clock: float = field(default_factory=time.perf_counter)
+    _load: float = field(default_factory=load)
+
+    def report(self, rows: Iterable[Row]) -> Report:
+        """All that was measured since this stage was made, and under which circumstances."""
+        return Report(
+            self.options,
+            machine(self._load),
+            versions(),
+            self.started.isoformat(timespec="seconds"),
+            time.perf_counter() - self._clock,
+            tuple(rows),
+            tuple(self.checks),
+            tuple(self.notes),
+        )
 
     def begin(self, part: str, steps: int) -> None:
         """A part starts."""

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import datetime
-import time
 from collections.abc import Callable
 
 from headwater.bench import batches, closure, dred, flat, groups, memory, paths
-from headwater.bench.machine import load, machine, versions
 from headwater.bench.options import PARTS, Options
 from headwater.bench.pathway_rival import Pathway, RivalFailed, installed
 from headwater.bench.report import Report, Row
@@ -29,7 +26,6 @@ def run(options: Options | None = None, progress: Progress | None = None) -> Rep
         stage.notes.append("Pathway was not measured, as the options say")
     else:
         stage.pathway = Pathway()
-    started, clock, before = datetime.datetime.now(datetime.timezone.utc), time.perf_counter(), load()
     rows: list[Row] = []
     try:
         for part in options.only:
@@ -41,16 +37,7 @@ def run(options: Options | None = None, progress: Progress | None = None) -> Rep
                 rows += MEASURES[part](stage)
     finally:
         _give_up(stage)
-    return Report(
-        options,
-        machine(before),
-        versions(),
-        started.isoformat(timespec="seconds"),
-        time.perf_counter() - clock,
-        tuple(rows),
-        tuple(stage.checks),
-        tuple(stage.notes),
-    )
+    return stage.report(rows)
 
 
 def _give_up(stage: Stage) -> None:

@@ -6,17 +6,13 @@ there, they lead from one node to the other, and there are as many as on a short
 
 from __future__ import annotations
 
-import datetime
 import random
-import time
 from collections.abc import Callable
 from typing import Any
 
 from headwater.bench.answers import WrongAnswer
 from headwater.bench.duel import Duel, timed
 from headwater.bench.graphs import Edge, random_digraph
-from headwater.bench.machine import load as machine_load
-from headwater.bench.machine import machine, versions
 from headwater.bench.options import Options
 from headwater.bench.reachability import describe, load
 from headwater.bench.report import Check, Report, Row, Target
@@ -96,15 +92,5 @@ def _check(stage: Stage, database: Database, edges: list[Edge], row: Edge, why: 
 def run(options: Options, progress: Progress | None = None) -> Report:
     """Measure; raises `WrongAnswer` at a proof that is none, or not the shortest."""
     stage = Stage(options, progress or Unwatched())
-    started, clock, before = datetime.datetime.now(datetime.timezone.utc), time.perf_counter(), machine_load()
     rows = measure(stage)
-    return Report(
-        options,
-        machine(before),
-        versions(),
-        started.isoformat(timespec="seconds"),
-        time.perf_counter() - clock,
-        tuple(rows),
-        tuple(stage.checks),
-        tuple(stage.notes),
-    )
+    return stage.report(rows)

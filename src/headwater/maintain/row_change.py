@@ -23,11 +23,13 @@ class RowChange:
     @property
     def lost(self) -> Ints:
         """Rows that were there and are not."""
+        self.resolve()
         return self._lost
 
     @property
     def gained(self) -> Ints:
         """Rows that are there and were not."""
+        self.resolve()
         return self._gained
 
     @property
@@ -49,18 +51,6 @@ class StoredChange(RowChange):
             self._stored = None
             self._lost = np.ascontiguousarray(rows[lost, :arity])
             self._gained = np.ascontiguousarray(rows[gained, :arity])
-
-    @property
-    def lost(self) -> Ints:
-        """Rows that were there and are not."""
-        self.resolve()
-        return self._lost
-
-    @property
-    def gained(self) -> Ints:
-        """Rows that are there and were not."""
-        self.resolve()
-        return self._gained
 
     @property
     def counts(self) -> tuple[int, int]:
@@ -86,18 +76,6 @@ class Replacement(RowChange):
             old, new = self._relations
             self._relations = None
             self._lost, self._gained = _missing(old, new), _missing(new, old)
-
-    @property
-    def lost(self) -> Ints:
-        """Rows that were there and are not."""
-        self.resolve()
-        return self._lost
-
-    @property
-    def gained(self) -> Ints:
-        """Rows that are there and were not."""
-        self.resolve()
-        return self._gained
 
 
 def merged(first: dict[str, RowChange], second: dict[str, RowChange]) -> dict[str, RowChange]:

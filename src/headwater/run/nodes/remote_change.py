@@ -58,18 +58,6 @@ class RemoteChange(RowChange):
             self._counts = self._gained.shape[0], self._lost.shape[0]
 
     @property
-    def lost(self) -> Ints:
-        """Rows that were there and are not."""
-        self.resolve()
-        return self._lost
-
-    @property
-    def gained(self) -> Ints:
-        """Rows that are there and were not."""
-        self.resolve()
-        return self._gained
-
-    @property
     def counts(self) -> tuple[int, int]:
         """How many rows were gained and lost: known without having them."""
         return self._counts
