@@ -344,8 +344,8 @@ class Database:
         self._definitions, self._checked = definitions, checked
         self._base_changes.adopt(checked, self.engine.workspace.relations, self.now)
 
-    def _rollback(self, error: BaseException) -> None:
-        expected = isinstance(error, (HeadwaterError, KeyboardInterrupt))
+    def _rollback(self, error: BaseException | None) -> None:
+        expected = error is None or isinstance(error, (HeadwaterError, KeyboardInterrupt))
         self.engine.rollback(damaged=not expected)
         self._base_changes.rollback()
 
@@ -436,16 +436,16 @@ class Database:
         clock = self.engine.workspace.clock
         before = self._definitions, self._checked, self.engine.snapshot(), dict(self._base_changes.soft)
         changed = set(self.engine.changed)
-        outcome: BaseException = KeyboardInterrupt()  # as good as an expected end: nothing is damaged
+        failed: BaseException | None = None
         try:
             self._learn(insert)
             deletes, inserts = self._encode(insert, delete, statistics)
             supposed = self._shown(self._change(deletes, inserts, now, statistics))
         except BaseException as error:
-            outcome = error
+            failed = error
             raise
         finally:
-            self._rollback(outcome)
+            self._rollback(failed)
             if self._definitions is not before[0]:
                 self._definitions, self._checked, snapshot, self._base_changes.soft = before
                 self.engine.restore(snapshot)

@@ -7,21 +7,30 @@ a cycle would else vouch for each other. A better value is simply passed on.
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from headwater.annotations.boolean import Trust
 from headwater.annotations.clearance import Clearance
 from headwater.annotations.equations import Derivation as Term
-from headwater.annotations.equations import solve
+from headwater.annotations.equations import Equations, solve
 from headwater.annotations.protocol import AnyAnnotation, product
 from headwater.annotations.tropical import Tropical
 from headwater.annotations.viterbi import Viterbi
 from headwater.provenance.graph import Graph
 from headwater.provenance.instances import Derivation, Key
+from headwater.provenance.proof import System
 
-SELECTIVE = (Trust, Tropical, Viterbi, Clearance)
-"""Annotations in which a sum is one of its summands: a row owes its value to those derivations that equal it."""
+ORDERS: Mapping[type, Callable[[Any], Any]] = {
+    Trust: lambda value: not value,
+    Tropical: lambda value: value,
+    Viterbi: lambda value: -value,
+    Clearance: lambda value: value,
+}
+"""Annotations in which a sum is one of its summands, and what comes first there. A row owes its value to those
+derivations that equal it."""
+SELECTIVE = tuple(ORDERS)
 
 
 class Valuation:
@@ -47,12 +56,48 @@ class Valuation:
         self.absent_users: dict[Key, dict[Key, None]] = {}
         for derivation in graph:
             self.enter(derivation)
-        equations = {
-            head: [Term(label(derivation), derivation.premises) for derivation in derivations]
-            for head, derivations in graph.derivations.items()
-        }
-        self.values: dict[Key, Any] = {**base, **solve(equations, annotation, base, rule)}
+        self.values: dict[Key, Any] = dict(base)
+        if isinstance(annotation, SELECTIVE):
+            self._best_first()
+        else:
+            self.values.update(solve(self.equations(), annotation, base, rule))
         self.evaluated = len(self.values)
+
+    def equations(self) -> Equations[Key]:
+        """The derivations as equations."""
+        return {
+            head: [Term(self.label(derivation), derivation.premises) for derivation in derivations]
+            for head, derivations in self.graph.derivations.items()
+        }
+
+    def _best_first(self) -> None:
+        """Where a sum is one of its summands and a product no better than its factors: rows are settled from the
+        best on, each once (Knuth)."""
+        zero, best = self.annotation.zero, ORDERS[type(self.annotation)]
+        system = System(self.graph)
+        met: dict[int, int] = {}
+        queue: list[tuple[Any, int]] = []
+
+        def reach(numbers: Iterable[int]) -> None:
+            for number in numbers:
+                derivation = system.derivations[number]
+                met[number] = found = met.get(number, 0) + 1
+                if found >= system.needs[number] and derivation.head not in self.values:
+                    value = self._term(derivation)
+                    if value != zero:
+                        heapq.heappush(queue, (best(value), number))
+
+        for key in list(self.values):
+            reach(system.uses.get(key, ()))
+        reach(system.free)
+        while queue:
+            _, number = heapq.heappop(queue)
+            head = system.derivations[number].head
+            if head not in self.values:
+                self.values[head] = self._term(system.derivations[number])
+                reach(system.uses.get(head, ()))
+        for head in self.graph.derivations:
+            self.values.setdefault(head, zero)
 
     def enter(self, derivation: Derivation) -> None:
         """Take note of a derivation that is in the graph."""
