@@ -369,7 +369,7 @@ class Database:
         self.runner.learn(definitions, checked, self.now)
         self._definitions, self._checked = definitions, checked
 
-    def _rollback(self, error: BaseException) -> None:
+    def _rollback(self, error: BaseException | None) -> None:
         self.runner.rollback(error)
         self._progress.rollback()
 
@@ -523,7 +523,7 @@ class Database:
         statistics = VersionStatistics(self.version)
         before = self._definitions, self._checked
         traces = self.runner.traces()
-        outcome: BaseException = KeyboardInterrupt()  # as good as an expected end: nothing is damaged
+        failed: BaseException | None = None
         try:
             self._learn(insert)
             deletes, inserts = self._encode(insert, delete, statistics)
@@ -532,10 +532,10 @@ class Database:
                 change.resolve()
             supposed = self._shown(changes)
         except BaseException as error:
-            outcome = error
+            failed = error
             raise
         finally:
-            self._rollback(outcome)
+            self._rollback(failed)
             self._definitions, self._checked = before
             self.runner.wipe(traces)
         statistics.seconds = time.perf_counter() - started

@@ -15,9 +15,10 @@ from oracle_clingo import solve
 from oracle_lockstep import examples
 from oracle_programs import RandomProgram
 from oracle_strategies import BASE, Version, programs, streams
-from provenance_cases import STRATEGIES, followed, positive
+from provenance_cases import STRATEGIES, Case, cases, followed, positive
 
 import headwater as hw
+from headwater.annotations.equations import solve as solve_equations
 
 REACH = "reach(X, Y) :- link(X, Y). reach(X, Y) :- link(X, Z), reach(Z, Y)."
 Costs = dict[tuple[int, int], int]
@@ -129,6 +130,26 @@ def test_what_is_kept_equals_what_is_evaluated_anew(
             assert {row: parts(found.show(row)) for row in found} == {
                 row: parts(anew.show(row)) for row in anew
             }
+
+
+@settings(max_examples=examples(15))
+@given(cases(), st.sampled_from(["tropical", "viterbi", "clearance", "trust"]))
+def test_best_first_gives_what_the_equations_give(case: Case, annotation: str):
+    said = {
+        "tropical": [0, 1, 5],
+        "viterbi": [0, 0.5, 1],
+        "clearance": ["public", "secret"],
+        "trust": [True, False],
+    }
+
+    def value(name: str, row: tuple) -> Any:
+        return said[annotation][chance(name, row, case.seed) % len(said[annotation])]
+
+    for view in [name for name in case.program.relations if name not in BASE]:
+        found = case.db.evaluate(view, annotation, value)._valuation
+        base = {key: found.values[key] for key in found.graph.base}
+        solved = solve_equations(found.equations(), found.annotation, base, found.rule)
+        assert {**base, **solved} == found.values
 
 
 def test_values_that_change_are_passed_on_only_as_far_as_they_matter():

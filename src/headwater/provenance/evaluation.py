@@ -3,30 +3,24 @@
 Base rows carry what the user says, rules too; along a derivation values are multiplied, alternative derivations are
 added. An aggregate row carries the product of all that it is made of. The absence of rows carries `one`.
 
-The derivations of the view are kept, so that a change costs what it affects: of the rows that may owe their value
-to something that got worse, all are forgotten and evaluated again, since rows on a cycle would else vouch for each
-other. A better value is simply passed on.
+The derivations of the view are kept, so that a change costs what it affects. A version of the database is worked in
+when somebody asks: the rows whose derivations it may have changed are looked into again, the others stay.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from headwater.annotations.boolean import Trust
-from headwater.annotations.clearance import Clearance
-from headwater.annotations.equations import Derivation as Term
-from headwater.annotations.equations import solve
-from headwater.annotations.protocol import AnyAnnotation, product, refuse_cycles
+from headwater.annotations.protocol import AnyAnnotation, refuse_cycles
 from headwater.annotations.registry import annotation as named_annotation
-from headwater.annotations.tropical import Tropical
 from headwater.annotations.variables import Variables
-from headwater.annotations.viterbi import Viterbi
 from headwater.errors import EvaluationError
 from headwater.maintain.row_change import RowChange
 from headwater.provenance.asked import key_of, not_there
 from headwater.provenance.graph import by_relation, explore, look_into
 from headwater.provenance.instances import Derivation, Instances, Key
+from headwater.provenance.valuation import Valuation
 from headwater.provenance.values import Given, Values
 from headwater.provenance.wording import Fact, Wording
 
@@ -35,15 +29,10 @@ if TYPE_CHECKING:
 
 LIMIT = 1_000_000
 """How many derivations an evaluation holds unless more are allowed."""
-SELECTIVE = (Trust, Tropical, Viterbi, Clearance)
-"""Annotations in which a sum is one of its summands: a row owes its value to those derivations that equal it."""
 
 
 class Evaluation(Mapping[tuple[Any, ...], Any]):
-    """The rows of a view and what they carry, now: it follows the database and the values of base rows.
-
-    `evaluated` counts how many values were worked out by the last change.
-    """
+    """The rows of a view and what they carry, now: it follows the database and the values of base rows."""
 
     def __init__(
         self,
@@ -57,7 +46,6 @@ class Evaluation(Mapping[tuple[Any, ...], Any]):
         info = database.info(view)
         self.view = info.name
         self.annotation = named_annotation(annotation)
-        self.evaluated = 0
         self._database = database
         self._given = Values(self.annotation, base, rules)
         self._limit = limit
@@ -70,9 +58,9 @@ class Evaluation(Mapping[tuple[Any, ...], Any]):
         """What a row carries."""
         self._sync()
         key = key_of(self._database, self.view, row)
-        if key is None or not (key in self._values or self._instances.has(key)):
+        if key is None or not (key in self._valuation.values or self._instances.has(key)):
             raise not_there(Fact(self.view, tuple(row)))
-        return self._values.get(key, self.annotation.zero)
+        return self._valuation.values.get(key, self.annotation.zero)
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
         self._sync()
@@ -86,13 +74,13 @@ class Evaluation(Mapping[tuple[Any, ...], Any]):
         return row in self._database[self.view]
 
     def _rows(self) -> list[Key]:
-        return [key for key in self._values if key[0] == self.view]
+        return [key for key in self._valuation.values if key[0] == self.view]
 
     def items(self) -> Any:
         """Rows with what they carry."""
         self._sync()
         facts = self._wording.facts(self._rows())
-        return {facts[key].row: self._values[key] for key in facts}.items()
+        return {facts[key].row: self._valuation.values[key] for key in facts}.items()
 
     def show(self, row: Any) -> str:
         """What a row carries, as text; base rows by name."""
@@ -104,6 +92,11 @@ class Evaluation(Mapping[tuple[Any, ...], Any]):
     def fact(self, number: int) -> Fact:
         """The base row that a number stands for, in annotations that hold such numbers."""
         return self._wording.fact(self._variables.key(number))
+
+    @property
+    def evaluated(self) -> int:
+        """How many values the last change worked out."""
+        return self._valuation.evaluated
 
     def __rich__(self) -> Any:
         from rich.box import SIMPLE_HEAD
@@ -128,7 +121,7 @@ class Evaluation(Mapping[tuple[Any, ...], Any]):
         """
         self._sync()
         given = self._given.updated(base, rules)
-        keys = list(self._graph.base)
+        keys = self._mentioned(base)
         facts = self._wording.facts(keys)
         before, self._given = self._given, given
         try:
@@ -136,14 +129,29 @@ class Evaluation(Mapping[tuple[Any, ...], Any]):
         except BaseException:
             self._given = before
             raise
-        changed = [key for key in keys if not self.annotation.equal(values[key], self._values[key])]
+        changed = [key for key in keys if not self.annotation.equal(values[key], self._valuation.values[key])]
         heads: set[Key] = set()
         if rules:
             labels = set(rules)
             heads = {d.head for d in self._graph if self._wording.label(d.rule) in labels}
-        old = self._revalue({key: values[key] for key in changed}, heads)
+        self._valuation.rule = self._given.rule
+        old = self._valuation.revalue({key: values[key] for key in changed}, heads)
         found = self._wording.facts(key for key in old if key[0] == self.view)
-        return {fact.row: (old[key], self._values[key]) for key, fact in found.items()}
+        return {fact.row: (old[key], self._valuation.values[key]) for key, fact in found.items()}
+
+    def _mentioned(self, base: Given) -> list[Key]:
+        """The base rows that something new may be said of."""
+        if base is None:
+            return []
+        if not isinstance(base, Mapping) or not all(isinstance(rows, Mapping) for rows in base.values()):
+            return list(self._graph.base)
+        found = [
+            (self._program.facades.get(name, name), key[1])
+            for name, rows in base.items()
+            for row in rows
+            if (key := key_of(self._database, name, row)) is not None
+        ]
+        return [key for key in found if key in self._graph.base]
 
     def follow(self, changes: Mapping[str, RowChange]) -> None:
         """A version was applied: take note of what it did, to be worked in when somebody asks."""
@@ -161,19 +169,10 @@ class Evaluation(Mapping[tuple[Any, ...], Any]):
         roots = [(self.view, row) for row in map(tuple, stored.matrix().tolist())]
         self._graph = explore(self._instances, roots, limit=self._limit)
         self._check_size()
-        self._users: dict[Key, dict[Key, None]] = {}
-        self._absent_users: dict[Key, dict[Key, None]] = {}
-        for derivation in self._graph:
-            self._enter(derivation)
         facts = self._wording.facts(self._graph.base)
         base = {key: self._base_value(key, facts[key]) for key in self._graph.base}
         self._refuse_cycles()
-        equations = {
-            head: [Term(self._label(derivation), derivation.premises) for derivation in derivations]
-            for head, derivations in self._graph.derivations.items()
-        }
-        self._values: dict[Key, Any] = {**base, **solve(equations, self.annotation, base, self._given.rule)}
-        self.evaluated = len(self._values)
+        self._valuation = Valuation(self.annotation, self._graph, base, self._label, self._given.rule)
 
     def _check_size(self) -> None:
         if not self._graph.complete:
@@ -193,12 +192,6 @@ class Evaluation(Mapping[tuple[Any, ...], Any]):
     def _base_value(self, key: Key, fact: Fact) -> Any:
         return self._given.base(fact, self._variables.insert(key))
 
-    def _enter(self, derivation: Derivation) -> None:
-        for key in derivation.premises:
-            self._users.setdefault(key, {})[derivation.head] = None
-        for key in derivation.absent:
-            self._absent_users.setdefault(key, {})[derivation.head] = None
-
     # ------------------------------------------------------------------ following the database
 
     def _sync(self) -> None:
@@ -209,8 +202,8 @@ class Evaluation(Mapping[tuple[Any, ...], Any]):
             return
         lost, gained = self._news()
         self._instances = Instances(self._database.engine)
-        dirty = {head for key in lost for head in self._users.get(key, ())}
-        dirty |= {head for key in gained for head in self._absent_users.get(key, ())}
+        dirty = {head for key in lost for head in self._valuation.users.get(key, ())}
+        dirty |= {head for key in gained for head in self._valuation.absent_users.get(key, ())}
         dirty |= {key for key in gained if key[0] == self.view}
         for relation, rows in by_relation(gained).items():
             dirty |= self._instances.heads(relation, rows)
@@ -218,7 +211,7 @@ class Evaluation(Mapping[tuple[Any, ...], Any]):
             dirty |= self._instances.heads(relation, rows, absent=True)
         changed, again = self._rebuild(lost, gained, dirty)
         self._refuse_cycles()
-        self._revalue(changed, again)
+        self._valuation.revalue(changed, again)
 
     def _news(self) -> tuple[set[Key], set[Key]]:
         """The rows that went and came since the last time, all versions together."""
@@ -260,86 +253,13 @@ class Evaluation(Mapping[tuple[Any, ...], Any]):
                 following |= set(look_into(self._instances, graph, relation, rows, None))
                 for row in rows:
                     for derivation in graph.derivations[(relation, row)]:
-                        self._enter(derivation)
+                        self._valuation.enter(derivation)
             todo = following - again
         if self._limit is not None and graph.count > self._limit:
             graph.cut += 1
             self._check_size()
-        new = [key for key in graph.base if key not in known or key not in self._values]
+        new = [key for key in graph.base if key not in known or key not in self._valuation.values]
         facts = self._wording.facts(new)
         changed = {key: self._base_value(key, facts[key]) for key in new}
-        changed.update({key: self.annotation.zero for key in lost if key in self._values})
+        changed.update({key: self.annotation.zero for key in lost if key in self._valuation.values})
         return changed, again
-
-    # ------------------------------------------------------------------ evaluating what is affected
-
-    def _evaluate(self, head: Key) -> Any:
-        self.evaluated += 1
-        result = self.annotation.zero
-        for derivation in self._graph.derivations.get(head, ()):
-            result = self.annotation.plus(result, self._term(derivation))
-        return result
-
-    def _term(self, derivation: Derivation) -> Any:
-        zero = self.annotation.zero
-        values = product(self.annotation, (self._values.get(key, zero) for key in derivation.premises))
-        label = self._label(derivation)
-        return self.annotation.times(self._given.rule(label), self.annotation.through(label, values))
-
-    def _revalue(self, changed: Mapping[Key, Any], heads: Iterable[Key]) -> dict[Key, Any]:
-        """Set values of base rows, evaluate some rows again, and all that this affects; return old values."""
-        plus, equal = self.annotation.plus, self.annotation.equal
-        old: dict[Key, Any] = {}
-        self.evaluated = 0
-        gone = {key for key in changed if key not in self._graph.base}
-        worse = [
-            key
-            for key, value in changed.items()
-            if not equal(plus(value, self._values.get(key, self.annotation.zero)), value)
-        ]
-        reset = {head for head in heads if head in self._values}
-        reset |= {key for key in gone if key in self._values}
-        todo = [*worse, *reset]
-        selective = isinstance(self.annotation, SELECTIVE)
-        while todo:
-            key = todo.pop()
-            for head in self._users.get(key, ()):
-                if head not in reset and head in self._values and self._owes(head, key, selective):
-                    reset.add(head)
-                    todo.append(head)
-        for key in reset | set(changed):
-            if key in self._values:
-                old.setdefault(key, self._values[key])
-        for key, value in changed.items():
-            self._values[key] = value
-        for key in reset:
-            self._values[key] = self.annotation.zero
-        waiting = dict.fromkeys([*reset, *heads])
-        for key in changed:
-            waiting.update(dict.fromkeys(self._users.get(key, ())))
-        while waiting:
-            head = next(iter(waiting))
-            del waiting[head]
-            if head not in self._graph.derivations:
-                continue
-            value = self._evaluate(head)
-            if head not in self._values or not equal(value, self._values[head]):
-                old.setdefault(head, self._values.get(head, self.annotation.zero))
-                self._values[head] = value
-                waiting.update(dict.fromkeys(self._users.get(head, ())))
-        for key in (*gone, *reset):
-            if key not in self._graph.derivations and key not in self._graph.base:
-                self._values.pop(key, None)
-                self._users.pop(key, None)
-        return {
-            key: value
-            for key, value in old.items()
-            if key in self._values and not equal(value, self._values[key])
-        }
-
-    def _owes(self, head: Key, key: Key, selective: bool) -> bool:
-        """Whether the row may owe its value to a derivation that uses the key (values are those of before)."""
-        derivations = [d for d in self._graph.derivations.get(head, ()) if key in d.premises]
-        if not selective:
-            return bool(derivations)
-        return any(self.annotation.equal(self._term(d), self._values[head]) for d in derivations)

@@ -9,21 +9,20 @@ from __future__ import annotations
 
 import datetime
 import heapq
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations, product
 from typing import TYPE_CHECKING, Any
 
 from headwater.changes import Changes
-from headwater.errors import HeadwaterError
 from headwater.language.program import Call, Constant, Term, Variable
 from headwater.plan.order import variables
 from headwater.provenance.attempts import Attempt, Attempts
 from headwater.provenance.graph import explore
 from headwater.provenance.instances import Key
-from headwater.provenance.lines import Line
+from headwater.provenance.repair import Repair, tried
 from headwater.provenance.terms import minimal_terms
-from headwater.provenance.wording import Fact, json_fact, ordered
+from headwater.provenance.wording import Fact
 from headwater.rules.checked import Absent, Premise, Test
 from headwater.values.types import Type
 
@@ -35,48 +34,6 @@ EXPANSIONS, TRIALS, GUESSES, TERMS, BINDINGS = 60, 30, 4, 30, 6
 and bindings of a rule followed."""
 ROUNDS = 2_000
 """A repair is not tried for longer than this: costs below zero, say, would go round for ever."""
-
-
-@dataclass(frozen=True)
-class Repair:
-    """Rows to insert and to delete, all of base relations, after which the row is there. `free` says that some
-    inserted values are examples: others would do."""
-
-    insert: frozenset[Fact]
-    delete: frozenset[Fact]
-    free: bool = False
-
-    @property
-    def size(self) -> int:
-        """How many rows change."""
-        return len(self.insert) + len(self.delete)
-
-    def arguments(self) -> dict[str, dict[str, list[tuple[Any, ...]]]]:
-        """As `apply` and `what_if` take it."""
-        return {"insert": _by_relation(self.insert), "delete": _by_relation(self.delete)}
-
-    def __str__(self) -> str:
-        parts = [f"insert {fact}" for fact in ordered(self.insert)]
-        parts += [f"delete {fact}" for fact in ordered(self.delete)]
-        return ", ".join(parts) + (" (or other values)" if self.free else "")
-
-    def line(self) -> Line:
-        """The repair in colours."""
-        return [("  ", ""), (str(self), "green")]
-
-    def to_json(self) -> dict[str, Any]:
-        """The rows as plain data."""
-        return {
-            kind: [json_fact(fact) for fact in ordered(facts)]
-            for kind, facts in (("insert", self.insert), ("delete", self.delete))
-        } | {"free": self.free}
-
-
-def _by_relation(facts: Iterable[Fact]) -> dict[str, list[tuple[Any, ...]]]:
-    found: dict[str, list[tuple[Any, ...]]] = {}
-    for fact in ordered(facts):
-        found.setdefault(fact.relation, []).append(fact.row)
-    return found
 
 
 @dataclass(frozen=True)
@@ -302,16 +259,6 @@ class Repairs:
             return []
         codes = stored.rows[: min(2, int(stored.sizes[0])), column]
         return self.wording.codec.decode_column(codes.copy(), type_)
-
-
-def tried(repair: Repair, fact: Fact, suppose: Callable[..., Changes]) -> bool:
-    """Whether the row appears with the repair, which is taken back."""
-    try:
-        changes = suppose(**repair.arguments())
-    except HeadwaterError:
-        return False
-    stopped = any(cost.stopped for cost in changes.statistics.strata)
-    return not stopped and fact.row in changes[fact.relation].inserted
 
 
 def smallest_hitting_sets(terms: list[frozenset[Fact]], most: int) -> list[frozenset[Fact]]:

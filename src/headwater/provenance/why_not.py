@@ -36,7 +36,8 @@ from headwater.provenance.asked import key_of, there
 from headwater.provenance.attempts import Attempts
 from headwater.provenance.instances import Instances, Key
 from headwater.provenance.lines import Line, plain, tree
-from headwater.provenance.repairs import Repair, Repairs, tried
+from headwater.provenance.repair import Repair, tried
+from headwater.provenance.repairs import Repairs
 from headwater.provenance.wording import Fact, Wording, json_fact
 from headwater.rules.checked import Absent, Premise
 

@@ -123,9 +123,9 @@ class OneProcess:
         self.base_changes.commit()
         self._before = None
 
-    def rollback(self, error: BaseException) -> None:
+    def rollback(self, error: BaseException | None) -> None:
         """Undo it, at the cost of what was done."""
-        expected = isinstance(error, (HeadwaterError, KeyboardInterrupt))
+        expected = error is None or isinstance(error, (HeadwaterError, KeyboardInterrupt))
         self.engine.rollback(damaged=not expected)
         self.base_changes.rollback()
         if self._before is not None:

@@ -56,8 +56,8 @@ class Runner(Protocol):
         """Keep what the open version did."""
         ...
 
-    def rollback(self, error: BaseException) -> None:
-        """Undo what the open version did."""
+    def rollback(self, error: BaseException | None) -> None:
+        """Undo what the open version did, because of an error or because it was only tried."""
         ...
 
     def traces(self) -> Any:

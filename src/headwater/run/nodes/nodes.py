@@ -205,14 +205,14 @@ class Nodes:
         self._open, self._before = [], None
         self.cluster.later("commit")
 
-    def rollback(self, error: BaseException) -> None:
+    def rollback(self, error: BaseException | None) -> None:
         """Everything is as it was."""
         opened, self._open = self._open, []
         if self._before is not None:
             self._placing, self._before = self._before, None
         self._unresolved.clear()
         if opened:
-            expected = isinstance(error, (HeadwaterError, KeyboardInterrupt))
+            expected = error is None or isinstance(error, (HeadwaterError, KeyboardInterrupt))
             self.cluster.tell("rollback", {"expected": expected})
 
     def traces(self) -> None:
