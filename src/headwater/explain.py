@@ -11,7 +11,7 @@ from headwater.maintain.statistics import StratumStatistics
 from headwater.rules.checked import Premise, RelationInfo
 
 if TYPE_CHECKING:
-    from headwater.database import Database
+    from headwater.database.opened import Opened
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ def _view_facts(view: View) -> ViewFacts:
     return ViewFacts(view.stratum.relations, view.stratum.recursive, strategy, rules)
 
 
-def explain(database: Database, name: str | None) -> Explanation:
+def explain(database: Opened, name: str | None) -> Explanation:
     """Explain the stratum of a view, or all strata and base relations."""
     facts = database.runner.facts()
     lines = list(facts.place)

@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
-    from headwater.database import Database
+    from headwater.database.opened import Opened
 
 
 class RelationView:
     """A base relation or a view, as it is now. Row order means nothing."""
 
-    def __init__(self, database: Database, name: str):
+    def __init__(self, database: Opened, name: str):
         self._database = database
         self.name = name
 

@@ -1,0 +1,106 @@
+"""What is on the disk: a version is in the log before it is committed; checkpoints; moving to nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from headwater import persist
+from headwater.database.opened import Opened
+from headwater.errors import StoreError
+from headwater.maintain.row_change import RowChange
+from headwater.plan.steps import Ints
+from headwater.run.one_process import OneProcess
+from headwater.store import Record
+
+CHECKPOINT_BYTES = 16 << 20
+CHECKPOINT_RECORDS = 1000
+
+
+class Durable(Opened):
+    """A database that writes versions to its store, if it has one."""
+
+    def _log_change(
+        self,
+        deletes: Mapping[str, Ints],
+        inserts: Mapping[str, Ints],
+        changes: Mapping[str, RowChange],
+        marks: Mapping[str, Any],
+    ) -> None:
+        tables = {}
+        for kind, given in (("delete", deletes), ("insert", inserts)) if self._store is not None else ():
+            for name, rows in given.items():
+                info = self._checked.relations[name]
+                if rows.shape[0]:
+                    tables[f"{kind}/{name}"] = persist.to_table(self.codec, rows, info)
+        learned = {} if self._definitions is self._logged else self._definitions.to_json()
+        self._log("apply", {"now": self.now, **learned}, tables, changes, marks)
+        self._logged = self._definitions
+
+    def _log(
+        self,
+        kind: str,
+        meta: Mapping[str, Any],
+        tables: Mapping[str, Any],
+        changes: Mapping[str, RowChange],
+        marks: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Write the open version to the log, with what is owed for it; only then may it be committed."""
+        shown = self._shown(changes) if self._progress.subscriptions else {}
+        more, owed = self._progress.stage(self.version + 1, marks or {}, shown)
+        self._append(kind, {**meta, **more}, {**tables, **owed})
+
+    def _append(self, kind: str, meta: Mapping[str, Any], tables: Mapping[str, Any]) -> None:
+        if self._store is not None:
+            self._store.append(Record(self.version + 1, kind, meta, tables))
+            self._records += 1
+
+    def _committed(self) -> bool:
+        """Whether the open version is on the disk already, though something came in between afterwards."""
+        return self._store is not None and self._store.version > self.version
+
+    def checkpoint(self) -> None:
+        """Write the relations that changed as new segments and start an empty log; old files are removed."""
+        self._check_writable()
+        if self._store is None:
+            raise StoreError("not-durable", "this database lives in memory only", hint="connect with a path")
+        progress, owed = self._progress.dump()
+        meta = {
+            "now": self.now,
+            "progress": progress,
+            "texts": [[program.text, program.source] for program in self._definitions.programs],
+            **self._definitions.to_json(),
+        }
+        self.runner.write_checkpoint(self._store, self.version, meta, owed)
+        self._records = 0
+
+    def _checkpoint_if_due(self) -> None:
+        """Write a checkpoint when the log has grown long. The version is committed: that it fails is a note."""
+        if self._store is not None and (
+            self._records >= CHECKPOINT_RECORDS or self._store.stats().log_bytes > CHECKPOINT_BYTES
+        ):
+            try:
+                self.checkpoint()
+            except StoreError as error:
+                self.statistics.fallbacks.append(f"no checkpoint: {error.message}")
+
+    def _outgrown(self) -> None:
+        """Move to nodes if `run` is "auto" and the state has outgrown its budget."""
+        if self._place.run != "auto" or not isinstance(self.runner, OneProcess):
+            return
+        size, limit = self.runner.nbytes + self.codec.nbytes, self._place.limit()
+        if size <= limit:
+            return
+        why = f"moved at version {self.version}: {size:,} bytes outgrew the budget of {limit:,}"
+        if self._store is None:
+            self._store = self._temporary_store()
+        self.checkpoint()
+        assert self._store.checkpoint is not None
+        nodes = self._place.start(self.codec, self._store, self._options, self._python, why)
+        try:
+            nodes.load(self._store.checkpoint, self._definitions, self._checked)
+        except BaseException:
+            nodes.close()
+            raise
+        self.runner = nodes
+        self.statistics.fallbacks.append(why)

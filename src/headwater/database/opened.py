@@ -1,0 +1,293 @@
+"""Opening a database and reading what it holds."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
+
+from headwater.changes import Change
+from headwater.definitions import Definitions
+from headwater.errors import DataError, HeadwaterError, StoreError, UnknownRelation
+from headwater.explain import Explanation, explain
+from headwater.maintain.engine import Engine
+from headwater.maintain.row_change import RowChange
+from headwater.maintain.statistics import VersionStatistics
+from headwater.maintain.strategies import STRATEGIES
+from headwater.progress import Progress
+from headwater.provenance import evaluation
+from headwater.relation_view import RelationView
+from headwater.rules.checked import Checked, RelationInfo
+from headwater.run.one_process import OneProcess
+from headwater.run.place import Place
+from headwater.run.runner import Runner
+from headwater.store import Store
+from headwater.values.codec import Codec
+from headwater.values.functions import Functions
+from headwater.values.types import Type
+
+if TYPE_CHECKING:
+    from headwater.database import Database
+
+Me = TypeVar("Me", bound="Opened")
+
+
+class Opened:
+    """An open database: options, definitions, where it runs, what can be read of it."""
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        mode: Literal["w", "r"] = "w",
+        strategy: str = "support",
+        strict: bool = False,
+        max_rounds: int = 1_000_000,
+        at_max_rounds: Literal["raise", "stop"] = "raise",
+        clock: Literal["logical", "real"] = "logical",
+        functions: Mapping[str, tuple[Callable[..., Any], Sequence[Type | str] | None, Type | str]]
+        | None = None,
+        sync: bool = True,
+        spark: Any = None,
+        run: str = "local",
+        nodes: Any = None,
+        budget: int | None = None,
+        replicate: int | None = None,
+        min_ship: bool = True,
+    ):
+        if strategy not in STRATEGIES:
+            raise DataError(
+                "unknown-strategy", f"no strategy {strategy!r}", hint=f"one of {', '.join(STRATEGIES)}"
+            )
+        for option, value, allowed in (
+            ("mode", mode, ("w", "r")),
+            ("clock", clock, ("logical", "real")),
+            ("at_max_rounds", at_max_rounds, ("raise", "stop")),
+        ):
+            if value not in allowed:
+                raise DataError(
+                    "unknown-option", f"no {option} {value!r}", hint=f"one of {', '.join(allowed)}"
+                )
+        if not isinstance(max_rounds, int) or max_rounds < 1:
+            raise DataError("unknown-option", f"max_rounds is {max_rounds!r}", hint="a whole number from 1")
+        self._place = Place(run, spark, nodes, budget, replicate, min_ship)
+        self._place.check()
+        if self._place.run != "local" and not STRATEGIES[strategy]().ranked:
+            raise DataError(
+                "unknown-option",
+                f"strategy {strategy} runs in one process only",
+                hint="leave out run=..., or use strategy='support'",
+            )
+        if self._place.on_nodes and mode == "r":
+            raise DataError("unknown-option", "a reader runs in this process", hint="leave out run=...")
+        self.spark = spark
+        self.codec = Codec()
+        self.functions = Functions()
+        self._python = dict(functions or {})
+        for name, (function, args, returns) in self._python.items():
+            self.functions.register(name, function, args, returns)
+        self.strict = strict
+        self.clock = clock
+        self.mode = mode
+        self.now = 0.0
+        self.version = 0
+        self.statistics = VersionStatistics()
+        self._options = {
+            "strategy": strategy, "max_rounds": max_rounds, "at_max_rounds": at_max_rounds, "strict": strict,
+        }  # fmt: skip
+        self._definitions = self._logged = Definitions()
+        self._followers: weakref.WeakValueDictionary[int, evaluation.Evaluation] = (
+            weakref.WeakValueDictionary()
+        )
+        self._closed = False
+        self.spark = spark
+        self.path = None if path is None else Path(path).absolute()
+        self._progress = Progress(self.path)
+        self._store: Store | None = None
+        self._records = 0
+        self._checked = self._definitions.check(self.functions, {}, strict=strict)
+        self._temporary: tempfile.TemporaryDirectory[str] | None = None
+        if path is not None:
+            self._store = Store.open(path, mode=mode, sync=sync)
+        elif self._place.on_nodes:
+            self._store = self._temporary_store()
+        try:
+            if self._place.on_nodes:
+                assert self._store is not None
+                self.runner: Runner = self._place.start(self.codec, self._store, self._options, self._python)
+            else:
+                self.runner = OneProcess(
+                    self.codec,
+                    self.functions,
+                    strategy=strategy,
+                    max_rounds=max_rounds,
+                    at_max_rounds=at_max_rounds,
+                )
+            if path is not None:
+                assert self._store is not None
+                self._recover(self._store)
+        except BaseException:
+            self.close()
+            raise
+        if clock == "real":
+            self.now = max(self.now, time.time())
+
+    def _temporary_store(self) -> Store:
+        """A store for nodes to recover from, gone when the database is closed."""
+        self._temporary = tempfile.TemporaryDirectory(prefix="headwater-")
+        return Store.open(self._temporary.name, sync=False)
+
+    def close(self) -> None:
+        """Release the files. Everything acknowledged is on the disk already."""
+        self._closed = True
+        if hasattr(self, "runner"):
+            self.runner.close()
+        store, self._store = self._store, None
+        if store is not None:
+            store.close()
+        if self._temporary is not None:
+            self._temporary.cleanup()
+
+    def __enter__(self: Me) -> Me:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def _whole(self) -> Database:
+        """This, as the whole that it is built up to."""
+        return cast("Database", self)
+
+    def _recover(self, store: Store) -> None:
+        """Load what is stored; see `Versions`."""
+        raise NotImplementedError
+
+    def register(
+        self,
+        name: str,
+        function: Callable[..., Any],
+        *,
+        args: Sequence[Type | str] | None = None,
+        returns: Type | str,
+    ) -> None:
+        """Let rules call a Python function. It must give the same result for the same arguments, for ever.
+
+        Functions are not stored. To open a state whose rules call some, pass them as `functions` to `connect`.
+        """
+        if not isinstance(self.runner, OneProcess):
+            raise DataError(
+                "nodes-are-running",
+                f"{name} cannot be registered while nodes are running without it",
+                hint="give it to connect: functions={name: (function, argument types, result type)}",
+            )
+        self.functions.register(name, function, args, returns)
+        self._python[name] = (function, args, returns)
+
+    def _check(self, definitions: Definitions) -> Checked:
+        stored = {
+            name: info.types
+            for name, info in self._checked.relations.items()
+            if info.base and self.runner.stored(name)
+        }
+        return definitions.check(self.functions, stored, strict=self.strict)
+
+    @property
+    def relations(self) -> tuple[str, ...]:
+        """The names of all base relations and views."""
+        return tuple(name for name, info in self._checked.relations.items() if not info.internal)
+
+    def info(self, name: str) -> RelationInfo:
+        """A relation's columns, types and kind."""
+        found = self._checked.relations.get(name)
+        if found is None or found.internal:
+            raise self._unknown(name)
+        return found
+
+    def __getitem__(self, name: str) -> RelationView:
+        self.info(name)
+        return RelationView(self, name)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.relations
+
+    @property
+    def texts(self) -> tuple[tuple[str, str], ...]:
+        """All that was defined, in order: texts and where they came from."""
+        return tuple((program.text, program.source) for program in self._definitions.programs)
+
+    def types_if(self, known: Mapping[str, tuple[Type | None, ...]]) -> dict[str, tuple[Type | None, ...]]:
+        """What the types of all relations would be if those of some base relations were these."""
+        definitions = replace(self._definitions, known={**self._definitions.known, **known})
+        return {name: info.types for name, info in self._check(definitions).relations.items()}
+
+    @property
+    def program(self) -> Checked:
+        """All rules, checked and rewritten."""
+        return self._checked
+
+    def explain(self, name: str | None = None) -> Explanation:
+        """How a view (or all) is maintained: rules, join orders, strategy, sizes, and what the last version cost."""
+        if name is not None:
+            self.info(name)
+        return explain(self, name)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes allocated for rows, indexes and dictionaries."""
+        return self.runner.nbytes + self.codec.nbytes
+
+    @property
+    def engine(self) -> Engine:
+        """The engine of a database that runs in this process."""
+        if not isinstance(self.runner, OneProcess):
+            raise DataError(
+                "on-nodes",
+                "the rows of this database are on nodes, where this is not to be had",
+                hint="close it, and open its state in one process: connect(path)",
+            )
+        return self.runner.engine
+
+    def _shown(self, changes: Mapping[str, RowChange]) -> dict[str, Change]:
+        shown = {}
+        for name, change in changes.items():
+            info = self._checked.relations.get(name)
+            if info is not None and not info.internal:
+                shown[name] = Change(self.codec, info.columns, info.types, change)
+        return shown
+
+    def _check_writable(self) -> None:
+        if self._closed:
+            raise StoreError("closed", "this database is closed", hint="connect again")
+        if self.mode == "r":
+            raise StoreError(
+                "read-only", "this database was opened for reading", hint="connect with mode='w'"
+            )
+
+    def _base(self, name: str) -> RelationInfo | None:
+        """The base relation that takes the rows given for `name`, or `None` if there is no such relation."""
+        info = self._checked.relations.get(self._checked.facades.get(name, name))
+        if info is None or (info.internal and name not in self._checked.facades):
+            return None
+        if not info.base:
+            raise DataError(
+                "derived-relation",
+                f"{name} is derived by rules; its rows cannot be inserted or deleted",
+                hint=f"change the relations it is derived from, or declare `.input {name}` to give it rows as well",
+            )
+        return info
+
+    def _unknown(self, name: str) -> HeadwaterError:
+        import difflib
+
+        near = difflib.get_close_matches(str(name), self.relations, n=1)
+        hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(self.relations) or 'none'}"
+        return UnknownRelation("unknown-relation", f"there is no relation {name}", hint=hint)

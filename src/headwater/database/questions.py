@@ -1,0 +1,78 @@
+"""Why rows are there or not, what would change, what depends on a row: thin doors to `provenance`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from headwater.annotations.protocol import AnyAnnotation
+from headwater.changes import Changes, EmptyChanges
+from headwater.database.rows import by_relation
+from headwater.database.versions import Versions, uninterrupted
+from headwater.maintain.statistics import VersionStatistics
+from headwater.provenance import depends, evaluation, why_not
+from headwater.provenance.values import Given
+from headwater.provenance.why import LIMIT, Why, why
+
+
+class Questions(Versions):
+    """A database that can be asked."""
+
+    def why(self, relation: str, row: Any, *, depth: int | None = None, limit: int | None = LIMIT) -> Why:
+        """Why a row is there: all derivations (at most `limit`, `depth` levels deep), proof, minimal explanations."""
+        return why(self._whole, relation, row, depth=depth, limit=limit)
+
+    def why_not(
+        self, relation: str, row: Any, *, depth: int = why_not.DEPTH, repairs: int = why_not.REPAIRS
+    ) -> why_not.WhyNot:
+        """Why a row is not there: what each rule lacks, `depth` levels deep; and the smallest repairs found."""
+        return why_not.why_not(self._whole, relation, row, depth=depth, repairs=repairs, suppose=self.what_if)
+
+    @uninterrupted
+    def what_if(
+        self, insert: Mapping[str, Any] | None = None, delete: Mapping[str, Any] | None = None
+    ) -> Changes:
+        """What `apply` would do, without doing it: worked out, then taken back. No version, nothing in the log."""
+        insert = {name: rows for name, rows in by_relation("insert", insert).items() if len(rows)}
+        delete = by_relation("delete", delete)
+        now = max(self.now, time.time()) if self.clock == "real" else self.now
+        started = time.perf_counter()
+        statistics = VersionStatistics(self.version)
+        before = self._definitions, self._checked
+        traces = self.runner.traces()
+        failed: BaseException | None = None
+        try:
+            self._learn(insert)
+            deletes, inserts = self._encode(insert, delete, statistics)
+            changes = self.runner.change(deletes, inserts, now, statistics)
+            for change in changes.values():
+                change.resolve()
+            supposed = self._shown(changes)
+        except BaseException as error:
+            failed = error
+            raise
+        finally:
+            self._rollback(failed)
+            self._definitions, self._checked = before
+            self.runner.wipe(traces)
+        statistics.seconds = time.perf_counter() - started
+        return Changes(self.version, supposed, EmptyChanges(self), statistics)
+
+    def depends(self, relation: str, row: Any, *, limit: int | None = depends.LIMIT) -> depends.Depends:
+        """What would fall with a row, what else uses it (at most `limit` rows), and what it derives alone."""
+        return depends.depends(self._whole, relation, row, limit=limit, suppose=self.what_if)
+
+    def evaluate(
+        self,
+        view: str,
+        annotation: str | AnyAnnotation,
+        base: Given = None,
+        *,
+        rules: Mapping[str, object] | None = None,
+        limit: int | None = evaluation.LIMIT,
+    ) -> evaluation.Evaluation:
+        """What the rows of a view carry in an annotation, kept right while rows and values change."""
+        found = evaluation.Evaluation(self._whole, view, annotation, base, rules, limit)
+        self._followers[id(found)] = found
+        return found

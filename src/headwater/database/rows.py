@@ -1,0 +1,43 @@
+"""Rows as users give them: by relation, in forms that have a length and can be read more than once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from headwater.errors import DataError
+
+
+def by_relation(argument: str, rows: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Rows by relation, in forms that have a length and can be read more than once."""
+    if rows is None:
+        return {}
+    if not isinstance(rows, Mapping):
+        raise DataError(
+            "wrong-type",
+            f"{argument} takes rows by relation, not a {type(rows).__name__}",
+            hint=f'{argument}={{"link": rows}}',
+        )
+    for name in rows:
+        if not isinstance(name, str):
+            raise DataError("wrong-type", f"{name!r} is not the name of a relation", hint="names are strings")
+    return {name: _held(name, data) for name, data in rows.items()}
+
+
+def _held(name: str, data: Any) -> Any:
+    if hasattr(data, "read_all"):  # an Arrow stream
+        return data.read_all()
+    if hasattr(data, "toArrow"):  # a Spark DataFrame
+        return data.toArrow()
+    if hasattr(data, "collect") and not hasattr(data, "__len__"):  # a lazy frame
+        return data.collect()
+    if hasattr(data, "__len__"):
+        return data
+    try:
+        return list(data)
+    except TypeError:
+        raise DataError(
+            "wrong-type",
+            f"the rows of {name} are a {type(data).__name__}",
+            hint="give a list of tuples, an Arrow table, a DataFrame or a numpy matrix",
+        ) from None
