@@ -25,7 +25,7 @@ class Stage:
 
     @property
     def patience(self) -> float:
-        """The seconds after which a scheme that has not converged is given up."""
+        """The CPU seconds after which a scheme that has not converged is given up."""
         return 1.0 if self.quick else 10.0
 
 
@@ -69,9 +69,9 @@ def follow(
     last = scheme.measures()
     for step in steps:
         before.setdefault(step.figure, last)
-        started = time.perf_counter()
+        started = time.process_time()
         converged = scheme.change(step.insert, step.delete, patience)
-        seconds[step.figure] = seconds.get(step.figure, 0.0) + time.perf_counter() - started
+        seconds[step.figure] = seconds.get(step.figure, 0.0) + time.process_time() - started
         shown = name or scheme.name
         stage.told(f"figure {step.figure}: {shown}")
         if not converged:
@@ -79,7 +79,7 @@ def follow(
                 Point(step.figure, shown, step.x, nodes, seconds=seconds[step.figure], given_up=True)
             )
             stage.notes.append(
-                f"figure {step.figure}: {shown} had not converged after {patience:g} s at {step.x:g}"
+                f"figure {step.figure}: {shown} had not converged after {patience:g} CPU seconds at {step.x:g}"
             )
             return points
         last = scheme.measures()
