@@ -56,12 +56,11 @@ def follow(
     steps: Sequence[Step],
     name: str = "",
     read: Read = whole,
-    patience: float | None = None,
 ) -> list[Point]:
     """A scheme through all steps. Communication and time of a figure count from its first step on."""
-    patience = stage.patience if patience is None else patience
     scheme: Scheme = make(workload, nodes)
     nodes = scheme.nodes
+    patience = stage.patience * (1 if scheme.hopeless else 20)
     reference = RankedSupport(workload)
     points: list[Point] = []
     before: dict[int, Measures] = {}
