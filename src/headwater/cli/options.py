@@ -9,7 +9,9 @@ import click
 
 from headwater.errors import DataError
 
-STRATEGY_NAMES = ("support", "counting", "dred", "recompute", "auto")
+STRATEGY_NAMES = (
+    "support", "counting", "dred", "recompute", "absorption", "absorption-eager", "relative", "auto",
+)  # fmt: skip
 
 program_argument = click.argument(
     "program", type=click.Path(exists=True, dir_okay=False, allow_dash=True), metavar="PROGRAM"

@@ -30,9 +30,10 @@ class Journal:
 
     def drop(self, target: dict[K, V], key: K) -> None:
         """Remove an entry, if it is there."""
-        old = target.pop(key, _MISSING)
+        old = target.get(key, _MISSING)
         if old is not _MISSING:
             self._undo.append((target, key, old))
+            del target[key]
 
     def commit(self) -> None:
         """Keep all changes since the last commit."""

@@ -22,9 +22,6 @@ from headwater.operators.channels import Row
 NODES = 12
 """Query processing nodes, unless a figure varies them."""
 
-LONG = 90.0
-"""Seconds for a scheme that is known to converge."""
-
 TITLES = {
     7: ("reachable, links inserted", "share of links inserted"),
     8: ("reachable, links deleted one by one", "share of links deleted"),
@@ -54,7 +51,7 @@ def regions(stage: Stage) -> list[Point]:
 def more_links(stage: Stage) -> list[Point]:
     """Figures 11 and 12: eager and lazy, in dense and sparse networks of the same numbers of nodes."""
     points: list[Point] = []
-    for make, mode, patience in ((absorption_eager, "eager", None), (absorption_lazy, "lazy", LONG)):
+    for make, mode in ((absorption_eager, "eager"), (absorption_lazy, "lazy")):
         for dense, shape in ((True, "dense"), (False, "sparse")):
             for transit in (1,) if stage.quick else (1, 2, 4, 8):
                 workload = links(transit, dense, 0.2, stage.seed)
@@ -62,9 +59,7 @@ def more_links(stage: Stage) -> list[Point]:
                     Step(workload.rows, (), 11, len(workload.rows)),
                     Step((), workload.gone, 12, len(workload.rows)),
                 ]
-                found = follow(
-                    stage, workload, make, _nodes(stage), steps, f"{mode} {shape}", patience=patience
-                )
+                found = follow(stage, workload, make, _nodes(stage), steps, f"{mode} {shape}")
                 points += found
                 if found[-1].given_up:
                     break

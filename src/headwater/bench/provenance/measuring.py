@@ -25,7 +25,7 @@ class Stage:
 
     @property
     def patience(self) -> float:
-        """The seconds after which a scheme that has not converged is given up."""
+        """The CPU seconds after which a scheme that has not converged is given up."""
         return 1.0 if self.quick else 10.0
 
 
@@ -56,12 +56,11 @@ def follow(
     steps: Sequence[Step],
     name: str = "",
     read: Read = whole,
-    patience: float | None = None,
 ) -> list[Point]:
     """A scheme through all steps. Communication and time of a figure count from its first step on."""
-    patience = stage.patience if patience is None else patience
     scheme: Scheme = make(workload, nodes)
     nodes = scheme.nodes
+    patience = stage.patience * (1 if scheme.hopeless else 20)
     reference = RankedSupport(workload)
     points: list[Point] = []
     before: dict[int, Measures] = {}
@@ -69,9 +68,9 @@ def follow(
     last = scheme.measures()
     for step in steps:
         before.setdefault(step.figure, last)
-        started = time.perf_counter()
+        started = time.process_time()
         converged = scheme.change(step.insert, step.delete, patience)
-        seconds[step.figure] = seconds.get(step.figure, 0.0) + time.perf_counter() - started
+        seconds[step.figure] = seconds.get(step.figure, 0.0) + time.process_time() - started
         shown = name or scheme.name
         stage.told(f"figure {step.figure}: {shown}")
         if not converged:
@@ -79,7 +78,7 @@ def follow(
                 Point(step.figure, shown, step.x, nodes, seconds=seconds[step.figure], given_up=True)
             )
             stage.notes.append(
-                f"figure {step.figure}: {shown} had not converged after {patience:g} s at {step.x:g}"
+                f"figure {step.figure}: {shown} had not converged after {patience:g} CPU seconds at {step.x:g}"
             )
             return points
         last = scheme.measures()

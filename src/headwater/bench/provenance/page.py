@@ -9,7 +9,7 @@ from rich.text import Text
 
 from headwater.bench.provenance.points import FigureReport, Point, ProvenanceReport
 
-HEADS = ("scheme", "rows", "pv, B/row", "messages", "MB", "state, MB/node", "seconds")
+HEADS = ("scheme", "rows", "pv, B/row", "messages", "MB", "state, MB/node", "CPU s")
 TARGET = 100
 
 
@@ -65,8 +65,9 @@ def markdown(report: ProvenanceReport) -> str:
     if verdict(report):
         lines += [verdict(report), ""]
     lines += [
-        "Figures are numbered as in liu-2008. One process plays all nodes: seconds are the work of all nodes",
-        "together. `ranked support` is Headwater's default in one process; it keeps no provenance and sends nothing.",
+        "Figures are numbered as in liu-2008. One process plays all nodes: seconds are CPU seconds, the work of all",
+        "nodes together. `ranked support` is Headwater's default in one process; it keeps no provenance and sends",
+        "nothing.",
         "Communication and seconds count from the first change of a figure on; a dash is a scheme that was given up.",
         "",
     ]

@@ -14,7 +14,7 @@ METRICS: tuple[tuple[str, Callable[[Point], float]], ...] = (
     ("provenance, bytes a row", lambda point: point.provenance),
     ("messages between nodes", lambda point: point.messages),
     ("state of operators, MB a node", lambda point: point.state / point.nodes / 1e6),
-    ("seconds (all nodes' work)", lambda point: point.seconds),
+    ("CPU seconds (all nodes' work)", lambda point: point.seconds),
 )
 
 

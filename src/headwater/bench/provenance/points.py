@@ -1,8 +1,8 @@
 """What was measured, as data.
 
 Metrics are the four of liu-2008 section 7.1: provenance for each row, communication, state of operators, time to
-converge. Messages are counted beside bytes. All are of one process that plays all nodes: its seconds are the
-work of all nodes together, not the time they would take side by side.
+converge. Messages are counted beside bytes. All are of one process that plays all nodes: its seconds are CPU
+seconds, the work of all nodes together, not the time they would take side by side.
 """
 
 from __future__ import annotations
