@@ -38,6 +38,7 @@ class Expressions(Ledger):
         self.sent: dict[Key, Terms] = {}
         self.kept: dict[Key, Terms] = {}
         self.numbers: dict[Key, int] = {}
+        self.premises: dict[int, Key] = {}
         self.rows_of: dict[int, dict[Key, None]] = {}
         self.masks: dict[Key, int] = {}
         self._free: list[int] = []
@@ -53,6 +54,12 @@ class Expressions(Ledger):
     def expression(self, row: Key) -> Terms:
         """The whole expression of a row: what was propagated or put by."""
         return self.dnf.plus(self.sent.get(row, self.dnf.zero), self.kept.get(row, self.dnf.zero))
+
+    def proofs(self, row: Key) -> list[frozenset[Key]] | None:
+        """All minimal sets of premises that derive a row; `None` where they are not all known (lazy), or none is."""
+        if self.lazy or row not in self.sent:
+            return None
+        return [frozenset(self.premises[number] for number in bits(term)) for term in self.sent[row]]
 
     # ------------------------------------------------------------------ derivations in
 
@@ -115,6 +122,7 @@ class Expressions(Ledger):
                 continue
             mask |= 1 << number
             self.journal.drop(self.numbers, premise)
+            self.journal.drop(self.premises, number)
             self._freed.append(number)
             rows.update(self.rows_of.get(number, {}))
             self.journal.drop(self.rows_of, number)
@@ -163,6 +171,7 @@ class Expressions(Ledger):
                 number = self._next
                 self._next += 1
             self.journal.put(self.numbers, premise, number)
+            self.journal.put(self.premises, number, premise)
             self.journal.put(self.rows_of, number, {})
         return number
 

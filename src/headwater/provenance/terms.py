@@ -9,7 +9,7 @@ given one lacks at least one of its rows, so none is missed, up to the limit.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any, overload
 
 from headwater.annotations.equations import Derivation as Term
@@ -84,9 +84,15 @@ class Terms(Sequence[frozenset[Fact]]):
         }
 
 
-def minimal_terms(graph: Graph, root: Key, wording: Wording, limit: int | None) -> Terms:
-    """The minimal terms of a row, at most `limit` of them."""
-    solved = by_equations(graph, root, WORK)
+def minimal_terms(
+    graph: Graph,
+    root: Key,
+    wording: Wording,
+    limit: int | None,
+    stored: Collection[frozenset[Key]] | None = None,
+) -> Terms:
+    """The minimal terms of a row, at most `limit` of them; those `stored` are all, and need not be found."""
+    solved = stored if stored is not None else by_equations(graph, root, WORK)
     found: list[frozenset[Key]] = []
     more: int | None = 0
     if solved is None:
@@ -101,7 +107,7 @@ def minimal_terms(graph: Graph, root: Key, wording: Wording, limit: int | None) 
         more = 0 if limit is None else max(0, len(found) - limit)
         found = found[:limit]
     facts = wording.facts({key for term in found for key in term})
-    if not graph.complete:
+    if not graph.complete and stored is None:
         more = None
     return Terms([frozenset(facts[key] for key in term) for term in found], more)
 

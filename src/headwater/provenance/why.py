@@ -29,6 +29,7 @@ from headwater.provenance.lines import Line, plain
 from headwater.provenance.picture import DerivationGraph
 from headwater.provenance.proof import System, complete_by_ranks
 from headwater.provenance.proof_tree import Proof
+from headwater.provenance.stored import stored_terms
 from headwater.provenance.terms import Terms, exactness, minimal_terms
 from headwater.provenance.values import Given, Values
 from headwater.provenance.wording import Fact, Wording, json_fact
@@ -58,6 +59,7 @@ class Why:
         if key not in self._settled.sizes:  # a strategy without ranks led astray
             self._graph = explore(self._instances, [key])
             self._settled = System(self._graph).settle(stop=key)
+        self._stored = stored_terms(database.engine, key)
         self.fact = self._wording.fact(key)
         self.version = database.version
         self.notes = self._instances.notes()
@@ -78,7 +80,7 @@ class Why:
 
     def dnf(self, limit: int | None = TERMS) -> Terms:
         """The minimal sets of base rows from which the row follows (given what is absent); smallest first."""
-        return minimal_terms(self._graph, self._key, self._wording, limit)
+        return minimal_terms(self._graph, self._key, self._wording, limit, self._stored)
 
     def polynomial(self, tokens: Tokens = None) -> str:
         """The provenance expression, as in green-2007: `m1(p3) + m4(p1·p2)`, base rows named by `tokens`.
