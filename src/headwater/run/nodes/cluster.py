@@ -35,6 +35,10 @@ class Hosting(Protocol):
         """Have the nodes started, now or soon, and again whenever they are lost."""
         ...
 
+    def spare(self, nodes: int) -> int:
+        """How many cores are left to other work of the same session while that many nodes run."""
+        ...
+
     def broken(self) -> str | None:
         """Why there is no hope of nodes coming up; `None` while there is."""
         ...

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from headwater.definitions import Definitions
-from headwater.errors import HeadwaterError
+from headwater.errors import HeadwaterError, SparkError
 from headwater.explain import Facts, RelationFacts, ViewFacts
 from headwater.maintain.row_change import RowChange
 from headwater.maintain.statistics import VersionStatistics
@@ -291,8 +291,15 @@ class Nodes:
     def export(self, name: str) -> list[str]:
         """Files of the relation's rows as they are now, a Parquet file from each node, for Spark to read.
 
-        They are removed when the database is closed.
+        They are removed when the database is closed. Refused where Spark has no core left to read them with: it
+        would wait for ever.
         """
+        if self.cluster.hosting.spare(self.cluster.nodes) <= 0:
+            raise SparkError(
+                "no-free-core",
+                f"all cores of the session run nodes, so that Spark cannot read {name}",
+                hint="use fewer nodes, or a session with a core more than there are nodes",
+            )
         folder = self.store.path / "exports" / f"{name}-{uuid.uuid4().hex[:12]}"
         folder.mkdir(parents=True)
         self._exports.append(folder)

@@ -33,6 +33,10 @@ class Threads:
             thread.start()
             self._threads.append(thread)
 
+    def spare(self, nodes: int) -> int:
+        """Threads take no core away."""
+        return 1
+
     def broken(self) -> str | None:
         """Why there is no hope of nodes coming up; `None` while there is."""
         return None
