@@ -138,16 +138,20 @@ def _load(
         relation.clear()
         return True
     codes, ranks, visible = [], [], []
+    ranked = True
     for place, table in enumerate(found):
         rows = from_table(codec, table, info)
         numbers = [table.column(column).to_numpy() for column in RANKS[: relation.width - info.arity]]
         shown = table.column(VISIBLE).to_numpy(zero_copy_only=False).astype(bool)
+        ranked = ranked and not any(
+            (column == UNRANKED).any() for column in numbers
+        )  # of all, not only of mine
         mine = keep(name, rows, place) if keep is not None else slice(None)
         codes.append(rows[mine])
         ranks.append(np.column_stack(numbers).astype(np.int64)[mine])
         visible.append(shown[mine])
     relation.load(np.concatenate(codes), np.concatenate(ranks), np.concatenate(visible))
-    return not any((part == UNRANKED).any() for part in ranks)
+    return ranked
 
 
 def _parts(tables: Mapping[str, Any], name: str) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from headwater import persist
 from headwater.database.opened import Opened
-from headwater.errors import StoreError
+from headwater.errors import HeadwaterError, StoreError
 from headwater.maintain.row_change import RowChange
 from headwater.plan.steps import Ints
 from headwater.run.one_process import OneProcess
@@ -81,7 +81,7 @@ class Durable(Opened):
         ):
             try:
                 self.checkpoint()
-            except StoreError as error:
+            except HeadwaterError as error:
                 self.statistics.fallbacks.append(f"no checkpoint: {error.message}")
 
     def _outgrown(self) -> None:

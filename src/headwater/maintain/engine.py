@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 import weakref
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -80,8 +80,9 @@ class Engine:
 
     # ------------------------------------------------------------------ definition
 
-    def define(self, checked: Checked, statistics: VersionStatistics) -> None:
-        """Take on a program. Views whose rules and inputs are as before keep their rows; others are derived.
+    def define(self, checked: Checked, statistics: VersionStatistics, anew: Collection[str] = ()) -> None:
+        """Take on a program. Views whose rules and inputs are as before keep their rows; others are derived, and
+        so are those of `anew`.
 
         Base relations are kept. The caller commits or rolls back.
         """
@@ -106,7 +107,7 @@ class Engine:
             reads = {
                 item.relation for rule in stratum.rules for item in rule.body if hasattr(item, "relation")
             }
-            same = view is not None and not reads & changed
+            same = view is not None and not reads & changed and not set(anew) & set(stratum.relations)
             same = same and all(_alike(workspace.infos.get(name), infos[name]) for name in stratum.relations)
             for name in stratum.relations:
                 if same:

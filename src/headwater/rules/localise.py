@@ -134,7 +134,7 @@ def choose_homes(
     for name, info in checked.relations.items():
         if info.base:
             before = fixed.get(name)
-            if before is not None and before in _allowed(info, sizes.get(name, 0) <= limit):
+            if before is not None and before in _allowed(info, True):
                 homes[name] = before
             elif sizes.get(name, 0) <= limit:
                 homes[name] = EVERYWHERE
@@ -320,6 +320,8 @@ def _cut(
     if not kept:
         return [rule]
     name = f"{rule.label}~first"
+    while name in relations:  # a rule that is cut more than once
+        name += "~"
     relations[name] = RelationInfo(
         name, tuple(v.name for v in kept), tuple(rule.types[v.name] for v in kept), base=False, internal=True
     )

@@ -5,7 +5,7 @@ A node of many uses the same: it then holds its part of each relation, and its w
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from headwater import persist
@@ -61,15 +61,16 @@ class OneProcess:
         now: float,
         statistics: VersionStatistics,
         possible: Iterable[str] = (),
+        anew: Collection[str] = (),
     ) -> dict[str, RowChange]:
-        """Views that the new rules do not concern keep their rows."""
+        """Views that the new rules do not concern keep their rows, unless they are to be derived `anew`."""
         relations = self.engine.workspace.relations
         self.base_changes.check_keys(self.checked, checked, relations)
         rows = dict(facts)
         for name, moved in self._moved(checked).items():
             rows[name] = plus(rows.get(name), moved)
         self._remember()
-        self.engine.define(checked, statistics)
+        self.engine.define(checked, statistics, anew)
         first = self.engine.changes()
         for change in first.values():
             change.resolve()
@@ -91,11 +92,13 @@ class OneProcess:
         if self._before is None:
             self._before = self.checked, self.engine.snapshot(), dict(self.base_changes.soft)
 
-    def learn(self, definitions: Definitions, checked: Checked, now: float) -> None:
-        """Rows stay as they are."""
+    def learn(
+        self, definitions: Definitions, checked: Checked, now: float, anew: Collection[str] = ()
+    ) -> None:
+        """Rows stay as they are; views may have to be derived `anew`."""
         self._remember()
         try:
-            self.engine.define(checked, VersionStatistics())
+            self.engine.define(checked, VersionStatistics(), anew)
         except BaseException:
             self.engine.rollback()
             raise

@@ -35,6 +35,10 @@ class Gate(flight.ServerMiddlewareFactory):  # type: ignore[misc]
             raise flight.FlightUnauthenticatedError("this is a private exchange")
 
 
+class StreamEnded(OSError):
+    """The other end is gone, or this one has been let go."""
+
+
 class Stream:
     """One end of a stream. Sending and receiving may be done by different threads."""
 
@@ -48,10 +52,13 @@ class Stream:
         payload = b"".join(bytes(part) if isinstance(part, bytes) else part for part in encode(record))
         with self._sending:
             if self._writer is None:
-                raise OSError("the stream has ended")
-            for start in range(0, len(payload), PIECE):
-                last = start + PIECE >= len(payload)
-                self._writer.write_metadata((LAST if last else MORE) + payload[start : start + PIECE])
+                raise StreamEnded("the stream has ended")
+            try:
+                for start in range(0, len(payload), PIECE):
+                    last = start + PIECE >= len(payload)
+                    self._writer.write_metadata((LAST if last else MORE) + payload[start : start + PIECE])
+            except (pa.ArrowException, flight.FlightError, OSError) as error:
+                raise StreamEnded(str(error)) from error
         return len(payload)
 
     def detach(self) -> None:

@@ -85,8 +85,9 @@ class Cluster:
     ) -> list[Record]:
         """Have all nodes do something; raise what they say is wrong, and `NodeLost` if one is gone."""
         if self._first is not None:
-            meta, self._first = {**meta, "first": self._first}, None
+            meta = {**meta, "first": self._first}
         replies = self.coordinator.command(kind, meta, tables, interrupted=self.interrupts.pending)
+        self._first = None  # only now: what all nodes have not heard is said again, and does nothing twice
         errors: list[Any] = [reply.meta for reply in replies if reply.kind == "error"]
         for error in errors:
             if not error["peer"]:
@@ -119,7 +120,10 @@ class Cluster:
     def tell(self, kind: str, meta: Mapping[str, Any]) -> None:
         """Have all nodes do something that cannot fail but with the node; do not wait for it."""
         try:
+            if self._first is not None:
+                meta = {**meta, "first": self._first}
             self.coordinator.command(kind, meta, silent=True)
+            self._first = None
         except NodeLost as lost:
             self.recover(lost)
 
@@ -129,14 +133,14 @@ class Cluster:
         self.losses += 1
         self._first = None  # `restore` does that as well
         log.warning("%s; waiting for all nodes to be started again", lost.message)
-        self.coordinator.dismiss()  # those still there are of an attempt that is over
+        self.coordinator.dismiss(newcomers=False)  # those still there are of an attempt that is over
         for attempt in range(TRIES):
-            self.coordinator.gather(START_TIMEOUT, self.hosting.broken)
             try:
+                self.coordinator.gather(START_TIMEOUT, self.hosting.broken)
                 what = self.restore()
             except NodeLost as again:
                 log.warning("%s while recovering", again.message)
-                self.coordinator.dismiss()
+                self.coordinator.dismiss(newcomers=False)
                 if attempt + 1 == TRIES:
                     raise
             else:

@@ -52,6 +52,8 @@ class Coordinator:
         self.epoch = 0
         self.bytes_sent = 0
         self._members: dict[int, Member] = {}
+        self._meeting: dict[int, Member] = {}
+        """Those who met: commands go to them and to no others. A node that came later holds nothing yet."""
         self._changed = threading.Condition()
         self._command = 0
         self._listener = Listener(host, self.secret, self._arrived)
@@ -105,6 +107,7 @@ class Coordinator:
                     " with Headwater in it (PYSPARK_PYTHON)",
                 )
             self.epoch += 1
+            self._meeting = dict(self._members)
             addresses = {str(number): member.address for number, member in self._members.items()}
         self.command("connect", {"epoch": self.epoch, "addresses": addresses})
 
@@ -150,16 +153,16 @@ class Coordinator:
         return replies
 
     def _send(self, number: int, record: Record) -> None:
-        member = self._members[number]
+        member = self._meeting[number]
         if not member.alive:
             raise NodeLost("node-lost", f"node {number} is gone")
         try:
             self.bytes_sent += member.stream.send(record)
-        except (pa.ArrowException, flight.FlightError, OSError) as error:
+        except OSError as error:
             raise NodeLost("node-lost", f"node {number} is gone") from error
 
     def _reply(self, number: int) -> Record:
-        member = self._members[number]
+        member = self._meeting[number]
         while True:
             reply = member.replies.get(timeout=POLL)
             if reply is None:
@@ -170,18 +173,21 @@ class Coordinator:
                 return reply
 
     def _interrupt(self) -> None:
-        for member in self._members.values():
+        for member in self._meeting.values():
             with contextlib.suppress(pa.ArrowException, flight.FlightError, OSError):
                 signal(member.address, self.secret, "interrupt")
 
-    def dismiss(self) -> None:
-        """Send all nodes home."""
+    def dismiss(self, *, newcomers: bool = True) -> None:
+        """Send nodes home; they do not count as being there any more. Those who came since the last meeting, of an
+        attempt that has just begun, may stay."""
         with self._changed:
-            members = list(self._members.values())
+            members = list((self._members if newcomers else self._meeting).values())
+            members = [member for member in members if member.alive]
+            for member in members:
+                member.alive = False
         for member in members:
-            if member.alive:
-                with contextlib.suppress(pa.ArrowException, flight.FlightError, OSError):
-                    member.stream.send(Record(0, "exit"))
+            with contextlib.suppress(OSError):
+                member.stream.send(Record(0, "exit"))
 
     def close(self) -> None:
         """Stop listening."""

@@ -68,6 +68,7 @@ class Node:
         self._program: Localised | None = None
         self._before: list[Localised | None] = []
         self._changes: dict[str, RowChange] = {}
+        self._snapshot: tuple[int, set[str]] = (-1, set())
 
     def interrupt(self, signal: str) -> None:
         """Ctrl-C at the driver."""
@@ -93,23 +94,30 @@ class Node:
         self._program = program
         self.exchange.use(program)
 
+    def _moved(self, program: Localised) -> set[str]:
+        """Views that live elsewhere from now on: they are derived again, there."""
+        before = {} if self._program is None else self._program.homes
+        return {name for name, home in program.homes.items() if before.get(name, home) != home}
+
     def define(self, meta: Any, tables: Mapping[str, pa.Table]) -> Record:
         """Take on definitions, with facts."""
         definitions, program = self._localised(meta)
         statistics = VersionStatistics(meta["version"])
+        moved = self._moved(program)
         self._use(program)
         inserts = self._rows(program, tables, "insert")
         possible = meta["touches"]
         self._changes = self.run.define(
-            definitions, program.checked, inserts, meta["now"], statistics, possible
+            definitions, program.checked, inserts, meta["now"], statistics, possible, moved
         )
         return self._report(statistics)
 
     def learn(self, meta: Any, tables: Mapping[str, pa.Table]) -> Record:
         """Take on types."""
         definitions, program = self._localised(meta)
+        moved = self._moved(program)
         self._use(program)
-        self.run.learn(definitions, program.checked, meta["now"])
+        self.run.learn(definitions, program.checked, meta["now"], moved)
         return Record(0, "ok")
 
     # ------------------------------------------------------------------ versions
@@ -242,6 +250,9 @@ class Node:
         """Write what changed since the last checkpoint as segments."""
         assert self._program is not None
         engine, folder = self.run.engine, Path(meta["folder"])
+        generation, written_then = self._snapshot
+        if generation == meta["generation"]:  # the manifest of the last one was never published
+            engine.changed |= written_then
         present = {name for name in meta["present"] if persist.part_number(name) == self.number}
         reuse = [
             name
@@ -257,9 +268,22 @@ class Node:
                 continue
             file = segment_name(meta["generation"], (self.number + 1) * SEGMENTS + len(written))
             written.append(write_segment(folder, file, persist.part_name(self.number, name), table))
+        self._snapshot = meta["generation"], set(engine.changed)
         engine.changed.clear()
+        progress = self.run.progress()
+        progress["strata"] = [
+            persist.identity(engine, view)
+            for view in engine.views
+            if not (view.stratum.recursive and any(map(self._everywhere, view.stratum.relations)))
+        ]
         segments = [asdict(segment) for segment in written]
-        return Record(0, "ok", {"segments": segments, "reuse": reuse, **self.run.progress()})
+        return Record(0, "ok", {"segments": segments, "reuse": reuse, **progress})
+
+    def _everywhere(self, name: str) -> bool:
+        """Whether all nodes have the relation. In a recursion, its ranks then differ from node to node, and those of
+        one mean nothing to another: such a stratum is derived again when it is loaded."""
+        assert self._program is not None
+        return self._program.homes.get(name) == EVERYWHERE
 
     def load(self, meta: Any, tables: Mapping[str, pa.Table]) -> Record:
         """Forget everything; then take what belongs here from a checkpoint, if there is one."""

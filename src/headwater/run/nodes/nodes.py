@@ -76,6 +76,8 @@ class Nodes:
         self._placing = Placing.empty(replicate)
         self._before: Placing | None = None
         self._open: list[Sent] = []
+        self._waiting = False
+        """Whether somebody waits for the last of `_open`, and will send it again if nodes are lost."""
         self._journal: list[Sent] = []
         self._loaded: tuple[Checkpoint, Placing] | None = None
         self.sizes = [0] * nodes
@@ -133,11 +135,14 @@ class Nodes:
     def _make_room(self, inserts: Mapping[str, Ints], now: float, statistics: VersionStatistics) -> None:
         """Split base relations that are on every node and are about to grow too large for that."""
         grown, moved = self._placing.grown(inserts)
+        if moved and (self._loaded is None or self._journal):
+            return  # there is no checkpoint to move by: rows stay where they are until the next `apply`
         if moved:
             statistics.fallbacks.append(f"placed all rows anew: {', '.join(moved)} outgrew a node")
-            assert self._loaded is not None and not self._journal, "a checkpoint comes first"
+            assert self._loaded is not None
             self._before = None if self._before is None else grown
             self._loaded, self._placing = (self._loaded[0], grown), grown
+            self._open = []  # what was learned is in the checkpoint
             loaded = self._loaded
             self.cluster.surely(lambda: self._load(*loaded))
         elif grown is not self._placing:
@@ -151,7 +156,11 @@ class Nodes:
 
     def _do(self, sent: Sent) -> list[Record]:
         self._open.append(sent)
-        return self.cluster.surely(lambda: self._send(sent))
+        self._waiting = True
+        try:
+            return self.cluster.surely(lambda: self._send(sent))
+        finally:
+            self._waiting = False
 
     def _version(self, sent: Sent, statistics: VersionStatistics) -> dict[str, RemoteChange]:
         if self._before is None:
@@ -233,7 +242,7 @@ class Nodes:
             self._send(sent)
             if sent.kind != "learn":
                 self.cluster.ask("commit", {})
-        for sent in self._open[:-1]:  # the last one is sent again by whoever was waiting for it
+        for sent in self._open[:-1] if self._waiting else self._open:
             self._send(sent)
         loaded = "nothing" if self._loaded is None else f"version {self._loaded[0].version}"
         return f"loaded {loaded}, then did {len(self._journal)} changes again"

@@ -12,7 +12,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.flight as flight
 
 from headwater.errors import HeadwaterError
 from headwater.run.nodes.channel import Connection, Stream
@@ -104,7 +103,7 @@ class Peers:
         try:
             self.bytes += self._streams[other].stream.send(record)
             self.messages += 1
-        except (pa.ArrowException, flight.FlightError, OSError) as error:
+        except OSError as error:
             raise PeerLost("node-lost", f"node {other} is gone") from error
 
     def _expect(self, other: int) -> Record:
