@@ -78,6 +78,9 @@ class Coordinator:
                 known.replies.put(None)
             self._members[number] = member
             self._changed.notify_all()
+        if known is not None:  # of an older attempt: if it is still there, it is to go
+            with contextlib.suppress(OSError):
+                known.stream.send(Record(0, "exit"))
         for record in stream:
             member.replies.put(record)
         with self._changed:
