@@ -118,6 +118,8 @@ def run_graphs(cluster: Any, steps: int) -> int:
 def main() -> None:
     master, every, *numbers = sys.argv[1:]
     spark = spark_session(master)
+    with pytest.raises(hw.HeadwaterError, match="no-nodes"):
+        start_nodes(99, spark=spark)
     for nodes in map(int, numbers):
         with start_nodes(nodes, spark=spark, functions=FUNCTIONS) as cluster:
             cases = run_cases(cluster, int(every), replicate=0)

@@ -19,6 +19,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
+from headwater.errors import SparkError
 from headwater.run.session import running_session, spark_session
 
 log = logging.getLogger("headwater.nodes")
@@ -72,6 +73,12 @@ class SparkStage:
         """Submit the stage, and again whenever it fails, in a thread of its own."""
         from pyspark import InheritableThread
 
+        if self.spare(nodes) < 0 and self.master.startswith("local"):
+            raise SparkError(
+                "no-nodes",
+                f"{nodes} nodes need {nodes} cores, and {self.master} has {nodes + self.spare(nodes)}",
+                hint=f"use fewer nodes, or a session on local[{nodes + 1}]",
+            )
         if self.spare(nodes) <= 0:
             log.warning("%d nodes leave no core of %s to other jobs of the session", nodes, self.master)
 

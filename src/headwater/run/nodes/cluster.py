@@ -70,8 +70,8 @@ class Cluster:
         self.used = False
         self._first: str | None = None
         self.coordinator = Coordinator(nodes, host)
-        hosting.start(nodes, self.coordinator.address, self.coordinator.secret, self.functions)
         try:
+            hosting.start(nodes, self.coordinator.address, self.coordinator.secret, self.functions)
             self.coordinator.gather(START_TIMEOUT, hosting.broken)
         except BaseException:
             self.close()
