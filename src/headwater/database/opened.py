@@ -6,6 +6,7 @@ import os
 import tempfile
 import time
 import weakref
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 Me = TypeVar("Me", bound="Opened")
 
 
-class Opened:
+class Opened(ABC):
     """An open database: options, definitions, where it runs, what can be read of it."""
 
     def __init__(
@@ -167,9 +168,9 @@ class Opened:
         """This, as the whole that it is built up to."""
         return cast("Database", self)
 
+    @abstractmethod
     def _recover(self, store: Store) -> None:
         """Load what is stored; see `Versions`."""
-        raise NotImplementedError
 
     def register(
         self,

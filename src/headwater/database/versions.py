@@ -22,6 +22,7 @@ from headwater.maintain.row_change import RowChange
 from headwater.maintain.statistics import VersionStatistics
 from headwater.plan.steps import Ints
 from headwater.progress import OWED
+from headwater.rules.checked import Checked
 from headwater.store import Record, Store
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -69,19 +70,14 @@ class Versions(Durable):
             for name, rows in checked.facts.items()
         }
         settled = definitions.settled({name: checked.relations[name].types for name in facts})
-        before = self._definitions, self._checked
+        before = self._definitions, self._checked, self.now
         try:
             changes = self.runner.define(settled, checked, facts, self.now, statistics)
             self._definitions, self._checked = settled, checked
             if log:
                 self._log("define", {"text": text, "source": source, "now": self.now}, {}, changes)
         except BaseException as error:
-            if log and self._committed():
-                self._commit(statistics)
-                self.version += 1
-                raise
-            self._rollback(error)
-            self._definitions, self._checked = before
+            self._interrupted(error, statistics, before, logged=log)
             raise
         self._commit(statistics)
         statistics.seconds = time.perf_counter() - started
@@ -108,7 +104,7 @@ class Versions(Durable):
         if self.clock == "real":
             self.now = max(self.now, time.time())
         statistics = VersionStatistics(self.version + 1)
-        before = self._definitions, self._checked
+        before = self._definitions, self._checked, self.now
         try:
             self._learn(insert)
             deletes, inserts = self._encode(insert, delete, statistics)
@@ -117,12 +113,7 @@ class Versions(Durable):
             changes = self.runner.change(deletes, inserts, self.now, statistics)
             self._log_change(deletes, inserts, changes, marks or {})
         except BaseException as error:
-            if self._committed():
-                self._commit(statistics)
-                self.version += 1
-                raise
-            self._rollback(error)
-            self._definitions, self._checked = before
+            self._interrupted(error, statistics, before)
             raise
         self._commit(statistics)
         statistics.seconds = time.perf_counter() - started
@@ -149,18 +140,13 @@ class Versions(Durable):
                 "time-goes-back", f"it is {self.now} already", hint=f"advance to {self.now} or later"
             )
         statistics = VersionStatistics(self.version + 1)
-        before = self.now
+        before = self._definitions, self._checked, self.now
         try:
             self.now = to
             changes = self.runner.change({}, {}, to, statistics)
             self._log("advance", {"now": to}, {}, changes)
         except BaseException as error:
-            if self._committed():
-                self._commit(statistics)
-                self.version += 1
-                raise
-            self.now = before
-            self._rollback(error)
+            self._interrupted(error, statistics, before)
             raise
         self._commit(statistics)
         statistics.seconds = time.perf_counter() - started
@@ -168,6 +154,25 @@ class Versions(Durable):
         self._checkpoint_if_due()
         self._outgrown()
         return done
+
+    def _interrupted(
+        self,
+        error: BaseException,
+        statistics: VersionStatistics,
+        before: tuple[Definitions, Checked, float],
+        *,
+        logged: bool = True,
+    ) -> None:
+        """A version did not come to its end: keep it if it is on the disk already, else undo all of it.
+
+        One that is not to be `logged` is only done again, and undone whatever is on the disk.
+        """
+        if logged and self._committed():
+            self._commit(statistics)
+            self.version += 1
+            return
+        self._rollback(error)
+        self._definitions, self._checked, self.now = before
 
     def _encode(
         self, insert: Mapping[str, Any], delete: Mapping[str, Any], statistics: VersionStatistics

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -48,7 +49,7 @@ class Measures:
     state: int
 
 
-class Cluster:
+class Cluster(ABC):
     """Nodes that maintain a view of a query together. `limit` is how many messages a run may take."""
 
     name: str
@@ -67,29 +68,29 @@ class Cluster:
         self.channels = Channels(nodes, choices)
         self.limit = limit
 
+    @abstractmethod
     def insert(self, rows: Iterable[Row]) -> None:
         """Insert base rows at their nodes. Rows that are there already change nothing."""
-        raise NotImplementedError
 
+    @abstractmethod
     def delete(self, rows: Iterable[Row]) -> None:
         """Delete base rows at their nodes. Rows that are not there change nothing."""
-        raise NotImplementedError
 
     def run(self) -> None:
         """Let messages be delivered until all nodes are at rest."""
         self.deliver()
 
+    @abstractmethod
     def view(self) -> set[Row]:
         """All rows of the view."""
-        raise NotImplementedError
 
+    @abstractmethod
     def measures(self) -> Measures:
         """What it has cost, and what it holds."""
-        raise NotImplementedError
 
+    @abstractmethod
     def handle(self, sender: int, receiver: int, message: Message) -> None:
         """What a node does with a message."""
-        raise NotImplementedError
 
     def deliver(self) -> None:
         """Deliver all messages, up to the limit."""
