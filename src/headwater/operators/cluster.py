@@ -6,7 +6,7 @@ import random
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, Protocol, TypeVar
 from zlib import crc32
 
 from headwater.errors import EvaluationError
@@ -106,3 +106,39 @@ class Cluster(ABC):
         """How many bytes rows take."""
         size: Callable[[Any], int] = self.channels.size
         return sum(map(size, rows))
+
+
+class PhasedNode(Protocol):
+    """A node that takes base rows."""
+
+    def insert(self, row: Row) -> None:
+        """Insert a base row that lives here."""
+        ...
+
+
+N = TypeVar("N", bound=PhasedNode)
+
+
+class PhasedCluster(Cluster, Generic[N]):
+    """Nodes that go through a deletion in phases, and are all at rest after each: changes do not overlap."""
+
+    def __init__(
+        self,
+        query: LinearQuery,
+        nodes: int,
+        *,
+        place: Place | None = None,
+        choices: random.Random | None = None,
+        limit: int | None = None,
+    ):
+        super().__init__(query, nodes, place=place, choices=choices, limit=limit)
+        self.nodes = [self.node(number) for number in range(nodes)]
+
+    @abstractmethod
+    def node(self, number: int) -> N:
+        """One of the nodes."""
+
+    def insert(self, rows: Iterable[Row]) -> None:
+        """Insert base rows; messages are sent, not yet delivered."""
+        for row in rows:
+            self.nodes[self.place(self.query.home(row))].insert(row)

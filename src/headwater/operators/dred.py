@@ -10,11 +10,10 @@ Changes must not overlap: `delete` waits until all nodes are at rest, before and
 
 from __future__ import annotations
 
-import random
 from collections.abc import Hashable, Iterable
 
 from headwater.operators.channels import Channels, Message, Row
-from headwater.operators.cluster import Cluster, Measures, Place
+from headwater.operators.cluster import Measures, PhasedCluster, Place
 from headwater.operators.queries import LinearQuery
 
 BASE, NO_BASE, INSERT, DELETE, ASK = "base", "no base", "insert", "delete", "ask"
@@ -128,27 +127,14 @@ class Node:
             self.channels.send(self.number, self.place(self.query.view_key(row)), Message(DELETE, row))
 
 
-class DRedCluster(Cluster):
+class DRedCluster(PhasedCluster[Node]):
     """A view kept by delete-and-rederive."""
 
     name = "dred"
 
-    def __init__(
-        self,
-        query: LinearQuery,
-        nodes: int,
-        *,
-        place: Place | None = None,
-        choices: random.Random | None = None,
-        limit: int | None = None,
-    ):
-        super().__init__(query, nodes, place=place, choices=choices, limit=limit)
-        self.nodes = [Node(number, query, self.place, self.channels) for number in range(nodes)]
-
-    def insert(self, rows: Iterable[Row]) -> None:
-        """Insert base rows; messages are sent, not yet delivered."""
-        for row in rows:
-            self.nodes[self.place(self.query.home(row))].insert(row)
+    def node(self, number: int) -> Node:
+        """One of the nodes."""
+        return Node(number, self.query, self.place, self.channels)
 
     def delete(self, rows: Iterable[Row]) -> None:
         """Delete base rows, wait until all nodes are at rest, rederive, and wait again."""

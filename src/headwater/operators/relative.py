@@ -12,11 +12,10 @@ Changes must not overlap: `delete` waits until all nodes are at rest, after each
 
 from __future__ import annotations
 
-import random
 from collections.abc import Hashable, Iterable
 
 from headwater.operators.channels import Channels, Message, Row
-from headwater.operators.cluster import Cluster, Measures, Place
+from headwater.operators.cluster import Measures, PhasedCluster, Place
 from headwater.operators.queries import LinearQuery
 
 BASE, GONE, VIEW, DROP, ASK, GROUNDED = "base", "gone", "view", "drop", "ask", "grounded"
@@ -223,27 +222,14 @@ class Node:
         return bool(cut_off)
 
 
-class RelativeCluster(Cluster):
+class RelativeCluster(PhasedCluster[Node]):
     """A view kept with relative provenance, shipped lazily."""
 
     name = "relative lazy"
 
-    def __init__(
-        self,
-        query: LinearQuery,
-        nodes: int,
-        *,
-        place: Place | None = None,
-        choices: random.Random | None = None,
-        limit: int | None = None,
-    ):
-        super().__init__(query, nodes, place=place, choices=choices, limit=limit)
-        self.nodes = [Node(number, query, self.place, self.channels) for number in range(nodes)]
-
-    def insert(self, rows: Iterable[Row]) -> None:
-        """Insert base rows; messages are sent, not yet delivered."""
-        for row in rows:
-            self.nodes[self.place(self.query.home(row))].insert(row)
+    def node(self, number: int) -> Node:
+        """One of the nodes."""
+        return Node(number, self.query, self.place, self.channels)
 
     def delete(self, rows: Iterable[Row]) -> None:
         """Delete base rows, and go through all phases until all nodes are at rest."""
