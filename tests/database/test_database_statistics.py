@@ -6,6 +6,7 @@ import pytest
 from database_support import REACH, chain, closure, dense, reach, rows
 
 import headwater as hw
+from headwater.events import Compacted, Recomputed, Scanned, SearchedGroup, Stopped
 
 # ------------------------------------------------------------------ counts
 
@@ -75,7 +76,7 @@ def test_the_cost_of_a_change_is_the_same_beside_ten_times_the_data(view: str):
         steps = [([(508, 509)], []), ([], [(504, 505)]), ([(504, 505)], [(508, 509)])]
         changes = [db.apply(insert={relation: new}, delete={relation: old}) for new, old in steps * 2]
         costs = [change.statistics for change in changes[3:]]
-        assert [cost.fallbacks for cost in costs] == [[], [], []]
+        assert [cost.events for cost in costs] == [[], [], []]
         seen.append([(cost.touched, cost.rounds, cost.derivations) for cost in costs])
     assert seen[0] == seen[1]
     assert all(touched < 400 for touched, _, _ in seen[1])
@@ -84,39 +85,39 @@ def test_the_cost_of_a_change_is_the_same_beside_ten_times_the_data(view: str):
 # ------------------------------------------------------------------ what does not follow the change
 
 
-def fallbacks(db: hw.database.Database) -> str:
-    return "; ".join(db.statistics.fallbacks)
+def recomputed(db: hw.database.Database) -> list[tuple[tuple[str, ...], str]]:
+    return [(event.relations, event.reason) for event in db.statistics.events if event.code == "recomputed"]
 
 
 def test_a_large_delete_derives_the_view_anew():
     links = dense(100)
     db = reach(links)
-    assert "recomputed" not in fallbacks(db)
+    assert not recomputed(db)
     db.apply(delete={"link": links[:250]})
-    assert "recomputed reach: the change takes away a large part" in fallbacks(db)
+    assert recomputed(db) == [(("reach",), "large-change")]
     assert set(db["reach"].rows()) == closure(links[250:])
 
 
 def test_a_small_delete_with_large_consequences_derives_the_view_anew():
     db = reach(chain(0, 150))
     db.apply(delete={"link": [(75, 76)]})
-    assert "recomputed reach: more than 10% of its rows lost all support" in fallbacks(db)
+    assert Recomputed(("reach",), "support-lost", 0.1) in db.statistics.events
     assert set(db["reach"].rows()) == closure(chain(0, 75) + chain(76, 150))
 
 
 def test_the_strategy_recompute_says_so():
     db = reach([(1, 2)], strategy="recompute")
     db.apply(insert={"link": [(2, 3)]})
-    assert fallbacks(db) == "recomputed reach: strategy recompute"
+    assert db.statistics.events == [Recomputed(("reach",), "strategy")]
 
 
 def test_a_scan_is_named():
     db = hw.connect()
     db.define("pair(X, Y) :- left(X), right(Y).")
     db.apply(insert={"left": [(1,)], "right": [(2,)]})
-    assert set(db.statistics.fallbacks) == {"scanned left for pair", "scanned right for pair"}
+    assert set(db.statistics.events) == {Scanned("left", ("pair",)), Scanned("right", ("pair",))}
     db.apply(insert={"left": [(3,)]})
-    assert db.statistics.fallbacks == ["scanned right for pair"]
+    assert db.statistics.events == [Scanned("right", ("pair",))]
 
 
 def test_a_large_group_is_named():
@@ -124,9 +125,9 @@ def test_a_large_group_is_named():
     db.define("best(min<C>) :- offer(C).")
     db.apply(insert={"offer": [(number,) for number in range(20_001)]})
     db.apply(insert={"offer": [(30_000,)]}, delete={"offer": [(20_000,)]})
-    assert db.statistics.fallbacks == [], "the best offer is still there"
+    assert db.statistics.events == [], "the best offer is still there"
     db.apply(delete={"offer": [(0,)]})
-    assert "rows for a new best of best" in fallbacks(db)
+    assert SearchedGroup("best", 20_001) in db.statistics.events
     assert rows(db, "best") == [(1,)]
 
 
@@ -134,21 +135,21 @@ def test_compaction_is_named():
     db = hw.connect()
     db.apply(insert={"n": [(number,) for number in range(20_000)]})
     db.apply(delete={"n": [(number,) for number in range(15_000)]})
-    assert fallbacks(db) == "compacted n"
+    assert db.statistics.events == [Compacted("n")]
     assert rows(db, "n") == [(number,) for number in range(15_000, 20_000)]
 
 
 def test_stopping_at_the_limit_of_rounds_is_named():
     """The view is short of rows and says so, until a version comes to rest."""
     db = reach(chain(0, 10), max_rounds=4, at_max_rounds="stop")
-    assert "stopped reach after 4 rounds: rows may be missing" in fallbacks(db)
+    assert Stopped(("reach",), 4) in db.statistics.events
     assert db.statistics.strata[0].stopped
     assert set(db["reach"].rows()) < closure(chain(0, 10)) and (0, 4) in db["reach"]
     db.apply(delete={"link": chain(3, 10)})
-    assert fallbacks(db) == "recomputed reach: it was stopped at the limit of rounds before"
+    assert db.statistics.events == [Recomputed(("reach",), "was-stopped")]
     assert not db.statistics.strata[0].stopped and set(db["reach"].rows()) == closure(chain(0, 3))
     db.apply(insert={"link": [(3, 4)]})
-    assert "stopped" not in fallbacks(db) and set(db["reach"].rows()) == closure(chain(0, 4))
+    assert not db.statistics.events and set(db["reach"].rows()) == closure(chain(0, 4))
 
 
 def test_a_stopped_view_is_still_known_to_be_short_when_opened_again(tmp_path):
@@ -160,7 +161,7 @@ def test_a_stopped_view_is_still_known_to_be_short_when_opened_again(tmp_path):
                 db.checkpoint()
         with hw.connect(folder, **options) as db:
             db.apply(delete={"link": chain(3, 10)})
-            assert "it was stopped at the limit" in fallbacks(db)
+            assert recomputed(db) == [(("reach",), "was-stopped")]
             assert set(db["reach"].rows()) == closure(chain(0, 3))
 
 

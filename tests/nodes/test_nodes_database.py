@@ -13,6 +13,7 @@ import pytest
 
 import headwater as hw
 from headwater.database import Database
+from headwater.events import MovedToNodes, Repartitioned
 from headwater.run.place import start_nodes
 
 REACH = "reach(X, Y) :- link(X, Y). reach(X, Y) :- link(X, Z), reach(Z, Y)."
@@ -74,7 +75,7 @@ def test_a_relation_that_outgrows_every_node_is_split(cluster: Any):
         db.apply(insert={"link": CHAIN})
         assert "  link: on every node" in db.explain().lines
         changes = db.apply(insert={"link": [("d", "e"), ("e", "f")]})
-        assert any("placed all rows anew" in note for note in changes.statistics.fallbacks)
+        assert Repartitioned(("link",)) in changes.statistics.events
         assert any(line.startswith("  link: split by") for line in db.explain().lines)
         assert set(changes["reach"].inserted) == {(x, y) for x in "abcde" for y in "ef" if x < y}
         assert len(db["reach"]) == 15
@@ -88,7 +89,8 @@ def test_auto_moves_when_the_state_outgrows_its_budget(cluster: Any, tmp_path: P
         assert not db.explain().lines[0].startswith("runs on")
         links = [(f"n{i}", f"n{i + 1}") for i in range(60)]
         changes = db.apply(insert={"link": links})
-        assert "moved at version 3" in changes.statistics.fallbacks[-1]
+        moved = changes.statistics.events[-1]
+        assert isinstance(moved, MovedToNodes) and (moved.version, moved.budget) == (3, 50_000)
         assert "outgrew the budget of 50,000" in db.explain().lines[0]
         assert len(db["reach"]) == 6 + 60 * 61 // 2
         assert db.apply(delete={"link": [links[30]]})["reach"].counts == (0, 31 * 30)

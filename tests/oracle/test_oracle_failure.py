@@ -196,6 +196,6 @@ def test_a_refused_version_in_the_middle_of_starting_over():
     fuse.left = None
     assert state_of(db) == before
     changes = db.apply(delete={"link": chain[75:76]})
-    assert changes.statistics.fallbacks
+    assert changes.statistics.events
     assert set(db["reach"].rows()) == closure(set(chain) - {chain[75]})
     assert_exact(changes, before, state_of(db))

@@ -131,7 +131,9 @@ def test_a_large_loss_starts_over_and_says_so():
     db.apply(insert={"link": chain})
     before = state_of(db)
     changes = db.apply(delete={"link": [(100, 101)]})
-    assert [text for text in changes.statistics.fallbacks if text.startswith("recomputed reach")]
+    assert [event.relations for event in changes.statistics.events if event.code == "recomputed"] == [
+        ("reach",)
+    ]
     after = state_of(db)
     assert after["reach"] == closure(set(chain) - {(100, 101)})
     assert_exact(changes, before, after)
@@ -145,7 +147,9 @@ def test_a_loss_that_can_be_foreseen_starts_over_at_once():
     db.apply(insert={"link": ring})
     before = state_of(db)
     changes = db.apply(delete={"link": ring[::2]})
-    assert [text for text in changes.statistics.fallbacks if text.startswith("recomputed reach")]
+    assert [event.relations for event in changes.statistics.events if event.code == "recomputed"] == [
+        ("reach",)
+    ]
     after = state_of(db)
     assert after["reach"] == closure(ring[1::2])
     assert_exact(changes, before, after)

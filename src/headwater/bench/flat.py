@@ -55,9 +55,9 @@ def _closure(
     def edges() -> Iterator[Change]:
         while True:
             edge: list[tuple[int, ...]] = [choose.choice(component)]
-            fallbacks = scratch.apply(delete={"link": edge}).statistics.fallbacks
+            events = scratch.apply(delete={"link": edge}).statistics.events
             scratch.apply(insert={"link": edge})
-            if not any(said.startswith("recomputed") for said in fallbacks):
+            if not any(event.code == "recomputed" for event in events):
                 yield {"link": edge}, {}
                 yield {}, {"link": edge}
 

@@ -8,6 +8,7 @@ from typing import Any
 from headwater import persist
 from headwater.database.opened import Opened
 from headwater.errors import HeadwaterError, StoreError
+from headwater.events import CheckpointFailed, MovedToNodes
 from headwater.maintain.row_change import RowChange
 from headwater.plan.steps import Ints
 from headwater.run.one_process import OneProcess
@@ -82,7 +83,7 @@ class Durable(Opened):
             try:
                 self.checkpoint()
             except HeadwaterError as error:
-                self.statistics.fallbacks.append(f"no checkpoint: {error.message}")
+                self.statistics.events.append(CheckpointFailed(error.code, error.message))
 
     def _outgrown(self) -> None:
         """Move to nodes if `run` is "auto" and the state has outgrown its budget."""
@@ -91,16 +92,16 @@ class Durable(Opened):
         size, limit = self.runner.nbytes + self.codec.nbytes, self._place.limit()
         if size <= limit:
             return
-        why = f"moved at version {self.version}: {size:,} bytes outgrew the budget of {limit:,}"
+        moved = MovedToNodes(self.version, size, limit)
         if self._store is None:
             self._store = self._temporary_store()
         self.checkpoint()
         assert self._store.checkpoint is not None
-        nodes = self._place.start(self.codec, self._store, self._options, self._python, why)
+        nodes = self._place.start(self.codec, self._store, self._options, self._python, str(moved))
         try:
             nodes.load(self._store.checkpoint, self._definitions, self._checked)
         except BaseException:
             nodes.close()
             raise
         self.runner = nodes
-        self.statistics.fallbacks.append(why)
+        self.statistics.events.append(moved)

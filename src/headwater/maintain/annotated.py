@@ -20,6 +20,7 @@ from typing import Protocol
 
 import numpy as np
 
+from headwater.events import Recomputed
 from headwater.kernel.relation import Relation
 from headwater.kernel.states import VISIBLE
 from headwater.maintain.counting import Counting
@@ -116,8 +117,7 @@ class Annotated(Strategy):
             version.change()
         else:
             if task.stored():
-                names = ", ".join(sorted(task.rules.own))
-                task.fallbacks.append(f"recomputed {names}: its provenance was not kept")
+                task.events.append(Recomputed(tuple(sorted(task.rules.own)), "no-provenance"))
             version.from_scratch()
         self._ready = not task.statistics.stopped
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from headwater.errors import RuleError
+from headwater.events import Compacted, Indexed, Scanned, SearchedGroup, SortedValues, Stopped
 from headwater.kernel.relation import Relation
 from headwater.maintain.grouping import Grouping
 from headwater.maintain.row_change import Replacement, RowChange, StoredChange
@@ -257,44 +258,37 @@ class Engine:
                 view.choosers,
                 deltas or {},
                 cost,
-                statistics.fallbacks,
+                statistics.events,
                 replaced,
                 self._resolve,
             )
             if deltas is None:
                 task.fixpoint(Relation.subtract).from_scratch()
             elif view.incomplete:
-                task.recompute("it was stopped at the limit of rounds before")
+                task.recompute("was-stopped")
             else:
                 self._refreshed.append(view.strategy)
                 view.strategy.refresh(task)
             self._incomplete.append((view, view.incomplete))
             view.incomplete = cost.stopped
             if cost.stopped:
-                names = ", ".join(view.stratum.relations)
-                statistics.fallbacks.append(
-                    f"stopped {names} after {cost.rounds:,} rounds: rows may be missing"
-                )
+                statistics.events.append(Stopped(view.stratum.relations, cost.rounds))
         for chooser in view.choosers.values():
             cost.touched += chooser.touched
             if deltas is not None and chooser.largest > LARGE_GROUP:
-                statistics.fallbacks.append(
-                    f"went through {chooser.largest:,} rows for a new best of {chooser.name}"
-                )
+                statistics.events.append(SearchedGroup(chooser.name, chooser.largest))
             if deltas is not None and chooser.ordered_values > LARGE_GROUP:
-                statistics.fallbacks.append(
-                    f"sorted {chooser.ordered_values:,} values to order {chooser.name}"
-                )
+                statistics.events.append(SortedValues(chooser.name, chooser.ordered_values))
             chooser.touched = chooser.largest = chooser.ordered_values = 0
         cost.touched += executor.touched - before
         cost.seconds = time.perf_counter() - started
         if deltas is not None:
             for name, count in executor.scans.items():
                 if count > scans.get(name, 0) and name != UNIT:
-                    statistics.fallbacks.append(f"scanned {name} for {', '.join(view.stratum.relations)}")
+                    statistics.events.append(Scanned(name, view.stratum.relations))
             for name, key in executor.built:
-                columns = ", ".join(self.workspace.infos[name].columns[column] for column in key)
-                statistics.fallbacks.append(f"indexed {name} by ({columns}), once")
+                columns = self.workspace.infos[name].columns
+                statistics.events.append(Indexed(name, tuple(columns[column] for column in key)))
         executor.built.clear()
 
     def unranked(self) -> set[str]:
@@ -332,7 +326,7 @@ class Engine:
         self.changed.update(self._touched)
         for name in self._touched:
             if self.workspace.relations[name].commit():
-                statistics.fallbacks.append(f"compacted {name}")
+                statistics.events.append(Compacted(name))
         for grouping in self._groupings:
             grouping.commit()
         for strategy in self._refreshed:

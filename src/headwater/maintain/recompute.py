@@ -17,4 +17,4 @@ class Recompute(Strategy):
 
     def refresh(self, task: Task) -> None:
         """Derive the stratum from scratch."""
-        task.recompute("strategy recompute")
+        task.recompute("strategy")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from headwater.events import Event
+
 
 @dataclass
 class StratumStatistics:
@@ -32,7 +34,7 @@ class StratumStatistics:
 class VersionStatistics:
     """The cost of one version. `no_ops` counts inserts of present rows and deletes of absent ones.
 
-    `fallbacks` names everything whose cost does not follow the change: recomputation, whole scans, compaction.
+    `events` has everything whose cost does not follow the change: recomputation, whole scans, compaction.
     """
 
     version: int = 0
@@ -42,7 +44,7 @@ class VersionStatistics:
     base: dict[str, tuple[int, int, int]] = field(default_factory=dict)
     """The same three for each base relation."""
     strata: list[StratumStatistics] = field(default_factory=list)
-    fallbacks: list[str] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
     seconds: float = 0.0
 
     def count_base(self, name: str, inserted: int, deleted: int, no_ops: int) -> None:
@@ -52,6 +54,11 @@ class VersionStatistics:
         self.inserted += inserted
         self.deleted += deleted
         self.no_ops += no_ops
+
+    @property
+    def fallbacks(self) -> list[str]:
+        """The events in words."""
+        return [str(event) for event in self.events]
 
     @property
     def rounds(self) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
+from headwater.events import Event, Reason, Recomputed
 from headwater.kernel.relation import Relation
 from headwater.maintain.fixpoint import Fixpoint, Lose
 from headwater.maintain.selection import Chooser
@@ -23,7 +24,7 @@ class Task:
     choosers: dict[str, Chooser]
     deltas: dict[str, Delta]
     statistics: StratumStatistics
-    fallbacks: list[str]
+    events: list[Event]
     replaced: dict[str, Relation] | None = None
     """Where dropped relations are put that no other view reads; `None` if others read them."""
     before_change: Callable[[Iterable[str]], None] = lambda names: None
@@ -60,15 +61,15 @@ class Task:
                 total += rows * fanout
         return total
 
-    def recompute(self, reason: str, *, mostly_new: bool = False) -> None:
+    def recompute(self, reason: Reason, *, share: float = 0.0, mostly_new: bool = False) -> None:
         """Derive the stratum anew, and say why.
 
         Rows stay in their places, so that what comes back costs little and what changed is known. Where most
         is expected to be gone and no other view asks what changed, new relations take the place of the old.
         """
-        names = ", ".join(sorted(name for name in self.rules.own if not self.workspace.infos[name].internal))
+        names = sorted(name for name in self.rules.own if not self.workspace.infos[name].internal)
         if names:
-            self.fallbacks.append(f"recomputed {names}: {reason}")
+            self.events.append(Recomputed(tuple(names), reason, share))
         if mostly_new and self.replaced is not None:
             for name in self.rules.own:
                 old = self.workspace.relations[name]

@@ -42,13 +42,11 @@ class Support(Strategy):
         stored, losses, deaths = task.totals(task.stored(), own, own * self.spread)
         limit = max(SMALL, self.fraction * stored)
         if deaths > 2 * limit:
-            task.recompute(
-                "the change takes away a large part of what it is derived from", mostly_new=losses > limit
-            )
+            task.recompute("large-change", mostly_new=losses > limit)
             return
         try:
             task.fixpoint(Relation.subtract, limit).change()
         except GiveUp:
-            task.recompute(f"more than {self.fraction:.0%} of its rows lost all support")
+            task.recompute("support-lost", share=self.fraction)
         if own:
             self.spread += MEMORY * (task.statistics.died / own - self.spread)

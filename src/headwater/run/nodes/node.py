@@ -191,7 +191,7 @@ class Node:
         self.run.commit(statistics)
         self.exchange.commit()
         self._before = []
-        return Record(0, "ok", {"fallbacks": statistics.fallbacks})
+        return Record(0, "ok", {"events": [event.to_json() for event in statistics.events]})
 
     def rollback(self, meta: Any, tables: Mapping[str, pa.Table]) -> Record:
         """Undo the open version."""

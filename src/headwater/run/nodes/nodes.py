@@ -21,6 +21,7 @@ import numpy as np
 
 from headwater.definitions import Definitions
 from headwater.errors import HeadwaterError, SparkError
+from headwater.events import Repartitioned
 from headwater.explain import Facts, RelationFacts, ViewFacts
 from headwater.maintain.row_change import RowChange
 from headwater.maintain.statistics import VersionStatistics
@@ -138,7 +139,7 @@ class Nodes:
         if moved and (self._loaded is None or self._journal):
             return  # there is no checkpoint to move by: rows stay where they are until the next `apply`
         if moved:
-            statistics.fallbacks.append(f"placed all rows anew: {', '.join(moved)} outgrew a node")
+            statistics.events.append(Repartitioned(tuple(moved)))
             assert self._loaded is not None
             self._before = None if self._before is None else grown
             self._loaded, self._placing = (self._loaded[0], grown), grown

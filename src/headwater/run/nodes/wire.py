@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from headwater import errors
+from headwater import errors, events
 from headwater.errors import HeadwaterError, Place
 from headwater.maintain.statistics import StratumStatistics, VersionStatistics
 from headwater.plan.steps import Ints
@@ -95,7 +95,7 @@ def statistics_to_json(statistics: VersionStatistics) -> dict[str, Any]:
     """What a version cost a node."""
     return {
         "base": statistics.base,
-        "fallbacks": statistics.fallbacks,
+        "events": [event.to_json() for event in statistics.events],
         "strata": [
             [
                 list(s.relations), s.strategy, s.rounds, s.touched, s.derivations, s.died, s.revived, s.stopped,
@@ -110,9 +110,9 @@ def add_statistics(total: VersionStatistics, nodes: Sequence[dict[str, Any]]) ->
     """What a version cost all nodes: rounds and seconds of the slowest, all else together."""
     strata = {tuple(s.relations): s for s in total.strata}
     for node in nodes:
-        for fallback in node["fallbacks"]:
-            if fallback not in total.fallbacks:
-                total.fallbacks.append(fallback)
+        for event in map(events.from_json, node["events"]):
+            if event not in total.events:
+                total.events.append(event)
         for names, strategy, rounds, touched, derivations, died, revived, stopped, seconds in node["strata"]:
             stratum = strata.get(tuple(names))
             if stratum is None:
