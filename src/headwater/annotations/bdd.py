@@ -57,7 +57,6 @@ class BDD(Restrictable[Diagram]):
         self.one = self._manager.true()
 
     def plus(self, left: Diagram, right: Diagram) -> Diagram:
-        """Or."""
         self._tick()
         try:
             return left | right
@@ -65,7 +64,6 @@ class BDD(Restrictable[Diagram]):
             raise self._exhausted() from error
 
     def times(self, left: Diagram, right: Diagram) -> Diagram:
-        """And."""
         self._tick()
         try:
             return left & right
@@ -73,7 +71,6 @@ class BDD(Restrictable[Diagram]):
             raise self._exhausted() from error
 
     def variable(self, number: int) -> Diagram:
-        """The row itself."""
         try:
             missing = number + 1 - self._manager.num_vars()
             if missing > 0:

@@ -21,11 +21,9 @@ class Trust(Annotation[bool]):
     one = True
 
     def plus(self, left: bool, right: bool) -> bool:
-        """Trusted either way."""
         return left or right
 
     def times(self, left: bool, right: bool) -> bool:
-        """Both trusted."""
         return left and right
 
     def value(self, given: object) -> bool:
@@ -37,11 +35,9 @@ class Trust(Annotation[bool]):
         raise not_an_element(self, given, "True or False")
 
     def encode(self, value: bool) -> bytes:
-        """One byte."""
         return bytes([wire.FLAG, value])
 
     def decode(self, data: bytes) -> bool:
-        """That byte back."""
         reader = wire.Reader(data, wire.FLAG)
         value = reader.varint()
         reader.end()
@@ -50,5 +46,4 @@ class Trust(Annotation[bool]):
         return bool(value)
 
     def show(self, value: bool, names: Names = plain) -> str:
-        """T or D."""
         return "T" if value else "D"

@@ -43,13 +43,11 @@ class Clearance(Annotation[int]):
         raise not_an_element(self, given, f"one of {', '.join(self.levels)}")
 
     def encode(self, value: int) -> bytes:
-        """The level's number."""
         out = bytearray([wire.LEVEL])
         wire.put_varint(out, value)
         return bytes(out)
 
     def decode(self, data: bytes) -> int:
-        """The number back."""
         reader = wire.Reader(data, wire.LEVEL)
         value = reader.varint()
         reader.end()
@@ -58,5 +56,4 @@ class Clearance(Annotation[int]):
         return value
 
     def show(self, value: int, names: Names = plain) -> str:
-        """The level's name."""
         return self.levels[value] if value < self.zero else "nobody"

@@ -25,7 +25,6 @@ class Counting(Annotation[int]):
         return left + right
 
     def times(self, left: int, right: int) -> int:
-        """Each with each."""
         return left * right
 
     def value(self, given: object) -> int:
@@ -35,13 +34,11 @@ class Counting(Annotation[int]):
         raise not_an_element(self, given, "a number from 0 up")
 
     def encode(self, value: int) -> bytes:
-        """A varint."""
         out = bytearray([wire.COUNT])
         wire.put_varint(out, value)
         return bytes(out)
 
     def decode(self, data: bytes) -> int:
-        """A varint back."""
         reader = wire.Reader(data, wire.COUNT)
         value = reader.varint()
         reader.end()

@@ -23,7 +23,6 @@ class Lineage(Annotation[Rows | None]):
     one: Rows | None = frozenset()
 
     def plus(self, left: Rows | None, right: Rows | None) -> Rows | None:
-        """All of both."""
         if left is None:
             return right
         return left if right is None else left | right
@@ -33,7 +32,6 @@ class Lineage(Annotation[Rows | None]):
         return None if left is None or right is None else left | right
 
     def variable(self, number: int) -> Rows | None:
-        """The row itself."""
         return frozenset((number,))
 
     def value(self, given: object) -> Rows | None:
@@ -49,7 +47,6 @@ class Lineage(Annotation[Rows | None]):
         return wire.encode_sets(wire.SET, [] if value is None else [value])
 
     def decode(self, data: bytes) -> Rows | None:
-        """The set back."""
         sets = wire.decode_sets(wire.SET, data)
         if len(sets) > 1:
             raise wire.damaged("more than one set")

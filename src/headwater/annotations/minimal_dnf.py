@@ -91,18 +91,15 @@ class MinimalDNF(Restrictable[Terms]):
         self._codes: dict[int, bytes] = {}
 
     def plus(self, left: Terms, right: Terms) -> Terms:
-        """Or, with absorption."""
         return union(left, right)
 
     def times(self, left: Terms, right: Terms) -> Terms:
-        """And, with absorption."""
         if len(left) == 1 and len(right) == 1:
             (a,), (b,) = left, right
             return frozenset((a | b,))
         return minimal(a | b for a in left for b in right)
 
     def variable(self, number: int) -> Terms:
-        """The row itself."""
         return frozenset((1 << number,))
 
     def value(self, given: object) -> Terms:
@@ -145,7 +142,6 @@ class MinimalDNF(Restrictable[Terms]):
         return sorted(map(bits, value), key=lambda term: (len(term), term))
 
     def encode(self, value: Terms) -> bytes:
-        """Prime implicants, delta-coded."""
         out = bytearray((wire.DNF,))
         wire.put_varint(out, len(value))
         for term in sorted(value):
@@ -153,7 +149,6 @@ class MinimalDNF(Restrictable[Terms]):
         return bytes(out)
 
     def decode(self, data: bytes) -> Terms:
-        """The terms back."""
         return self.of(wire.decode_sets(wire.DNF, data))
 
     def _rows(self, term: int) -> frozenset[int]:

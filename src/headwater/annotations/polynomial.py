@@ -77,7 +77,6 @@ class Polynomial(Restrictable[Sum]):
         return _sum(counts)
 
     def variable(self, number: int) -> Sum:
-        """The row itself."""
         return (((number,), 1),)
 
     def value(self, given: object) -> Sum:
@@ -109,7 +108,6 @@ class Polynomial(Restrictable[Sum]):
         return bytes(out)
 
     def decode(self, data: bytes) -> Sum:
-        """The summands back."""
         reader = wire.Reader(data, wire.POLYNOMIAL)
         counts: dict[Monomial, int] = {}
         for _ in range(reader.count()):

@@ -48,11 +48,9 @@ class Tropical(Annotation[Number]):
     one: Number = 0
 
     def plus(self, left: Number, right: Number) -> Number:
-        """The cheaper one."""
         return min(left, right)
 
     def times(self, left: Number, right: Number) -> Number:
-        """Both costs."""
         return left + right
 
     def value(self, given: object) -> Number:
@@ -62,11 +60,9 @@ class Tropical(Annotation[Number]):
         raise not_an_element(self, given, "a number from 0 up")
 
     def encode(self, value: Number) -> bytes:
-        """A number."""
         return put_number(value)
 
     def decode(self, data: bytes) -> Number:
-        """The number back."""
         value = get_number(data)
         if not value >= 0:
             raise wire.damaged(f"{value} is no cost")

@@ -22,11 +22,9 @@ class Viterbi(Annotation[Number]):
     one: Number = 1
 
     def plus(self, left: Number, right: Number) -> Number:
-        """The likelier one."""
         return max(left, right)
 
     def times(self, left: Number, right: Number) -> Number:
-        """Both at once."""
         return left * right
 
     def value(self, given: object) -> Number:
@@ -36,16 +34,13 @@ class Viterbi(Annotation[Number]):
         raise not_an_element(self, given, "a number from 0 to 1")
 
     def encode(self, value: Number) -> bytes:
-        """A number."""
         return put_number(value)
 
     def decode(self, data: bytes) -> Number:
-        """The number back."""
         value = get_number(data)
         if not 0 <= value <= 1:
             raise wire.damaged(f"{value} is no confidence")
         return value
 
     def show(self, value: Number, names: Names = plain) -> str:
-        """The confidence."""
         return f"{value:g}"

@@ -34,7 +34,6 @@ class Why(Restrictable[Witnesses]):
         return frozenset(a | b for a in left for b in right)
 
     def variable(self, number: int) -> Witnesses:
-        """The row alone."""
         return frozenset((frozenset((number,)),))
 
     def value(self, given: object) -> Witnesses:
@@ -58,11 +57,9 @@ class Why(Restrictable[Witnesses]):
         return frozenset().union(*value)
 
     def encode(self, value: Witnesses) -> bytes:
-        """Sets, delta-coded."""
         return wire.encode_sets(wire.WHY, value)
 
     def decode(self, data: bytes) -> Witnesses:
-        """The sets back."""
         return frozenset(frozenset(rows) for rows in wire.decode_sets(wire.WHY, data))
 
     def show(self, value: Witnesses, names: Names = plain) -> str:

@@ -40,7 +40,6 @@ class Reader:
             raise damaged(f"tag {data[0] if data else 'missing'}, expected {tag}")
 
     def varint(self) -> int:
-        """The next number."""
         number = shift = 0
         while True:
             if self.at >= len(self.data):
