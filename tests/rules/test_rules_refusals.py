@@ -33,6 +33,9 @@ REFUSALS = [
     ("p(N) :- q(X), N = count : { r(Y), Y < Z }.", "unsafe-variable", 1, 39, "Z is not bound"),
     ("p(X) :- q(X), X := 3.", "bad-assignment", 1, 15, "X; use `=`"),
     ("p(X) :- q(X), X + 1 := 3.", "bad-assignment", 1, 15, "variable; on its left"),
+    ('p(X) :- q(X), match("a(", X).', "bad-pattern", 1, 15, "'a(' is not a regular expression; RE2's"),
+    ('p(X) :- q(X), !match("[[:foo:]]", X).', "bad-pattern", 1, 16, "not a regular expression"),
+    ('p(X) :- q(X), true = match("(?=a)", X).', "bad-pattern", 1, 22, "not a regular expression"),
     # strata
     ("win(X) :- move(X, Y), !win(Y).", "unstratified-negation", 1, 24, "win -> !win"),
     (

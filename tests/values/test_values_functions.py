@@ -6,6 +6,7 @@ import datetime as dt
 import hashlib
 import math
 import operator
+import re
 from fractions import Fraction
 
 import numpy as np
@@ -102,6 +103,23 @@ RESULTS = [
     ("f_size", (("a", "b"),), 2), ("f_empty", ((),), 1), ("f_empty", ((1,),), 0),
     ("f_first", (("a", "b"),), "a"), ("f_last", ((1, 2),), 2), ("f_item", (("a", "b"), 1), "b"),
     ("f_removeFirst", ((1, 2),), (2,)), ("f_removeLast", ((1, 2),), (1,)),
+    ("land", (2, 1), 1), ("land", (2, 0), 0), ("lor", (0, -1), 1), ("lor", (0, 0), 0), ("lxor", (5, 0), 1),
+    ("lxor", (5, 7), 0), ("lnot", (0,), 1), ("lnot", (-3,), 0),
+    ("to_unsigned", (7,), 7), ("to_unsigned", ("12",), 12), ("to_unsigned", (2.9,), 2),
+    ("to_unsigned", (-0.5,), 0), ("to_unsigned", (True,), 1),
+    ("itou", (3,), 3), ("ftou", (3.5,), 3), ("utoi", (3,), 3), ("ftoi", (-3.5,), -3), ("itof", (3,), 3.0),
+    ("utof", (3,), 3.0),
+    ("sin", (0,), 0.0), ("sin", (INF,), NAN), ("cos", (0.0,), 1.0), ("tan", (0.5,), math.tan(0.5)),
+    ("asin", (1.0,), math.pi / 2), ("asin", (1.5,), NAN), ("acos", (-1.0,), math.pi), ("acos", (-INF,), NAN),
+    ("atan", (INF,), math.pi / 2), ("atan2", (1.0, -1.0), 3 * math.pi / 4), ("atan2", (0.0, 0.0), 0.0),
+    ("sinh", (-1e3,), -INF), ("sinh", (1e3,), INF), ("cosh", (-1e3,), INF), ("cosh", (0.0,), 1.0),
+    ("tanh", (INF,), 1.0), ("asinh", (-INF,), -INF), ("acosh", (1.0,), 0.0), ("acosh", (0.5,), NAN),
+    ("atanh", (1.0,), INF), ("atanh", (-1.0,), -INF), ("atanh", (2.0,), NAN), ("atanh", (NAN,), NAN),
+    ("log2", (8.0,), 3.0), ("log10", (0.001,), -3.0), ("log10", (0.0,), -INF), ("log2", (-1.0,), NAN),
+    ("match", ("[[:alpha:]]+", "ab"), True), ("match", ("[[:digit:][:space:]]*", "1 2"), True),
+    ("match", ("(a+)+b", "a" * 10_000), False), ("match", (".", "\U0001f30a"), True), ("match", (".", "\n"), False),
+    ("match", ("a$", "a\n"), False), ("match", (r"\pL", "é"), True), ("match", (r"\w", "é"), False),
+    ("match", ("(?i)AB", "aB"), True), ("match", ("", ""), True), ("match", ("a\0b", "a\0b"), True),
 ]  # fmt: skip
 
 
@@ -137,7 +155,15 @@ FAILURES = [
     ("to_number", (" 1",), "function-failed", "not a whole number"),
     ("to_number", (str(2**63),), "function-failed", "does not fit 64 bits"),
     ("to_float", ("1,5",), "function-failed", "to_float('1,5') failed: it is not a number"),
-    ("match", ("(", "x"), "function-failed", "not a regular expression"),
+    ("match", ("(", "x"), "bad-pattern", "'(' is not a regular expression: missing ): ("),
+    ("match", (r"(a)\1", "aa"), "bad-pattern", "not a regular expression"),
+    ("match", ("a(?=b)", "ab"), "bad-pattern", "not a regular expression"),
+    ("match", ("[[:alhpa:]]", "a"), "bad-pattern", "not a regular expression"),
+    ("match", ("((a{100}){100}){100}", "a"), "bad-pattern", "not a regular expression"),
+    ("to_unsigned", (-1,), "function-failed", "to_unsigned(-1) failed: it is negative"),
+    ("to_unsigned", ("-1",), "function-failed", "it is negative"),
+    ("itou", (-1,), "function-failed", "it is negative"),
+    ("to_unsigned", (NAN,), "overflow", "nan"),
     ("split", ("x", ""), "function-failed", "the separator is empty"),
     ("f_first", ((),), "function-failed", "the list is empty"),
     ("f_item", ((1,), -1), "function-failed", "the list has 1 elements"),
@@ -192,7 +218,7 @@ MISMATCHES = [
     ("min", "string, int", "given (string, int)"),
     ("list", "string, int", "given (string, int)"),
     ("f_append", "list[int], string", "given (list[int], string)"),
-    ("range", "float, float", "range takes (int, int) or (int, int, int), given (float, float)"),
+    ("range", "int, string", "range takes (int, int) or (int, int, int) or (float, float) or"),
     ("strlne", "string", "there is no function strlne; did you mean strlen?"),
     ("distance", "int", "there is no function distance"),
     ("f_now", "", "f_now gives another time whenever it is asked"),
@@ -416,10 +442,73 @@ def test_range_without_a_step_to_take():
         Functions().expand("abs", [np.array([1])], [INT], Codec())
 
 
+# ------------------------------------------------------------------ patterns, beside Python's
+
+_REPEATS = st.sampled_from(["*", "+", "?", "{2}", "{1,3}", "*?", "+?"])
+_ATOMS = st.sampled_from(["a", "b", "-", ".", "[ab]", "[^a]", "[a-c]", r"\d", r"\-", "(?:ab|b)", "(a|)"])
+
+
+def _larger(pattern: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    return (
+        st.tuples(pattern, pattern).map("".join)
+        | st.tuples(pattern, pattern).map("(?:{0[0]}|{0[1]})".format)
+        | st.tuples(pattern, _REPEATS).map("(?:{0[0]}){0[1]}".format)
+    )
+
+
+@given(st.recursive(_ATOMS, _larger, max_leaves=6), st.text("abc1-\n", max_size=8))
+def test_patterns_match_as_pythons_do_where_both_have_them(pattern, text):
+    assert call("match", pattern, text) == (re.fullmatch(pattern, text) is not None)
+
+
 def test_a_range_that_nothing_could_hold():
     with pytest.raises(EvaluationError) as caught:
         Functions().expand("range", [np.array([LEAST]), np.array([MOST])], [INT, INT], Codec())
     assert caught.value.code == "range-too-long"
+
+
+def _float_range(*bounds: float) -> list[float]:
+    codec, functions = Codec(), Functions()
+    columns = [np.array([codec.encode_value(float(bound), FLOAT)]) for bound in bounds]
+    rows, values = functions.expand("range", columns, [FLOAT] * len(bounds), codec)
+    assert rows.tolist() == [0] * len(values)
+    return codec.decode_column(values, FLOAT)
+
+
+def test_a_range_of_floats():
+    assert _float_range(0, 2.5) == [0.0, 1.0, 2.0]
+    assert _float_range(2, 0.5) == [2.0, 1.0]
+    assert _float_range(0, 1, 0.25) == [0.0, 0.25, 0.5, 0.75]
+    assert _float_range(1, 0, 0.25) == []
+    assert _float_range(0, 5, INF) == [0.0]
+    assert _float_range(NAN, 5) == _float_range(0, NAN) == _float_range(0, 5, NAN) == []
+    assert str(Functions().result_type("range", [INT, FLOAT])) == "float"
+
+
+@given(st.floats(-100, 100), st.floats(-100, 100), st.floats(0.01, 50) | st.floats(-50, -0.01))
+def test_a_range_of_floats_adds_the_step_again_and_again(start, stop, step):
+    expected, value = [], start
+    while value < stop if step > 0 else value > stop:
+        expected.append(value + 0.0)
+        value += step
+    assert _float_range(start, stop, step) == expected
+
+
+@pytest.mark.parametrize(
+    "bounds, code",
+    [
+        ((0, 1, 0), "zero-step"),
+        ((1e300, 2e300, 1), "zero-step"),
+        ((-INF, 0), "zero-step"),
+        ((2.0**53 - 1, 2.0**53 + 4), "zero-step"),
+        ((0, INF), "range-too-long"),
+        ((0, 1, 1e-12), "range-too-long"),
+    ],
+)
+def test_a_range_of_floats_without_an_end(bounds, code):
+    with pytest.raises(EvaluationError) as caught:
+        _float_range(*bounds)
+    assert caught.value.code == code
 
 
 def test_a_range_at_the_end_of_the_ints():

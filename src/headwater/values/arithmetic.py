@@ -3,9 +3,10 @@
 - `+ - * neg abs` of ints: the true result, or the error `overflow` if it does not fit 64 bits.
 - `/` of ints truncates toward zero and `%` has the sign of the dividend, as in Souffle and C; `x ^ -n` is
   `1 / x ^ n` truncated likewise. A zero divisor is the error `division-by-zero`.
+- `land lor lxor lnot` take 0 for false and any other int for true, and give 1 or 0.
 - Shifts use the lower 6 bits of their right operand, and `bshl` drops what leaves the 64 bits.
 - An int beside a float becomes a float. Float results are those of one IEEE operation; where that may depend
-  on how many values are computed together (`exp`, `log`, `^`), they are computed one by one, so that a row
+  on how many values are computed together (`^`), they are computed one by one, so that a row
   that is derived again gets the same bits.
 - `floor`, `ceil` and `round` (ties to even) give ints.
 - A date plus or minus an int is days away, a timestamp microseconds. The difference of two is an int.
@@ -158,19 +159,6 @@ def float_power(base: float, exponent: float) -> float:
         return math.inf if base == 0 else math.nan
 
 
-def _exp(value: float) -> float:
-    try:
-        return math.exp(value)
-    except OverflowError:
-        return math.inf
-
-
-def _log(value: float) -> float:
-    if value > 0:
-        return math.log(value)
-    return -math.inf if value == 0 else math.nan
-
-
 def to_int(name: str, value: float, rounding: Callable[[float], int] = int) -> int:
     """The int that a float becomes, or `overflow`, also for NaN."""
     if not -(2.0**63) <= value < 2.0**63:
@@ -268,13 +256,15 @@ ARITHMETIC: Mapping[str, list[Overload]] = {
     "bshl": _bits(lambda left, right: np.left_shift(left, right & 63)),
     "bshr": _bits(lambda left, right: np.right_shift(left, right & 63)),
     "bshru": _bits(_shift_right_unsigned),
+    "land": _bits(lambda left, right: (left != 0) & (right != 0)),
+    "lor": _bits(lambda left, right: (left != 0) | (right != 0)),
+    "lxor": _bits(lambda left, right: (left != 0) ^ (right != 0)),
+    "lnot": _bits(lambda value: value == 0, 1),
     "min": _MIN,
     "max": _MAX,
     "f_min": _MIN,
     "f_max": _MAX,
     "sqrt": [vectorised("float -> float", _on_floats(np.sqrt))],
-    "exp": [pointwise("exp", "float -> float", _exp)],
-    "log": [pointwise("log", "float -> float", _log)],
     "floor": _rounding("floor", math.floor),
     "ceil": _rounding("ceil", math.ceil),
     "round": _rounding("round", round),

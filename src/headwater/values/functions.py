@@ -2,7 +2,7 @@
 
 Columns are columns of codes throughout. A test is a function that may stand as a literal by itself; it holds
 where `apply` gives anything but 0. A generator gives any number of values a row: `range(a, b)` counts from a
-to just before b, downward if b is below a; `range(a, b, step)` goes in steps. A column of one row stands for
+to just before b (see `generators`). A column of one row stands for
 as many rows as the others have.
 
 A function must give the same result for the same arguments for ever: views are kept right by computing again
@@ -36,9 +36,12 @@ from headwater.errors import EvaluationError, RuleError
 from headwater.values.arithmetic import ARITHMETIC
 from headwater.values.codec import Codec
 from headwater.values.dictionary import Codes
+from headwater.values.generators import GENERATORS
 from headwater.values.lists import LISTS
 from headwater.values.moments import MOMENTS
 from headwater.values.ordering import check_comparable, compare
+from headwater.values.patterns import compiled
+from headwater.values.reals import REALS
 from headwater.values.scalars import Misfit, canonical
 from headwater.values.signatures import (
     FunctionMismatch,
@@ -47,16 +50,13 @@ from headwater.values.signatures import (
     Signature,
     call_distinct,
     call_text,
-    parse_signature,
 )
 from headwater.values.text import TEXT
 from headwater.values.types import BOOL, Type, parse_type
 
 __all__ = ["FunctionMismatch", "Functions"]
 
-_BUILTINS: dict[str, Sequence[Overload]] = {**ARITHMETIC, **TEXT, **LISTS, **MOMENTS}
-_GENERATORS = {"range": (parse_signature("int, int -> int"), parse_signature("int, int, int -> int"))}
-_MOST_VALUES = 10**9
+_BUILTINS: dict[str, Sequence[Overload]] = {**ARITHMETIC, **REALS, **TEXT, **LISTS, **MOMENTS}
 _INT_TESTS = ("f_member", "f_empty")
 _REFUSED = {
     "f_now": "gives another time whenever it is asked; put the time into a relation and change that",
@@ -80,7 +80,7 @@ class Functions:
         It gets plain Python values and must give one of type `returns`. Registering a name again replaces the
         function; the names of built-in functions are taken.
         """
-        if name in _BUILTINS or name in _GENERATORS or name in _REFUSED:
+        if name in _BUILTINS or name in GENERATORS or name in _REFUSED:
             raise RuleError("reserved-name", f"{name} is a built-in function", hint="register another name")
         result = _declared(name, returns)
         types = () if args is None else tuple(_declared(name, arg) for arg in args)
@@ -96,7 +96,7 @@ class Functions:
 
     def names(self) -> list[str]:
         """The names of all functions that can be called."""
-        return sorted([*self._functions, *_GENERATORS])
+        return sorted([*self._functions, *GENERATORS])
 
     def has(self, name: str, arity: int | None = None) -> bool:
         """Whether there is such a function (also one that is known and refused), taking `arity` arguments."""
@@ -117,7 +117,7 @@ class Functions:
 
     def is_generator(self, name: str) -> bool:
         """Whether a call gives any number of values, for `expand`."""
-        return name in _GENERATORS
+        return name in GENERATORS
 
     def result_type(self, name: str, arg_types: Sequence[Type | None]) -> Type | None:
         """The type of a call's result; `None` if it depends on an argument whose type is unknown."""
@@ -156,9 +156,15 @@ class Functions:
     ) -> tuple[Codes, Codes]:
         """All values that a generator gives: for each value the row it belongs to, and its code."""
         self.result_type(name, types)
-        if name not in _GENERATORS:
+        if name not in GENERATORS:
             raise FunctionMismatch(f"{name} is not a generator")
-        return expand_range(*columns)
+        fitting = (each for each in GENERATORS[name] if not isinstance(each.signature.result(types), NoMatch))
+        return next(fitting).expand(columns, types)
+
+    def check_constants(self, name: str, arguments: Sequence[object]) -> None:
+        """Raise `EvaluationError` for a call that is bound to fail by constants; `None` is what is not known."""
+        if name == "match" and arguments and isinstance(arguments[0], str):
+            compiled(arguments[0])
 
     def compare(
         self, op: str, left: Codes, right: Codes, left_type: Type, right_type: Type, codec: Codec
@@ -173,7 +179,7 @@ class Functions:
     def _resolve(self, name: str, types: Sequence[Type]) -> tuple[Overload, Type]:
         """The first overload that fits, and its result's type."""
         result = self.result_type(name, types)
-        if result is None or name in _GENERATORS:
+        if result is None or name in GENERATORS:
             reason = "its result's type is not known" if result is None else "it is a generator"
             raise FunctionMismatch(f"{name} cannot be computed here: {reason}")
         overloads = self._functions[name]
@@ -181,32 +187,9 @@ class Functions:
         return next(fitting), result
 
     def _signatures(self, name: str) -> list[Signature]:
-        if name in _GENERATORS:
-            return list(_GENERATORS[name])
+        if name in GENERATORS:
+            return [generator.signature for generator in GENERATORS[name]]
         return [overload.signature for overload in self._functions.get(name, ())]
-
-
-def expand_range(start: Codes, stop: Codes, step: Codes | None = None) -> tuple[Codes, Codes]:
-    """The ints from `start` to just before `stop`, row by row.
-
-    >>> rows, values = expand_range(np.array([0, 5]), np.array([3, 3]))
-    >>> rows.tolist(), values.tolist()
-    ([0, 0, 0, 1, 1], [0, 1, 2, 5, 4])
-    """
-    if step is None:
-        step = np.where(start <= stop, 1, -1)
-    start, stop, step = np.broadcast_arrays(start, stop, step)
-    if (step == 0).any():
-        row = int(np.argmax(step == 0))
-        raise EvaluationError("zero-step", f"range({start[row]}, {stop[row]}, 0) never ends")
-    bounds = zip(start.tolist(), stop.tolist(), step.tolist(), strict=True)
-    lengths = [max(0, -((first - last) // by)) for first, last, by in bounds]
-    if sum(lengths) > _MOST_VALUES:
-        raise EvaluationError("range-too-long", f"ranges of {sum(lengths)} values in all cannot be held")
-    counts = np.array(lengths, dtype=np.int64)
-    rows = np.repeat(np.arange(len(start)), counts)
-    within = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
-    return rows, start[rows] + within * step[rows]
 
 
 def _declared(name: str, type: Type | str) -> Type:

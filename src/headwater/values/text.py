@@ -1,7 +1,7 @@
 """Functions of strings, and conversions between strings and other types.
 
-Lengths and positions count code points, from 0. `match` wants the whole string to match, as in Souffle, with
-Python's regular expressions. Conversions from strings take plain decimal notation only and fail on anything
+Lengths and positions count code points, from 0. `match` wants the whole string to match, see
+`patterns`. Conversions from strings take plain decimal notation only and fail on anything
 else: no blanks around it, no underscores. `to_string` gives what the conversions back take.
 
 `ord` gives an int that is the same for equal strings, on every machine and in every version: the first 63
@@ -15,10 +15,11 @@ from __future__ import annotations
 import datetime
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from headwater.values.arithmetic import to_int
+from headwater.values.patterns import matches
 from headwater.values.scalars import canonical_float
 from headwater.values.signatures import Overload, pointwise
 
@@ -71,13 +72,6 @@ def ordinal(text: str) -> int:
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big") >> 1
 
 
-def _matches(pattern: str, text: str) -> bool:
-    try:
-        return re.fullmatch(pattern, text) is not None
-    except re.error as problem:
-        raise ValueError(f"it is not a regular expression: {problem}") from None
-
-
 def _split(text: str, separator: str) -> tuple[str, ...]:
     if not separator:
         raise ValueError("the separator is empty")
@@ -88,11 +82,20 @@ def _truncate(value: float) -> int:
     return to_int("to_int", value)
 
 
+def _unsigned(value: int) -> int:
+    if value < 0:
+        raise ValueError("it is negative, and ints are not taken modulo a power of 2")
+    return value
+
+
 _TO_INT = (
     ("string -> int", parse_int),
     ("int -> int", int),
     ("float -> int", _truncate),
     ("bool -> int", int),
+)
+_TO_UNSIGNED = tuple(
+    (text, lambda value, convert=convert: _unsigned(convert(value))) for text, convert in _TO_INT
 )
 _TO_FLOAT = (("float -> float", canonical_float), ("string -> float", parse_float), ("bool -> float", float))
 
@@ -107,7 +110,7 @@ _SINGLE: Mapping[str, tuple[str, Any]] = {
     "split": ("string, string -> list[string]", _split),
     "join": ("list[string], string -> string", lambda parts, separator: separator.join(parts)),
     "contains": ("string, string -> bool", lambda needle, text: needle in text),
-    "match": ("string, string -> bool", _matches),
+    "match": ("string, string -> bool", matches),
     "starts_with": ("string, string -> bool", lambda text, start: text.startswith(start)),
     "ends_with": ("string, string -> bool", lambda text, end: text.endswith(end)),
     "ord": ("string -> int", ordinal),
@@ -115,9 +118,17 @@ _SINGLE: Mapping[str, tuple[str, Any]] = {
     "to_string": ("_ -> string", to_string),
 }
 
+
+def _named(names: Sequence[str], ways: Sequence[tuple[str, Any]]) -> dict[str, list[Overload]]:
+    return {name: [pointwise(name, text, function) for text, function in ways] for name in names}
+
+
 TEXT: Mapping[str, list[Overload]] = {
     **{name: [pointwise(name, text, function)] for name, (text, function) in _SINGLE.items()},
-    "to_number": [pointwise("to_number", text, function) for text, function in _TO_INT],
-    "to_int": [pointwise("to_int", text, function) for text, function in _TO_INT],
-    "to_float": [pointwise("to_float", text, function) for text, function in _TO_FLOAT],
+    **_named(("to_number", "to_int"), _TO_INT),
+    **_named(("to_unsigned",), _TO_UNSIGNED),
+    **_named(("to_float",), _TO_FLOAT),
+    **_named(("ftoi", "utoi"), [_TO_INT[1], _TO_INT[2]]),
+    **_named(("ftou", "itou"), [_TO_UNSIGNED[1], _TO_UNSIGNED[2]]),
+    **_named(("itof", "utof"), [_TO_FLOAT[0]]),
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from headwater.errors import RuleError
+from headwater.errors import EvaluationError, RuleError
 from headwater.language.program import (
     Atom,
     BodyAggregate,
@@ -29,7 +29,7 @@ def resolve_functions(draft: Draft) -> Draft:
     """`contains(X, Y)` that no relation is named after becomes `contains(X, Y) = true`.
 
     The literal in `f_concatPath(link(@S,@D,C), P)` gives its two ends: `concat_path(S, D, P)`. A function
-    that does not exist is refused.
+    that does not exist is refused, and so is a pattern that is none.
 
     >>> from headwater.language.datalog import parse
     >>> from headwater.rules.draft import begin
@@ -72,6 +72,7 @@ def _as_test(draft: Draft, atom: Atom, wanted: bool) -> Comparison:
             place=atom.place,
             hint=f"compare it, as in `X = {name}(...)`; a relation of this name must be declared",
         )
+    _check_constants(draft, call)
     try:
         result = draft.functions.result_type(name, [None] * len(atom.args))
     except FunctionMismatch as mismatch:
@@ -99,7 +100,18 @@ def _resolve_term(draft: Draft, term: Term) -> Term:
             args = (*args[0].args[:2], args[1])
     if not draft.functions.has(function):
         raise _unknown(draft, term)
-    return Call(function, _resolve_terms(draft, args), term.place)
+    resolved = Call(function, _resolve_terms(draft, args), term.place)
+    _check_constants(draft, resolved)
+    return resolved
+
+
+def _check_constants(draft: Draft, call: Call) -> None:
+    """Refuse a call that its constants alone make fail, such as a pattern that is none."""
+    constants = [arg.value if isinstance(arg, Constant) else None for arg in call.args]
+    try:
+        draft.functions.check_constants(call.function, constants)
+    except EvaluationError as error:
+        raise RuleError(error.code, error.message, place=call.place, hint=error.hint) from None
 
 
 def _unknown(draft: Draft, term: Call) -> RuleError:
