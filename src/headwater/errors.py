@@ -18,6 +18,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+MOST_SHOWN = 400
+"""Characters of a line that an error shows."""
+
 
 @dataclass(frozen=True)
 class Place:
@@ -30,13 +33,16 @@ class Place:
     text: str
 
     def underline(self) -> str:
-        """Show the line with the stretch underlined, headed by file, line and column."""
+        """Show the line (of a long one what is near) with the stretch underlined, headed by its place."""
         margin = " " * len(str(self.line))
-        pad = "".join("\t" if c == "\t" else " " for c in self.text[: self.column - 1])
-        marks = "^" * max(1, min(self.length, len(self.text) - self.column + 1))
+        first = max(0, self.column - 1 - MOST_SHOWN // 2) if len(self.text) > MOST_SHOWN else 0
+        text = self.text[first : first + MOST_SHOWN]
+        before = self.column - 1 - first
+        pad = "".join("\t" if c == "\t" else " " for c in text[:before])
+        marks = "^" * max(1, min(self.length, len(text) - before))
         return (
             f"{margin}--> {self.source}:{self.line}:{self.column}\n"
-            f"{margin} |\n{self.line} | {self.text}\n{margin} | {pad}{marks}"
+            f"{margin} |\n{self.line} | {text}\n{margin} | {pad}{marks}"
         )
 
 

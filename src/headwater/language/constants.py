@@ -30,6 +30,7 @@ _ESCAPES = {
 }
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|.)", re.DOTALL)
 
+_MOST_DIGITS = 100
 LEAST = -(2**63)
 GREATEST = 2**63 - 1
 
@@ -42,7 +43,10 @@ def string(written: str) -> str:
 def _unescape(match: re.Match[str]) -> str:
     escape = match[1]
     if len(escape) > 1:
-        return chr(int(escape[1:], 16))
+        code = int(escape[1:], 16)
+        if 0xD800 <= code <= 0xDFFF:
+            raise ValueError(f"\\{escape} is half of a character; write the character itself")
+        return chr(code)
     if escape not in _ESCAPES:
         raise ValueError(f"\\{escape} is not an escape; for a backslash write \\\\")
     return _ESCAPES[escape]
@@ -52,6 +56,8 @@ def number(written: str, negative: bool = False) -> int | float:
     """The int or float that digits stand for; ints fit in 64 bits and floats are finite."""
     sign = -1 if negative else 1
     lower = written.lower()
+    if len(lower) > _MOST_DIGITS and re.fullmatch(r"0[xb][0-9a-f]+|[0-9]+u?", lower):
+        raise ValueError(f"an int of {len(lower)} digits does not fit in 64 bits")
     if lower.startswith(("0x", "0b")):
         value = sign * int(lower[2:], 16 if lower[1] == "x" else 2)
     elif re.fullmatch(r"\d+u?", lower):
@@ -59,7 +65,7 @@ def number(written: str, negative: bool = False) -> int | float:
     else:
         real = sign * float(written)
         if not math.isfinite(real):
-            raise ValueError(f"{written} is too large for a float")
+            raise ValueError(f"{written[:_MOST_DIGITS]} is too large for a float")
         return real
     if not LEAST <= value <= GREATEST:
         raise ValueError(f"{value} does not fit in 64 bits; the range is {LEAST} to {GREATEST}")

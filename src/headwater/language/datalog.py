@@ -12,9 +12,9 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
-from headwater.errors import LanguageError
 from headwater.language.comments import blank_comments
 from headwater.language.facts import take_facts
+from headwater.language.nesting import refuse_deep
 from headwater.language.program import Program
 from headwater.language.source import Source
 from headwater.language.statements import StatementReader
@@ -37,15 +37,12 @@ def parse(text: str, source: str = "<text>") -> Program:
     where = Source(source, text)
     blanked = blank_comments(where)
     rest, facts = take_facts(blanked)
+    refuse_deep(where, rest)
     try:
         tree = _grammar().parse(rest)
     except UnexpectedInput:
         raise explain(where, rest, _grammar()) from None
-    try:
-        return StatementReader(where, blanked, tree, facts).program()
-    except RecursionError:
-        hint = "name the inner parts with variables of their own"
-        raise LanguageError("unsupported", "parentheses are nested too deeply", hint=hint) from None
+    return StatementReader(where, blanked, tree, facts).program()
 
 
 @cache

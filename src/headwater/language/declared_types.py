@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from headwater.errors import LanguageError
+from headwater.language.nesting import MOST_BRACKETS
 from headwater.language.nodes import end_of, start_of, trees
 from headwater.language.source import Source
 from headwater.values.types import INT, STRING, Type, list_of, parse_type
@@ -65,6 +66,9 @@ class TypeNames:
     def _alias(self, name: str, node: Tree[Token], within: tuple[str, ...]) -> Type | None:
         if name in within:
             raise self._refuse(node, f"the type {name} is defined by itself", "define it by a built-in type")
+        if len(within) >= MOST_BRACKETS:
+            message = f"{name} is a name of a name, and so on, more than {MOST_BRACKETS} times"
+            raise self._refuse(node, message, "define it by a built-in type")
         first, *others = self._parts[name]
         type_ = self.resolve(first, (*within, name))
         for other in others:

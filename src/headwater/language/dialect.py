@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from enum import Enum
 from typing import TYPE_CHECKING, TypeAlias
 
-from headwater.language.nodes import trees
+from headwater.language.nodes import is_word, trees
 
 if TYPE_CHECKING:
     from lark import Token, Tree
@@ -71,26 +71,27 @@ def has_body(statement: Tree[Token]) -> bool:
 
 def argument_names(node: Node) -> Iterator[str]:
     """Every bare name that stands for a value, below `node`."""
-    if isinstance(node, str):
-        if node.type == "IDENT":
-            yield node
-        elif node.type == "HEAD_AGGREGATE":
-            match = HEAD_AGGREGATE.fullmatch(node)
-            if match is not None and match[3] is not None:
-                yield match[3]
-        return
-    if node.data in ("label", "column"):
-        return
-    if node.data == "clause":
-        for part in trees(node):
-            yield from argument_names(part)
-        return
-    named = node.data in ("head", "call")
-    for child in node.children:
-        if named and isinstance(child, str) and child.type == "IDENT":
-            named = False
-            continue
-        yield from argument_names(child)
+    todo: list[Node] = [node]
+    while todo:
+        part = todo.pop()
+        if isinstance(part, str):
+            yield from _name_in(part)
+        elif part.data == "clause":
+            todo += reversed(trees(part))
+        elif part.data not in ("label", "column"):
+            children = part.children
+            if part.data in ("head", "call"):  # the first name is the relation's or the function's
+                children = children[2 if is_word(children[0], "HASH") else 1 :]
+            todo += reversed(children)
+
+
+def _name_in(word: Token) -> Iterator[str]:
+    if word.type == "IDENT":
+        yield word
+    elif word.type == "HEAD_AGGREGATE":
+        match = HEAD_AGGREGATE.fullmatch(word)
+        if match is not None and match[3] is not None:
+            yield match[3]
 
 
 def _always(name: str) -> bool:

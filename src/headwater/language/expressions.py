@@ -1,4 +1,4 @@
-"""Operators are applied in the order of how tightly they bind (precedence climbing).
+"""Operators are applied in the order of how tightly they bind (a shunting yard).
 
 The grammar leaves an expression as a flat run: operands, the operators between them, and minus, `bnot` or
 `lnot` before them. `-2` is a constant and `-2^2` is minus the square.
@@ -7,7 +7,7 @@ The grammar leaves an expression as a flat run: operands, the operators between 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from headwater.language.nodes import end_of, is_word, start_of
@@ -22,41 +22,69 @@ if TYPE_CHECKING:
 
 
 @dataclass
+class _Operator:
+    """An operator that waits for its right operand."""
+
+    function: str
+    level: int
+    operands: int
+    start: int
+
+
+@dataclass
 class Expression:
-    """Reads one run from left to right; `operand` and `negative` turn its parts into terms."""
+    """Reads one run from left to right; `operand` and `negative` turn its parts into terms.
+
+    Operators and operands wait on two stacks, so a run may be longer than Python's own stack is deep.
+    """
 
     source: Source
     run: list[Node]
     operand: Callable[[Node], Term]
     negative: Callable[[Token, int], Term]
     position: int = 0
+    _operators: list[_Operator] = field(default_factory=list)
+    _operands: list[tuple[Term, int, int]] = field(default_factory=list)
 
-    def read(self, least: int = 0) -> tuple[Term, int, int]:
-        """The longest term from here on whose operators bind at least so tightly, with its start and end."""
-        term, start, end = self._prefixed()
+    def read(self) -> Term:
+        """The term that the run stands for."""
+        self._prefixed()
         while self.position < len(self.run):
             operator = str(self.run[self.position])
             level = BINARY[operator]
-            if level < least:
-                break
+            self._apply(level + 1 if operator == "^" else level)
+            self._operators.append(_Operator(operator, level, 2, 0))
             self.position += 1
-            right, _, end = self.read(level if operator == "^" else level + 1)
-            term = Call(operator, (term, right), self.source.place(start, end))
-        return term, start, end
+            self._prefixed()
+        self._apply(0)
+        ((term, _, _),) = self._operands
+        return term
 
-    def _prefixed(self) -> tuple[Term, int, int]:
-        node = self.run[self.position]
-        start = start_of(node)
-        self.position += 1
-        if not isinstance(node, str) or node.type not in ("MINUS", "PREFIX"):
-            return self.operand(node), start, end_of(node)
-        following = self.run[self.position]
-        if isinstance(following, str) and node.type == "MINUS" and self._is_lone_number():
+    def _prefixed(self) -> None:
+        """Take an operand and the operators before it."""
+        while is_word(node := self.run[self.position], "MINUS", "PREFIX"):
             self.position += 1
-            return self.negative(following, start), start, end_of(following)
-        term, _, end = self.read(UNARY)
-        function = "neg" if node.type == "MINUS" else str(node)
-        return Call(function, (term,), self.source.place(start, end)), start, end
+            following = self.run[self.position]
+            if isinstance(following, str) and is_word(node, "MINUS") and self._is_lone_number():
+                self.position += 1
+                start = start_of(node)
+                self._operands.append((self.negative(following, start), start, end_of(following)))
+                return
+            function = "neg" if is_word(node, "MINUS") else str(node)
+            self._operators.append(_Operator(function, UNARY, 1, start_of(node)))
+        self.position += 1
+        self._operands.append((self.operand(node), start_of(node), end_of(node)))
+
+    def _apply(self, least: int) -> None:
+        """Give the operators that bind at least so tightly their operands, the last one first."""
+        while self._operators and self._operators[-1].level >= least:
+            operator = self._operators.pop()
+            taken = self._operands[-operator.operands :]
+            del self._operands[-operator.operands :]
+            start = operator.start if operator.operands == 1 else taken[0][1]
+            end = taken[-1][2]
+            terms = tuple(term for term, _, _ in taken)
+            self._operands.append((Call(operator.function, terms, self.source.place(start, end)), start, end))
 
     def _is_lone_number(self) -> bool:
         """Whether a number is next, and not the base of a power."""

@@ -20,6 +20,7 @@ from __future__ import annotations
 import datetime
 import math
 from collections.abc import Iterable, Iterator
+from typing import TypeAlias
 
 from headwater.errors import LanguageError
 from headwater.language.dialect import capital
@@ -72,7 +73,7 @@ def render(node: Node) -> str:
         return _atom(node)
     if isinstance(node, (Positive, Negated, Comparison, Disjunction)):
         return _literal(node)
-    return _term(node)[0]
+    return _term(node)
 
 
 # ------------------------------------------------------------------ statements
@@ -117,7 +118,7 @@ def _directive(directive: Directive) -> str:
 
 
 def _atom(atom: Atom) -> str:
-    return f"{'#' if atom.link else ''}{atom.relation}({_commas(_term(term)[0] for term in atom.args)})"
+    return f"{'#' if atom.link else ''}{atom.relation}({_commas(_term(term) for term in atom.args)})"
 
 
 def _conjunction(literals: Iterable[Literal]) -> str:
@@ -130,47 +131,62 @@ def _literal(literal: Literal) -> str:
     if isinstance(literal, Negated):
         return f"!{_atom(literal.atom)}"
     if isinstance(literal, Comparison):
-        return f"{_term(literal.left)[0]} {literal.op} {_term(literal.right)[0]}"
+        return f"{_term(literal.left)} {literal.op} {_term(literal.right)}"
     return "(" + " ; ".join(_conjunction(alternative) for alternative in literal.alternatives) + ")"
 
 
 # ------------------------------------------------------------------ terms
 
 
-def _term(term: Term) -> tuple[str, int]:
-    """The text of a term and how tightly its outermost operator binds."""
+_Piece: TypeAlias = "str | tuple[Term, int]"
+
+
+def _term(term: Term) -> str:
+    """The text of a term, which may be nested more deeply than Python's own stack is deep."""
+    done: list[str] = []
+    todo: list[_Piece] = [(term, 0)]
+    while todo:
+        piece = todo.pop()
+        if isinstance(piece, str):
+            done.append(piece)
+            continue
+        inner, least = piece
+        pieces, level = _pieces(inner)
+        todo += reversed(pieces if level >= least else ["(", *pieces, ")"])
+    return "".join(done)
+
+
+def _pieces(term: Term) -> tuple[list[_Piece], int]:
+    """What a term is written as, and how tightly its outermost operator binds.
+
+    A term in it comes with how tightly it must bind to stand without parentheses.
+    """
     if isinstance(term, Variable):
-        return ("@" if term.address else "") + term.name, _ATOMIC
+        return [("@" if term.address else "") + term.name], _ATOMIC
     if isinstance(term, Wildcard):
-        return "_", _ATOMIC
+        return ["_"], _ATOMIC
     if isinstance(term, Constant):
         text = ("@" if term.address else "") + _value(term.value)
-        return text, UNARY if text.startswith("-") else _ATOMIC
+        return [text], UNARY if text.startswith("-") else _ATOMIC
     if isinstance(term, HeadAggregate):
-        return f"{term.function}<{'*' if term.argument is None else _term(term.argument)[0]}>", _ATOMIC
+        return [f"{term.function}<{'*' if term.argument is None else _term(term.argument)}>"], _ATOMIC
     if isinstance(term, BodyAggregate):
-        return _body_aggregate(term), _ATOMIC
+        return [_body_aggregate(term)], _ATOMIC
     return _call(term)
 
 
-def _call(call: Call) -> tuple[str, int]:
+def _call(call: Call) -> tuple[list[_Piece], int]:
     function, args = call.function, call.args
     if function in _SYMBOLS and len(args) == 2:
         level = BINARY[function]
         left, right = (level + 1, level) if function == "^" else (level, level + 1)
-        return f"{_operand(args[0], left)} {function} {_operand(args[1], right)}", level
+        return [(args[0], left), f" {function} ", (args[1], right)], level
     if function == "neg" and len(args) == 1:
-        return f"-{_operand(args[0], UNARY + 1)}" if not _is_number(
-            args[0]
-        ) else f"-({_term(args[0])[0]})", UNARY
+        return ["-", (args[0], _ATOMIC + 1 if _is_number(args[0]) else UNARY + 1)], UNARY
+    separated: list[_Piece] = [piece for arg in args for piece in (", ", (arg, 0))][1:]
     if function == "list" and not all(isinstance(arg, Constant) and not arg.address for arg in args):
-        return f"[{_commas(_term(arg)[0] for arg in args)}]", _ATOMIC
-    return f"{function}({_commas(_term(arg)[0] for arg in args)})", _ATOMIC
-
-
-def _operand(term: Term, least: int) -> str:
-    text, level = _term(term)
-    return text if level >= least else f"({text})"
+        return ["[", *separated, "]"], _ATOMIC
+    return [f"{function}(", *separated, ")"], _ATOMIC
 
 
 def _is_number(term: Term) -> bool:
@@ -180,9 +196,9 @@ def _is_number(term: Term) -> bool:
 def _body_aggregate(aggregate: BodyAggregate) -> str:
     target = ""
     if isinstance(aggregate.target, Variable) and aggregate.target.name not in AGGREGATES:
-        target = f" {_term(aggregate.target)[0]}"
+        target = f" {_term(aggregate.target)}"
     elif aggregate.target is not None:
-        target = f" ({_term(aggregate.target)[0]})"
+        target = f" ({_term(aggregate.target)})"
     return f"{aggregate.function}{target} : {{ {_conjunction(aggregate.body)} }}"
 
 
@@ -236,11 +252,12 @@ def _misread(program: Program) -> bool:
 
 
 def _variables(node: Rule | Atom | Literal | Term) -> Iterator[str]:
-    if isinstance(node, Variable):
-        yield node.name
-        return
-    for part in _parts(node):
-        yield from _variables(part)
+    todo = [node]
+    while todo:
+        part = todo.pop()
+        if isinstance(part, Variable):
+            yield part.name
+        todo += _parts(part)
 
 
 def _parts(node: Rule | Atom | Literal | Term) -> Iterable[Rule | Atom | Literal | Term]:

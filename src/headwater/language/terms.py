@@ -130,7 +130,7 @@ class TermReader:
         if node.data == "call":
             return self._call(node)
         if node.data == "expression":
-            return Expression(self.source, node.children, self.term, self._negative).read()[0]
+            return Expression(self.source, node.children, self.term, self._negative).read()
         if node.data == "address":
             return self._address(node)
         if node.data == "list":
