@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import shutil
+import struct
 import tempfile
+import zlib
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -14,7 +17,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headwater.errors import StoreError
-from headwater.store import Store
+from headwater.store import Checkpoint, Record, Store
+from headwater.store.frame import HEADER_SIZE, seal_frame
+from headwater.store.manifest import load_manifest
 
 LAST = 5
 
@@ -229,6 +234,40 @@ def test_a_manifest_edited_by_hand_is_refused(copy: Path):
     (copy / "manifest.json").write_text(text.replace('"version": 2', '"version": 1'))
     with pytest.raises(StoreError, match="checksum"):
         Store.open(copy)
+
+
+LYING = struct.pack("<3i", 0, 7, 14), struct.pack("<3i", 0, 1 << 30, 14)  # offsets of two strings
+
+
+def test_a_segment_with_a_right_checksum_is_not_believed_either(tmp_path: Path):
+    with Store.open(tmp_path / "store") as store:
+        store.write_checkpoint(Checkpoint(1, {}, {"t": pa.table({"x": ["aaaaaaa", "bbbbbbb"]})}))
+    (segment,) = (tmp_path / "store" / "segments").iterdir()
+    data = segment.read_bytes()
+    assert data.count(LYING[0]) == 1
+    segment.write_bytes(data.replace(*LYING))
+    manifest = load_manifest(tmp_path / "store")
+    (known,) = manifest.segments
+    known = replace(known, crc32=zlib.crc32(segment.read_bytes()))
+    (tmp_path / "store" / "manifest.json").write_text(replace(manifest, segments=(known,)).text())
+    with Store.open(tmp_path / "store", mode="r") as store, pytest.raises(StoreError) as caught:
+        assert store.checkpoint is not None and store.checkpoint.tables["t"]
+    assert caught.value.code == "damaged" and str(segment) in caught.value.message
+
+
+def test_a_frame_with_a_right_checksum_is_not_believed_either(tmp_path: Path):
+    with Store.open(tmp_path / "store") as store:
+        store.append(Record(1, "apply", {}, {"t": pa.table({"x": ["aaaaaaa", "bbbbbbb"]})}))
+    log = log_of(tmp_path / "store")
+    data = log.read_bytes()
+    assert data.count(LYING[0]) == 1
+    start = data.index(b"HWf1")
+    payload = data[start + HEADER_SIZE :].replace(*LYING)
+    seed = zlib.crc32(bytes.fromhex(load_manifest(tmp_path / "store").log_identity))
+    log.write_bytes(data[:start] + seal_frame(1, [payload], seed) + payload)
+    with Store.open(tmp_path / "store", mode="r") as store, pytest.raises(StoreError) as caught:
+        list(store.records())
+    assert caught.value.code == "damaged" and "version 1 cannot be decoded" in caught.value.message
 
 
 def test_a_log_changed_behind_the_writer_is_noticed(copy: Path):

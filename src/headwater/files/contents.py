@@ -30,7 +30,7 @@ class Origin:
         try:
             data = self.path.read_bytes() if self.path is not None else sys.stdin.buffer.read()
             return gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
-        except (OSError, EOFError, zlib.error) as error:
+        except (OSError, EOFError, zlib.error, MemoryError) as error:
             raise unreadable(str(self), error) from None
 
 
@@ -59,4 +59,6 @@ class Contents:
 def unreadable(path: str, error: Exception) -> DataError:
     """The error for a file that cannot be read at all."""
     reason = getattr(error, "strerror", None) or str(error).partition("\n")[0]
+    if isinstance(error, MemoryError):
+        reason = f"there is not enough memory for what it holds{f' ({reason})' if reason else ''}"
     return DataError("unreadable", f"cannot read {path}: {reason}")

@@ -52,7 +52,10 @@ def changes_of(contents: Contents, table: Any) -> tuple[Any, Any]:
             hint=f"if all of its rows come or go, name it {contents.relation}.insert.csv or"
             f" {contents.relation}.delete.csv; else add the column, with {', '.join((*COMES, *GOES))}",
         )
-    kinds = _plain(contents.change_types)
+    try:
+        kinds = _plain(contents.change_types)
+    except (ValueError, OverflowError, LookupError):  # a column of moments that Python does not have
+        raise DataError("change-type", f"{contents.origin}: _change_type holds what is no text") from None
     for row, kind in enumerate(kinds):
         if kind not in COMES and kind not in GOES:
             place = contents.place(row, 0) if contents.names else None
@@ -62,16 +65,19 @@ def changes_of(contents: Contents, table: Any) -> tuple[Any, Any]:
                 f"{contents.origin}, {where}: _change_type is {kind!r}",
                 hint=f"one of {', '.join((*COMES, *GOES))}",
             )
-    return net(table, kinds, _versions(contents))
+    versions = _versions(contents)
+    try:
+        return net(table, kinds, versions)
+    except (ValueError, OverflowError, LookupError) as error:
+        raise DataError("wrong-type", f"{contents.origin}: a value cannot be read: {error}") from None
 
 
 def _versions(contents: Contents) -> list[int] | None:
     if contents.commit_versions is None:
         return None
-    values = _plain(contents.commit_versions)
     try:
-        return [int(value) for value in values]
-    except (TypeError, ValueError):
+        return [int(value) for value in _plain(contents.commit_versions)]
+    except (TypeError, ValueError, OverflowError, LookupError):
         raise DataError("wrong-type", f"{contents.origin}: _commit_version holds what is no int") from None
 
 

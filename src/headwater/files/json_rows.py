@@ -53,8 +53,8 @@ def read_json(data: bytes, path: str, *, lines: bool) -> tuple[tuple[str, ...] |
 def _array(text: str, path: str) -> list[Any]:
     try:
         rows = json.loads(text) if text.strip() else []
-    except json.JSONDecodeError as error:
-        raise _broken(path, error.lineno, error) from None
+    except (ValueError, RecursionError) as error:
+        raise _broken(path, error.lineno if isinstance(error, json.JSONDecodeError) else 1, error) from None
     if not isinstance(rows, list) or (rows and not isinstance(rows[0], (dict, list))):
         hint = "use the extension .jsonl for one row a line" if isinstance(rows, dict) else None
         raise DataError("unreadable", f"{path} is not an array of objects or arrays", hint=hint)
@@ -67,15 +67,19 @@ def _lines(text: str, path: str) -> list[Any]:
         if line.strip():
             try:
                 rows.append(json.loads(line))
-            except json.JSONDecodeError as error:
+            except (ValueError, RecursionError) as error:
                 raise _broken(path, number, error) from None
     if rows and not isinstance(rows[0], (dict, list)):
         raise DataError("unreadable", f"{path}, line 1 is neither an object nor an array")
     return rows
 
 
-def _broken(path: str, line: int, error: json.JSONDecodeError) -> DataError:
-    return DataError("unreadable", f"{path}, line {line}: this is not JSON: {error.msg}")
+def _broken(path: str, line: int, error: Exception) -> DataError:
+    """The error for what is not JSON, or is JSON of a kind that nobody means: too deep, numbers too long."""
+    if isinstance(error, json.JSONDecodeError):
+        return DataError("unreadable", f"{path}, line {line}: this is not JSON: {error.msg}")
+    what = "it is nested too deeply" if isinstance(error, RecursionError) else "a number has too many digits"
+    return DataError("unreadable", f"{path}, from line {line} on: this JSON cannot be read: {what}")
 
 
 # ------------------------------------------------------------------ values

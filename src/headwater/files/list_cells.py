@@ -1,7 +1,7 @@
 """Lists as the text of a cell: `[a, b, "c, d"]`.
 
-A list in a list is written the same way. An element that could be misread is a JSON string; all others are
-bare, and blanks around them do not count.
+A list in a list is written the same way, up to `MOST_NESTED` deep. An element that could be misread is a JSON
+string; all others are bare, and blanks around them do not count.
 
 >>> write_list(("a", "b, c", "", ("x",)))
 '[a, "b, c", "", [x]]'
@@ -21,6 +21,8 @@ _BARE = re.compile(r"[^\s\[\],\"\\](?:[^\[\],\"\\\r\n\t]*[^\s\[\],\"\\])?")
 _STRING = re.compile(r'"(?:\\.|[^"\\])*"', re.DOTALL)
 _SPACE = re.compile(r"\s*")
 
+MOST_NESTED = 100
+
 
 def write_list(items: tuple[Any, ...]) -> str:
     """The text of a list."""
@@ -36,13 +38,15 @@ def _write(item: Any) -> str:
 
 def read_list(text: str) -> list[Any]:
     """The elements as texts, and as lists of them; raises `ValueError` with words for the user."""
-    items, end = _read(text, _skip(text, 0))
+    items, end = _read(text, _skip(text, 0), 1)
     if _skip(text, end) < len(text):
         raise ValueError(f"there is more after the list: {text[end:]!r}")
     return items
 
 
-def _read(text: str, start: int) -> tuple[list[Any], int]:
+def _read(text: str, start: int, depth: int) -> tuple[list[Any], int]:
+    if depth > MOST_NESTED:
+        raise ValueError(f"its lists are nested more than {MOST_NESTED} deep")
     if not text.startswith("[", start):
         raise ValueError("it is not a list like [a, b]")
     items: list[Any] = []
@@ -50,7 +54,7 @@ def _read(text: str, start: int) -> tuple[list[Any], int]:
     if text.startswith("]", position):
         return items, position + 1
     while True:
-        item, position = _item(text, position)
+        item, position = _item(text, position, depth)
         items.append(item)
         position = _skip(text, position)
         if text.startswith("]", position):
@@ -60,9 +64,9 @@ def _read(text: str, start: int) -> tuple[list[Any], int]:
         position = _skip(text, position + 1)
 
 
-def _item(text: str, position: int) -> tuple[Any, int]:
+def _item(text: str, position: int, depth: int) -> tuple[Any, int]:
     if text.startswith("[", position):
-        return _read(text, position)
+        return _read(text, position, depth + 1)
     quoted = _STRING.match(text, position)
     if quoted is not None:
         try:

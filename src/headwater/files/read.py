@@ -32,6 +32,7 @@ from headwater.files.header import (
 from headwater.files.json_rows import read_json
 from headwater.files.text import MARK, Layout, TextFile
 from headwater.values.scalars import show
+from headwater.values.sources import sound
 from headwater.values.types import STRING, Type
 
 __all__ = ["Origin", "read"]
@@ -135,16 +136,26 @@ def _only_units(file: TextFile, texts: Any) -> None:
 
 
 def _read_table(origin: Origin, chosen: Format) -> Any:
-    try:
-        if chosen.kind == "parquet":
-            from pyarrow import parquet
+    """The table in a Parquet or Arrow file, sound in all its parts: nothing was cast or decoded before that.
 
-            return parquet.read_table(pa.BufferReader(origin.bytes()))
-        data = pa.BufferReader(origin.bytes())
-        try:
-            return pa.ipc.open_file(data).read_all()
-        except pa.ArrowInvalid:
-            data.seek(0)
-            return pa.ipc.open_stream(data).read_all()
-    except (pa.ArrowException, OSError) as error:
+    Read in this thread: Arrow's readers on several threads were seen to wait for ever after an error in one of them.
+    """
+    data = origin.bytes()
+    try:
+        return sound(_parquet(data) if chosen.kind == "parquet" else _arrow(data))
+    except (pa.ArrowException, OSError, ValueError, MemoryError, OverflowError) as error:
         raise unreadable(str(origin), error) from None
+
+
+def _parquet(data: bytes) -> Any:
+    from pyarrow import parquet
+
+    file = parquet.ParquetFile(pa.BufferReader(data), page_checksum_verification=True)
+    return file.read(use_threads=False)
+
+
+def _arrow(data: bytes) -> Any:
+    options = pa.ipc.IpcReadOptions(use_threads=False)
+    if data.startswith(b"ARROW1"):
+        return pa.ipc.open_file(pa.py_buffer(data), options=options).read_all()
+    return pa.ipc.open_stream(pa.py_buffer(data), options=options).read_all()

@@ -76,5 +76,13 @@ def decode(version: int, payload: bytes) -> Record:
             tables[name] = read_stream(whole.slice(offset, size))
             offset += size
         return Record(version, head["kind"], head["meta"], tables)
-    except (struct.error, ValueError, KeyError, TypeError, IndexError, OSError, pa.ArrowException) as error:
+    except (
+        struct.error,
+        ValueError,
+        LookupError,
+        TypeError,
+        RecursionError,
+        OSError,
+        pa.ArrowException,
+    ) as error:
         raise PayloadError(str(error)) from error

@@ -122,7 +122,7 @@ class SegmentTables(Mapping[str, pa.Table]):
             raise damaged(path, 0, what)
         try:
             table = read_file(pa.py_buffer(copy))
-        except (pa.ArrowException, OSError) as error:
+        except (pa.ArrowException, OSError, ValueError) as error:
             raise damaged(path, 0, f"the segment of {name!r} is not readable: {error}") from error
         if table.num_rows != segment.rows:
             what = f"the segment of {name!r} has {table.num_rows} rows, not {segment.rows}"

@@ -136,8 +136,21 @@ def _python_values(chunk: Any) -> list[Any]:
         elements = _python_values(chunk.values[ends[0] : ends[-1]])
         ends = [end - ends[0] for end in ends]
         return [tuple(elements[start:end]) for start, end in zip(ends, ends[1:], strict=False)]
-    values: list[Any] = chunk.to_pylist()
+    try:
+        values: list[Any] = chunk.to_pylist()
+    except (OverflowError, ValueError):
+        raise Misfit("it is outside the years 1 to 9999", row=_first_unreadable(chunk)) from None
     return values
+
+
+def _first_unreadable(chunk: Any) -> int:
+    """The first value that Python has nothing for; for elements of a list, counted among all elements."""
+    for row, value in enumerate(chunk):
+        try:
+            value.as_py()
+        except (OverflowError, ValueError):
+            return row
+    return 0
 
 
 def _whole(chunk: Any, type: Type, strings: Dictionary, lists: Dictionary, intern: bool) -> Codes | None:
