@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from headwater.errors import RuleError
+from headwater.errors import EvaluationError, RuleError
 from headwater.language.datalog import parse
 from headwater.language.program import Atom, HeadAggregate, Positive, Program, Rule, Variable
 from headwater.rules.check import check
@@ -138,3 +138,15 @@ def test_a_program_made_by_hand_needs_no_places():
 
 def test_an_empty_program_is_a_program():
     assert _check("").strata == ()
+
+
+def test_a_fact_that_cannot_be_computed_is_refused_at_its_place():
+    with pytest.raises(EvaluationError) as caught:
+        check(parse("q(1).\np(2, 1 / (1 - 1))."), Functions())
+    assert caught.value.code == "division-by-zero"
+    assert caught.value.place is not None and (caught.value.place.line, caught.value.place.column) == (2, 6)
+
+
+def test_a_long_sum_in_a_fact():
+    text = ".decl p(x: float)\np(to_float(1)" + " + 1" * 100 + ")."
+    assert check(parse(text), Functions()).facts == {"p": ((101.0,),)}

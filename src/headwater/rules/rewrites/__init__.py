@@ -11,6 +11,7 @@ from collections.abc import Callable
 from headwater.rules.draft import Draft
 from headwater.rules.rewrites.aggregate_selection import aggregate_selection
 from headwater.rules.rewrites.body_aggregates import body_aggregates
+from headwater.rules.rewrites.compute_facts import compute_facts
 from headwater.rules.rewrites.drop_duplicates import drop_duplicates
 from headwater.rules.rewrites.expand_disjunction import expand_disjunction
 from headwater.rules.rewrites.flatten_terms import flatten_terms
@@ -29,6 +30,7 @@ Rewrite = Callable[[Draft], Draft]
 REWRITES: tuple[Rewrite, ...] = (
     split_heads,
     fold_constants,
+    compute_facts,
     take_facts,
     resolve_functions,
     flatten_terms,

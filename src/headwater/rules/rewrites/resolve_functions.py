@@ -83,12 +83,13 @@ def _as_test(draft: Draft, atom: Atom, wanted: bool) -> Comparison:
 
 
 def _resolve_terms(draft: Draft, terms: Iterable[Term]) -> tuple[Term, ...]:
-    return tuple(_resolve_term(draft, term) for term in terms)
+    return tuple(resolve_term(draft, term) for term in terms)
 
 
-def _resolve_term(draft: Draft, term: Term) -> Term:
+def resolve_term(draft: Draft, term: Term) -> Term:
+    """The term with its functions resolved; refuses one that does not exist."""
     if isinstance(term, BodyAggregate):
-        target = None if term.target is None else _resolve_term(draft, term.target)
+        target = None if term.target is None else resolve_term(draft, term.target)
         body = tuple(_resolve(draft, part) for part in term.body)
         return replace(term, target=target, body=body)  # type: ignore[arg-type]
     if not isinstance(term, Call):

@@ -14,7 +14,7 @@ from headwater.rules.terms import variables
 def take_facts(draft: Draft) -> Draft:
     """Every rule has a body from here on; a rule without one, of constants only, becomes a row in `facts`.
 
-    A fact is a row that can be deleted again like any other, so nothing but arithmetic is computed in it.
+    A fact is a row that can be deleted again like any other: what it computes was computed by `compute_facts`.
 
     >>> from headwater.language.datalog import parse
     >>> from headwater.rules.draft import begin
