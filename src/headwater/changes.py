@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from headwater.errors import DataError
 from headwater.maintain.row_change import RowChange
 from headwater.maintain.statistics import VersionStatistics
 from headwater.values.codec import Codec
@@ -66,6 +67,12 @@ class Change:
         """Both as one Arrow table with a column `_change_type`: insert or delete."""
         import pyarrow as pa
 
+        if CHANGE_TYPE in self._columns:
+            raise DataError(
+                "reserved-column",
+                f"changes are shown with a column {CHANGE_TYPE}, and the relation has one of that name",
+                hint="name the relation's column differently, or use inserted and deleted",
+            )
         parts = []
         for kind, rows in (("insert", self._rows.gained), ("delete", self._rows.lost)):
             kinds = pa.array([kind] * rows.shape[0], pa.string())

@@ -23,7 +23,7 @@ from headwater.errors import DataError, HeadwaterError, PipelineError
 from headwater.language.datalog import parse
 from headwater.pipeline.projection import refusals
 from headwater.pipeline.report import Report, SinkReport, SourceReport
-from headwater.pipeline.sink import Publication, Sink
+from headwater.pipeline.sink import Publication, Sink, refuse_reserved
 from headwater.pipeline.source import Batch, Source
 from headwater.pipeline.stream import Stream
 from headwater.run.session import running_session, spark_session, stop_embedded
@@ -104,6 +104,7 @@ class Pipeline:
                 raise PipelineError(
                     "bad-sink", f"{sink.view} has no columns", hint="a view needs one to be published"
                 )
+            refuse_reserved(sink, self.database.info(sink.view).columns)
 
     # ------------------------------------------------------------------ running
 

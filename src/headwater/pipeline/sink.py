@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from headwater.errors import PipelineError
 from headwater.files.feed import net
+from headwater.pipeline.shape import SHAPE
 from headwater.progress import Owed
 
 if TYPE_CHECKING:
@@ -82,6 +83,17 @@ def _with_kind(table: Any, kind: str) -> Any:
     import pyarrow as pa
 
     return table.append_column("_change_type", pa.array([kind] * table.num_rows, pa.string()))
+
+
+def refuse_reserved(sink: Sink, columns: Sequence[str]) -> None:
+    """Refuse to publish the changes of a view with a column of theirs. (Spark takes capitals for small letters.)"""
+    clash = [column for column in columns if column.lower() in SHAPE]
+    if sink.rows and clash:
+        raise PipelineError(
+            "reserved-column",
+            f"{sink.name}: {sink.view} has a column {clash[0]}, and changes are published with one of that name",
+            hint="name the view's column differently, or publish all rows of the view",
+        )
 
 
 def others(place: str, what: str) -> PipelineError:

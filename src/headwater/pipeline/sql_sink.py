@@ -78,8 +78,6 @@ class SqlSink:
 
 def change(connection: Any, table: Any, changes: Any) -> None:
     """Delete and insert rows, many with each statement."""
-    from sqlalchemy import and_, bindparam
-
     names = [column.name for column in table.columns]
     goes: list[dict[str, Any]] = []
     comes: list[dict[str, Any]] = []
@@ -90,10 +88,23 @@ def change(connection: Any, table: Any, changes: Any) -> None:
         else:
             goes.append(values)
     if goes:
-        same = and_(*[table.c[name] == bindparam(f"v{number}") for number, name in enumerate(names)])
-        connection.execute(table.delete().where(same), goes)
+        connection.execute(table.delete().where(same_row(table)), goes)
     if comes:
         connection.execute(table.insert(), comes)
+
+
+def same_row(table: Any) -> Any:
+    """Whether a row of the table is the one whose values are bound as `v0`, `v1` and so on.
+
+    NaN is NULL in databases that have no NaN, and NULL equals nothing; so floats are compared by `IS NOT DISTINCT
+    FROM`, in the words of each dialect. No other column can hold NULL, and `=` can be answered by an index.
+    """
+    from sqlalchemy import Float, and_, bindparam
+
+    def same(column: Any, value: Any) -> Any:
+        return column.is_not_distinct_from(value) if isinstance(column.type, Float) else column == value
+
+    return and_(*[same(column, bindparam(f"v{number}")) for number, column in enumerate(table.columns)])
 
 
 def _sql_type(type: Type | None, sink: SqlSink) -> Any:
