@@ -9,15 +9,18 @@ from __future__ import annotations
 
 import itertools
 import os
+import random
+import shutil
 import stat
 from collections.abc import Callable
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 import store_worker
 
 from headwater.errors import StoreError
-from headwater.store import Store
+from headwater.store import Record, Store
 
 
 class Disk:
@@ -186,3 +189,32 @@ def test_power_lost_in_a_folder_that_somebody_just_made(lab: Lab):
     with Store.open(lab.path) as store:
         lab.append(store)
     lab.check()
+
+
+def test_power_lost_while_sectors_were_written_in_any_order(tmp_path: Path):
+    """The file has its new length, and of the version that was being written only some sectors."""
+    rng = random.Random(3)
+    with Store.open(tmp_path / "state") as store:
+        store.append(store_worker.record(1))
+        start = store.stats().log_bytes
+        store.append(Record(2, "apply", {}, {"t": pa.table({"x": [rng.random() for _ in range(700)]})}))
+    (log,) = (tmp_path / "state" / "log").iterdir()
+    whole = log.read_bytes()
+    sectors = range(start // 512, (len(whole) - 1) // 512 + 1)
+    assert len(sectors) > 8
+    for number in range(60):
+        missing = [sector for sector in sectors if rng.random() < (0.1, 0.5, 0.9)[number % 3]]
+        if not missing:
+            continue
+        content = bytearray(whole)
+        for sector in missing:
+            first, last = max(start, sector * 512), min(len(whole), sector * 512 + 512)
+            content[first:last] = bytes(last - first)
+        length = rng.choice((len(whole), rng.randint(start + 1, len(whole))))
+        path = Path(shutil.copytree(tmp_path / "state", tmp_path / str(number)))
+        (path / "log" / log.name).write_bytes(content[:length])
+        with Store.open(path, sync=False) as store:
+            assert store_worker.check(store) == 1
+            store.append(store_worker.record(2))
+        with Store.open(path, mode="r") as store:
+            assert store_worker.check(store) == 2

@@ -7,12 +7,16 @@ What holds: `append` returns after the frame is complete and (if asked) synced. 
 back to its old length; where even that fails, every later append tries the cut again first and is refused
 until it works. So a frame that was not acknowledged is never followed by one that is.
 
+A torn tail (see `scan`) is cut off when the log is opened for writing, and that is said aloud; a doubtful one is
+first copied to a file beside the log, named after it and the byte it began at.
+
 What does not: a reader may see a complete frame before it is synced, hence before it is acknowledged.
 """
 
 from __future__ import annotations
 
 import io
+import logging
 import os
 import secrets
 import struct
@@ -21,11 +25,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from headwater.errors import StoreError
-from headwater.store.durable import create_file, sync_file, write_at
+from headwater.store.durable import create_file, sync_file, sync_folder, write_at
 from headwater.store.failure import damaged, failed
 from headwater.store.frame import HEADER_SIZE, seal_frame
 from headwater.store.scan import Extent, measure, walk
 
+_LOGGER = logging.getLogger("headwater.store")
 _MAGIC = b"HWLOG001"
 _FIELDS = struct.Struct("<8s16sQ")
 _CHECK = struct.Struct("<I")
@@ -108,6 +113,7 @@ class Log:
         extent = measure(path, fd, FILE_HEADER_SIZE, base, zlib.crc32(identity))
         if write:
             if extent.torn:
+                _tell(path, extent, _keep(path, fd, extent) if extent.doubtful else None)
                 os.ftruncate(fd, extent.end)
             sync_file(fd)
         return cls(path, file, identity, base, extent)
@@ -185,3 +191,31 @@ class Log:
             self._file.close()
         except OSError as error:
             raise failed("cannot close", self.path, error) from error
+
+
+def _keep(path: Path, fd: int, extent: Extent) -> Path:
+    """Copy a torn tail to a file of its own, synced, before it is cut off."""
+    kept = path.with_name(f"{path.name}.{extent.end}.torn")
+    copy = create_file(kept)
+    try:
+        for offset in range(0, extent.torn, _JOIN_UP_TO):
+            piece = os.pread(fd, min(_JOIN_UP_TO, extent.torn - offset), extent.end + offset)
+            write_at(copy, [piece], offset)
+        sync_file(copy)
+    finally:
+        os.close(copy)
+    sync_folder(path.parent)
+    return kept
+
+
+def _tell(path: Path, extent: Extent, kept: Path | None) -> None:
+    """Say what is cut off."""
+    what = f"{path}: cut off {extent.torn} bytes at byte {extent.end}, where writing version {extent.version + 1}"
+    if kept is None:
+        _LOGGER.warning("%s was interrupted", what)
+    else:
+        _LOGGER.warning(
+            "%s was interrupted by the end of the machine, or that version was damaged since; they are in %s",
+            what,
+            kept,
+        )

@@ -1,11 +1,25 @@
 """Walking over the frames of a log, and telling a torn tail from damage.
 
-An append starts only after the one before it is complete. So bytes after a bad frame prove that the frame
-was once good and acknowledged: that is damage, and never skipped. A bad frame that reaches the end of the
-file, or whose header is unreadable with no readable header after it, is what an interrupted append leaves:
-a torn tail, which was never acknowledged.
+An append starts only after the one before it is complete and, where asked for, synced. So bytes after a bad frame
+prove that the frame was once good and acknowledged: that is damage, and never skipped. What is left to judge is
+a bad frame at the very end. What an interrupted append can leave there:
 
-What cannot be told apart: bits that rot in the very last frame look like a torn tail.
+- *a frame cut short*, because the process was killed in the middle of the write, or the machine stopped before
+  the file's new length was on the disk: the file ends inside the header, or before the length that the header says;
+- *a frame of the right length with sectors missing*, because the machine stopped: the length was on the disk
+  before all of the bytes were. Sectors are written in any order, each as a whole, and a sector of this file that was
+  never written reads as zeros.
+
+Both are torn tails: never acknowledged, and cut off. Everything else cannot come from an interrupted append and is
+damage: an unreadable header that is neither cut short nor has a sector of zeros in it; a frame with a readable
+header, its whole length and no sector of zeros, whose checksum is wrong.
+
+What cannot be told apart: rows may hold whole sectors of zeros, so a frame of the right length with such a sector may
+also be an acknowledged one in which other bits have rotted. It is taken for torn, but is *doubtful*: its bytes are
+kept aside and the log says so aloud. A file that was cut inside its last frame by somebody else, or at the end of the
+frame before it, looks like what it is taken for. (Where a file system shows old bytes of other files in place of
+sectors that were not written, as ext4 with data=writeback does after a power loss, the log is refused as damaged,
+with the way out in the hint.)
 """
 
 from __future__ import annotations
@@ -20,6 +34,7 @@ from headwater.store.failure import damaged
 from headwater.store.frame import HEADER_SIZE, MAGIC, read_header
 
 _CHUNK = 1 << 20
+_SECTOR = 512  # bytes that a disk writes as a whole
 
 
 class Frame(NamedTuple):
@@ -95,6 +110,7 @@ class Extent:
     end: int
     version: int
     torn: int  # bytes after `end` that an interrupted append left
+    doubtful: bool = False  # whether they may as well be an acknowledged version that was damaged
 
 
 def measure(path: Path, fd: int, start: int, base: int, seed: int) -> Extent:
@@ -106,26 +122,59 @@ def measure(path: Path, fd: int, start: int, base: int, seed: int) -> Extent:
             what = f"version {frame.version} follows version {version}"
             raise damaged(path, frame.offset, what, hint=_hint(path, frame.offset, version))
         end, version = frame.end, frame.version
-    extent = Extent(end, version, size - end)
-    if extent.torn:
-        _refuse_damage(path, fd, extent, size, seed)
-    return extent
+    if end == size:
+        return Extent(end, version, 0)
+    try:
+        doubtful = _judge(fd, end, size, seed)
+    except _Damage as damage:
+        what = f"version {version + 1} {damage}"
+        raise damaged(path, end, what, hint=_hint(path, end, version)) from None
+    return Extent(end, version, size - end, doubtful)
 
 
-def _refuse_damage(path: Path, fd: int, extent: Extent, size: int, seed: int) -> None:
-    """Raise if what follows the extent is more than one interrupted append."""
-    header = read_header(os.pread(fd, HEADER_SIZE, extent.end), seed)
-    if header is not None:
-        following = extent.end + HEADER_SIZE + header.length
-        if following >= size:
-            return
-    else:
-        found = _next_header(fd, extent.end + 1, size, seed)
-        if found is None:
-            return
-        following = found
-    what = f"version {extent.version + 1} is not readable, though more was written at byte {following}"
-    raise damaged(path, extent.end, what, hint=_hint(path, extent.end, extent.version))
+class _Damage(Exception):  # noqa: N818
+    """A tail that no interrupted append leaves; says why."""
+
+
+def _judge(fd: int, start: int, size: int, seed: int) -> bool:
+    """Whether a torn tail is doubtful; raises `_Damage` if it is none."""
+    head = os.pread(fd, HEADER_SIZE, start)
+    if len(head) < HEADER_SIZE:
+        return False
+    header = read_header(head, seed)
+    if header is None:
+        following = _next_header(fd, start + 1, size, seed)
+        if following is not None:
+            raise _Damage(f"is not readable, though more was written at byte {following}")
+        if not _has_blank_sector(fd, start, start + HEADER_SIZE):
+            raise _Damage("has a header that is not readable, and not as an interrupted write would leave it")
+        return not _is_blank(fd, start, size)
+    following = start + HEADER_SIZE + header.length
+    if following < size:
+        raise _Damage(f"is not readable, though more was written at byte {following}")
+    if following > size:
+        return False
+    if not _has_blank_sector(fd, start, size):
+        raise _Damage("is all there, and its checksum is wrong")
+    return True
+
+
+def _has_blank_sector(fd: int, start: int, end: int) -> bool:
+    """Whether a sector that the range touches may never have been written: its part of the range is zeros."""
+    offset = start
+    while offset < end:
+        after = min(end, offset // _SECTOR * _SECTOR + _CHUNK)
+        piece = os.pread(fd, after - offset, offset)
+        first = _SECTOR - offset % _SECTOR
+        cuts = [0, *range(first, len(piece), _SECTOR), len(piece)]
+        if any(not any(piece[a:b]) for a, b in zip(cuts, cuts[1:], strict=False) if a < b):
+            return True
+        offset = after
+    return False
+
+
+def _is_blank(fd: int, start: int, end: int) -> bool:
+    return not any(any(os.pread(fd, min(_CHUNK, end - at), at)) for at in range(start, end, _CHUNK))
 
 
 def _hint(path: Path, offset: int, version: int) -> str:
