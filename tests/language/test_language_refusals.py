@@ -103,7 +103,7 @@ REFUSALS = [
     # what is known and not supported
     (".comp Graph { }", "unsupported", 1, 1, "components"),
     ("a(1).\n.init g = Graph", "unsupported", 2, 1, "components"),
-    ('.include "other.dl"', "unsupported", 1, 1, "included files"),
+    ('.include "other.dl"', "include", 1, 1, "cannot include other.dl | folder=..."),
     (".limitsize p(n=10)", "unsupported", 1, 1, "limits of size"),
     (".type T = [x: number]", "unsupported", 1, 11, "records | a column for each field"),
     (".type T = A { x: number } | B { }", "unsupported", 1, 13, "algebraic data types"),
@@ -113,9 +113,10 @@ REFUSALS = [
     ("p(K) :- q(K,N,S), K in (N,S].", "unsupported", 1, 21, "interval tests are not supported yet"),
     ("p(X) <= p(Y) :- q(X,Y).", "unsupported", 1, 6, "subsumption"),
     ("p(X) :- q(Y), X = as(Y, number).", "unsupported", 1, 19, "type casts | to_number"),
-    ("#include <x.dl>\np(1).", "unsupported", 1, 1, "include | preprocessor"),
-    ("p(1).\n  #define N 3", "unsupported", 2, 3, "define | cpp"),
-    ("p(1).\n#ifdef X", "unsupported", 2, 1, "ifdef"),
+    ("#include <x.dl>\np(1).", "include", 1, 1, "cannot include x.dl: this text has no folder"),
+    ("p(1).\n#define 3 N", "preprocessor", 2, 1, "expected a name"),
+    ("p(1).\n#ifdef X", "preprocessor", 2, 1, "not closed by #endif"),
+    ("p(1).\n#if X > 3\n#endif", "unsupported", 2, 1, "#if is not supported | #ifdef"),
 ]  # fmt: skip
 
 

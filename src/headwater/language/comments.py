@@ -8,8 +8,8 @@ it is the remainder, as in `X % 2`. So `%` after a full stop, a comma, or first 
 >>> blank_comments(Source("t", 'a("// no"). // yes'))
 'a("// no").       '
 
-What can only be seen at this level is refused here: a string or comment that does not end, strings in single
-quotes, and the C preprocessor's lines.
+`#line` lines, which say where the next line came from, are blanked too. What can only be seen at this level is
+refused here: a string or comment that does not end, strings in single quotes.
 """
 
 from __future__ import annotations
@@ -27,30 +27,34 @@ _INTERESTING = re.compile(
     r"|(?P<open_block>/\*)"
     r"|(?P<percent>%[^\n]*)"
     r"|(?P<quote>'(?:[^'\n]*')?)"
-    r"|(?P<preprocessor>^[ \t]*\#[ \t]*"
-    r"(?:include|define|undef|if|ifdef|ifndef|elif|else|endif|error|line|pragma)\b(?!\s*\()[^\n]*)",
+    r"|(?P<marker>^\#(?:line)?[ \t]+\d[^\n]*)"
+    r"|(?P<message>^[ \t]*\#[ \t]*(?:error|pragma)\b(?!\s*\()[^\n]*)",
     re.DOTALL | re.MULTILINE,
 )
 _VALUE_ENDS = re.compile(r"[\w)\]}\"?]")
 
 
-def blank_comments(source: Source) -> str:
-    """The text with every comment turned into spaces; lines stay as they are."""
+def blank_comments(source: Source, *, directives: bool = False) -> str:
+    """The text with every comment turned into spaces; lines stay as they are.
+
+    With `directives`, it is for the preprocessor: `#line`, `#error` and `#pragma` lines stay.
+    """
     text = source.text
     characters = list(text)
     position = 0
     while (match := _INTERESTING.search(text, position)) is not None:
         kind = match.lastgroup
         position = match.end()
-        if kind == "string":
+        if kind == "string" or (directives and kind in ("marker", "message")):
             continue
         if kind == "percent" and _value_ends_before(characters, match.start()):
             position = match.start() + 1
             continue
-        if kind in ("line", "block", "percent"):
+        if kind in ("line", "block", "percent", "marker"):
             characters[match.start() : match.end()] = re.sub(r"[^\n]", " ", match.group())
             continue
-        raise _refusal(source, kind or "", match)
+        if kind != "message":
+            raise _refusal(source, kind or "", match)
     return "".join(characters)
 
 
@@ -79,19 +83,9 @@ def _refusal(source: Source, kind: str, match: re.Match[str]) -> LanguageError:
             place=source.place(start, start + 2),
             hint="close it with */",
         )
-    if kind == "quote":
-        return LanguageError(
-            "syntax",
-            "found a single quote, expected a value",
-            place=source.place(start, match.end()),
-            hint='strings are written in double quotes: "..."',
-        )
-    line = match.group()
-    start += len(line) - len(line.lstrip())
     return LanguageError(
-        "unsupported",
-        f"{line.split('#', 1)[1].split()[0]!r} is a line for the C preprocessor, which is not run here",
+        "syntax",
+        "found a single quote, expected a value",
         place=source.place(start, match.end()),
-        hint="run the preprocessor first (cpp -P program.dl), or write the rules out in this text; "
-        "a link literal is #link(...)",
+        hint='strings are written in double quotes: "..."',
     )

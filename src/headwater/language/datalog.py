@@ -10,11 +10,13 @@ The text is only read. Whether its rules are safe, well typed and stratified is 
 from __future__ import annotations
 
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from headwater.language.comments import blank_comments
 from headwater.language.facts import take_facts
 from headwater.language.nesting import refuse_deep
+from headwater.language.preprocess import preprocess
 from headwater.language.program import Program
 from headwater.language.source import Source
 from headwater.language.statements import StatementReader
@@ -23,17 +25,18 @@ if TYPE_CHECKING:
     from lark import Lark
 
 
-def parse(text: str, source: str = "<text>") -> Program:
-    """What `text` says; `source` names it in errors.
+def parse(text: str, source: str = "<text>", *, folder: Path | None = None) -> Program:
+    """What `text` says; `source` names it in errors, and files that it includes are looked for in `folder`.
 
-    Raises `LanguageError` at the first thing that is not in the language.
+    The program's text is the one after `preprocess`: it needs no other file. Raises `LanguageError` at the first
+    thing that is not in the language.
     """
     # Imported here: reading lark takes longer than all else in this package.
     from lark.exceptions import UnexpectedInput
 
     from headwater.language.slips import explain
 
-    text = text.removeprefix("\ufeff")
+    text = preprocess(text.removeprefix("\ufeff"), source, folder=folder)
     where = Source(source, text)
     blanked = blank_comments(where)
     rest, facts = take_facts(blanked)

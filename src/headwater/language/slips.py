@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 _UNSUPPORTED = {
     ".comp": ("components", "write the relations and rules of the component out"),
     ".init": ("components", "write the relations and rules of the component out"),
-    ".include": ("included files", "put the texts together, or define them one after the other"),
     ".limitsize": (
         "limits of size",
         "leave it out; materialize(relation, infinity, size, keys(...)) bounds a table",
