@@ -313,3 +313,23 @@ def test_types_in_a_table_that_do_not_fit(folder: Folder) -> None:
     Path("facts").mkdir()
     parquet.write_table(pa.table({"x": ["1", "two"]}), "facts/p.parquet")
     assert "facts/p.parquet: p, row 1, column x: '1' is a str" in folder.refused("run", "p.dl", "-F", "facts")
+
+
+def test_included_files_and_macros(reach: Folder) -> None:
+    Path("library").mkdir()
+    reach.write("rules.dl", "p(X) :- n(X), X < LIMIT.\n")
+    reach.write("library/facts.dl", "n(range(0, 5)).\n")
+    reach.write("main.dl", '#include "rules.dl"\n#include <facts.dl>\n')
+    options = ("run", "main.dl", "-D", "out", "-I", "library", "-s", "state")
+    reach.done(*options, "-M", "LIMIT=2")
+    assert reach.read("out/p.csv") == "0\n1\n"
+    assert "error[other-program]" in reach.run(*options, "--macro", "LIMIT=3").stderr
+    for name in ("rules.dl", "library/facts.dl"):
+        Path(name).unlink()
+    assert "1" in reach.done("show", "-s", "state", "p")
+
+
+def test_an_error_in_an_included_file_names_it(reach: Folder) -> None:
+    reach.write("rules.dl", "\np(X) :- q(X, Y.\n")
+    reach.write("main.dl", '#include "rules.dl"\n')
+    assert " --> rules.dl:2:15" in reach.run("check", "main.dl").stderr

@@ -6,15 +6,29 @@ from pathlib import Path
 
 import click
 
-from headwater.cli.options import program_argument, program_text, state_option, strict_option
+from headwater.cli.options import (
+    preprocessor_options,
+    program_argument,
+    program_text,
+    state_option,
+    strict_option,
+)
 
 
 @click.command()
 @state_option
 @program_argument
+@preprocessor_options
 @strict_option
 @click.option("-v", "--verbose", is_flag=True, help="Print the rows that the views gained.")
-def define(state: Path, program: str, strict: bool, verbose: bool) -> None:
+def define(
+    state: Path,
+    program: str,
+    include: tuple[Path, ...],
+    macros: tuple[str, ...],
+    strict: bool,
+    verbose: bool,
+) -> None:
     """Add a program's rules, declarations and facts to a state folder, as one version.
 
     The folder is made if there is none. Fact files are not read: that is for `run` and `apply`.
@@ -26,7 +40,7 @@ def define(state: Path, program: str, strict: bool, verbose: bool) -> None:
     import headwater
     from headwater.cli.report import print_changes
 
-    text, source = program_text(program)
+    text, source = program_text(program, include, macros)
     with headwater.connect(state, strict=strict) as database:
         changes = database.define(text, source=source)
         print_changes(database, changes, rows=20 if verbose else 0)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any, TypeVar
 
 import click
 
@@ -20,6 +22,17 @@ state_option = click.option(
     "-s", "--state", required=True, type=click.Path(file_okay=False, path_type=Path), help="The state folder."
 )
 strict_option = click.option("--strict", is_flag=True, help="Refuse relations that nothing declares.")
+_include_option = click.option(
+    "-I",
+    "--include-dir",
+    "include",
+    multiple=True,
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="A folder that files may be included from; the program's own folder always is one.",
+)
+_macro_option = click.option(
+    "-M", "--macro", "macros", multiple=True, metavar="NAME=TEXT", help="Define a macro, as #define does."
+)
 header_option = click.option(
     "--header/--no-header",
     default=None,
@@ -28,8 +41,25 @@ header_option = click.option(
 )
 
 
-def program_text(program: str) -> tuple[str, str]:
-    """The text of a program and what errors call it; `-` is standard input."""
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def preprocessor_options(command: Command) -> Command:
+    """The options of a command that takes a program: `include` and `macros`."""
+    return _include_option(_macro_option(command))
+
+
+def program_text(program: str, include: Sequence[Path] = (), macros: Sequence[str] = ()) -> tuple[str, str]:
+    """The text of a program, with all that it includes, and what errors call it; `-` is standard input."""
+    from headwater.language.preprocess import preprocess
+
+    text, name = _read(program)
+    folder = None if program == "-" else Path(program).parent
+    defined = {name: body for name, _, body in (written.partition("=") for written in macros)}
+    return preprocess(text, name, folder=folder, include=include, macros=defined), name
+
+
+def _read(program: str) -> tuple[str, str]:
     name = "<stdin>" if program == "-" else program
     try:
         data = sys.stdin.buffer.read() if program == "-" else Path(program).read_bytes()

@@ -13,6 +13,7 @@ import click
 from headwater.cli.options import (
     STRATEGY_NAMES,
     header_option,
+    preprocessor_options,
     program_argument,
     program_text,
     strict_option,
@@ -31,6 +32,7 @@ _FORMATS = ("csv", "tsv", "parquet", "arrow", "json")
 
 @click.command()
 @program_argument
+@preprocessor_options
 @click.option(
     "-F",
     "--facts",
@@ -67,6 +69,8 @@ _FORMATS = ("csv", "tsv", "parquet", "arrow", "json")
 @click.option("-v", "--verbose", is_flag=True, help="Print a table of all relations at the end.")
 def run(
     program: str,
+    include: tuple[Path, ...],
+    macros: tuple[str, ...],
     facts: Path | None,
     output: str,
     state: Path | None,
@@ -100,7 +104,7 @@ def run(
     from headwater.language.program import Program
 
     started = time.perf_counter()
-    text, source = program_text(program)
+    text, source = program_text(program, include, macros)
     options = {"strategy": strategy, "strict": strict, "max_rounds": max_rounds}
     with ExitStack() as stack:
         kept = reopened(state, text, options) if state is not None else None

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from headwater.database import Database
 from headwater.errors import DataError, HeadwaterError
+from headwater.language.preprocess import preprocess
 from headwater.pipeline.kinds import SINKS, SOURCES
 from headwater.pipeline.pipeline import Pipeline
 from headwater.pipeline.settings import Part, Settings, read_settings
@@ -47,7 +48,9 @@ def load(file: str | os.PathLike[str] | Settings, *, mode: Literal["w", "r"] = "
 
 def _define(database: Database, settings: Settings) -> None:
     """Give a new state the program; an old one must have it already."""
-    text = settings.program.read_text(encoding="utf-8")
+    text = preprocess(
+        settings.program.read_text(encoding="utf-8"), str(settings.program), folder=settings.program.parent
+    )
     if database.version == 0 and database.mode == "w":
         database.define(text, source=str(settings.program))
     elif all(known != text for known, _ in database.texts):
