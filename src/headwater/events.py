@@ -22,8 +22,11 @@ JsonValue = str | int | float | list[str] | tuple[str, ...]
 """What the fields of events hold."""
 
 
-Reason = Literal["large-change", "support-lost", "strategy", "was-stopped", "no-provenance"]
+Reason = Literal[
+    "large-change", "support-lost", "strategy", "was-stopped", "no-provenance", "no-counts", "improves-itself"
+]
 """Why a view was recomputed."""
+IMPROVES_ITSELF: Reason = "improves-itself"
 
 
 @dataclass(frozen=True)
@@ -54,8 +57,32 @@ class Recomputed(Event):
             "strategy": "strategy recompute",
             "was-stopped": "it was stopped at the limit of rounds before",
             "no-provenance": "its provenance was not kept",
+            "no-counts": "its counts were not kept",
+            "improves-itself": "its best rows improve themselves",
         }
         return f"recomputed {', '.join(self.relations)}: {why[self.reason]}"
+
+
+WhyChanged = Literal["too-large", "improves-itself"]
+"""Why a view was left to another strategy."""
+
+
+@dataclass(frozen=True)
+class StrategyChanged(Event):
+    """A view was left to a strategy that needs less, and derived anew by it. It stays with that one."""
+
+    code: ClassVar[str] = "strategy-changed"
+    relations: tuple[str, ...]
+    before: str
+    now: str
+    reason: WhyChanged
+
+    def __str__(self) -> str:
+        why = {
+            "too-large": "its provenance grew too large",
+            "improves-itself": "its best rows improve themselves",
+        }
+        return f"left {', '.join(self.relations)} from {self.before} to {self.now}: {why[self.reason]}"
 
 
 @dataclass(frozen=True)

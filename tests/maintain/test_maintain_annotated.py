@@ -7,7 +7,7 @@ import pytest
 
 import headwater as hw
 from headwater.database import Database
-from headwater.events import Recomputed
+from headwater.events import Recomputed, StrategyChanged
 from headwater.maintain.absorption import Expressions
 from headwater.maintain.annotated import Annotated, Ledger
 from headwater.maintain.instances import Key
@@ -190,6 +190,73 @@ def test_a_recursion_may_be_left_where_it_was_stopped(strategy: str):
     assert changes.statistics.strata[0].stopped
     changes = db.apply(delete={"start": [(0,)]})
     assert db["n"].rows() == []
+
+
+STOPPED = {
+    "closure": "r(X, Y) :- e(X, Y). r(X, Y) :- e(X, Z), r(Z, Y).",
+    "least": "r(X, Y, min<C>) :- e(X, Y), C = 1. r(X, Y, min<C>) :- e(X, Z), r(Z, Y, D), C = D + 1.",
+    "growing": "r(X) :- e(X, _). r(Y) :- r(X), Y = X + 1.",
+    "turns": "r(X, Y) :- e(X, Y). s(X, Y) :- r(X, Z), e(Z, Y). r(X, Y) :- s(X, Z), e(Z, Y).",
+}
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 3, 5, 8, 50])
+@pytest.mark.parametrize("program", STOPPED)
+def test_all_strategies_stop_after_the_same_round(program: str, rounds: int):
+    """What was derived in the rounds that were allowed is there, and nothing else."""
+    found = {}
+    for strategy in ["support", "dred", "recompute", "auto", *ANNOTATED]:
+        db = hw.connect(strategy=strategy, max_rounds=rounds, at_max_rounds="stop")
+        db.define("e(x: int, y: int). " + STOPPED[program])
+        db.apply(insert={"e": [(x, y) for x in range(8) for y in (x + 1, x + 3)]})
+        found[strategy] = {name: sorted(db[name].rows()) for name in db.relations}
+        assert found[strategy] == found["support"], strategy
+
+
+def test_expressions_that_grow_too_large_are_left_to_ranked_support():
+    """14 of the 16 pairs of 4 nodes, in a recursion with exponentially many minimal ways."""
+    text = """
+        e(x: int, y: int). r(X, Y) :- e(X, Y).
+        s(X, Y) :- r(X, Z), r(Z, Y). r(X, Y) :- s(X, Z), s(Z, Y). r(X, Y) :- s(Y, X).
+    """
+    rows = [(x, y) for x in range(4) for y in range(4) if (x, y) not in ((0, 0), (3, 1))]
+    db, other = hw.connect(strategy="absorption-eager"), hw.connect()
+    db.define(text)
+    other.define(text)
+    changes = db.apply(insert={"e": rows})
+    assert (
+        StrategyChanged(("r", "s"), "absorption-eager", "support", "too-large") in changes.statistics.events
+    )
+    assert changes.statistics.strata[0].strategy == "support"
+    assert "left to support" in str(db.explain("r"))
+    other.apply(insert={"e": rows})
+    for row in rows:
+        changes = db.apply(delete={"e": [row]})
+        other.apply(delete={"e": [row]})
+        assert changes.statistics.strata[0].strategy == "support"
+        assert not any(event.code == "strategy-changed" for event in changes.statistics.events)
+        assert {name: set(db[name].rows()) for name in "ers"} == {
+            name: set(other[name].rows()) for name in "ers"
+        }
+
+
+def test_a_version_whose_expressions_grew_too_large_can_be_taken_back():
+    """The expressions from before are kept until the version stands."""
+    db = hw.connect(strategy="absorption-eager")
+    db.define("""
+        e(x: int, y: int). bad(d: int). r(X, Y) :- e(X, Y).
+        s(X, Y) :- r(X, Z), r(Z, Y). r(X, Y) :- s(X, Z), s(Z, Y). r(X, Y) :- s(Y, X).
+        hurt(Q) :- bad(D), Q = 1 / D.
+    """)
+    db.apply(insert={"e": [(0, 1), (1, 2)]})
+    before = {name: sorted(db[name].rows()) for name in "ers"}
+    rows = [(x, y) for x in range(4) for y in range(4)]
+    with pytest.raises(hw.EvaluationError):
+        db.apply(insert={"e": rows, "bad": [(0,)]})
+    assert {name: sorted(db[name].rows()) for name in "ers"} == before
+    changes = db.apply(delete={"e": [(1, 2)]})
+    assert changes.statistics.strata[0].strategy == "absorption-eager"
+    assert sorted(db["r"].rows()) == [(0, 1)]
 
 
 @pytest.mark.parametrize(

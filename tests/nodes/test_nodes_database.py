@@ -245,3 +245,34 @@ def test_ctrl_c_takes_the_version_back_on_all_nodes(cluster: Any):
         assert len(db["up"]) == 0 and len(db["start"]) == 0
         db.apply(insert={"start": [(399_990,)]})
         assert len(db["up"]) == 10
+
+
+SATURATING = """
+    q(n: int, x: int). f(a: int, b: int).
+    p(N, max<X>) :- q(N, X).
+    p(M, max<Y>) :- p(N, X), f(N, M), Y = min(X + 1, 12).
+"""
+OSCILLATING = "q(n: int, x: int). p(N, max<X>) :- q(N, X). p(N, max<Y>) :- p(N, X), Y = 10 - X."
+
+
+def test_values_that_improve_themselves_across_nodes(tmp_path: Path):
+    with hw.connect(tmp_path, run="threads", nodes=3, replicate=0, max_rounds=1000) as db:
+        db.define(SATURATING)
+        db.apply(insert={"q": [(0, 7)], "f": [(n, (n + 1) % 5) for n in range(5)]})
+        assert sorted(db["p"].rows()) == [(n, 12) for n in range(5)]
+        changes = db.apply(insert={"q": [(2, 20)]})
+        assert (changes["p"].inserted, changes["p"].deleted) == ([(2, 20)], [(2, 12)])
+        db.checkpoint()
+    with hw.connect(tmp_path, run="threads", nodes=2, max_rounds=1000) as db:
+        db.apply(delete={"q": [(0, 7), (2, 20)]})
+        assert db["p"].rows() == []
+
+
+def test_what_oscillates_is_refused_on_nodes():
+    with hw.connect(run="threads", nodes=3, replicate=0, max_rounds=1000) as db:
+        db.define(OSCILLATING)
+        db.apply(insert={"q": [(n, 6) for n in range(9)]})
+        with pytest.raises(hw.EvaluationError) as refused:
+            db.apply(insert={"q": [(9, 3)]})
+        assert refused.value.code == "oscillation"
+        assert sorted(db["p"].rows()) == [(n, 6) for n in range(9)]

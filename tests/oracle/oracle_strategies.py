@@ -246,6 +246,52 @@ def widest(draw: Any, number: int, readable: Mapping[str, int]) -> Stratum:
 
 
 @st.composite
+def saturating(draw: Any, number: int, readable: Mapping[str, int]) -> Stratum:
+    """Values that improve themselves around cycles until they reach a cap (or a floor, for the least).
+
+    Monotone: a better premise leads to the same group with a value that is as good or better.
+    """
+    name, other = f"s{number}", f"u{number}"
+    best, op, limit = draw(st.sampled_from([("max", "+", "min"), ("min", "-", "max")]))
+    cap = draw(st.integers(4, 9)) if best == "max" else draw(st.integers(0, 2))
+    extra = draw(_conditions(readable, ["X", "Y"]))
+
+    def improved(head: str, body: tuple[Literal, ...], left: str, right: Term, *more: Literal) -> Rule:
+        steps = (Compute("T", op, left, right), Compute("C", limit, "T", cap))
+        return Rule(Atom(head, ("Y", "C")), (*body, *steps, *more), (1, best))
+
+    own, edge = Atom(name, ("X", "C1")), Atom("w", ("X", "Y", "C2"))
+    start = Rule(
+        Atom(name, ("X", "C")), (Atom("e", ("X", "C")), *draw(_conditions(readable, ["X", "C"]))), (1, best)
+    )
+    shape = draw(st.sampled_from(["step", "weight", "double", "turns", "gate"]))
+    relations, selected = {name: 2}, {name: (1, best)}
+    if shape == "step":
+        rules = [start, improved(name, (own, Atom("f", ("X", "Y"))), "C1", 1, *extra)]
+    elif shape == "weight":
+        rules = [start, improved(name, (own, edge), "C1", "C2", *extra)]
+    elif shape == "double":
+        rules = [
+            start,
+            improved(name, (own, Atom("f", ("X", "Y")), Atom(name, ("Y", "C2"))), "C1", "C2", *extra),
+        ]
+    elif shape == "turns":
+        relations[other], selected[other] = 2, (1, best)
+        back = Rule(Atom(name, ("Y", "C")), (Atom(other, ("X", "C")), Atom("f", ("X", "Y"))), (1, best))
+        rules = [start, improved(other, (own, edge), "C1", "C2", *extra), back]
+    else:
+        relations[other] = 1
+        opens = Compare(">=" if best == "max" else "<=", "C1", draw(st.integers(1, 3)))
+        rules = [
+            start,
+            Rule(Atom(other, ("X",)), (own, opens)),
+            improved(name, (own, edge, Atom(other, ("X",))), "C1", "C2", *extra),
+            Rule(Atom(name, ("Y", "C")), (Atom(other, ("X",)), Atom("w", ("X", "Y", "C"))), (1, best)),
+        ]
+    return Stratum(relations, tuple(rules), recursive=True, best=selected)
+
+
+@st.composite
 def _conditions(draw: Any, readable: Mapping[str, int], bound: Sequence[str]) -> list[Literal]:
     """Conditions on nodes, which do not concern what is compared."""
     names = [name for name in sorted(readable) if readable[name] > 0]
@@ -266,7 +312,7 @@ def programs(draw: Any, *, recursion: bool = True) -> RandomProgram:
     strata: list[Stratum] = []
     kinds: list[Any] = [plain, aggregated, aggregated]
     if recursion:
-        kinds += [recursive, recursive, recursive, cheapest, widest]
+        kinds += [recursive, recursive, recursive, cheapest, widest, saturating]
     for number in range(draw(st.integers(1, 4))):
         stratum = draw(draw(st.sampled_from(kinds))(number, readable))
         strata.append(stratum)

@@ -9,6 +9,10 @@ derived again, and cycles are no trouble, since expressions name only what is ou
 many. *Lazy* (liu-2008 section 5, `MinShip`): only the first is; others are put by, and propagated when what was
 propagated before has become false. A row's consequences then rest on some of its derivations, never on none.
 
+There may be exponentially many minimal sets, whether propagated at once or kept back. Where one expression has more
+than `MOST_TERMS`, or a version tests terms for absorption out of all proportion to the derivations it finds
+(`MOST_TESTS`), the stratum is left to ranked support (`TooLarge`).
+
 In one process nothing is under way between versions, so a variable's number is free again after the version in
 which it went. (Across nodes it is not; see `headwater.operators`.)
 """
@@ -18,9 +22,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from headwater.annotations.minimal_dnf import MinimalDNF, Terms, bits
-from headwater.maintain.annotated import Annotated, Ledger
+from headwater.maintain.annotated import Annotated, Ledger, TooLarge
 from headwater.maintain.instances import Instance, Key
 from headwater.maintain.journal import Journal
+
+MOST_TERMS = 4096
+"""Terms of one expression, before absorption."""
+TESTS = 256
+"""Tests whether a term absorbs another that a derivation may cost on average..."""
+MOST_TESTS = 1 << 25
+"""...beyond these."""
 
 
 class Expressions(Ledger):
@@ -46,6 +57,7 @@ class Expressions(Ledger):
         self._next = 0
         self._news: dict[Key, Terms] = {}
         self._delta: dict[Key, Terms] = {}
+        self._tests = 0
 
     def derivable(self, row: Key) -> bool:
         """Whether the expression is not false."""
@@ -65,6 +77,7 @@ class Expressions(Ledger):
 
     def enter(self, instance: Instance) -> None:
         """Add the product of the premises' expressions to the head's."""
+        self._tests -= TESTS
         product = self.dnf.one
         for place, premise in enumerate(instance.premises):
             found = self.sent.get(premise)
@@ -74,23 +87,42 @@ class Expressions(Ledger):
                 factor = self._delta.get(premise, found)
             else:
                 factor = found
-            product = self.dnf.times(product, factor)
+            product = self._times(product, factor)
         row = instance.head
         sent = self.sent.get(row)
         if sent is None:
             self._send(row, self.dnf.zero, product)
             return
-        both = self.dnf.plus(sent, product)
+        both = self._plus(sent, product)
         if both == sent:
             return
         if self.lazy:
             kept = self.kept.get(row, self.dnf.zero)
-            more = self.dnf.plus(kept, frozenset(both - sent))
+            more = self._plus(kept, frozenset(both - sent))
             if more != kept:
                 self.journal.put(self.kept, row, more)
                 self._register(row, more)
         else:
             self._send(row, sent, both)
+
+    def _times(self, left: Terms, right: Terms) -> Terms:
+        pairs = len(left) * len(right)
+        if pairs > MOST_TERMS:
+            raise TooLarge
+        found = self.dnf.times(left, right)
+        self._tested(pairs * len(found))
+        return found
+
+    def _plus(self, left: Terms, right: Terms) -> Terms:
+        if len(left) + len(right) > MOST_TERMS:
+            raise TooLarge
+        self._tested(len(left) * len(right))
+        return self.dnf.plus(left, right)
+
+    def _tested(self, tests: int) -> None:
+        self._tests += tests
+        if self._tests > MOST_TESTS:
+            raise TooLarge
 
     def _send(self, row: Key, before: Terms, after: Terms) -> None:
         self.journal.put(self.sent, row, after)
@@ -193,6 +225,7 @@ class Expressions(Ledger):
 
     def commit(self) -> None:
         """Keep the version; variables that went are free."""
+        self._tests = 0
         self.journal.commit()
         self._free += self._freed
         self._freed = []
@@ -200,6 +233,7 @@ class Expressions(Ledger):
     def rollback(self) -> None:
         """Undo the version. (Numbers it took are not given again: a few bits lost.)"""
         self.journal.rollback()
+        self._tests = 0
         self._freed = []
         self._news = {}
         self._delta = {}

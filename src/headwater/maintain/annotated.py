@@ -10,7 +10,8 @@ be derived any more; then instances with gained premises are found and entered, 
 round by round. Finding an instance twice does no harm. Where only the best rows of a group count, the choice of
 a row is itself something that instances rest on: when the row is beaten, its choice is gone.
 
-Strata without recursion are left to counting, which is exact there and far cheaper.
+Strata without recursion are left to counting, which is exact there and far cheaper. A stratum whose provenance grows
+beyond a limit (`TooLarge`), or whose best rows improve themselves (`Unsettled`), is left to ranked support for good.
 """
 
 from __future__ import annotations
@@ -20,21 +21,27 @@ from typing import Protocol
 
 import numpy as np
 
-from headwater.events import Recomputed
+from headwater.events import Recomputed, StrategyChanged, WhyChanged
 from headwater.kernel.relation import Relation
 from headwater.kernel.states import VISIBLE
 from headwater.maintain.counting import Counting
 from headwater.maintain.fixpoint import count_round
 from headwater.maintain.instances import Instance, Instances, Key
+from headwater.maintain.selection import Displacements, Unsettled
 from headwater.maintain.strategy import Strategy, Task
+from headwater.maintain.support import Support
 from headwater.maintain.workspace import NO_CHANGE, NO_ROWS, Rows
 from headwater.plan.execute import PRESENT
 from headwater.plan.steps import Ints
 from headwater.rules.checked import Stratum
 
 
+class TooLarge(Exception):
+    """Keeping this stratum's provenance would take more than the ledger allows itself."""
+
+
 class Ledger(Protocol):
-    """What is known about the derivations of a stratum's rows."""
+    """What is known about the derivations of a stratum's rows. `enter` may raise `TooLarge`."""
 
     def clear(self) -> None:
         """Forget everything."""
@@ -86,14 +93,15 @@ def chosen(row: Key) -> Key:
 
 
 class Annotated(Strategy):
-    """A strategy that keeps a ledger."""
-
-    ranked = False
+    """A strategy that keeps a ledger. It is `ranked` once it has left the stratum to ranked support."""
 
     def __init__(self, name: str, ledger: Ledger):
         self.name = name
         self.ledger = ledger
+        self.ranked = False
+        self._was_ranked = False
         self._counting = Counting()
+        self._support = Support()
         self._instances: Instances | None = None
         self._ready = False
         self._was_ready = False
@@ -108,9 +116,20 @@ class Annotated(Strategy):
             task.statistics.strategy = self._counting.name
             self._counting.refresh(task)
             return
+        if self.ranked:
+            task.statistics.strategy = self._support.name
+            self._support.refresh(task)
+            return
+        try:
+            self._follow(task)
+        except TooLarge:
+            self._leave(task, "too-large")
+        except Unsettled:
+            self._leave(task, "improves-itself")
+
+    def _follow(self, task: Task) -> None:
         if self._instances is None:
             self._instances = Instances(task.workspace, task.rules.stratum)
-        self._was_ready = self._ready
         version = Version(task, self._instances, self.ledger)
         task.before_change(task.rules.own)
         if self._ready:
@@ -121,19 +140,31 @@ class Annotated(Strategy):
             version.from_scratch()
         self._ready = not task.statistics.stopped
 
+    def _leave(self, task: Task, why: WhyChanged) -> None:
+        """Leave the stratum to ranked support. (What the ledger holds is dropped once the version stands.)"""
+        self.ranked = True
+        task.statistics.strategy = self._support.name
+        names = tuple(sorted(task.rules.own))
+        task.events.append(StrategyChanged(names, self.name, self._support.name, why))
+        task.from_scratch()
+
     def describe(self, stratum: Stratum) -> str:
         """The strategy, and what it keeps."""
+        if self.ranked:
+            return f"{self.name}, left to {self._support.describe(stratum)}"
         return f"{self.name}, {self.ledger.describe() if stratum.recursive else 'by counting'}"
 
     def commit(self) -> None:
         """Keep what the version did."""
+        if self.ranked:
+            self.ledger.clear()
         self.ledger.commit()
-        self._was_ready = self._ready
+        self._was_ready, self._was_ranked = self._ready, self.ranked
 
     def rollback(self) -> None:
         """Take back what the version did."""
         self.ledger.rollback()
-        self._ready = self._was_ready
+        self._ready, self.ranked = self._was_ready, self._was_ranked
 
 
 class Version:
@@ -145,6 +176,7 @@ class Version:
         self.ledger = ledger
         self.relations = {name: task.workspace.relations[name] for name in task.rules.own}
         self.affected: dict[str, list[Rows]] = {name: [] for name in task.choosers}
+        self.displacements = Displacements()
 
     def change(self) -> None:
         """From the stratum as it was before the version to what it is after it."""
@@ -177,16 +209,24 @@ class Version:
     def _rise(self) -> None:
         statistics = self.task.statistics
         while True:
+            if self._waiting() and self._at_limit():
+                statistics.stopped = True
+                return
             batch = self._shown(self.ledger.news())
             if not batch and not self.ledger.waiting():
-                return
-            if self.task.workspace.stops and statistics.rounds >= self.task.workspace.max_rounds:
-                statistics.stopped = True
                 return
             count_round(self.task.workspace, self.task.rules, statistics)
             for rule, position, name in self.instances.rules.recursive:
                 if name in batch:
                     self._run(rule, position, batch[name])
+
+    def _waiting(self) -> bool:
+        """Whether there are rows to be shown, or groups that may want another best row."""
+        return self.ledger.waiting() or any(rows.shape[0] for some in self.affected.values() for rows in some)
+
+    def _at_limit(self) -> bool:
+        workspace = self.task.workspace
+        return workspace.stops and self.task.statistics.rounds >= workspace.max_rounds
 
     def _shown(self, news: list[Key]) -> dict[str, Rows]:
         """Make rows visible that are to be: all derivable ones, or the best of each group. Return which of the
@@ -225,6 +265,8 @@ class Version:
                 break
             gone: list[Key] = []
             for name, found in displaced.items():
+                if self.displacements.repeated(self.relations[name], found):
+                    raise Unsettled
                 self.relations[name].fall(found)
                 self.relations[name].settle(found)
                 gone += [chosen(Key(name, codes)) for codes in self._codes(name, found)]

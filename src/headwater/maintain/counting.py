@@ -22,4 +22,4 @@ class Counting(Strategy):
 
     def refresh(self, task: Task) -> None:
         """Add and take off derivations."""
-        task.fixpoint(Relation.subtract).change()
+        task.change(Relation.subtract)

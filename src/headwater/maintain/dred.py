@@ -28,4 +28,4 @@ class DRed(Strategy):
 
     def refresh(self, task: Task) -> None:
         """Delete too much, then bring back what still stands."""
-        task.fixpoint(overdelete).change()
+        task.change(overdelete)

@@ -14,7 +14,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from headwater.errors import RuleError
-from headwater.events import Compacted, Indexed, Scanned, SearchedGroup, SortedValues, Stopped
+from headwater.events import (
+    IMPROVES_ITSELF,
+    Compacted,
+    Indexed,
+    Reason,
+    Scanned,
+    SearchedGroup,
+    SortedValues,
+    Stopped,
+)
 from headwater.kernel.relation import Relation
 from headwater.maintain.grouping import Grouping
 from headwater.maintain.row_change import Replacement, RowChange, StoredChange
@@ -45,8 +54,8 @@ class View:
     choosers: dict[str, Chooser]
     grouping: Grouping | None
     strategy: Strategy
-    incomplete: bool = False
-    """It was stopped at the limit of rounds, so that only deriving it anew makes it right again."""
+    anew: Reason | None = None
+    """Why it must be derived anew in the next version that concerns it: its counts are not those of its rows."""
 
 
 Snapshot = tuple[dict[str, Relation], dict[str, RelationInfo], list[View]]
@@ -72,7 +81,7 @@ class Engine:
         self._touched: dict[str, None] = {}
         self._groupings: list[Grouping] = []
         self._refreshed: list[Strategy] = []
-        self._incomplete: list[tuple[View, bool]] = []
+        self._anew: list[tuple[View, Reason | None]] = []
         self._read: set[str] = set()
         self._deltas: dict[str, Delta] = {}
         self._replaced: dict[str, Relation] = {}
@@ -263,14 +272,16 @@ class Engine:
                 self._resolve,
             )
             if deltas is None:
-                task.fixpoint(Relation.subtract).from_scratch()
-            elif view.incomplete:
-                task.recompute("was-stopped")
+                task.from_scratch()
+            elif view.anew == IMPROVES_ITSELF:
+                task.iterate()
+            elif view.anew is not None:
+                task.recompute(view.anew)
             else:
                 self._refreshed.append(view.strategy)
                 view.strategy.refresh(task)
-            self._incomplete.append((view, view.incomplete))
-            view.incomplete = cost.stopped
+            self._anew.append((view, view.anew))
+            view.anew = "was-stopped" if cost.stopped else IMPROVES_ITSELF if cost.iterated else None
             if cost.stopped:
                 statistics.events.append(Stopped(view.stratum.relations, cost.rounds))
         for chooser in view.choosers.values():
@@ -344,8 +355,8 @@ class Engine:
             grouping.rollback()
         for strategy in self._refreshed:
             strategy.rollback()
-        for view, incomplete in reversed(self._incomplete):
-            view.incomplete = incomplete
+        for view, anew in reversed(self._anew):
+            view.anew = anew
         if self._defined is not None:
             self.restore(self._defined)
         self._close()
@@ -355,7 +366,7 @@ class Engine:
         self._touched.clear()
         self._groupings.clear()
         self._refreshed.clear()
-        self._incomplete.clear()
+        self._anew.clear()
         self._deltas = {}
         self._replaced.clear()
         self._defined = None

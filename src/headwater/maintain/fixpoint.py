@@ -26,17 +26,18 @@ somebody's best was beaten; others run as many rounds as they can between exchan
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
 from headwater.errors import EvaluationError
 from headwater.kernel.relation import Fallen, Relation
 from headwater.maintain.exchange import ADD, ANSWER, ASK, LOSE, Parcel
-from headwater.maintain.selection import Chooser
+from headwater.maintain.selection import Chooser, Displacements, Unsettled
 from headwater.maintain.statistics import StratumStatistics
 from headwater.maintain.workspace import NO_CHANGE, NO_ROWS, Delta, Rows, RuleSet, Workspace
 from headwater.plan.execute import (
+    ANY_RANK,
     DOWN,
     DOWN_FIRST,
     GAINED,
@@ -82,6 +83,9 @@ class Fixpoint:
         self.falling: dict[str, list[Rows]] = {name: [] for name in rules.own}
         self.dead: dict[str, list[Rows]] = {name: [] for name in rules.own}
         self.affected: dict[str, list[Rows]] = {name: [] for name in choosers}
+        self.displacements = Displacements()
+        self.ascending = False
+        """Whether consequences of displaced rows stay: see `iteration`."""
         self.exchange = workspace.exchange
         self.quiet = self.exchange.quiet(rules.rules)
         self.lockstep = bool(choosers) or (workspace.stops and not self.quiet)
@@ -108,6 +112,32 @@ class Fixpoint:
 
     def from_scratch(self) -> None:
         """Forget all rows of the stratum and derive them anew from what lower strata hold now."""
+        self._clear()
+        self._start()
+        self._rise()
+
+    def given(self, best: Mapping[str, Ints]) -> None:
+        """Derive the stratum anew from lower strata and, in place of what it would choose, the given best rows.
+
+        What is derived for relations with best rows are candidates; nothing is chosen. The given rows are visible
+        from the start and have one support more than they have derivations, so that none dies.
+        """
+        self._clear()
+        for name, codes in best.items():
+            self.fresh[name].append(self.relations[name].add(with_rank_0(codes), ANY_RANK))
+        self.affected = {}
+        self._start()
+        while True:
+            if not self.quiet:
+                self._swap()
+            if not self.agreed(any(self.fresh.values())):
+                return
+            if self.workspace.stops and self.agreed(self.statistics.rounds >= self.workspace.max_rounds):
+                self._stop()
+                return
+            self._show()
+
+    def _clear(self) -> None:
         self.exchange.forget(tuple(self.relations))
         for name, relation in self.relations.items():
             relation.kill_all()
@@ -115,10 +145,12 @@ class Fixpoint:
                 pending[name] = []
         for name in self.affected:
             self.affected[name] = []
+
+    def _start(self) -> None:
+        """Run the rules that read nothing of the own stratum."""
         for rule, position in self.rules.starts():
             rows = self.workspace.relations[rule.body[position].relation].live_rows()  # type: ignore[union-attr]
             self._run(rule, position, rows, PRESENT, self._adding(rule))
-        self._rise()
 
     # ------------------------------------------------------------------ phases
 
@@ -178,13 +210,13 @@ class Fixpoint:
                     self._down(DOWN)
                     self._up(PRESENT)
                     continue
-                if not self._agreed(any(self.fresh.values())):
+                if not self.agreed(any(self.fresh.values())):
                     return
             elif not any(self.fresh.values()):
                 if self.quiet or not self._swap():
                     return
                 continue
-            if self.workspace.stops and self._agreed(self.statistics.rounds >= self.workspace.max_rounds):
+            if self.workspace.stops and self.agreed(self.statistics.rounds >= self.workspace.max_rounds):
                 self._stop()
                 return
             self._show()
@@ -208,15 +240,20 @@ class Fixpoint:
     def _displace(self) -> bool:
         """Mark rows that are no longer best as falling and say so; else make the best wanted rows fresh."""
         wanted: dict[str, Rows] = {}
-        displaced = False
+        displaced = repeated = False
         for name, chooser in self.choosers.items():
             affected = taken(self.affected[name]) if self.affected[name] else NO_ROWS
             wanted[name], gone = chooser.choose(affected)
+            if self.ascending:
+                self.relations[name].fall(gone)
+                self.relations[name].settle(gone)
+                continue
             if gone.shape[0]:
                 displaced = True
+                repeated |= self.displacements.repeated(self.relations[name], gone)
                 self.falling[name].append(gone)
             self.affected[name] = [rows for rows in (wanted[name], gone) if rows.shape[0]]
-        if self._agreed(displaced):
+        if not self.ascending and self._goes_down(displaced, repeated):
             for name, chooser in self.choosers.items():
                 chooser.wait(wanted[name])
             return True
@@ -227,15 +264,29 @@ class Fixpoint:
             self.affected[name] = [later] if later.shape[0] else []
         return False
 
-    def _agreed(self, found: bool) -> bool:
+    def _goes_down(self, displaced: bool, repeated: bool) -> bool:
+        """Whether any node has displaced rows; if a row was displaced too often, there is no end to it."""
+        displaced, repeated = (found > 0 for found in self.totals(float(displaced), float(repeated)))
+        if repeated:
+            raise Unsettled
+        return displaced
+
+    def agreed(self, found: bool) -> bool:
         """Whether any node has found something."""
-        return found if self.quiet else self.exchange.sums(float(found))[0] > 0
+        return self.totals(float(found))[0] > 0
+
+    def totals(self, *values: float) -> tuple[float, ...]:
+        """The sums over all nodes."""
+        return values if self.quiet else self.exchange.sums(*values)
 
     def _stop(self) -> None:
-        """Leave it at what has been derived so far; what waits for its round is dropped."""
+        """Leave it at what has been derived so far; what waits for its round is dropped, except for best rows whose
+        predecessors are gone already."""
         self.statistics.stopped = True
         for name, rows in self.fresh.items():
-            if rows:
+            if rows and self.ascending and name in self.choosers:
+                self.relations[name].show(taken(rows), self.workspace.clock)
+            elif rows:
                 self.relations[name].kill(taken(rows))
 
     # ------------------------------------------------------------------ other nodes
@@ -294,8 +345,10 @@ class Fixpoint:
             self.falling[name].append(fallen.falling)
 
     def _arrived(self, name: str, rows: Rows) -> None:
-        if rows.shape[0]:
-            (self.affected if name in self.affected else self.fresh)[name].append(rows)
+        if rows.shape[0] and name in self.affected:
+            self.affected[name].append(rows)
+        elif rows.shape[0] and name not in self.choosers:
+            self.fresh[name].append(rows)
 
 
 def count_round(workspace: Workspace, rules: RuleSet, statistics: StratumStatistics) -> None:
@@ -311,6 +364,11 @@ def count_round(workspace: Workspace, rules: RuleSet, statistics: StratumStatist
             hint="bound what the recursion computes, use min<> or max<> for costs, or raise max_rounds;"
             " at_max_rounds='stop' keeps what was derived by then",
         )
+
+
+def with_rank_0(codes: Ints) -> Ints:
+    """Rows as derivations from lower strata alone."""
+    return np.column_stack([codes, np.zeros(codes.shape[0], np.int64)])
 
 
 def taken(rows: list[Rows]) -> Rows:

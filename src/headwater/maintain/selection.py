@@ -14,6 +14,8 @@ from headwater.values.ordering import order_keys
 from headwater.values.types import FLOAT, STRING, Type
 
 FEW = 256
+OFTEN = 16
+"""A row that is displaced as often as this in one version is suspected to come back because it was displaced."""
 
 
 class Chooser:
@@ -114,3 +116,30 @@ class Chooser:
         middle = np.partition(values, values.shape[0] // 2)[values.shape[0] // 2]
         now = values <= middle
         return wanted[now], wanted[~now]
+
+
+class Unsettled(Exception):
+    """A best row comes back each time that it is displaced: what displaces it rests on it."""
+
+
+class Displacements:
+    """How often each row was displaced in the open version.
+
+    A row that is displaced comes back as the best only if what displaced it has died. That may happen a few times
+    while news spreads. Where a row's own consequence displaces it, it happens for ever.
+    """
+
+    def __init__(self) -> None:
+        self._times: dict[str, npt.NDArray[np.uint8]] = {}
+
+    def repeated(self, relation: Relation, displaced: Rows) -> bool:
+        """Count these rows, and say whether one of them has been displaced too often."""
+        if displaced.shape[0] == 0:
+            return False
+        times = self._times.get(relation.name, np.empty(0, np.uint8))
+        if times.shape[0] < relation.state.shape[0]:
+            more = np.zeros(relation.state.shape[0], np.uint8)
+            more[: times.shape[0]] = times
+            times = self._times[relation.name] = more
+        times[displaced] += 1
+        return bool(times[displaced].max() >= OFTEN)

@@ -22,6 +22,8 @@ class StratumStatistics:
     died: int = 0
     revived: int = 0
     stopped: bool = False
+    iterated: bool = False
+    """It was iterated from nothing, since its best rows improve themselves."""
     seconds: float = 0.0
 
     def derived(self, rule: str, number: int) -> None:

@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
-from headwater.events import Event, Reason, Recomputed
+from headwater.events import IMPROVES_ITSELF, Event, Reason, Recomputed
 from headwater.kernel.relation import Relation
 from headwater.maintain.fixpoint import Fixpoint, Lose
-from headwater.maintain.selection import Chooser
+from headwater.maintain.iteration import Iteration
+from headwater.maintain.selection import Chooser, Unsettled
 from headwater.maintain.statistics import StratumStatistics
 from headwater.maintain.workspace import NO_CHANGE, Delta, RuleSet, Workspace
 from headwater.rules.checked import Stratum
@@ -30,10 +31,35 @@ class Task:
     before_change: Callable[[Iterable[str]], None] = lambda names: None
     """To be called before rows of these relations change (those of a dropped relation never do)."""
 
-    def fixpoint(self, lose: Lose, limit: float = float("inf")) -> Fixpoint:
-        """The fixpoint computation of this stratum."""
+    def change(self, lose: Lose, limit: float = float("inf")) -> None:
+        """Bring the stratum from before the version to after it. See `Fixpoint` for the arguments."""
+        try:
+            self._fixpoint(lose, limit).change()
+        except Unsettled:
+            self.iterate()
+
+    def from_scratch(self) -> None:
+        """Derive the stratum from what lower strata hold now."""
+        try:
+            self._fixpoint(Relation.subtract).from_scratch()
+        except Unsettled:
+            self.iterate()
+
+    def iterate(self) -> None:
+        """Derive the stratum from what lower strata hold now, where its best rows improve themselves."""
+        self._tell(IMPROVES_ITSELF)
+        self.statistics.iterated = True
+        Iteration(self._fixpoint(Relation.subtract)).run()
+
+    def _fixpoint(self, lose: Lose, limit: float = float("inf")) -> Fixpoint:
         self.before_change(name for name in self.rules.own if name not in (self.replaced or ()))
         return Fixpoint(self.workspace, self.rules, self.choosers, self.deltas, self.statistics, lose, limit)
+
+    def _tell(self, reason: Reason, share: float = 0.0) -> None:
+        """Say that the stratum is recomputed."""
+        names = sorted(name for name in self.rules.own if not self.workspace.infos[name].internal)
+        if names:
+            self.events.append(Recomputed(tuple(names), reason, share))
 
     def totals(self, *values: float) -> tuple[float, ...]:
         """The sums over all nodes that work on the stratum together: what they may decide by, all alike."""
@@ -67,9 +93,7 @@ class Task:
         Rows stay in their places, so that what comes back costs little and what changed is known. Where most
         is expected to be gone and no other view asks what changed, new relations take the place of the old.
         """
-        names = sorted(name for name in self.rules.own if not self.workspace.infos[name].internal)
-        if names:
-            self.events.append(Recomputed(tuple(names), reason, share))
+        self._tell(reason, share)
         if mostly_new and self.replaced is not None:
             for name in self.rules.own:
                 old = self.workspace.relations[name]
@@ -78,7 +102,7 @@ class Task:
                     new.index(key)
                 self.replaced[name] = old
                 self.workspace.relations[name] = new
-        self.fixpoint(Relation.subtract).from_scratch()
+        self.from_scratch()
 
 
 class Strategy(Protocol):

@@ -45,7 +45,7 @@ class Support(Strategy):
             task.recompute("large-change", mostly_new=losses > limit)
             return
         try:
-            task.fixpoint(Relation.subtract, limit).change()
+            task.change(Relation.subtract, limit)
         except GiveUp:
             task.recompute("support-lost", share=self.fraction)
         if own:

@@ -207,7 +207,7 @@ class OneProcess:
         engine = self.engine
         return {
             "clock": engine.workspace.clock,
-            "incomplete": [list(view.stratum.relations) for view in engine.views if view.incomplete],
+            "incomplete": [list(view.stratum.relations) for view in engine.views if view.anew is not None],
             "strata": [persist.identity(engine, view) for view in engine.views],
         }
 
@@ -226,7 +226,8 @@ class OneProcess:
         derived = persist.load_relations(self.engine, self.codec, checkpoint.tables, known, keep)
         persist.load_soft_state(self.base_changes.soft, self.engine, self.codec, checkpoint.tables, keep)
         for view in self.engine.views:
-            view.incomplete = list(view.stratum.relations) in meta.get("incomplete", [])
+            if list(view.stratum.relations) in meta.get("incomplete", []):
+                view.anew = "no-counts"
         self.engine.changed.clear()
         self.engine.changed.update(derived)
         if meta.get("nodes") is not None:  # parts, to be written whole
