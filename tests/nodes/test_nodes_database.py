@@ -262,6 +262,7 @@ def test_values_that_improve_themselves_across_nodes(tmp_path: Path):
         assert sorted(db["p"].rows()) == [(n, 12) for n in range(5)]
         changes = db.apply(insert={"q": [(2, 20)]})
         assert (changes["p"].inserted, changes["p"].deleted) == ([(2, 20)], [(2, 12)])
+        assert changes.statistics.strata[0].iterated
         db.checkpoint()
     with hw.connect(tmp_path, run="threads", nodes=2, max_rounds=1000) as db:
         db.apply(delete={"q": [(0, 7), (2, 20)]})

@@ -99,7 +99,7 @@ def statistics_to_json(statistics: VersionStatistics) -> dict[str, Any]:
         "strata": [
             [
                 list(s.relations), s.strategy, s.rounds, s.touched, s.derivations, s.died, s.revived, s.stopped,
-                s.seconds,
+                s.iterated, s.seconds,
             ]
             for s in statistics.strata
         ],
@@ -113,7 +113,9 @@ def add_statistics(total: VersionStatistics, nodes: Sequence[dict[str, Any]]) ->
         for event in map(events.from_json, node["events"]):
             if event not in total.events:
                 total.events.append(event)
-        for names, strategy, rounds, touched, derivations, died, revived, stopped, seconds in node["strata"]:
+        for (
+            names, strategy, rounds, touched, derivations, died, revived, stopped, iterated, seconds,
+        ) in node["strata"]:  # fmt: skip
             stratum = strata.get(tuple(names))
             if stratum is None:
                 stratum = strata[tuple(names)] = StratumStatistics(tuple(names), strategy)
@@ -124,5 +126,6 @@ def add_statistics(total: VersionStatistics, nodes: Sequence[dict[str, Any]]) ->
             stratum.died += died
             stratum.revived += revived
             stratum.stopped |= stopped
+            stratum.iterated |= iterated
             for label, number in derivations.items():
                 stratum.derived(label, number)
