@@ -20,6 +20,7 @@ import numpy as np
 from headwater.errors import DataError
 from headwater.maintain.row_change import RowChange
 from headwater.maintain.statistics import VersionStatistics
+from headwater.values.arguments import relation_name
 from headwater.values.codec import Codec
 from headwater.values.types import Type
 
@@ -100,7 +101,7 @@ class Changes(Mapping[str, Change]):
         self._empty = empty
 
     def __getitem__(self, relation: str) -> Change:
-        found = self._changes.get(relation)
+        found = self._changes.get(relation_name(relation))
         return found if found is not None else self._empty[relation]
 
     def __contains__(self, relation: object) -> bool:

@@ -26,6 +26,7 @@ from headwater.changes import Change
 from headwater.errors import DataError
 from headwater.store.durable import write_new
 from headwater.store.record import json_text
+from headwater.values import arguments
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -140,6 +141,7 @@ class Progress:
     def acknowledge(self, name: str, version: int) -> None:
         """A subscriber needs nothing up to this version any more. What nobody needs is forgotten."""
         subscription = self._subscription(name)
+        version = arguments.whole_number("version", version, least=0)
         if version > subscription.acknowledged:
             self.subscriptions[name] = replace(subscription, acknowledged=version)
             self._forget()
@@ -150,7 +152,7 @@ class Progress:
                 os.replace(unfinished, self._file)
 
     def _subscription(self, name: str) -> Subscription:
-        found = self.subscriptions.get(name)
+        found = self.subscriptions.get(arguments.name("name", name))
         if found is None:
             there = ", ".join(self.subscriptions) or "none"
             raise DataError(

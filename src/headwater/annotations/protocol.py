@@ -22,6 +22,7 @@ from collections.abc import Callable, Collection, Iterable
 from typing import Any, Protocol, TypeVar
 
 from headwater.errors import EvaluationError, Place
+from headwater.values.scalars import show
 
 A = TypeVar("A")
 
@@ -137,5 +138,6 @@ def refuse_cycles(annotation: AnyAnnotation, where: str, place: Place | None = N
 def not_an_element(annotation: AnyAnnotation, given: object, expected: str) -> EvaluationError:
     """The error for a value that is no element of the annotation."""
     return EvaluationError(
-        "bad-annotation", f"{given!r} is no value of the annotation {annotation.name}: expected {expected}"
+        "bad-annotation",
+        f"{show(given)} is no value of the annotation {annotation.name}: expected {expected}",
     )

@@ -16,6 +16,7 @@ from headwater.annotations.tropical import Tropical
 from headwater.annotations.viterbi import Viterbi
 from headwater.annotations.why import Why
 from headwater.errors import DataError
+from headwater.values.scalars import show
 
 ANNOTATIONS: Mapping[str, Callable[[], AnyAnnotation]] = {
     "counting": Counting,
@@ -37,12 +38,12 @@ def annotation(named: str | AnyAnnotation) -> AnyAnnotation:
     >>> annotation("tropical").absorptive
     True
     """
-    if not isinstance(named, str):
-        return named
-    if named not in ANNOTATIONS:
+    if isinstance(named, str) and named in ANNOTATIONS:
+        return ANNOTATIONS[named]()
+    if isinstance(named, (str, type)) or not callable(getattr(named, "times", None)):
         raise DataError(
             "unknown-annotation",
-            f"there is no annotation {named!r}",
-            hint=f"annotations are {', '.join(ANNOTATIONS)}",
+            f"there is no annotation {show(named)}",
+            hint=f"annotations are {', '.join(ANNOTATIONS)}, or an object with what `Annotation` asks for",
         )
-    return ANNOTATIONS[named]()
+    return named

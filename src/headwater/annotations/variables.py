@@ -49,6 +49,11 @@ class Variables(Generic[K]):
         """The number of a row that is there."""
         return self._numbers.get(key)
 
+    @property
+    def given(self) -> int:
+        """How many numbers were given, from 0 on."""
+        return len(self._keys)
+
     def key(self, number: int) -> K:
         """The row a number stands or stood for."""
         return self._keys[number]

@@ -9,7 +9,6 @@ import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
@@ -29,8 +28,10 @@ from headwater.run.one_process import OneProcess
 from headwater.run.place import Place
 from headwater.run.runner import Runner
 from headwater.store import Store
+from headwater.values import arguments
+from headwater.values.arguments import relation_name
 from headwater.values.codec import Codec
-from headwater.values.functions import Functions
+from headwater.values.functions import Functions, declared_functions
 from headwater.values.types import Type
 
 if TYPE_CHECKING:
@@ -62,21 +63,16 @@ class Opened(ABC):
         replicate: int | None = None,
         min_ship: bool = True,
     ):
-        if strategy not in STRATEGIES:
-            raise DataError(
-                "unknown-strategy", f"no strategy {strategy!r}", hint=f"one of {', '.join(STRATEGIES)}"
-            )
+        arguments.one_of("strategy", strategy, STRATEGIES, "unknown-strategy")
         for option, value, allowed in (
             ("mode", mode, ("w", "r")),
             ("clock", clock, ("logical", "real")),
             ("at_max_rounds", at_max_rounds, ("raise", "stop")),
         ):
-            if value not in allowed:
-                raise DataError(
-                    "unknown-option", f"no {option} {value!r}", hint=f"one of {', '.join(allowed)}"
-                )
-        if not isinstance(max_rounds, int) or max_rounds < 1:
-            raise DataError("unknown-option", f"max_rounds is {max_rounds!r}", hint="a whole number from 1")
+            arguments.one_of(option, value, allowed)
+        for option, switch in (("strict", strict), ("sync", sync), ("min_ship", min_ship)):
+            arguments.flag(option, switch, "unknown-option")
+        max_rounds = arguments.whole_number("max_rounds", max_rounds, least=1, code="unknown-option")
         self._place = Place(run, spark, nodes, budget, replicate, min_ship)
         self._place.check()
         if self._place.run != "local" and not STRATEGIES[strategy]().ranked:
@@ -87,10 +83,9 @@ class Opened(ABC):
             )
         if self._place.on_nodes and mode == "r":
             raise DataError("unknown-option", "a reader runs in this process", hint="leave out run=...")
-        self.spark = spark
         self.codec = Codec()
         self.functions = Functions()
-        self._python = dict(functions or {})
+        self._python = declared_functions(functions)
         for name, (function, args, returns) in self._python.items():
             self.functions.register(name, function, args, returns)
         self.strict = strict
@@ -108,14 +103,14 @@ class Opened(ABC):
         )
         self._closed = False
         self.spark = spark
-        self.path = None if path is None else Path(path).absolute()
+        self.path = None if path is None else arguments.folder("path", path)
         self._progress = Progress(self.path)
         self._store: Store | None = None
         self._records = 0
         self._checked = self._definitions.check(self.functions, {}, strict=strict)
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
-        if path is not None:
-            self._store = Store.open(path, mode=mode, sync=sync)
+        if self.path is not None:
+            self._store = Store.open(self.path, mode=mode, sync=sync)
         elif self._place.on_nodes:
             self._store = self._temporary_store()
         try:
@@ -208,7 +203,7 @@ class Opened(ABC):
 
     def info(self, name: str) -> RelationInfo:
         """A relation's columns, types and kind."""
-        found = self._checked.relations.get(name)
+        found = self._checked.relations.get(relation_name(name))
         if found is None or found.internal:
             raise self._unknown(name)
         return found
@@ -218,7 +213,7 @@ class Opened(ABC):
         return RelationView(self, name)
 
     def __contains__(self, name: object) -> bool:
-        return name in self.relations
+        return isinstance(name, str) and name in self.relations
 
     @property
     def texts(self) -> tuple[tuple[str, str], ...]:
@@ -227,6 +222,12 @@ class Opened(ABC):
 
     def types_if(self, known: Mapping[str, tuple[Type | None, ...]]) -> dict[str, tuple[Type | None, ...]]:
         """What the types of all relations would be if those of some base relations were these."""
+        known = arguments.mapping("known", known, '{"link": (INT, INT)}')
+        for name, types in known.items():
+            if not isinstance(types, tuple) or not all(isinstance(type, Type | None) for type in types):
+                raise arguments.wrong(
+                    f"known[{name!r}]", types, "a tuple of types, None where it is not known"
+                )
         definitions = replace(self._definitions, known={**self._definitions.known, **known})
         return {name: info.types for name, info in self._check(definitions).relations.items()}
 

@@ -14,6 +14,7 @@ from headwater.maintain.statistics import VersionStatistics
 from headwater.provenance import depends, evaluation, why_not
 from headwater.provenance.values import Given
 from headwater.provenance.why import LIMIT, Why, why
+from headwater.values import arguments
 
 
 class Questions(Versions):
@@ -21,12 +22,15 @@ class Questions(Versions):
 
     def why(self, relation: str, row: Any, *, depth: int | None = None, limit: int | None = LIMIT) -> Why:
         """Why a row is there: all derivations (at most `limit`, `depth` levels deep), proof, minimal explanations."""
+        depth, limit = arguments.limit("depth", depth), arguments.limit("limit", limit)
         return why(self._whole, relation, row, depth=depth, limit=limit)
 
     def why_not(
         self, relation: str, row: Any, *, depth: int = why_not.DEPTH, repairs: int = why_not.REPAIRS
     ) -> why_not.WhyNot:
         """Why a row is not there: what each rule lacks, `depth` levels deep; and the smallest repairs found."""
+        depth = arguments.whole_number("depth", depth, least=0)
+        repairs = arguments.whole_number("repairs", repairs, least=0)
         return why_not.why_not(self._whole, relation, row, depth=depth, repairs=repairs, suppose=self.what_if)
 
     @uninterrupted
@@ -61,6 +65,7 @@ class Questions(Versions):
 
     def depends(self, relation: str, row: Any, *, limit: int | None = depends.LIMIT) -> depends.Depends:
         """What would fall with a row, what else uses it (at most `limit` rows), and what it derives alone."""
+        limit = arguments.limit("limit", limit)
         return depends.depends(self._whole, relation, row, limit=limit, suppose=self.what_if)
 
     def evaluate(
@@ -73,6 +78,7 @@ class Questions(Versions):
         limit: int | None = evaluation.LIMIT,
     ) -> evaluation.Evaluation:
         """What the rows of a view carry in an annotation, kept right while rows and values change."""
+        limit = arguments.limit("limit", limit)
         found = evaluation.Evaluation(self._whole, view, annotation, base, rules, limit)
         self._followers[id(found)] = found
         return found

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from headwater.errors import DataError
+from headwater.values.arguments import relation_name
 
 
 def by_relation(argument: str, rows: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -18,10 +19,7 @@ def by_relation(argument: str, rows: Mapping[str, Any] | None) -> dict[str, Any]
             f"{argument} takes rows by relation, not a {type(rows).__name__}",
             hint=f'{argument}={{"link": rows}}',
         )
-    for name in rows:
-        if not isinstance(name, str):
-            raise DataError("wrong-type", f"{name!r} is not the name of a relation", hint="names are strings")
-    return {name: _held(name, data) for name, data in rows.items()}
+    return {relation_name(name): _held(name, data) for name, data in rows.items()}
 
 
 def _held(name: str, data: Any) -> Any:

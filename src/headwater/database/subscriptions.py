@@ -10,6 +10,7 @@ import numpy as np
 from headwater.database.versions import Versions, uninterrupted
 from headwater.maintain.row_change import RowChange
 from headwater.progress import Owed, Subscription
+from headwater.values import arguments
 
 if TYPE_CHECKING:
     from headwater.pipeline import Pipeline
@@ -35,6 +36,8 @@ class Subscriptions(Versions):
         What is owed first are all rows the view has now. With `rows=False` only the versions are kept.
         """
         self._check_writable()
+        arguments.name("name", name)
+        arguments.flag("rows", rows)
         known = self._progress.subscriptions.get(name)
         if known is not None and (known.view, known.rows) == (view, rows):
             return known
@@ -71,8 +74,9 @@ class Subscriptions(Versions):
         return self._progress.owed(name)
 
     def acknowledge(self, name: str, version: int) -> None:
-        """A subscriber needs nothing up to this version any more."""
+        """A subscriber needs nothing up to this version (of those there are) any more."""
         self._check_writable()
+        arguments.whole_number("version", version, least=0, most=self.version)
         self._progress.acknowledge(name, version)
 
     def pipeline(self, sources: Sequence[Any], sinks: Sequence[Any] = (), **options: Any) -> Pipeline:

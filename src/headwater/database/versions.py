@@ -5,7 +5,6 @@ Relations that no text declares take their types from the first rows they get.
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Mapping
 from functools import wraps
@@ -24,6 +23,7 @@ from headwater.plan.steps import Ints
 from headwater.progress import OWED
 from headwater.rules.checked import Checked
 from headwater.store import Record, Store
+from headwater.values import arguments
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -49,8 +49,8 @@ class Versions(Durable):
         Views that the new rules do not concern keep their rows. If anything is refused, nothing changes.
         """
         self._check_writable()
-        if not isinstance(text, str):
-            raise DataError("wrong-type", f"define takes a text, not a {type(text).__name__}")
+        arguments.text("define", text)
+        arguments.text("source", source)
         if self.clock == "real":
             self.now = max(self.now, time.time())
         changes = self._define(text, source, log=True)
@@ -100,6 +100,7 @@ class Versions(Durable):
         self._check_writable()
         insert = {name: rows for name, rows in by_relation("insert", insert).items() if len(rows)}
         delete = by_relation("delete", delete)
+        marks = arguments.mapping("marks", marks, '{"links": 3}')
         started = time.perf_counter()
         if self.clock == "real":
             self.now = max(self.now, time.time())
@@ -111,7 +112,7 @@ class Versions(Durable):
             if self.runner.must_move(inserts):
                 self.checkpoint()
             changes = self.runner.change(deletes, inserts, self.now, statistics)
-            self._log_change(deletes, inserts, changes, marks or {})
+            self._log_change(deletes, inserts, changes, marks)
         except BaseException as error:
             self._interrupted(error, statistics, before)
             raise
@@ -131,10 +132,7 @@ class Versions(Durable):
             if self.clock != "real":
                 raise DataError("no-time", "a logical clock advances to a time given", hint="advance(to=...)")
             to = max(self.now, time.time())
-        if isinstance(to, bool) or not isinstance(to, (int, float)) or not math.isfinite(to):
-            raise DataError(
-                "wrong-type", f"{to!r} is not a time", hint="advance(to=...) takes seconds, a number"
-            )
+        to = arguments.seconds("advance(to=...)", to)
         if to < self.now:
             raise DataError(
                 "time-goes-back", f"it is {self.now} already", hint=f"advance to {self.now} or later"

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from headwater.pipeline.fields import check_fields
 from headwater.pipeline.folders import stamped
 from headwater.pipeline.sink import Publication
 from headwater.progress import Owed
@@ -28,6 +29,7 @@ class Callback:
     rows = True
 
     def __post_init__(self) -> None:
+        check_fields(self)
         object.__setattr__(self, "name", self.name or f"callback:{self.view}")
 
     def publish(self, owed: Sequence[Owed], to: Publication) -> None:

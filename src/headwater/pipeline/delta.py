@@ -10,10 +10,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from headwater.errors import HeadwaterError, MissingExtra, PipelineError
+from headwater.pipeline.fields import checked_text
 from headwater.pipeline.history import HistoryTable, NoChanges
 from headwater.pipeline.shape import COMMIT_VERSION
 from headwater.pipeline.source import counted, located
 from headwater.run.frames import frame_of
+from headwater.values.arguments import flag
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -25,6 +27,7 @@ _JAR = "io.delta.sql.DeltaSparkSessionExtension"
 
 def delta_table(path: str, *, wheel: bool | None = None) -> HistoryTable:
     """The table at a path. `wheel` chooses; by default, the session's jar is used if it has one."""
+    path, wheel = checked_text("path", path), None if wheel is None else flag("wheel", wheel)
     return Wheel(path) if wheel else Delta(path, "auto" if wheel is None else "jar")
 
 

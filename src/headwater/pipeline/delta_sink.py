@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from headwater.errors import PipelineError
 from headwater.pipeline.delta import require_wheel
+from headwater.pipeline.fields import check_fields
 from headwater.pipeline.folders import stamped
 from headwater.pipeline.shape import CHANGE_TYPE
 from headwater.pipeline.sink import Publication, others, together
@@ -28,6 +29,7 @@ class DeltaSink:
     name: str = ""
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if self.mode not in ("merge", "full", "feed"):
             raise PipelineError("bad-sink", f"no mode {self.mode!r}", hint="one of merge, full, feed")
         object.__setattr__(self, "name", self.name or f"delta-{self.mode}:{self.path}")

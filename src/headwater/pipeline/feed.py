@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headwater.errors import PipelineError
+from headwater.pipeline.fields import check_fields, checked_text
 from headwater.pipeline.projection import Projection, refusals, schema_text
 from headwater.pipeline.shape import CHANGE_TYPE, COMMIT_VERSION, net
 from headwater.pipeline.source import Batch, counted, known, located
@@ -48,6 +49,7 @@ class Feed:
     whole = False
 
     def __post_init__(self) -> None:
+        check_fields(self)
         object.__setattr__(self, "name", self.name or f"feed:{self.relation}")
 
     def behind(self, mark: Any) -> str:
@@ -130,6 +132,7 @@ def about(path: str) -> dict[str, Any]:
 
 def feed_folder(path: str) -> Reading:
     """The changes in the folder of a feed sink, as far as they are complete."""
+    path = checked_text("path", path)
 
     def read(session: SparkSession, last: int | None) -> DataFrame | None:
         said = about(path)
@@ -157,6 +160,7 @@ def feed_stream(session: SparkSession, path: str) -> DataFrame:
 
 def table_changes(table: str) -> Reading:
     """`spark.read.changes` of a table, for catalogs that offer it."""
+    table = checked_text("table", table)
 
     def read(session: SparkSession, last: int | None) -> DataFrame:
         if not hasattr(session.read, "changes"):

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from headwater.errors import PipelineError
 from headwater.pipeline.feed import ABOUT
+from headwater.pipeline.fields import check_fields
 from headwater.pipeline.shape import CHANGE_TYPE, COMMIT_TIMESTAMP, COMMIT_VERSION
 from headwater.pipeline.sink import Publication, others
 from headwater.progress import Owed
@@ -110,6 +111,7 @@ class FeedFolder:
     rows = True
 
     def __post_init__(self) -> None:
+        check_fields(self)
         object.__setattr__(self, "name", self.name or f"feed:{self.path}")
 
     def publish(self, owed: Sequence[Owed], to: Publication) -> None:
@@ -149,6 +151,7 @@ class RowsFolder:
     rows = False
 
     def __post_init__(self) -> None:
+        check_fields(self)
         object.__setattr__(self, "name", self.name or f"rows:{self.path}")
 
     def publish(self, owed: Sequence[Owed], to: Publication) -> None:

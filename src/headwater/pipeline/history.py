@@ -13,10 +13,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
+from headwater.errors import PipelineError
 from headwater.pipeline.feed import since
+from headwater.pipeline.fields import check_fields
 from headwater.pipeline.projection import Projection, refusals
 from headwater.pipeline.snapshot import compare
 from headwater.pipeline.source import Batch, known
+from headwater.values.scalars import show
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -65,6 +68,13 @@ class History:
     whole = True
 
     def __post_init__(self) -> None:
+        check_fields(self, others=("table",))
+        if not callable(getattr(self.table, "changes", None)):
+            raise PipelineError(
+                "wrong-type",
+                f"table of History is {show(self.table)}",
+                hint="delta_table(...) or Iceberg(...)",
+            )
         object.__setattr__(self, "name", self.name or self.table.what)
 
     def behind(self, mark: Any) -> str:

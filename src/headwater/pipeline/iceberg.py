@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from headwater.pipeline.fields import check_fields
 from headwater.pipeline.history import NoChanges
 from headwater.pipeline.shape import COMMIT_VERSION
 
@@ -21,6 +22,9 @@ class Iceberg:
     """A table by its full name: catalog, namespace, table."""
 
     table: str
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
     @property
     def what(self) -> str:

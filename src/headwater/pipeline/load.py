@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from headwater.database import Database
 from headwater.errors import DataError, HeadwaterError
 from headwater.language.preprocess import preprocess
+from headwater.pipeline.fields import checked_text
 from headwater.pipeline.kinds import SINKS, SOURCES
 from headwater.pipeline.pipeline import Pipeline
 from headwater.pipeline.settings import Part, Settings, read_settings
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 def load(file: str | os.PathLike[str] | Settings, *, mode: Literal["w", "r"] = "w") -> Pipeline:
     """The pipeline of a file. Its database is opened (and closed by `Pipeline.close`); Spark starts when needed."""
-    settings = file if isinstance(file, Settings) else read_settings(Path(file))
+    settings = file if isinstance(file, Settings) else read_settings(Path(checked_text("file", file)))
     sources = [part.make(SOURCES) for part in settings.sources]
     sinks = [part.make(SINKS) for part in settings.sinks]
 

@@ -27,6 +27,7 @@ from headwater.pipeline.sink import Publication, Sink, refuse_reserved
 from headwater.pipeline.source import Batch, Source
 from headwater.pipeline.stream import Stream
 from headwater.run.session import running_session, spark_session, stop_embedded
+from headwater.values.scalars import show
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -50,6 +51,9 @@ class Pipeline:
         spark: SparkSession | Callable[[], SparkSession] | None = None,
     ):
         """Check that all fit together; nothing is read or written yet."""
+        sources, sinks = _parts("source", sources, "poll"), _parts("sink", sinks, "publish")
+        if spark is not None and not callable(spark) and not hasattr(spark, "sparkContext"):
+            raise PipelineError("wrong-type", f"spark is {show(spark)}", hint="a SparkSession, or a function")
         self.database = database
         self.polled = tuple(source for source in sources if not isinstance(source, Stream))
         self.streams = tuple(source for source in sources if isinstance(source, Stream))
@@ -308,6 +312,19 @@ class Pipeline:
             tuple(sinks),
             tuple(self._notes),
         )
+
+
+def _parts(kind: str, given: Any, method: str) -> tuple[Any, ...]:
+    """Sources or sinks, each with what the protocols `Source` and `Sink` ask for."""
+    if not isinstance(given, (list, tuple)):
+        raise PipelineError("wrong-type", f"{kind}s are {show(given)}", hint=f"a list of {kind}s")
+    for part in given:
+        whole = isinstance(part, Stream) or callable(getattr(part, method, None))
+        if isinstance(part, type) or not whole or not isinstance(getattr(part, "name", None), str):
+            raise PipelineError(
+                "wrong-type", f"{show(part)} is not a {kind}", hint="one of those in headwater.pipeline"
+            )
+    return tuple(given)
 
 
 def _stated(database: Database) -> set[str]:

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headwater.errors import PipelineError
+from headwater.pipeline.fields import check_fields
 from headwater.pipeline.projection import Projection, refusals, schema_text
 from headwater.pipeline.source import Batch, Unseen, described, known, located
 from headwater.run.frames import frame_of, quoted
@@ -48,6 +49,7 @@ class Snapshot(Unseen):
     whole = True
 
     def __post_init__(self) -> None:
+        check_fields(self)
         object.__setattr__(self, "name", self.name or f"snapshot:{self.relation}")
 
     def poll(self, session: SparkSession, database: Database, mark: Any) -> Batch | None:
@@ -69,6 +71,7 @@ class Table(Unseen):
     whole = True
 
     def __post_init__(self) -> None:
+        check_fields(self)
         object.__setattr__(self, "name", self.name or f"table:{self.table}")
 
     def poll(self, session: SparkSession, database: Database, mark: Any) -> Batch | None:
@@ -94,6 +97,7 @@ class Files:
     whole = True
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if self.format not in FORMATS:
             raise PipelineError(
                 "unknown-format", f"no format {self.format!r}", hint=f"one of {', '.join(FORMATS)}"

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from headwater.errors import PipelineError
+from headwater.pipeline.fields import check_fields
 from headwater.pipeline.sink import Publication, others, together
 from headwater.pipeline.sql_tables import open_engine
 from headwater.progress import Owed
@@ -28,6 +29,7 @@ class SqlSink:
     rows = True
 
     def __post_init__(self) -> None:
+        check_fields(self)
         object.__setattr__(self, "name", self.name or f"sql:{self.table}")
 
     def publish(self, owed: Sequence[Owed], to: Publication) -> None:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from headwater.errors import MissingExtra, PipelineError
+from headwater.pipeline.fields import check_fields
 from headwater.pipeline.projection import Projection, refusals
 from headwater.pipeline.snapshot import compare
 from headwater.pipeline.source import Batch, Unseen, known
@@ -40,6 +41,7 @@ class Jdbc(Unseen):
     whole = True
 
     def __post_init__(self) -> None:
+        check_fields(self)
         object.__setattr__(self, "name", self.name or f"jdbc:{self.table}")
 
     def frame(self, session: SparkSession) -> DataFrame:
@@ -69,6 +71,7 @@ class SqlAlchemy(Unseen):
     whole = True
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if (self.table is None) == (self.query is None):
             raise PipelineError(
                 "bad-source", f"{self.relation}: give a table or a query", hint="and not both of them"

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from headwater.errors import PipelineError
 from headwater.pipeline.feed import split
+from headwater.pipeline.fields import check_fields
 from headwater.pipeline.projection import Projection, refusals
 from headwater.pipeline.shape import CHANGE_TYPE, COMMIT_VERSION, net
 from headwater.pipeline.source import Batch, known, located
@@ -44,6 +45,7 @@ class Stream:
     checkpoint: str | None = None
 
     def __post_init__(self) -> None:
+        check_fields(self)
         object.__setattr__(self, "name", self.name or f"stream:{self.relation}")
 
     def open(self, session: SparkSession, database: Database) -> DataFrame:

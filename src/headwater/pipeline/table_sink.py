@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from headwater.errors import PipelineError
+from headwater.pipeline.fields import check_fields
 from headwater.pipeline.folders import stamped
 from headwater.pipeline.projection import refusals
 from headwater.pipeline.shape import COMMIT_VERSION
@@ -34,6 +35,7 @@ class TableSink:
     name: str = ""
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if self.mode not in ("full", "feed"):
             raise PipelineError("bad-sink", f"no mode {self.mode!r}", hint="one of full, feed")
         object.__setattr__(self, "name", self.name or f"table-{self.mode}:{self.table}")

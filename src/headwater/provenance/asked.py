@@ -10,6 +10,7 @@ import numpy as np
 from headwater.errors import DataError
 from headwater.provenance.instances import Key
 from headwater.provenance.wording import Fact
+from headwater.values.scalars import show
 
 if TYPE_CHECKING:
     from headwater.database import Database
@@ -21,7 +22,7 @@ def key_of(database: Database, relation: str, row: Any, *, intern: bool = False)
     if not isinstance(row, (tuple, list, Mapping)):
         raise DataError(
             "wrong-type",
-            f"{row!r} is not a row of {relation}",
+            f"{show(row)} is not a row of {relation}",
             hint=f"a tuple: ({', '.join(info.columns)}{',' if info.arity == 1 else ''})",
         )
     given = dict(row) if isinstance(row, Mapping) else tuple(row)

@@ -23,6 +23,7 @@ from headwater.provenance.instances import Derivation, Instances, Key
 from headwater.provenance.valuation import Valuation
 from headwater.provenance.values import Given, Values
 from headwater.provenance.wording import Fact, Wording
+from headwater.values import arguments
 
 if TYPE_CHECKING:
     from headwater.database import Database
@@ -91,6 +92,7 @@ class Evaluation(Mapping[tuple[Any, ...], Any]):
 
     def fact(self, number: int) -> Fact:
         """The base row that a number stands for, in annotations that hold such numbers."""
+        arguments.whole_number("number", number, least=0, most=self._variables.given - 1)
         return self._wording.fact(self._variables.key(number))
 
     @property

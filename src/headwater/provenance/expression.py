@@ -18,6 +18,7 @@ from headwater.provenance.graph import Graph
 from headwater.provenance.instances import Key
 from headwater.provenance.values import Values
 from headwater.provenance.wording import Fact, Wording
+from headwater.values import arguments
 
 Tokens = Mapping[Fact | tuple[str, tuple[Any, ...]], str] | Callable[[Fact], str] | None
 """Names for base rows, by row or as a function; the row itself if there is none."""
@@ -94,8 +95,19 @@ def system(graph: Graph, wording: Wording, tokens: Tokens) -> str:
     return "\n".join(lines)
 
 
+def checked_tokens(tokens: Tokens) -> Tokens:
+    """What users give as names of base rows; refused unless names can be had from it."""
+    if tokens is not None and not isinstance(tokens, Mapping) and not callable(tokens):
+        raise arguments.wrong(
+            "tokens", tokens, "names by base row, or a function from a base row to its name"
+        )
+    return tokens
+
+
 def token(fact: Fact, tokens: Tokens) -> str:
     """The name of a base row."""
     if tokens is None:
         return str(fact)
-    return tokens.get(fact, str(fact)) if isinstance(tokens, Mapping) else tokens(fact)
+    if isinstance(tokens, Mapping):
+        return str(tokens.get(fact, fact))
+    return str(arguments.answer(f"tokens({fact})", tokens, fact))

@@ -9,6 +9,7 @@ from typing import Any
 from headwater.annotations.protocol import AnyAnnotation
 from headwater.errors import DataError
 from headwater.provenance.wording import Fact
+from headwater.values import arguments
 
 Given = Mapping[str, Any] | Callable[[str, tuple[Any, ...]], Any] | None
 """Values by relation (by row, as a function of the row, or one for all rows), or a function of relation and row."""
@@ -30,7 +31,8 @@ class Values:
                 f"base takes values by relation, not a {type(self.given).__name__}",
                 hint='base={"link": {("a", "b"): 3}} or base={"link": lambda row: row[2]}',
             )
-        self._rules = {label: self.annotation.value(value) for label, value in (self.rules or {}).items()}
+        rules = arguments.mapping("rules", self.rules, '{"reach#1": 2}')
+        self._rules = {label: self.annotation.value(value) for label, value in rules.items()}
 
     def rule(self, label: str) -> Any:
         """What using a rule multiplies by."""
@@ -45,14 +47,18 @@ class Values:
         if self.given is None:
             return False, None
         if not isinstance(self.given, Mapping):
-            value = self.given(fact.relation, fact.row)
+            value = arguments.answer(
+                f"base({fact.relation!r}, {fact.row!r})", self.given, fact.relation, fact.row
+            )
             return value is not None, value
         if fact.relation not in self.given:
             return False, None
         rows = self.given[fact.relation]
         if isinstance(rows, Mapping):
             return fact.row in rows, rows.get(fact.row)
-        return True, rows(fact.row) if callable(rows) else rows
+        if not callable(rows):
+            return True, rows
+        return True, arguments.answer(f"base[{fact.relation!r}]({fact.row!r})", rows, fact.row)
 
     def updated(self, given: Given, rules: Mapping[str, object] | None) -> Values:
         """With something else said of some rows or rules."""
@@ -66,4 +72,5 @@ class Values:
                 said, value = later._said(fact)
                 return value if said else earlier._said(fact)[1]
 
-        return Values(self.annotation, merged, {**(self.rules or {}), **(rules or {})})
+        more = arguments.mapping("rules", rules, '{"reach#1": 2}')
+        return Values(self.annotation, merged, {**(self.rules or {}), **more})

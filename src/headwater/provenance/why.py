@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from headwater.annotations.protocol import AnyAnnotation
 from headwater.annotations.registry import annotation as named_annotation
 from headwater.provenance.asked import key_of, not_there
-from headwater.provenance.expression import Tokens, evaluated, polynomial, system
+from headwater.provenance.expression import Tokens, checked_tokens, evaluated, polynomial, system
 from headwater.provenance.graph import explore
 from headwater.provenance.instances import Instances, Key
 from headwater.provenance.lines import Line, plain
@@ -33,6 +33,7 @@ from headwater.provenance.stored import stored_terms
 from headwater.provenance.terms import Terms, exactness, minimal_terms
 from headwater.provenance.values import Given, Values
 from headwater.provenance.wording import Fact, Wording, json_fact
+from headwater.values import arguments
 
 if TYPE_CHECKING:
     from headwater.database import Database
@@ -80,6 +81,7 @@ class Why:
 
     def dnf(self, limit: int | None = TERMS) -> Terms:
         """The minimal sets of base rows from which the row follows (given what is absent); smallest first."""
+        limit = arguments.limit("limit", limit)
         return minimal_terms(self._graph, self._key, self._wording, limit, self._stored)
 
     def polynomial(self, tokens: Tokens = None) -> str:
@@ -87,12 +89,12 @@ class Why:
 
         Refused where derivations form cycles: it would not end. `expression` has a finite form there.
         """
-        return polynomial(self._graph, self._key, self._wording, tokens)
+        return polynomial(self._graph, self._key, self._wording, checked_tokens(tokens))
 
     def expression(self, tokens: Tokens = None) -> str:
         """The provenance expression; where derivations form cycles, as a system of equations."""
         if self._graph.cycles():
-            return system(self._graph, self._wording, tokens)
+            return system(self._graph, self._wording, checked_tokens(tokens))
         return self.polynomial(tokens)
 
     def evaluate(

@@ -9,13 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 from headwater.errors import DataError
 from headwater.store import Store
+from headwater.values import arguments
 from headwater.values.codec import Codec
+from headwater.values.functions import declared_functions
 
 if TYPE_CHECKING:
     from headwater.run.nodes.cluster import Cluster
     from headwater.run.nodes.nodes import Nodes
 
 RUNS = ("local", "spark", "auto", "threads")
+MOST_NODES = 1024
+"""How many nodes one database may be spread over: each has a stream to each other."""
 FRACTION = 0.4
 """The part of this machine's memory that the state may take before `auto` moves it to nodes."""
 
@@ -33,15 +37,16 @@ class Place:
 
     def check(self) -> None:
         """Refuse what makes no sense."""
-        if self.run not in RUNS:
-            raise DataError("unknown-option", f"no run {self.run!r}", hint=f"one of {', '.join(RUNS)}")
+        arguments.one_of("run", self.run, RUNS)
+        if self.spark is not None and not hasattr(self.spark, "sparkContext"):
+            raise arguments.wrong("spark", self.spark, "a SparkSession", "unknown-option")
         for name, value, least in (
             ("nodes", 1 if hasattr(self.nodes, "coordinator") else self.nodes, 1),
             ("budget", self.budget, 0),
             ("replicate", self.replicate, 0),
         ):
-            if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < least):
-                raise DataError("unknown-option", f"{name} is {value!r}", hint=f"a whole number from {least}")
+            if value is not None:
+                arguments.whole_number(name, value, least=least, code="unknown-option")
 
     @property
     def on_nodes(self) -> bool:
@@ -108,6 +113,10 @@ def start_nodes(
     """
     from headwater.run.nodes.cluster import Cluster
 
+    arguments.one_of("run", run, ("spark", "threads", "auto"))
+    functions = declared_functions(functions)
+    if nodes is not None:
+        arguments.whole_number("nodes", nodes, least=1, most=MOST_NODES, code="unknown-option")
     if run == "threads":
         from headwater.run.nodes.threads import Threads
 

@@ -26,13 +26,14 @@ headwater.values.signatures.FunctionMismatch: strlen takes (string), given (int)
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from headwater.errors import EvaluationError, RuleError
+from headwater.values import arguments
 from headwater.values.arithmetic import ARITHMETIC
 from headwater.values.codec import Codec
 from headwater.values.dictionary import Codes
@@ -42,7 +43,7 @@ from headwater.values.moments import MOMENTS
 from headwater.values.ordering import check_comparable, compare
 from headwater.values.patterns import compiled
 from headwater.values.reals import REALS
-from headwater.values.scalars import Misfit, canonical
+from headwater.values.scalars import Misfit, canonical, show
 from headwater.values.signatures import (
     FunctionMismatch,
     NoMatch,
@@ -54,7 +55,10 @@ from headwater.values.signatures import (
 from headwater.values.text import TEXT
 from headwater.values.types import BOOL, Type, parse_type
 
-__all__ = ["FunctionMismatch", "Functions"]
+__all__ = ["FunctionMismatch", "Functions", "declared_functions"]
+
+Declared = tuple[Callable[..., Any], Sequence[Type | str] | None, Type | str]
+"""A Python function for rules, the types of its arguments (`None`: any), and the type of its result."""
 
 _BUILTINS: dict[str, Sequence[Overload]] = {**ARITHMETIC, **REALS, **TEXT, **LISTS, **MOMENTS}
 _INT_TESTS = ("f_member", "f_empty")
@@ -80,10 +84,13 @@ class Functions:
         It gets plain Python values and must give one of type `returns`. Registering a name again replaces the
         function; the names of built-in functions are taken.
         """
+        arguments.name("the name of a function", name)
+        if not callable(fn):
+            raise arguments.wrong(f"function {name}", fn, "a Python function, or what can be called like one")
         if name in _BUILTINS or name in GENERATORS or name in _REFUSED:
             raise RuleError("reserved-name", f"{name} is a built-in function", hint="register another name")
         result = _declared(name, returns)
-        types = () if args is None else tuple(_declared(name, arg) for arg in args)
+        types = () if args is None else _declared_all(name, args)
         signature = Signature(types, args is None, result, name)
         call = _checked(name, fn, result)
 
@@ -192,12 +199,30 @@ class Functions:
         return [overload.signature for overload in self._functions.get(name, ())]
 
 
+def declared_functions(functions: Mapping[str, Declared] | None) -> dict[str, Declared]:
+    """Python functions for rules, as users give them; each must say what it takes and gives."""
+    expected = "{name: (function, argument types or None, result type)}"
+    found = arguments.mapping("functions", functions, expected)
+    for name, declared in found.items():
+        if not isinstance(declared, tuple) or len(declared) != 3:
+            raise arguments.wrong(
+                f"functions[{name!r}]", declared, "(function, argument types or None, result type)"
+            )
+    return found
+
+
+def _declared_all(name: str, types: Sequence[Type | str]) -> tuple[Type, ...]:
+    if not isinstance(types, (list, tuple)):
+        raise arguments.wrong(f"args of function {name}", types, "a list of types, or None for any arguments")
+    return tuple(_declared(name, type) for type in types)
+
+
 def _declared(name: str, type: Type | str) -> Type:
-    found = type if isinstance(type, Type) else parse_type(type)
+    found = type if isinstance(type, Type) else parse_type(type) if isinstance(type, str) else None
     if found is None:
         raise RuleError(
             "unknown-type",
-            f"function {name}: there is no type {type}",
+            f"function {name}: there is no type {type if isinstance(type, str) else show(type)}",
             hint="the types are int, float, string, bool, date, timestamp and list[...]",
         )
     return found

@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from headwater.values.types import BOOL, DATE, FLOAT, INT, STRING, TIMESTAMP, Type, list_of
+from headwater.values.types import BOOL, DATE, FLOAT, INT, MOST_LEVELS, STRING, TIMESTAMP, Type, list_of
 
 NAN = float("nan")
 NAN_BITS = 0x7FF8000000000000
@@ -61,7 +61,10 @@ def show(value: object) -> str:
     >>> show("x" * 100)
     "'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx..."
     """
-    text = repr(value)
+    try:
+        text = repr(value)
+    except Exception:  # too deep, too many digits, or a class that cannot show itself
+        text = f"<{class_name(value)} that cannot be shown>"
     return text if len(text) <= 60 else text[:57] + "..."
 
 
@@ -209,26 +212,28 @@ def widen(left: Type | None, right: Type | None) -> Type | None:
     raise Misfit(f"{left} and {right} do not go together")
 
 
-def value_type(value: Any) -> Type:
+def value_type(value: Any, levels: int = MOST_LEVELS) -> Type:
     """The type of one value; raises `Misfit` for a null and for what no column can hold."""
     if value is None:
         raise null_misfit()
     if isinstance(value, np.generic):
         value = _plain(value)
     if isinstance(value, (list, tuple, np.ndarray)):
-        return list_of(common_type(value))
+        if not levels:
+            raise Misfit(f"lists are nested more than {MOST_LEVELS} levels deep")
+        return list_of(common_type(value, levels - 1))
     for kind, type in PYTHON_TYPES:
         if isinstance(value, kind):
             return type
     raise _wrong(value)
 
 
-def common_type(values: Any) -> Type | None:
+def common_type(values: Any, levels: int = MOST_LEVELS) -> Type | None:
     """The type that holds all of `values`; `None` if there are none. Raises `Misfit`, with its `row`."""
     common: Type | None = None
     for row, value in enumerate(values):
         try:
-            common = widen(common, value_type(value))
+            common = widen(common, value_type(value, levels))
         except Misfit as misfit:
             misfit.row = row
             raise

@@ -35,6 +35,10 @@ DATE = Type("date")
 TIMESTAMP = Type("timestamp")
 
 
+MOST_LEVELS = 32
+"""How deep lists may be nested: Arrow reads files of up to 64 levels."""
+
+
 def list_of(element: Type | None) -> Type:
     """The type of lists whose elements have the given type (`None`: not known yet)."""
     return Type("list", element)
@@ -52,11 +56,13 @@ _NAMES = {
 
 def parse_type(name: str) -> Type | None:
     """The type called `name` in any of the dialects (`list[T]` too), or `None` if there is no such type."""
-    name = name.strip()
-    if name.startswith("list[") and name.endswith("]"):
-        element = parse_type(name[5:-1])
-        return None if element is None else list_of(element)
-    return _NAMES.get(name.lower())
+    name, levels = name.strip(), 0
+    while name.startswith("list[") and name.endswith("]") and levels < MOST_LEVELS:
+        name, levels = name[5:-1].strip(), levels + 1
+    found = _NAMES.get(name.lower())
+    for _ in range(levels if found is not None else 0):
+        found = list_of(found)
+    return found
 
 
 class TypeClash(Exception):  # noqa: N818
