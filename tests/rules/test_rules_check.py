@@ -114,6 +114,11 @@ def test_a_relation_with_rules_that_has_data_already_has_one_too():
     assert _check("p(X) :- q(X).", known={"q": (None,)}).facades == {}
 
 
+def test_a_key_is_a_set_of_columns():
+    checked = _check("materialize(q, infinity, infinity, keys(2, 1, 2)). p(X) :- q(X, Y, Z).")
+    assert checked.relations["q"].key == (1, 0)
+
+
 def test_keys_of_a_derived_relation_are_ignored_aloud():
     checked = _check("materialize(p, infinity, infinity, keys(1)). p(X) :- q(X).")
     assert checked.relations["p"].key is None

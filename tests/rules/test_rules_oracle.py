@@ -134,9 +134,35 @@ CASES = [
         "p(X, Y) :- node(X), Y = 0..X-1, link(Y, _).",
     ),
     (
-        "rules that say the same do not count twice",
-        "p(x, count<y>) :- link(x, y). p(u, count<v>) :- link(u, v), link(u, v).",
+        "a rule that is written twice counts once",
+        "p(x, count<y>) :- link(x, y). p(x, count<y>) :-  link(x, y).",
         "p(X, N) :- link(X, _), N = #count { Y : link(X, Y) }.",
+    ),
+    (
+        "rules that are equal up to names are two rules",
+        "p(x, count<y>) :- link(x, y). p(u, count<v>) :- link(u, v). p(x, count<w>) :- link(x, w), link(x, w).",
+        "p(X, 3 * N) :- link(X, _), N = #count { Y : link(X, Y) }.",
+    ),
+    (
+        "rows that only have to be there",
+        "p(x) :- node(x), link(_, _), cost(_, y, c), c > y.",
+        "some :- link(_, _). dear :- cost(_, Y, C), C > Y. p(X) :- node(X), some, dear.",
+    ),
+    (
+        "independent parts, given the head and given a variable",
+        "p(x) :- link(x, y), link(y, a), node(a), link(y, b), cost(b, _, _), cost(x, _, _), !link(b, b).",
+        "p(X) :- link(X, Y), link(Y, A), node(A), link(Y, B), cost(B, _, _), cost(X, _, _), not link(B, B).",
+    ),
+    (
+        "independent parts under min",
+        "p(x, min<c>) :- cost(x, _, c), link(_, x), link(x, _), node(_).",
+        "p(X, M) :- cost(X, _, _), link(_, X), link(X, _), M = #min { C : cost(X, _, C) }.",
+    ),
+    (
+        "independent parts in a recursion",
+        "p(x, y) :- link(x, y), cost(y, _, _). p(x, z) :- p(x, y), p(_, x), link(y, z), link(z, _), cost(y, _, _).",
+        "p(X, Y) :- link(X, Y), cost(Y, _, _)."
+        "p(X, Z) :- p(X, Y), p(_, X), link(Y, Z), link(Z, _), cost(Y, _, _).",
     ),
 ]
 

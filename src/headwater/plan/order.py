@@ -2,12 +2,15 @@
 
 Greedy: tests, computations and absent premises run as soon as their variables are bound; of the premises, the
 one with the fewest expected matches per binding comes next. An index knows its number of distinct keys, so the
-expectation is exact on average where the index exists, and guessed from size and width where it does not.
+expectation is exact on average where the index exists, and guessed from size and width where it does not. What is
+expected is looked at again only where something was bound: a long body is put in order in the time of reading it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from heapq import heappop, heappush
 from typing import Protocol
 
 import numpy as np
@@ -17,26 +20,15 @@ from headwater.language.program import Call, Constant, Term, Variable
 from headwater.language.render import render
 from headwater.plan.steps import AddInts, AntiJoin, Extend, Filter, Generate, Ints, Join, Plan, Start, Step
 from headwater.rules.checked import Absent, CheckedRule, Compute, Item, Premise, Test
+from headwater.rules.safety import may_fail
+from headwater.rules.terms import subterms
 from headwater.values.codec import Codec
 from headwater.values.functions import Functions
 from headwater.values.types import INT, Type, type_of
 
 ORIGIN = "\0origin"
-TOTAL = {
-    "+",
-    "-",
-    "neg",
-    "list",
-    "concat_path",
-    "cat",
-    "strlen",
-    "contains",
-    "f_concat",
-    "f_append",
-    "f_size",
-    "f_member",
-}
-"""Functions that have a result for all arguments (of sums: all but those that overflow)."""
+LAST = 1e12
+"""What comes after all premises costs this much."""
 
 
 class Statistics(Protocol):
@@ -53,11 +45,7 @@ class Statistics(Protocol):
 
 def variables(term: Term) -> set[str]:
     """The names of the variables in a term."""
-    if isinstance(term, Variable):
-        return {term.name}
-    if isinstance(term, Call):
-        return set().union(*(variables(arg) for arg in term.args))
-    return set()
+    return {inner.name for inner in subterms(term) if isinstance(inner, Variable)}
 
 
 def needs(item: Item) -> set[str]:
@@ -77,21 +65,6 @@ def ints(values: Iterable[int]) -> Ints:
 def pairs(values: Sequence[tuple[int, int]]) -> Ints:
     """A two-column int64 array."""
     return np.array(values, np.int64).reshape(len(values), 2)
-
-
-def may_fail(item: Item) -> bool:
-    """Whether computing the item can go wrong for some values: a division, a function of the user's.
-
-    What is written before it may be there to keep those values out, so it must be asked first.
-    """
-    if isinstance(item, Test):
-        return partial(item.left) or partial(item.right)
-    return isinstance(item, Compute) and partial(item.value)
-
-
-def partial(term: Term) -> bool:
-    """Whether the term calls a function that does not have a result for all arguments."""
-    return isinstance(term, Call) and (term.function not in TOTAL or any(partial(arg) for arg in term.args))
 
 
 def is_int_sum(term: Term, types: Mapping[str, Type | None]) -> bool:
@@ -123,6 +96,78 @@ def solved(
                 return unknown.name, "-", total, other
             return (unknown.name, "+", total, right) if unknown is left else (unknown.name, "-", left, total)
     return None
+
+
+class _Search:
+    """What is left of a body while its order is chosen. A step costs what it binds, not the length of the body.
+
+    `waiting` has the items left, by their place; `needed` how many of them need each variable.
+    """
+
+    def __init__(self, rule: CheckedRule, position: int | None, fanout: Callable[[Premise, set[str]], float]):
+        self.rule = rule
+        self.waiting = {place: item for place, item in enumerate(rule.body) if place != position}
+        self.needed: Counter[str] = Counter()
+        self._fanout = fanout
+        self._bound: set[str] = set()
+        self._users: dict[str, list[int]] = {}
+        self._costs: dict[int, float] = {}
+        self._queue: list[tuple[float, int]] = []
+        self._lowest = 0
+        for place, item in self.waiting.items():
+            self.needed.update(needs(item))
+            for name in needs(item):
+                self._users.setdefault(name, []).append(place)
+        self._update(self.waiting)
+
+    def bind(self, names: Iterable[str]) -> None:
+        """Take note of variables that have a value now."""
+        new = set(names) - self._bound
+        self._bound |= new
+        self._update({place for name in new for place in self._users.get(name, ())})
+
+    def _update(self, places: Iterable[int]) -> None:
+        for place in places:
+            if place in self.waiting:
+                cost = self._cost(self.waiting[place])
+                if cost != float("inf") and cost != self._costs.get(place):
+                    self._costs[place] = cost
+                    heappush(self._queue, (cost, place))
+
+    def _cost(self, item: Item) -> float:
+        """The expected matches of a premise; -1 for what can be computed; infinite for what cannot yet.
+
+        What may fail comes after all that is written before it, unless nothing else is left.
+        """
+        if isinstance(item, Premise):
+            return self._fanout(item, self._bound)
+        if isinstance(item, Compute):
+            solution = solved(item, self._bound, self.rule.types)
+            ready = variables(item.value) <= self._bound or solution is not None
+        else:
+            ready = needs(item) <= self._bound
+        return float("inf") if not ready else LAST if may_fail(item) else -1.0
+
+    def take(self) -> tuple[int, Item]:
+        """The item that comes next."""
+        while self._lowest not in self.waiting:
+            self._lowest += 1
+        place = self._lowest
+        if self._costs.get(place) != LAST:
+            place = self._cheapest()
+        item = self.waiting.pop(place)
+        for name in needs(item):
+            self.needed[name] -= 1
+        return place, item
+
+    def _cheapest(self) -> int:
+        while self._queue:
+            cost, place = heappop(self._queue)
+            if place in self.waiting and self._costs[place] == cost:
+                return place
+        raise RuleError(
+            "unsafe-rule", f"no order binds all variables of rule {self.rule.label}", place=self.rule.place
+        )
 
 
 class Planner:
@@ -172,12 +217,8 @@ class Planner:
     ) -> Plan:
         head = position is None
         final = {arg.name for arg in wanted if isinstance(arg, Variable)}
-        pending = [(i, item) for i, item in enumerate(rule.body) if i != position]
-
-        def live(after: Sequence[tuple[int, Item]]) -> set[str]:
-            return final.union(*(needs(item) for _, item in after))
-
-        keep = live(pending)
+        search = _Search(rule, position, self.fanout)
+        keep = final.union(search.needed)
         found: dict[str, int] = {}
         constants: list[tuple[int, int]] = []
         equalities: list[tuple[int, int]] = []
@@ -204,12 +245,12 @@ class Planner:
         )
         description = [f"start {relation}({', '.join(render(arg) for arg in args)})"]
         steps: list[Step] = []
-        while pending:
-            choice = self._next(pending, set(layout), rule)
-            place, item = choice
-            pending = [entry for entry in pending if entry is not choice]
-            keep = live(pending)
+        search.bind(layout)
+        while search.waiting:
+            place, item = search.take()
+            keep = {n for n in (*layout, *needs(item)) if n in final or search.needed[n]}
             step, layout, words = self._step(rule, place, item, layout, keep, own)
+            search.bind(layout)
             steps.append(step)
             description.append(words)
         final_sources: list[int] = []
@@ -252,30 +293,8 @@ class Planner:
 
         return AddInts(source(left), source(right), ints(constants), op == "-", wraps, ints(outputs))
 
-    def _next(
-        self, pending: Sequence[tuple[int, Item]], bound: set[str], rule: CheckedRule
-    ) -> tuple[int, Item]:
-        best: tuple[float, int, tuple[int, Item]] | None = None
-        for entry in pending:
-            place, item = entry
-            if isinstance(item, Premise):
-                cost = self._fanout(item, bound)
-            elif isinstance(item, Compute):
-                ready = variables(item.value) <= bound or solved(item, bound, rule.types) is not None
-                cost = -1.0 if ready else float("inf")
-            else:
-                cost = -1.0 if needs(item) <= bound else float("inf")
-            if cost < 0 and may_fail(item) and place != min(entry[0] for entry in pending):
-                cost = 1e12  # after all that is written before it, unless nothing else is left
-            if cost != float("inf") and (best is None or (cost, place) < best[:2]):
-                best = (cost, place, entry)
-        if best is None:
-            raise RuleError(
-                "unsafe-rule", f"no order binds all variables of rule {rule.label}", place=rule.place
-            )
-        return best[2]
-
-    def _fanout(self, item: Premise, bound: set[str]) -> float:
+    def fanout(self, item: Premise, bound: set[str]) -> float:
+        """How many rows of a premise are expected to match one binding."""
         key = tuple(
             column
             for column, arg in enumerate(item.args)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from headwater.annotations.counting import Counting
 from headwater.annotations.equations import Derivation as Term
 from headwater.annotations.equations import Equations, solve
 from headwater.annotations.polynomial import Polynomial, Sum
@@ -24,6 +25,8 @@ Tokens = Mapping[Fact | tuple[str, tuple[Any, ...]], str] | Callable[[Fact], str
 """Names for base rows, by row or as a function; the row itself if there is none."""
 SILENT = ""
 """The label of what adds no function."""
+MOST_SUMMANDS = 10_000
+"""Expressions are written out as sums of products up to this length."""
 
 
 class NamedPolynomial(Polynomial):
@@ -75,6 +78,14 @@ def evaluated(
 def polynomial(graph: Graph, root: Key, wording: Wording, tokens: Tokens) -> str:
     """The expression of the root; refused where derivations form cycles and it would not end."""
     annotation = NamedPolynomial()
+    counting = Counting()
+    summands, _ = evaluated(graph, root, wording, counting, Values(counting))
+    if summands > MOST_SUMMANDS:
+        raise EvaluationError(
+            "too-many-derivations",
+            f"the expression of {wording.words(root)} has {summands:,} summands",
+            hint="ask for the minimal explanations, dnf(), or evaluate it in an annotation",
+        )
     value, rows = evaluated(graph, root, wording, annotation, Values(annotation), tokens)
     return annotation.show(value, lambda number: token(wording.fact(rows[number]), tokens))
 

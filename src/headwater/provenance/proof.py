@@ -8,7 +8,7 @@ some derivation of a row uses only rows of its stratum derived before it.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from headwater.provenance.graph import Graph, look_into
@@ -24,10 +24,14 @@ class Settled:
 
 
 class System:
-    """The derivations of a graph, arranged for finding proofs from various base rows."""
+    """The derivations of a graph, arranged for finding proofs from various base rows.
 
-    def __init__(self, graph: Graph):
+    Derivations of relations that only pass rows on are no steps of a proof.
+    """
+
+    def __init__(self, graph: Graph, passes_on: Callable[[str], bool] = lambda relation: False):
         self.graph = graph
+        self.passes_on = passes_on
         self.derivations = list(graph)
         self.uses: dict[Key, list[int]] = {}
         self.needs: list[int] = []
@@ -56,7 +60,8 @@ class System:
             for user in self.uses.get(key, ()):
                 met[user] = found = met.get(user, 0) + 1
                 if found == self.needs[user] and derivations[user].head not in sizes:
-                    total = 1 + sum([sizes[premise] for premise in derivations[user].premises])
+                    step = 0 if self.passes_on(derivations[user].head[0]) else 1
+                    total = step + sum([sizes[premise] for premise in derivations[user].premises])
                     heapq.heappush(queue, (total, user))
 
         for key in self.graph.base if base is None else base:
@@ -71,6 +76,31 @@ class System:
             if head == stop:
                 break
         return Settled(chosen, sizes)
+
+
+def contracted(settled: Settled, root: Key, passes_on: Callable[[str], bool]) -> Settled:
+    """The same proof of the root, with the premises of rows that are only passed on in place of those rows."""
+    chosen: dict[Key, Derivation] = {}
+    todo = [root]
+    while todo:
+        key = todo.pop()
+        derivation = settled.chosen.get(key)
+        if derivation is None or key in chosen:
+            continue
+        premises: list[Key] = []
+        absent = list(derivation.absent)
+        waiting = list(reversed(derivation.premises))
+        while waiting:
+            premise = waiting.pop()
+            inner = settled.chosen.get(premise)
+            if inner is None or not passes_on(premise[0]):
+                premises.append(premise)
+            else:
+                waiting += reversed(inner.premises)
+                absent += inner.absent
+        chosen[key] = derivation._replace(premises=tuple(premises), absent=tuple(dict.fromkeys(absent)))
+        todo += premises
+    return Settled(chosen, settled.sizes)
 
 
 def leaves(settled: Settled, root: Key) -> set[Key]:

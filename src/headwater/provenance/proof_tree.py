@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from headwater.provenance.instances import Derivation, Instances, Key
 from headwater.provenance.lines import Line, counted, plain, tree
-from headwater.provenance.proof import Settled, leaves
+from headwater.provenance.proof import Settled, contracted, leaves
 from headwater.provenance.wording import Fact, Wording
 
 LONG = 12
@@ -35,7 +35,7 @@ class Proof:
 
     def __init__(self, key: Key, settled: Settled, wording: Wording, instances: Instances, *, shortest: bool):
         self._key = key
-        self._settled = settled
+        self._settled = contracted(settled, key, wording.passes_on)
         self._wording = wording
         self._instances = instances
         self._order = self._ordered()

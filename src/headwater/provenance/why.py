@@ -52,14 +52,14 @@ class Why:
         self._wording = Wording(database.engine, database.program)
         self._key = key
         self._shown = self._graph = explore(self._instances, [key], depth=depth, limit=limit)
-        self._settled = System(self._graph).settle(stop=key)
+        self._settled = System(self._graph, self._wording.passes_on).settle(stop=key)
         if key not in self._settled.sizes:
             self._graph = self._shown.copy()
             complete_by_ranks(self._instances, self._graph)
-            self._settled = System(self._graph).settle(stop=key)
+            self._settled = System(self._graph, self._wording.passes_on).settle(stop=key)
         if key not in self._settled.sizes:  # a strategy without ranks led astray
             self._graph = explore(self._instances, [key])
-            self._settled = System(self._graph).settle(stop=key)
+            self._settled = System(self._graph, self._wording.passes_on).settle(stop=key)
         self._stored = stored_terms(database.engine, key)
         self.fact = self._wording.fact(key)
         self.version = database.version

@@ -204,7 +204,7 @@ class Explainer:
         if not isinstance(item, Premise):
             return Reason(f"{text} does not hold")
         reason = Reason(f"no {text}")
-        key = self._key(item)
+        key = self._key(self.wording.unfolded(item))
         if key is None or not self.instances.derived(key[0]) or key in self.seen:
             return reason
         if level + 1 < self.depth and len(self.seen) < NESTED:

@@ -74,6 +74,11 @@ class Wording:
         """Whether users know the relation: they named it, or gave it rows."""
         return relation in self.given or not self.infos[relation].internal
 
+    def passes_on(self, relation: str) -> bool:
+        """Whether its rows say no more than the rows they are derived from: a part of a rule's body."""
+        info = self.infos[relation]
+        return not self.shown(relation) and info.aggregate is None and not info.selections
+
     def fact(self, key: Key) -> Fact:
         """The row with its values; one of a twin is one of its relation."""
         return self.facts([key])[key]
@@ -141,6 +146,25 @@ class Wording:
             return values.get(term.name, term) if isinstance(term, Variable) else term
 
         return ", ".join(self.part(rebuild_part(item, put_in)) for item in rule.body if _real(item))  # type: ignore[arg-type]
+
+    def unfolded(self, premise: Premise) -> Premise:
+        """The premise itself, or the one that a projection in its place stands for."""
+        rules = self.rules.get(premise.relation, ())
+        while self.passes_on(premise.relation) and len(rules) == 1 and len(rules[0].body) == 1:
+            inner = rules[0].body[0]
+            if not isinstance(inner, Premise):
+                break
+            values = {
+                head.name: arg
+                for head, arg in zip(rules[0].head, premise.args, strict=True)
+                if isinstance(head, Variable)
+            }
+            args = (
+                values.get(arg.name, Wildcard()) if isinstance(arg, Variable) else arg for arg in inner.args
+            )
+            premise = Premise(inner.relation, tuple(args), inner.place)
+            rules = self.rules.get(premise.relation, ())
+        return premise
 
     def part(self, item: Item) -> str:
         """An item of a body, with whatever values were put in."""

@@ -66,7 +66,8 @@ class Draft:
     `known` has the column types of relations that have data already; `taken` names the relations that the
     text or the data knows of (declared, derived, stated, input, known). `facts` are atoms of constants.
     `internal` maps each helping relation to the user's relation it serves; `given` are relations that take
-    rows from outside; `bodies` are the internal relations that stand for an aggregate in a body.
+    rows from outside; `bodies` are the internal relations that stand for an aggregate in a body;
+    `projections` are those that project a relation to some of its columns.
     """
 
     rules: tuple[DraftRule, ...]
@@ -80,6 +81,7 @@ class Draft:
     selections: Mapping[str, tuple[Selection, ...]] = field(default_factory=dict)
     aggregates: Mapping[str, Aggregate] = field(default_factory=dict)
     bodies: frozenset[str] = frozenset()
+    projections: Mapping[tuple[str, tuple[int, ...]], str] = field(default_factory=dict)
     facades: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 

@@ -30,7 +30,7 @@ def relations(
             columns=names,
             types=tuple(typing.column(relation, i) for i in range(len(names))),
             base=relation not in derived,
-            key=(table.keys or None) if table is not None else None,
+            key=_key(table),
             lifetime=table.lifetime if table is not None else None,
             size=table.size if table is not None else None,
             selections=draft.selections.get(relation, ()),
@@ -38,6 +38,11 @@ def relations(
             internal=relation in draft.internal,
         )
     return result, notes
+
+
+def _key(table: Materialize | None) -> tuple[int, ...] | None:
+    """The columns of the key, each once: `keys(2, 1, 2)` is a set."""
+    return tuple(dict.fromkeys(table.keys)) or None if table is not None else None
 
 
 def _plain(aggregate: Aggregate | None) -> Aggregate | None:

@@ -14,7 +14,13 @@ from headwater.errors import RuleError
 from headwater.language.program import Call, Comparison, Constant, Negated, Positive, Term, Variable, Wildcard
 from headwater.rules.checked import Absent, Compute, Item, Premise, Test
 from headwater.rules.draft import DraftRule
-from headwater.rules.terms import Part, part_terms, part_variables, place_of, variables
+from headwater.rules.terms import Part, calls, part_terms, part_variables, place_of, variables
+
+_TOTAL = frozenset(
+    ("+", "-", "neg", "list", "concat_path", "cat", "strlen", "contains")
+    + ("f_concat", "f_append", "f_size", "f_member")
+)
+"""Functions that have a result for all arguments (of sums: all but those that overflow)."""
 
 
 def schedule(body: Iterable[Part]) -> tuple[Item, ...]:
@@ -70,6 +76,21 @@ def check_head(rule: DraftRule) -> None:
                     place=variable.place or rule.place,
                     hint=f"use {variable.name} in a premise, or compute it",
                 )
+
+
+def may_fail(item: Item) -> bool:
+    """Whether computing the item can go wrong for some values: a division, a function of the user's.
+
+    What is written before it may be there to keep those values out, so it must be asked first.
+    """
+    if isinstance(item, Test):
+        return _partial(item.left) or _partial(item.right)
+    return isinstance(item, Compute) and _partial(item.value)
+
+
+def _partial(term: Term) -> bool:
+    """Whether the term calls a function that does not have a result for all arguments."""
+    return any(call.function not in _TOTAL for call in calls(term))
 
 
 def _premise(part: Positive | Premise) -> Premise:

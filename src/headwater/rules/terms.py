@@ -37,17 +37,35 @@ Part = Literal | Item
 
 def variables(term: Term | None) -> Iterator[Variable]:
     """Every occurrence of a variable in a term, in order of writing, bodies of aggregates included."""
-    if isinstance(term, Variable):
-        yield term
-    elif isinstance(term, Call):
-        for arg in term.args:
-            yield from variables(arg)
-    elif isinstance(term, HeadAggregate):
-        yield from variables(term.argument)
-    elif isinstance(term, BodyAggregate):
-        yield from variables(term.target)
-        for part in term.body:
-            yield from part_variables(part)
+    for inner in subterms(term):
+        if isinstance(inner, Variable):
+            yield inner
+        elif isinstance(inner, BodyAggregate):
+            yield from variables(inner.target)
+            for part in inner.body:
+                yield from part_variables(part)
+
+
+def subterms(term: Term | None) -> Iterator[Term]:
+    """The term and all terms in it, in order of writing, except those inside the braces of aggregates.
+
+    Terms may be nested more deeply than Python's own stack is deep.
+    """
+    todo = [term]
+    while todo:
+        inner = todo.pop()
+        if inner is None:
+            continue
+        yield inner
+        if isinstance(inner, Call):
+            todo += reversed(inner.args)
+        elif isinstance(inner, HeadAggregate):
+            todo.append(inner.argument)
+
+
+def calls(term: Term) -> Iterator[Call]:
+    """Every call of a function in a term."""
+    return (inner for inner in subterms(term) if isinstance(inner, Call))
 
 
 def part_terms(part: Part) -> tuple[Term, ...]:
@@ -117,11 +135,7 @@ def atoms(parts: Iterable[Part]) -> Iterator[tuple[Atom, bool]]:
 
 def aggregates(term: Term) -> Iterator[BodyAggregate]:
     """The outermost body aggregates in a term."""
-    if isinstance(term, BodyAggregate):
-        yield term
-    elif isinstance(term, Call):
-        for arg in term.args:
-            yield from aggregates(arg)
+    return (inner for inner in subterms(term) if isinstance(inner, BodyAggregate))
 
 
 def binding(parts: Iterable[Part], bound: Iterable[str] = ()) -> set[str]:
@@ -164,16 +178,31 @@ def _bound_in(term: Term, bound: set[str]) -> bool:
 
 
 def rebuild(term: Term, change: Callable[[Term], Term]) -> Term:
-    """The term with `change` applied to every subterm, innermost first, also inside aggregates' bodies."""
-    if isinstance(term, Call):
-        term = replace(term, args=tuple(rebuild(arg, change) for arg in term.args))
-    elif isinstance(term, HeadAggregate) and term.argument is not None:
-        argument = rebuild(term.argument, change)
-        term = replace(term, argument=argument if isinstance(argument, Variable) else term.argument)
-    elif isinstance(term, BodyAggregate):
-        target = None if term.target is None else rebuild(term.target, change)
-        term = replace(term, target=target, body=tuple(rebuild_literal(part, change) for part in term.body))
-    return change(term)
+    """The term with `change` applied to every subterm, innermost first, also inside aggregates' bodies.
+
+    Calls may be nested more deeply than Python's own stack is deep.
+    """
+    done: list[Term] = []
+    todo: list[tuple[Term, bool]] = [(term, False)]
+    while todo:
+        inner, entered = todo.pop()
+        if isinstance(inner, Call) and not entered:
+            todo.append((inner, True))
+            todo += [(arg, False) for arg in reversed(inner.args)]
+            continue
+        if isinstance(inner, Call):
+            first = len(done) - len(inner.args)
+            inner = Call(inner.function, tuple(done[first:]), inner.place)
+            del done[first:]
+        elif isinstance(inner, HeadAggregate) and inner.argument is not None:
+            argument = rebuild(inner.argument, change)
+            inner = replace(inner, argument=argument if isinstance(argument, Variable) else inner.argument)
+        elif isinstance(inner, BodyAggregate):
+            target = None if inner.target is None else rebuild(inner.target, change)
+            body = tuple(rebuild_literal(part, change) for part in inner.body)
+            inner = replace(inner, target=target, body=body)
+        done.append(change(inner))
+    return done[0]
 
 
 def rebuild_literal(literal: Literal, change: Callable[[Term], Term]) -> Literal:

@@ -20,6 +20,7 @@ from headwater.rules.rewrites.head_aggregates import head_aggregates
 from headwater.rules.rewrites.merge_equal import merge_equal
 from headwater.rules.rewrites.orient_equalities import orient_equalities
 from headwater.rules.rewrites.project_negation import project_negation
+from headwater.rules.rewrites.project_parts import project_parts
 from headwater.rules.rewrites.resolve_functions import resolve_functions
 from headwater.rules.rewrites.split_heads import split_heads
 from headwater.rules.rewrites.split_inputs import split_inputs
@@ -43,4 +44,5 @@ REWRITES: tuple[Rewrite, ...] = (
     merge_equal,
     drop_duplicates,
     aggregate_selection,
+    project_parts,
 )

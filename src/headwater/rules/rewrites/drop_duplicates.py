@@ -8,11 +8,14 @@ from dataclasses import replace
 from headwater.language.program import Call, Constant, Term, Variable, Wildcard
 from headwater.rules.checked import Absent, Premise, Test
 from headwater.rules.draft import Draft, DraftRule
-from headwater.rules.terms import Part, part_terms
+from headwater.rules.terms import Part, part_terms, variables
 
 
 def drop_duplicates(draft: Draft) -> Draft:
     """Bodies and rules are sets. Rules that differ only in the names of their variables are the same.
+
+    Not so where they count, sum or average: bindings of different rules are different. Only what is written twice,
+    word by word, is one rule.
 
     >>> from headwater.language.datalog import parse
     >>> from headwater.rules.draft import begin
@@ -41,13 +44,10 @@ def _rule_key(rule: DraftRule) -> Hashable:
     numbers: dict[str, int] = {}
     head = tuple(_term_key(term, numbers) for term in rule.head.args)
     body = tuple(_key(item, numbers) for item in rule.body)
-    aggregate = None
-    if rule.aggregate is not None:
-        argument = rule.aggregate.argument
-        counted = rule.aggregate.function == "count" or argument is None
-        value = None if counted or argument is None else _term_key(argument, numbers)
-        aggregate = (rule.aggregate.function, rule.aggregate.position, value)
-    return rule.relation, head, body, aggregate
+    if rule.aggregate is None:
+        return rule.relation, head, body
+    written = " ".join(rule.text.split()) or rule.label
+    return rule.relation, tuple(v.name for term in rule.head.args for v in variables(term)), written
 
 
 def _key(part: Part, numbers: dict[str, int]) -> Hashable:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from headwater.language.program import Atom, Negated, Positive, Term, Variable, Wildcard
+from headwater.errors import Place
+from headwater.language.program import Atom, Constant, Negated, Positive, Variable, Wildcard
 from headwater.rules.draft import Draft, DraftRule, helper_atom
 from headwater.rules.terms import Part
 
@@ -21,28 +22,33 @@ def project_negation(draft: Draft) -> Draft:
     leaf#1: leaf(X) :- node(X), !link~0(X).
     link~0: link~0(c0) :- link(c0, _).
     """
-    projections: dict[tuple[str, tuple[int, ...]], DraftRule] = {}
+    made: list[DraftRule] = []
     rules: list[DraftRule] = []
     for rule in draft.rules:
         body: list[Part] = []
         for part in rule.body:
             if isinstance(part, Negated) and any(isinstance(arg, Wildcard) for arg in part.atom.args):
+                place = part.atom.place
                 kept = tuple(i for i, arg in enumerate(part.atom.args) if not isinstance(arg, Wildcard))
-                key = (part.atom.relation, kept)
-                if key not in projections:
-                    draft, projections[key] = _projection(draft, part.atom, kept)
-                head = projections[key].head
-                args = tuple(part.atom.args[i] for i in kept) or head.args
-                part = Negated(replace(head, args=args, place=part.atom.place))
+                draft, relation, new = project(draft, part.atom.relation, kept, len(part.atom.args), place)
+                made += new
+                args = tuple(part.atom.args[i] for i in kept) or (Constant(1),)
+                part = Negated(Atom(relation, args, place=place))
             body.append(part)
         rules.append(replace(rule, body=tuple(body)))
-    return replace(draft, rules=(*rules, *projections.values()))
+    return replace(draft, rules=(*rules, *made))
 
 
-def _projection(draft: Draft, atom: Atom, kept: tuple[int, ...]) -> tuple[Draft, DraftRule]:
-    name = f"{atom.relation}~{'.'.join(map(str, kept)) or 'any'}"
-    draft, relation = draft.helper(name, atom.relation)
+def project(
+    draft: Draft, relation: str, kept: tuple[int, ...], arity: int, place: Place | None
+) -> tuple[Draft, str, list[DraftRule]]:
+    """The draft with a projection of the relation to some columns, its name, and its rule unless it was there."""
+    key = (relation, kept)
+    if key in draft.projections:
+        return draft, draft.projections[key], []
+    draft, name = draft.helper(f"{relation}~{'.'.join(map(str, kept)) or 'any'}", relation)
+    draft = replace(draft, projections={**draft.projections, key: name})
     columns = {i: Variable(f"c{i}") for i in kept}
-    args: list[Term] = [columns.get(i, Wildcard()) for i in range(len(atom.args))]
-    body = (Positive(Atom(atom.relation, tuple(args), place=atom.place)),)
-    return draft, DraftRule(relation, (helper_atom(relation, columns.values()),), body, None, atom.place)
+    args = tuple(columns.get(i, Wildcard()) for i in range(arity))
+    body = (Positive(Atom(relation, args, place=place)),)
+    return draft, name, [DraftRule(name, (helper_atom(name, columns.values()),), body, None, place)]
