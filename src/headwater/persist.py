@@ -116,6 +116,7 @@ def load_relations(
                 for name in view.stratum.relations
             ]
             loaded = all(ranked) or not view.strategy.ranked
+        view.derived = loaded
         if not loaded:
             if view.grouping is None:
                 derived += view.stratum.relations

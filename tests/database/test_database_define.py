@@ -208,3 +208,76 @@ def test_a_text_that_does_not_fit_the_disk(with_facts: bool, tmp_path: Path):
     assert in_child(work) == ["disk-full", True, expected]
     with hw.connect(tmp_path / "state") as db:
         assert db.version == 4 and [list(row) for row in rows(db, "new")] == expected
+
+
+# ------------------------------------------------------------------ one version
+
+
+def test_facts_are_there_when_rules_first_run():
+    db = hw.connect()
+    changes = db.define("e(4). n(N) :- N = count : { e(_) }. r(100/N) :- n(N).")
+    assert (changes.version, rows(db, "r")) == (1, [(100,)])
+
+
+def test_a_fact_that_stops_a_recursion_stops_it_from_the_beginning():
+    db = hw.connect(max_rounds=50)
+    db.define("stop(1). n(0) :- !stop(1). n(X+1) :- n(X), !stop(1).")
+    assert (db.version, rows(db, "n")) == (1, [])
+
+
+def test_facts_for_a_relation_that_is_there_reach_old_and_new_views_at_once():
+    db = hw.connect()
+    db.define("e(1). n(N) :- N = count : { e(_) }. twice(2*N) :- n(N).")
+    changes = db.define("e(2). e(3). half(60/N) :- twice(N). halves(N) :- N = count : { half(_) }.")
+    assert changes.version == 2 and sorted(changes["e"].inserted) == [(2,), (3,)]
+    assert (changes["twice"].deleted, changes["twice"].inserted) == ([(2,)], [(6,)])
+    assert (changes["half"].inserted, rows(db, "halves")) == ([(10,)], [(1,)])
+
+
+def test_rows_that_come_with_a_text_are_there_when_its_rules_first_run(tmp_path: Path):
+    program = "n(N) :- N = count : { e(_) }. r(100/N) :- n(N). e(1)."
+    with hw.connect(tmp_path / "state") as db:
+        changes = db.define(program, insert={"e": [(2,), (3,), (4,)], "other": [("x",)]})
+        assert (changes.version, changes["r"].inserted) == (1, [(25,)])
+        assert rows(db, "other") == [("x",)]
+        db.apply(delete={"e": [(1,), (2,)]})
+    with hw.connect(tmp_path / "state") as db:
+        assert (db.version, rows(db, "r"), rows(db, "other")) == (2, [(50,)], [("x",)])
+        db.checkpoint()
+    with hw.connect(tmp_path / "state") as db:
+        assert (db.version, rows(db, "r"), rows(db, "e")) == (2, [(50,)], [(3,), (4,)])
+
+
+def test_rows_that_do_not_fit_take_their_text_with_them():
+    db = hw.connect()
+    with pytest.raises(hw.DataError):
+        db.define("e(x: int). n(X) :- e(X).", insert={"e": [("one",)]})
+    assert (db.version, db.relations) == (0, ())
+
+
+@pytest.mark.parametrize("strategy", ["support", "dred", "recompute", "auto", "absorption", "relative"])
+def test_definitions_with_facts_come_to_what_they_come_to_at_once(strategy: str):
+    """Rules and facts in several texts, each over rows that are there, against one text with all of them."""
+    texts = [
+        "link(1, 2). link(2, 3). reach(X, Y) :- link(X, Y). reach(X, Y) :- reach(X, Z), link(Z, Y).",
+        "link(3, 1). far(X, max<Y>) :- reach(X, Y).",
+        "link(4, 4). reach(X, Y) :- road(Y, X). road(9, 8). alone(X) :- link(X, _), !reach(1, X).",
+        "far(0, 100). road(1, 9). sizes(X, count<Y>) :- reach(X, Y).",
+    ]
+    step_by_step, at_once = hw.connect(strategy=strategy), hw.connect(strategy=strategy)
+    before: dict[str, list[tuple[object, ...]]] = {}
+    for text in texts:
+        changes = step_by_step.define(text)
+        for name in step_by_step.relations:
+            there, was = set(rows(step_by_step, name)), set(before.get(name, []))
+            assert set(changes[name].inserted) == there - was and set(changes[name].deleted) == was - there
+            before[name] = rows(step_by_step, name)
+    at_once.define("".join(texts))
+    assert {n: rows(at_once, n) for n in at_once.relations} == {
+        n: rows(step_by_step, n) for n in at_once.relations
+    }
+    for db in (step_by_step, at_once):
+        db.apply(delete={"link": [(3, 1)]}, insert={"road": [(2, 9)]})
+    assert {n: rows(at_once, n) for n in at_once.relations} == {
+        n: rows(step_by_step, n) for n in at_once.relations
+    }

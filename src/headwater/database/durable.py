@@ -21,6 +21,13 @@ CHECKPOINT_RECORDS = 1000
 class Durable(Opened):
     """A database that writes versions to its store, if it has one."""
 
+    def _log_definition(self, inserts: Mapping[str, Ints], changes: Mapping[str, RowChange]) -> None:
+        """The last text, and the rows it came with."""
+        text, source = self._catalog.texts[-1]
+        learned = self._catalog.definitions.to_json() if inserts else {}
+        meta = {"text": text, "source": source, "now": self.now, **learned}
+        self._log("define", meta, self._tables("insert", inserts), changes)
+
     def _log_change(
         self,
         deletes: Mapping[str, Ints],
@@ -28,15 +35,21 @@ class Durable(Opened):
         changes: Mapping[str, RowChange],
         marks: Mapping[str, Any],
     ) -> None:
-        tables = {}
-        for kind, given in (("delete", deletes), ("insert", inserts)) if self._store is not None else ():
-            for name, rows in given.items():
-                info = self._checked.relations[name]
-                if rows.shape[0]:
-                    tables[f"{kind}/{name}"] = persist.to_table(self.codec, rows, info)
-        learned = {} if self._definitions is self._logged else self._definitions.to_json()
+        tables = {**self._tables("delete", deletes), **self._tables("insert", inserts)}
+        learned = {} if self._catalog is self._logged else self._catalog.definitions.to_json()
         self._log("apply", {"now": self.now, **learned}, tables, changes, marks)
-        self._logged = self._definitions
+        self._logged = self._catalog
+
+    def _tables(self, kind: str, rows: Mapping[str, Ints]) -> dict[str, Any]:
+        """Rows as tables of a record, if there is anywhere to write it."""
+        if self._store is None:
+            return {}
+        infos = self._catalog.program.relations
+        return {
+            f"{kind}/{name}": persist.to_table(self.codec, matrix, infos[name])
+            for name, matrix in rows.items()
+            if matrix.shape[0]
+        }
 
     def _log(
         self,
@@ -69,8 +82,8 @@ class Durable(Opened):
         meta = {
             "now": self.now,
             "progress": progress,
-            "texts": [[program.text, program.source] for program in self._definitions.programs],
-            **self._definitions.to_json(),
+            "texts": [list(text) for text in self._catalog.texts],
+            **self._catalog.definitions.to_json(),
         }
         self.runner.write_checkpoint(self._store, self.version, meta, owed)
         self._records = 0
@@ -99,7 +112,7 @@ class Durable(Opened):
         assert self._store.checkpoint is not None
         nodes = self._place.start(self.codec, self._store, self._options, self._python, str(moved))
         try:
-            nodes.load(self._store.checkpoint, self._definitions, self._checked)
+            nodes.load(self._store.checkpoint, self._catalog.definitions, self._catalog.program)
         except BaseException:
             nodes.close()
             raise

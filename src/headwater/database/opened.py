@@ -8,13 +8,12 @@ import time
 import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
+from headwater.catalog import Catalog
 from headwater.changes import Change
-from headwater.definitions import Definitions
-from headwater.errors import DataError, HeadwaterError, StoreError, UnknownRelation
+from headwater.errors import DataError, StoreError
 from headwater.explain import Explanation, explain
 from headwater.maintain.engine import Engine
 from headwater.maintain.row_change import RowChange
@@ -97,7 +96,7 @@ class Opened(ABC):
         self._options = {
             "strategy": strategy, "max_rounds": max_rounds, "at_max_rounds": at_max_rounds, "strict": strict,
         }  # fmt: skip
-        self._definitions = self._logged = Definitions()
+        self._catalog = self._logged = Catalog(self.functions, strict)
         self._followers: weakref.WeakValueDictionary[int, evaluation.Evaluation] = (
             weakref.WeakValueDictionary()
         )
@@ -107,7 +106,6 @@ class Opened(ABC):
         self._progress = Progress(self.path)
         self._store: Store | None = None
         self._records = 0
-        self._checked = self._definitions.check(self.functions, {}, strict=strict)
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
         if self.path is not None:
             self._store = Store.open(self.path, mode=mode, sync=sync)
@@ -188,25 +186,18 @@ class Opened(ABC):
         self.functions.register(name, function, args, returns)
         self._python[name] = (function, args, returns)
 
-    def _check(self, definitions: Definitions) -> Checked:
-        stored = {
-            name: info.types
-            for name, info in self._checked.relations.items()
-            if info.base and self.runner.stored(name)
-        }
-        return definitions.check(self.functions, stored, strict=self.strict)
+    def _stored(self, name: str) -> bool:
+        """Whether a relation is there and has rows."""
+        return name in self._catalog.program.relations and self.runner.stored(name)
 
     @property
     def relations(self) -> tuple[str, ...]:
         """The names of all base relations and views."""
-        return tuple(name for name, info in self._checked.relations.items() if not info.internal)
+        return self._catalog.relations
 
     def info(self, name: str) -> RelationInfo:
         """A relation's columns, types and kind."""
-        found = self._checked.relations.get(relation_name(name))
-        if found is None or found.internal:
-            raise self._unknown(name)
-        return found
+        return self._catalog.info(relation_name(name))
 
     def __getitem__(self, name: str) -> RelationView:
         self.info(name)
@@ -218,7 +209,7 @@ class Opened(ABC):
     @property
     def texts(self) -> tuple[tuple[str, str], ...]:
         """All that was defined, in order: texts and where they came from."""
-        return tuple((program.text, program.source) for program in self._definitions.programs)
+        return self._catalog.texts
 
     def types_if(self, known: Mapping[str, tuple[Type | None, ...]]) -> dict[str, tuple[Type | None, ...]]:
         """What the types of all relations would be if those of some base relations were these."""
@@ -228,13 +219,12 @@ class Opened(ABC):
                 raise arguments.wrong(
                     f"known[{name!r}]", types, "a tuple of types, None where it is not known"
                 )
-        definitions = replace(self._definitions, known={**self._definitions.known, **known})
-        return {name: info.types for name, info in self._check(definitions).relations.items()}
+        return self._catalog.types_if(known, self._stored)
 
     @property
     def program(self) -> Checked:
         """All rules, checked and rewritten."""
-        return self._checked
+        return self._catalog.program
 
     def explain(self, name: str | None = None) -> Explanation:
         """How a view (or all) is maintained: rules, join orders, strategy, sizes, and what the last version cost."""
@@ -261,7 +251,7 @@ class Opened(ABC):
     def _shown(self, changes: Mapping[str, RowChange]) -> dict[str, Change]:
         shown = {}
         for name, change in changes.items():
-            info = self._checked.relations.get(name)
+            info = self._catalog.program.relations.get(name)
             if info is not None and not info.internal:
                 shown[name] = Change(self.codec, info.columns, info.types, change)
         return shown
@@ -273,23 +263,3 @@ class Opened(ABC):
             raise StoreError(
                 "read-only", "this database was opened for reading", hint="connect with mode='w'"
             )
-
-    def _base(self, name: str) -> RelationInfo | None:
-        """The base relation that takes the rows given for `name`, or `None` if there is no such relation."""
-        info = self._checked.relations.get(self._checked.facades.get(name, name))
-        if info is None or (info.internal and name not in self._checked.facades):
-            return None
-        if not info.base:
-            raise DataError(
-                "derived-relation",
-                f"{name} is derived by rules; its rows cannot be inserted or deleted",
-                hint=f"change the relations it is derived from, or declare `.input {name}` to give it rows as well",
-            )
-        return info
-
-    def _unknown(self, name: str) -> HeadwaterError:
-        import difflib
-
-        near = difflib.get_close_matches(str(name), self.relations, n=1)
-        hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(self.relations) or 'none'}"
-        return UnknownRelation("unknown-relation", f"there is no relation {name}", hint=hint)

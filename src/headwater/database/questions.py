@@ -43,12 +43,13 @@ class Questions(Versions):
         now = max(self.now, time.time()) if self.clock == "real" else self.now
         started = time.perf_counter()
         statistics = VersionStatistics(self.version)
-        before = self._definitions, self._checked
+        before = self._catalog
         traces = self.runner.traces()
         failed: BaseException | None = None
         try:
             self._learn(insert)
-            deletes, inserts = self._encode(insert, delete, statistics)
+            deletes = self._find(delete, statistics)
+            inserts = self._encode(self._catalog, insert)
             changes = self.runner.change(deletes, inserts, now, statistics)
             for change in changes.values():
                 change.resolve()
@@ -58,7 +59,7 @@ class Questions(Versions):
             raise
         finally:
             self._rollback(failed)
-            self._definitions, self._checked = before
+            self._catalog = before
             self.runner.wipe(traces)
         statistics.seconds = time.perf_counter() - started
         return Changes(self.version, supposed, EmptyChanges(self), statistics)

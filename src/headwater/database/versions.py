@@ -10,18 +10,18 @@ from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Any, TypeVar
 
+import numpy as np
+
 from headwater import persist
+from headwater.catalog import Catalog
+from headwater.catalog.definitions import Definitions
 from headwater.changes import Changes, EmptyChanges
 from headwater.database.durable import Durable
 from headwater.database.rows import by_relation
-from headwater.definitions import Definitions
 from headwater.errors import DataError
-from headwater.language.datalog import parse
 from headwater.maintain.row_change import RowChange
 from headwater.maintain.statistics import VersionStatistics
 from headwater.plan.steps import Ints
-from headwater.progress import OWED
-from headwater.rules.checked import Checked
 from headwater.store import Record, Store
 from headwater.values import arguments
 
@@ -43,45 +43,54 @@ class Versions(Durable):
     """A database that goes from version to version."""
 
     @uninterrupted
-    def define(self, text: str, *, source: str = "<text>") -> Changes:
+    def define(
+        self, text: str, *, source: str = "<text>", insert: Mapping[str, Any] | None = None
+    ) -> Changes:
         """Add rules, declarations and facts, as Datalog text; one version.
 
-        Views that the new rules do not concern keep their rows. If anything is refused, nothing changes.
+        Facts, and rows to `insert` as for `apply`, are there when the rules first run. Views that the new rules do
+        not concern keep their rows. If anything is refused, nothing changes.
         """
         self._check_writable()
         arguments.text("define", text)
         arguments.text("source", source)
+        given = {name: rows for name, rows in by_relation("insert", insert).items() if len(rows)}
         if self.clock == "real":
             self.now = max(self.now, time.time())
-        changes = self._define(text, source, log=True)
+        catalog = self._catalog.with_text(text, source, self._stored).with_rows(given, self._stored)
+        inserts = self._encode(catalog, given)
+        changes = self._define(catalog, inserts, log=True)
         self._checkpoint_if_due()
         self._outgrown()
         return changes
 
-    def _define(self, text: str, source: str, *, log: bool) -> Changes:
+    def _define(self, catalog: Catalog, inserts: Mapping[str, Ints], *, log: bool) -> Changes:
+        """Go on with a catalog: its last text is new, and its facts are rows to come."""
         started = time.perf_counter()
-        definitions = self._definitions.with_program(parse(text, source))
-        checked = self._check(definitions)
         statistics = VersionStatistics(self.version + 1)
-        facts = {
-            name: self.codec.encode_rows(
-                rows, checked.relations[name].types, relation=name, columns=checked.relations[name].columns
-            )
-            for name, rows in checked.facts.items()
-        }
-        settled = definitions.settled({name: checked.relations[name].types for name in facts})
-        before = self._definitions, self._checked, self.now
+        facts = self._facts(catalog)
+        rows = {**facts, **{name: both(facts.get(name), more) for name, more in inserts.items()}}
+        before = self._catalog, self.now
         try:
-            changes = self.runner.define(settled, checked, facts, self.now, statistics)
-            self._definitions, self._checked = settled, checked
+            settled = catalog.settled()
+            changes = self.runner.define(settled.definitions, settled.program, rows, self.now, statistics)
+            self._catalog = settled
             if log:
-                self._log("define", {"text": text, "source": source, "now": self.now}, {}, changes)
+                self._log_definition(inserts, changes)
         except BaseException as error:
             self._interrupted(error, statistics, before, logged=log)
             raise
         self._commit(statistics)
         statistics.seconds = time.perf_counter() - started
         return self._finish(changes, statistics)
+
+    def _facts(self, catalog: Catalog) -> dict[str, Ints]:
+        """The rows that the last text states."""
+        found = {}
+        for name, rows in catalog.program.facts.items():
+            info = catalog.program.relations[name]
+            found[name] = self.codec.encode_rows(rows, info.types, relation=name, columns=info.columns)
+        return found
 
     @uninterrupted
     def apply(
@@ -105,10 +114,11 @@ class Versions(Durable):
         if self.clock == "real":
             self.now = max(self.now, time.time())
         statistics = VersionStatistics(self.version + 1)
-        before = self._definitions, self._checked, self.now
+        before = self._catalog, self.now
         try:
             self._learn(insert)
-            deletes, inserts = self._encode(insert, delete, statistics)
+            deletes = self._find(delete, statistics)
+            inserts = self._encode(self._catalog, insert)
             if self.runner.must_move(inserts):
                 self.checkpoint()
             changes = self.runner.change(deletes, inserts, self.now, statistics)
@@ -138,7 +148,7 @@ class Versions(Durable):
                 "time-goes-back", f"it is {self.now} already", hint=f"advance to {self.now} or later"
             )
         statistics = VersionStatistics(self.version + 1)
-        before = self._definitions, self._checked, self.now
+        before = self._catalog, self.now
         try:
             self.now = to
             changes = self.runner.change({}, {}, to, statistics)
@@ -157,7 +167,7 @@ class Versions(Durable):
         self,
         error: BaseException,
         statistics: VersionStatistics,
-        before: tuple[Definitions, Checked, float],
+        before: tuple[Catalog, float],
         *,
         logged: bool = True,
     ) -> None:
@@ -170,49 +180,40 @@ class Versions(Durable):
             self.version += 1
             return
         self._rollback(error)
-        self._definitions, self._checked, self.now = before
+        self._catalog, self.now = before
 
-    def _encode(
-        self, insert: Mapping[str, Any], delete: Mapping[str, Any], statistics: VersionStatistics
-    ) -> tuple[dict[str, Ints], dict[str, Ints]]:
+    def _find(self, delete: Mapping[str, Any], statistics: VersionStatistics) -> dict[str, Ints]:
+        """Rows to delete, by base relation; those that cannot be there are only counted."""
         deletes: dict[str, Ints] = {}
-        inserts: dict[str, Ints] = {}
         for name, rows in delete.items():
-            info = self._base(name)
-            if info is None and self.strict:
-                raise self._unknown(name)
+            info = self._catalog.base_if_known(name)
             if info is None or None in info.types:
                 statistics.no_ops += len(rows)
                 continue
             matrix, unknown = self.codec.find_rows(rows, info.types, relation=name, columns=info.columns)
             statistics.no_ops += unknown
             deletes[info.name] = matrix
+        return deletes
+
+    def _encode(self, catalog: Catalog, insert: Mapping[str, Any]) -> dict[str, Ints]:
+        """Rows to insert, by base relation of a catalog that knows their types."""
+        inserts: dict[str, Ints] = {}
         for name, rows in insert.items():
-            info = self._base(name)
+            info = catalog.base(name)
             assert info is not None
             inserts[info.name] = self.codec.to_matrix(rows, info.types, name, info.columns)
-        return deletes, inserts
+        return inserts
 
     def _learn(self, insert: Mapping[str, Any]) -> None:
         """Take types from rows where nothing else tells, and take on relations never heard of."""
-        definitions = self._definitions
-        for name, rows in insert.items():
-            info = self._base(name)
-            if info is None and self.strict:
-                raise self._unknown(name)
-            if info is None and not name.isidentifier():
-                raise DataError(
-                    "unknown-relation", f"{name!r} cannot name a relation", hint="letters, digits and _ only"
-                )
-            definitions = definitions.with_rows(name, rows, info)
-        if definitions is not self._definitions:
-            self._redefine(definitions)
+        catalog = self._catalog.with_rows(insert, self._stored)
+        if catalog is not self._catalog:
+            self._redefine(catalog)
 
-    def _redefine(self, definitions: Definitions) -> None:
+    def _redefine(self, catalog: Catalog) -> None:
         """Go by what is known now; rows stay."""
-        checked = self._check(definitions)
-        self.runner.learn(definitions, checked, self.now)
-        self._definitions, self._checked = definitions, checked
+        self.runner.learn(catalog.definitions, catalog.program, self.now)
+        self._catalog = catalog
 
     def _rollback(self, error: BaseException | None) -> None:
         self.runner.rollback(error)
@@ -236,9 +237,9 @@ class Versions(Durable):
             meta: Any = checkpoint.meta
             self.now = meta["now"]
             definitions = Definitions(Definitions.parsed(meta["texts"])).learned(meta)
-            checked = self._check(definitions)
-            self.runner.load(checkpoint, definitions, checked)
-            self._definitions, self._checked = definitions, checked
+            catalog = self._catalog.following(definitions)
+            self.runner.load(checkpoint, catalog.definitions, catalog.program)
+            self._catalog = catalog
             if "progress" in meta:
                 self._progress.load(meta["progress"], checkpoint.tables)
             self.version = checkpoint.version
@@ -253,22 +254,33 @@ class Versions(Durable):
         statistics = VersionStatistics(record.version)
         self.now = meta["now"]
         if record.kind == "define":
-            self._define(meta["text"], meta["source"], log=False)
+            catalog = self._catalog.with_text(meta["text"], meta["source"], self._stored)
+            if "known" in meta:
+                catalog = catalog.following(catalog.definitions.learned(meta), self._stored)
+            self._define(catalog, self._recorded(record, "insert", catalog), log=False)
             return
         if record.kind == "apply" and "known" in meta:
-            definitions = self._definitions.learned(meta)
-            if definitions != self._definitions:
-                self._redefine(definitions)
+            definitions = self._catalog.definitions.learned(meta)
+            if definitions != self._catalog.definitions:
+                self._redefine(self._catalog.following(definitions, self._stored))
         if record.kind == "subscribe":
             self.version = record.version
             return
-        changes: dict[str, dict[str, Ints]] = {"delete": {}, "insert": {}}
-        for key, table in record.tables.items():
-            if key.startswith(OWED):
-                continue
-            kind, name = key.split("/", 1)
-            info = self._checked.relations[name]
-            changes[kind][name] = persist.from_table(self.codec, table, info)
-        self.runner.change(changes["delete"], changes["insert"], self.now, statistics)
+        deletes, inserts = (self._recorded(record, kind, self._catalog) for kind in ("delete", "insert"))
+        self.runner.change(deletes, inserts, self.now, statistics)
         self._commit(statistics)
         self.version = record.version
+
+    def _recorded(self, record: Record, kind: str, catalog: Catalog) -> dict[str, Ints]:
+        """The rows that a version was given to insert, or to delete."""
+        found = {}
+        for key, table in record.tables.items():
+            what, name = key.split("/", 1)
+            if what == kind:
+                found[name] = persist.from_table(self.codec, table, catalog.program.relations[name])
+        return found
+
+
+def both(rows: Ints | None, more: Ints) -> Ints:
+    """The rows, and then the others."""
+    return more if rows is None else np.concatenate([rows, more])

@@ -110,6 +110,13 @@ class Annotated(Strategy):
         """Nothing is refused."""
         return None
 
+    def derive(self, task: Task) -> None:
+        """Derive the stratum with its provenance, if it is recursive."""
+        if task.rules.stratum.recursive:
+            self.refresh(task)
+        else:
+            super().derive(task)
+
     def refresh(self, task: Task) -> None:
         """Bring the stratum up to date; the first time, and after a stop at the limit of rounds, from scratch."""
         if not task.rules.stratum.recursive:

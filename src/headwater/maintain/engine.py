@@ -54,6 +54,8 @@ class View:
     choosers: dict[str, Chooser]
     grouping: Grouping | None
     strategy: Strategy
+    derived: bool = False
+    """Its rows have been derived; a view that the open version has defined waits for its turn."""
     anew: Reason | None = None
     """Why it must be derived anew in the next version that concerns it: its counts are not those of its rows."""
 
@@ -90,14 +92,15 @@ class Engine:
 
     # ------------------------------------------------------------------ definition
 
-    def define(self, checked: Checked, statistics: VersionStatistics, anew: Collection[str] = ()) -> None:
-        """Take on a program. Views whose rules and inputs are as before keep their rows; others are derived, and
-        so are those of `anew`.
+    def define(self, checked: Checked, anew: Collection[str] = ()) -> None:
+        """Take on a program. Views whose rules and inputs are as before keep their rows; `apply` derives the others,
+        and those of `anew`, once it has changed the base relations.
 
         Base relations are kept. The caller commits or rolls back.
         """
         workspace = self.workspace
-        self._defined = self.snapshot()
+        if self._defined is None:
+            self._defined = self.snapshot()
         kept = {self._identity(view.stratum): view for view in self.views}
         infos = dict(checked.relations)
         infos[UNIT] = RelationInfo(UNIT, (), (), base=True, internal=True)
@@ -133,19 +136,21 @@ class Engine:
         if unit.stored == 0:
             unit.show(unit.add(np.zeros((1, 1), np.int64), 0), 0)
             unit.commit()
-        self.views = []
         self._read = {
             item.relation for s in strata for rule in s.rules for item in rule.body
             if isinstance(item, Premise | Absent) and item.relation not in s.relations
         }  # fmt: skip
-        for stratum, existing in zip(strata, views, strict=True):
-            if existing is not None and _types(existing.stratum) == _types(stratum):
-                self.views.append(existing)
-                continue
-            view = self._view(stratum)
-            self.views.append(view)
-            if existing is None or view.grouping is not None:
-                self._refresh(view, None, statistics)
+        self.views = [self._taken_on(*entry) for entry in zip(strata, views, strict=True)]
+
+    def _taken_on(self, stratum: Stratum, existing: View | None) -> View:
+        """The view of a stratum; its rows are there already if there was such a view before."""
+        if existing is not None and _types(existing.stratum) == _types(stratum):
+            return existing
+        view = self._view(stratum)
+        if existing is not None:
+            view.derived = existing.derived and view.grouping is None
+            view.anew = existing.anew
+        return view
 
     def snapshot(self) -> Snapshot:
         """What is defined now, with its rows, for `restore`."""
@@ -192,7 +197,7 @@ class Engine:
         statistics: VersionStatistics,
         possible: Iterable[str] = (),
     ) -> None:
-        """Change base relations, deletes before inserts, and bring every view up to date.
+        """Change base relations, deletes before inserts; bring every view up to date, and derive those that are new.
 
         `possible` names further base relations that may change on other nodes, if there are any.
         """
@@ -207,16 +212,26 @@ class Engine:
             deltas[name] = Delta(relation.lost(), relation.gained())
             statistics.count_base(name, deltas[name].gained.shape[0], deltas[name].lost.shape[0], no_ops)
         for view in self.views:
-            if changing.isdisjoint(view.rules.inputs):
+            if view.derived and changing.isdisjoint(view.rules.inputs):
                 continue
             changing.update(view.rules.own)
-            if self._concerns(view, deltas):
+            if not view.derived:
+                self._refresh(view, None, statistics)
+            elif self._concerns(view, deltas):
                 self._refresh(view, deltas, statistics)
-                for name in view.stratum.relations:
-                    if name in self._replaced:
-                        continue
-                    relation = self.workspace.relations[name]
+            else:
+                continue
+            for name in view.stratum.relations:
+                relation = self.workspace.relations[name]
+                if self._earlier(name) in (None, relation):
                     deltas[name] = Delta(relation.lost(), relation.gained())
+
+    def _earlier(self, name: str) -> Relation | None:
+        """The relation that had the name when the version began; another one is read by none that keeps its rows."""
+        if name in self._replaced:
+            return self._replaced[name]
+        known = self.workspace.relations if self._defined is None else self._defined[0]
+        return known.get(name)
 
     def _concerns(self, view: View, deltas: Mapping[str, Delta]) -> bool:
         """Whether anything that the view reads has changed, here or on a node that works on it too."""
@@ -271,14 +286,14 @@ class Engine:
                 replaced,
                 self._resolve,
             )
+            self._refreshed.append(view.strategy)
             if deltas is None:
-                task.from_scratch()
+                view.strategy.derive(task)
             elif view.anew == IMPROVES_ITSELF:
                 task.iterate()
             elif view.anew is not None:
                 task.recompute(view.anew)
             else:
-                self._refreshed.append(view.strategy)
                 view.strategy.refresh(task)
             self._anew.append((view, view.anew))
             view.anew = "was-stopped" if cost.stopped else IMPROVES_ITSELF if cost.iterated else None
@@ -301,6 +316,7 @@ class Engine:
                 columns = self.workspace.infos[name].columns
                 statistics.events.append(Indexed(name, tuple(columns[column] for column in key)))
         executor.built.clear()
+        view.derived = True
 
     def unranked(self) -> set[str]:
         """Relations whose ranks and counts say nothing, since their strategy does not keep them."""
@@ -318,10 +334,9 @@ class Engine:
     def changes(self) -> dict[str, RowChange]:
         """What the open version has done to every relation that differs."""
         found: dict[str, RowChange] = {}
-        redefined = self._defined[0] if self._defined is not None else {}
         for name in self._touched:
             relation = self.workspace.relations[name]
-            old = self._replaced.get(name) or redefined.get(name)
+            old = self._earlier(name)
             if old is not None and old is not relation:
                 replacement = found[name] = Replacement(old, relation)
                 self._unresolved.setdefault(name, weakref.WeakSet()).add(replacement)

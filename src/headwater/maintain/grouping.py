@@ -68,7 +68,9 @@ class Grouping:
         self._publish()
 
     def from_scratch(self, statistics: StratumStatistics) -> None:
-        """Empty all groups and fill them anew."""
+        """Empty all groups and fill them anew; rows that the groups do not know of go."""
+        if self.result.stored and not self.groups.stored:
+            self.result.kill_all()
         everyone = self.groups.live_rows().astype(np.int64)
         self._save(everyone)
         self.counts[everyone] = 0

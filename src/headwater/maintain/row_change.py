@@ -6,7 +6,6 @@ import numpy as np
 
 from headwater.kernel.relation import Relation, Rows
 from headwater.kernel.states import VISIBLE
-from headwater.maintain.base_changes import without
 from headwater.plan.steps import Ints
 
 
@@ -76,17 +75,6 @@ class Replacement(RowChange):
             old, new = self._relations
             self._relations = None
             self._lost, self._gained = _missing(old, new), _missing(new, old)
-
-
-def merged(first: dict[str, RowChange], second: dict[str, RowChange]) -> dict[str, RowChange]:
-    """The changes of two steps, one after the other, as one."""
-    out = {**first, **second}
-    for name in first.keys() & second.keys():
-        a, b = first[name], second[name]
-        gained = np.concatenate([without(a.gained, b.lost), without(b.gained, a.lost)])
-        lost = np.concatenate([without(a.lost, b.gained), without(b.lost, a.gained)])
-        out[name] = RowChange(lost, gained)
-    return out
 
 
 def _missing(relation: Relation, other: Relation) -> Ints:

@@ -119,6 +119,10 @@ class Strategy(Protocol):
         """Why this strategy cannot maintain the stratum, or `None` if it can."""
         ...
 
+    def derive(self, task: Task) -> None:
+        """Derive the stratum for the first time."""
+        task.from_scratch()
+
     def refresh(self, task: Task) -> None:
         """Bring the stratum up to date."""
         ...

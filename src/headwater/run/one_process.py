@@ -9,13 +9,13 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from headwater import persist
-from headwater.definitions import Definitions
+from headwater.catalog.definitions import Definitions
 from headwater.errors import HeadwaterError
 from headwater.explain import Facts, facts_of
 from headwater.kernel.states import VISIBLE
 from headwater.maintain.base_changes import BaseChanges, plus
 from headwater.maintain.engine import Engine, Snapshot
-from headwater.maintain.row_change import RowChange, merged
+from headwater.maintain.row_change import RowChange
 from headwater.maintain.soft_state import SoftState
 from headwater.maintain.statistics import VersionStatistics
 from headwater.plan.steps import Ints
@@ -48,7 +48,7 @@ class OneProcess:
         self.base_changes = BaseChanges()
         self.checked = Checked({}, ())
         self._before: tuple[Checked, Snapshot, dict[str, SoftState]] | None = None
-        self.engine.define(self.checked, VersionStatistics())
+        self.engine.define(self.checked)
         self.engine.commit(VersionStatistics())
 
     # ------------------------------------------------------------------ versions
@@ -64,20 +64,12 @@ class OneProcess:
         anew: Collection[str] = (),
     ) -> dict[str, RowChange]:
         """Views that the new rules do not concern keep their rows, unless they are to be derived `anew`."""
-        relations = self.engine.workspace.relations
-        self.base_changes.check_keys(self.checked, checked, relations)
+        self.base_changes.check_keys(self.checked, checked, self.engine.workspace.relations)
         rows = dict(facts)
         for name, moved in self._moved(checked).items():
             rows[name] = plus(rows.get(name), moved)
-        self._remember()
-        self.engine.define(checked, statistics, anew)
-        first = self.engine.changes()
-        for change in first.values():
-            change.resolve()
-        self.engine.commit(statistics)
-        self.checked = checked
-        too_many = self.base_changes.adopt(checked, relations, now)
-        return merged(first, self.change(too_many, rows, now, statistics, possible))
+        too_many = self._take_on(checked, now, anew)
+        return self.change(too_many, rows, now, statistics, possible)
 
     def _moved(self, checked: Checked) -> dict[str, Ints]:
         """Rows of base relations that get rules now: the hidden base relation for rows from outside takes them."""
@@ -88,23 +80,19 @@ class OneProcess:
                 rows[hidden] = self.engine.workspace.relations[name].matrix()
         return rows
 
-    def _remember(self) -> None:
-        if self._before is None:
-            self._before = self.checked, self.engine.snapshot(), dict(self.base_changes.soft)
-
     def learn(
         self, definitions: Definitions, checked: Checked, now: float, anew: Collection[str] = ()
     ) -> None:
-        """Rows stay as they are; views may have to be derived `anew`."""
-        self._remember()
-        try:
-            self.engine.define(checked, VersionStatistics(), anew)
-        except BaseException:
-            self.engine.rollback()
-            raise
-        self.engine.commit(VersionStatistics())
+        """Rows stay as they are; views may have to be derived `anew`, with the change that follows."""
+        self._take_on(checked, now, anew)
+
+    def _take_on(self, checked: Checked, now: float, anew: Collection[str]) -> dict[str, Ints]:
+        """Go by another program; return the rows for which there is no room any more."""
+        if self._before is None:
+            self._before = self.checked, self.engine.snapshot(), dict(self.base_changes.soft)
+        self.engine.define(checked, anew)
         self.checked = checked
-        self.base_changes.adopt(checked, self.engine.workspace.relations, now)
+        return self.base_changes.adopt(checked, self.engine.workspace.relations, now)
 
     def change(
         self,
@@ -228,6 +216,7 @@ class OneProcess:
         for view in self.engine.views:
             if list(view.stratum.relations) in meta.get("incomplete", []):
                 view.anew = "no-counts"
+        self.engine.commit(VersionStatistics())
         self.engine.changed.clear()
         self.engine.changed.update(derived)
         if meta.get("nodes") is not None:  # parts, to be written whole

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
-from headwater.definitions import Definitions
+from headwater.catalog.definitions import Definitions
 from headwater.explain import Facts
 from headwater.maintain.interrupts import Interrupts
 from headwater.maintain.row_change import RowChange

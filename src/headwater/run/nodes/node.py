@@ -18,7 +18,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from headwater import persist
-from headwater.definitions import Definitions
+from headwater.catalog.definitions import Definitions
 from headwater.language.program import Program
 from headwater.maintain.row_change import RowChange
 from headwater.maintain.statistics import VersionStatistics

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from headwater.definitions import Definitions
+from headwater.catalog.definitions import Definitions
 from headwater.errors import HeadwaterError, SparkError
 from headwater.events import Repartitioned
 from headwater.explain import Facts, RelationFacts, ViewFacts

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from headwater import persist
-from headwater.definitions import Definitions
+from headwater.catalog.definitions import Definitions
 from headwater.errors import StoreError
 from headwater.plan.steps import Ints
 from headwater.rules.checked import Checked

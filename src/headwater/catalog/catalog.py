@@ -1,0 +1,123 @@
+"""All that is defined at one time: a catalog never changes, a version that defines something makes another.
+
+So taking a version back means to go on with the catalog from before it, and whoever holds one can read it whatever
+happens meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from headwater.catalog.definitions import Definitions, Types
+from headwater.errors import DataError, UnknownRelation
+from headwater.language.datalog import parse
+from headwater.rules.checked import Checked, RelationInfo
+from headwater.values.functions import Functions
+
+Stored = Callable[[str], bool]
+"""Whether a base relation has rows: their types cannot change any more."""
+
+
+def nothing_stored(name: str) -> bool:
+    """For a catalog without a database."""
+    return False
+
+
+@dataclass(frozen=True)
+class Catalog:
+    """Definitions, and the program that they come to with these functions."""
+
+    functions: Functions
+    strict: bool = False
+    definitions: Definitions = field(default_factory=Definitions)
+    program: Checked = field(default_factory=lambda: Checked({}, ()))
+
+    # ------------------------------------------------------------------ what there is
+
+    @property
+    def relations(self) -> tuple[str, ...]:
+        """The names of all base relations and views."""
+        return tuple(name for name, info in self.program.relations.items() if not info.internal)
+
+    @property
+    def texts(self) -> tuple[tuple[str, str], ...]:
+        """All texts in order, and where they came from."""
+        return tuple((program.text, program.source) for program in self.definitions.programs)
+
+    def info(self, name: str) -> RelationInfo:
+        """A relation's columns, types and kind."""
+        found = self.program.relations.get(name) if isinstance(name, str) else None
+        if found is None or found.internal:
+            raise self.unknown(name)
+        return found
+
+    def base(self, name: str) -> RelationInfo | None:
+        """The base relation that takes the rows given for `name`, or `None` if there is no such relation."""
+        info = self.program.relations.get(self.program.facades.get(name, name))
+        if info is None or (info.internal and name not in self.program.facades):
+            return None
+        if not info.base:
+            raise DataError(
+                "derived-relation",
+                f"{name} is derived by rules; its rows cannot be inserted or deleted",
+                hint=f"change the relations it is derived from, or declare `.input {name}` to give it rows as well",
+            )
+        return info
+
+    def base_if_known(self, name: str) -> RelationInfo | None:
+        """As `base`; an unknown relation is refused where everything must be declared."""
+        info = self.base(name)
+        if info is None and self.strict:
+            raise self.unknown(name)
+        return info
+
+    def unknown(self, name: object) -> UnknownRelation:
+        """The error about a relation that is not there."""
+        import difflib
+
+        near = difflib.get_close_matches(str(name), self.relations, n=1)
+        hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(self.relations) or 'none'}"
+        return UnknownRelation("unknown-relation", f"there is no relation {name}", hint=hint)
+
+    def types_if(self, known: Mapping[str, Types], stored: Stored = nothing_stored) -> dict[str, Types]:
+        """What the types of all relations would be if those of some base relations were these."""
+        definitions = replace(self.definitions, known={**self.definitions.known, **known})
+        checked = self.following(definitions, stored).program
+        return {name: info.types for name, info in checked.relations.items()}
+
+    # ------------------------------------------------------------------ the next one
+
+    def following(self, definitions: Definitions, stored: Stored = nothing_stored) -> Catalog:
+        """With other definitions, all checked together."""
+        fixed = {
+            name: info.types for name, info in self.program.relations.items() if info.base and stored(name)
+        }
+        return replace(
+            self,
+            definitions=definitions,
+            program=definitions.check(self.functions, fixed, strict=self.strict),
+        )
+
+    def with_text(self, text: str, source: str, stored: Stored = nothing_stored) -> Catalog:
+        """With one more text; its facts are in the program until they are `settled`."""
+        return self.following(self.definitions.with_program(parse(text, source)), stored)
+
+    def with_rows(self, insert: Mapping[str, Any], stored: Stored = nothing_stored) -> Catalog:
+        """With the types that rows tell where nothing else does, and relations never heard of; itself if all is
+        known."""
+        definitions = self.definitions
+        for name, rows in insert.items():
+            info = self.base_if_known(name)
+            if info is None and not name.isidentifier():
+                raise DataError(
+                    "unknown-relation", f"{name!r} cannot name a relation", hint="letters, digits and _ only"
+                )
+            definitions = definitions.with_rows(name, rows, info)
+        return self if definitions is self.definitions else self.following(definitions, stored)
+
+    def settled(self) -> Catalog:
+        """Once the facts of the last text are rows, whose types are known for good."""
+        types = {name: self.program.relations[name].types for name in self.program.facts}
+        return replace(self, definitions=self.definitions.settled(types))
