@@ -36,7 +36,7 @@ def test_single_rows(state: Folder) -> None:
         '- reach("a", "b")',
         '- reach("a", "c")',
     ]
-    assert result.stderr.startswith("version 3, ")
+    assert result.stderr.startswith("version 2, ")
 
 
 def test_files_and_rows_are_one_version(state: Folder) -> None:
@@ -47,7 +47,7 @@ def test_files_and_rows_are_one_version(state: Folder) -> None:
         "--json",
     )  # fmt: skip
     found = json.loads(out)
-    assert found["version"] == 3
+    assert found["version"] == 2
     assert found["changes"]["link"] == {"kind": "base", "inserted": 2, "deleted": 1}
     assert rows(state, "link") == [["b", "c"], ["c", "d"], ["d", "e"]]
 
@@ -89,7 +89,7 @@ def test_empty_files_change_nothing(state: Folder) -> None:
     state.write("changes/link.csv", "")
     state.write("changes/link.insert.csv", "src,dst\n")
     result = state.run("apply", "-s", "state", "changes")
-    assert "version 3, no relation changed" in result.stderr
+    assert "version 2, no relation changed" in result.stderr
 
 
 def test_what_does_nothing_is_counted(state: Folder) -> None:
@@ -109,7 +109,7 @@ def test_lifetimes(folder: Folder) -> None:
     folder.done("define", "-s", "state", "p.dl")
     folder.done("apply", "-s", "state", "--insert", "ping(1)")
     out = folder.done("apply", "-s", "state", "--advance-to", "5", "--insert", "ping(2)", "--json")
-    assert [json.loads(line)["version"] for line in out.splitlines()] == [3, 4]
+    assert [json.loads(line)["version"] for line in out.splitlines()] == [2, 3]
     found = json.loads(folder.done("apply", "-s", "state", "--advance-to", "12", "--json", "-v"))
     assert found["changes"]["alive"]["deleted_rows"] == [[1]]
     assert "error[time-goes-back]" in folder.refused("apply", "-s", "state", "--advance-to", "3")
@@ -186,7 +186,7 @@ def test_showing_all_relations(state: Folder) -> None:
 def test_showing_rows(state: Folder) -> None:
     result = state.run("show", "-s", "state", "reach", "--limit", "2")
     assert [line.split() for line in result.stdout.splitlines()][2:] == [["a", "b"], ["a", "c"]]
-    assert result.stderr == "reach: 3 rows, the first 2 shown, version 2\n"
+    assert result.stderr == "reach: 3 rows, the first 2 shown, version 1\n"
     assert state.done("show", "-s", "state", "reach", "--format", "csv", "--limit", "1") == "src,dst\na,b\n"
     assert json.loads(state.done("show", "-s", "state", "link", "--format", "json"))[0] == {
         "src": "a",
@@ -237,7 +237,7 @@ def test_compacting(state: Folder) -> None:
         state.done("apply", "-s", "state", "--insert", f"link(x{i}, y{i})")
     result = state.run("compact", "-s", "state")
     assert result.exit_code == 0
-    assert result.stderr.startswith("version 5: ")
+    assert result.stderr.startswith("version 4: ")
     assert len(rows(state, "link")) == 5
     state.done("apply", "-s", "state", "--delete", "link(a,b)")
     assert ["a", "c"] not in rows(state, "reach")

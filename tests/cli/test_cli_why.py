@@ -70,10 +70,10 @@ def test_what_if_applies_nothing(state: Folder) -> None:
         ["reach", "view", "+2", "-2", "3"],
     ]
     assert '- reach("a", "c")' in result.stdout and '+ reach("b", "d")' in result.stdout
-    assert result.stderr.startswith("nothing was applied, it is still version 2, ")
+    assert result.stderr.startswith("nothing was applied, it is still version 1, ")
     assert files(state) == before
     found = json.loads(state.done("what-if", "-s", "state", "--delete", "link(a,b)", "--json"))
-    assert found["version"] == 2 and found["changes"]["reach"]["deleted_rows"] == [["a", "b"], ["a", "c"]]
+    assert found["version"] == 1 and found["changes"]["reach"]["deleted_rows"] == [["a", "b"], ["a", "c"]]
 
 
 def test_what_if_takes_files(state: Folder) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from headwater.catalog.definitions import Definitions, Types
 from headwater.errors import DataError, UnknownRelation
-from headwater.language.datalog import parse
+from headwater.language.program import Program
 from headwater.rules.checked import Checked, RelationInfo
 from headwater.values.functions import Functions
 
@@ -100,9 +100,9 @@ class Catalog:
             program=definitions.check(self.functions, fixed, strict=self.strict),
         )
 
-    def with_text(self, text: str, source: str, stored: Stored = nothing_stored) -> Catalog:
-        """With one more text; its facts are in the program until they are `settled`."""
-        return self.following(self.definitions.with_program(parse(text, source)), stored)
+    def with_program(self, program: Program, stored: Stored = nothing_stored) -> Catalog:
+        """With what one more text says; its facts are in the program until they are `settled`."""
+        return self.following(self.definitions.with_program(program), stored)
 
     def with_rows(self, insert: Mapping[str, Any], stored: Stored = nothing_stored) -> Catalog:
         """With the types that rows tell where nothing else does, and relations never heard of; itself if all is

@@ -122,9 +122,7 @@ def read_given(database: Database, given: list[Given]) -> tuple[dict[str, dict[s
 
 
 def _apply(database: Database, changes: dict[str, dict[str, Any]], contents: list[Any]) -> Any:
-    from headwater.cli.state import blame
+    from headwater.cli.state import blaming
 
-    try:
+    with blaming(contents):
         return database.apply(insert=changes["insert"], delete=changes["delete"])
-    except DataError as error:
-        raise blame(error, contents) from None

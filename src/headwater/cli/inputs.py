@@ -10,8 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from headwater.cli.state import base_relations
-from headwater.database import Database
+from headwater.cli.state import Described, base_relations
 from headwater.errors import DataError, LanguageError
 from headwater.files.contents import Contents, Origin
 from headwater.files.find import Folder
@@ -31,7 +30,7 @@ class Input:
 
 
 def find_inputs(
-    database: Database, program: Program, folder: Path | None, header: bool | None
+    described: Described, program: Program, folder: Path | None, header: bool | None
 ) -> tuple[list[Input], list[str]]:
     """The files to read, and the base relations that have none.
 
@@ -45,7 +44,7 @@ def find_inputs(
         found.append(Input(directive.relation, _asked(directive, files, header)))
     asked = {directive.relation for directive in directives}
     without = []
-    for relation in base_relations(database):
+    for relation in base_relations(described):
         if relation in asked:
             continue
         path = files.file_of(relation) if folder is not None else None
@@ -100,12 +99,12 @@ def unsupported(directive: Directive, message: str, hint: str) -> LanguageError:
 
 
 def read_inputs(
-    database: Database, inputs: Sequence[Input], advance: Callable[[int], None] | None
+    described: Described, inputs: Sequence[Input], advance: Callable[[int], None] | None
 ) -> list[Contents]:
     """The files' contents, not typed yet."""
     contents = []
     for one in inputs:
-        info = database.info(one.relation)
+        info = described.info(one.relation)
         found = read(one.origin, one.relation, info.columns, info.types, advance=advance)
         if found.change_types is not None:
             raise DataError(

@@ -16,6 +16,7 @@ from typing import Any
 import click
 
 from headwater.cli.inputs import refuse_options, unsupported
+from headwater.cli.state import Described
 from headwater.database import Database
 from headwater.errors import DataError
 from headwater.files.formats import SOUFFLE, WRITTEN, Format, format_of, split_extension, with_options
@@ -37,7 +38,9 @@ class Output:
     format: Format | None
 
 
-def find_outputs(database: Database, program: Program, folder: Path | None, form: str | None) -> list[Output]:
+def find_outputs(
+    described: Described, program: Program, folder: Path | None, form: str | None
+) -> list[Output]:
     """What to write and where; `folder` is `None` for standard output, `form` is what `--format` says.
 
     Without `.output` and `.printsize`, all views are written.
@@ -49,8 +52,8 @@ def find_outputs(database: Database, program: Program, folder: Path | None, form
         elif directive.kind == "printsize":
             found.append(Output(directive.relation, None, None))
     if not found:
-        for name in database.relations:
-            if not database.info(name).base:
+        for name in described.relations:
+            if not described.info(name).base:
                 found.append(_asked(Directive("output", name), folder, form))
     return found
 

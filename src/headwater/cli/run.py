@@ -6,7 +6,7 @@ import sys
 import time
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -19,7 +19,6 @@ from headwater.cli.options import (
     strict_option,
 )
 from headwater.cli.outcome import note
-from headwater.errors import DataError
 
 if TYPE_CHECKING:
     from headwater.cli.outputs import Output
@@ -94,62 +93,50 @@ def run(
       headwater run program.dl -F facts/ -D -
       headwater run program.dl -F facts/ -D out/ -s state/ --format parquet
     """
+    import headwater
+    from headwater.catalog import Catalog
     from headwater.cli.follow import differences, reopened
     from headwater.cli.inputs import find_inputs, read_inputs
     from headwater.cli.outputs import find_outputs, refuse_overwriting, write_outputs
     from headwater.cli.progress import loading
-    from headwater.cli.state import types_of
+    from headwater.cli.state import blaming, types_of
     from headwater.files.load import by_relation, load
     from headwater.language.datalog import parse
     from headwater.language.program import Program
+    from headwater.values.functions import Functions
 
     started = time.perf_counter()
     text, source = program_text(program, include, macros)
     options = {"strategy": strategy, "strict": strict, "max_rounds": max_rounds}
     with ExitStack() as stack:
         kept = reopened(state, text, options) if state is not None else None
-        database = stack.enter_context(kept or _defined(None, text, source, options))
+        if kept is not None:
+            stack.enter_context(kept)
         # A text may state very many facts: it is not read again if there can be no directive in it.
-        parsed = parse(text, source) if any(word in text for word in _DIRECTIVES) else Program()
-        inputs, without = find_inputs(database, parsed, facts, header)
+        directed = any(word in text for word in _DIRECTIVES)
+        parsed = parse(text, source) if kept is None or directed else Program()
+        described = kept or Catalog(Functions(), strict).with_program(parsed)
+        inputs, without = find_inputs(described, parsed, facts, header)
         paths = [one.origin.path for one in inputs]
-        outputs = find_outputs(database, parsed, None if output == "-" else Path(output), form)
+        outputs = find_outputs(described, parsed, None if output == "-" else Path(output), form)
         refuse_overwriting(outputs, paths)
         with loading(paths) as advance:
-            contents = read_inputs(database, inputs, advance)
-            rows = by_relation(contents, load(contents, types_of(database)))
-        insert, delete = (rows, {}) if kept is None else differences(database, contents, rows)
-        if state is not None and kept is None:
-            # Only now that all is read: what is refused leaves no state behind.
-            database = stack.enter_context(_defined(state, text, source, options))
-        if insert or delete:
-            _apply(database, insert, delete, contents)
+            contents = read_inputs(described, inputs, advance)
+            rows = by_relation(contents, load(contents, types_of(described)))
+        # Only now that all is read: what is refused leaves no state behind.
+        database = kept or stack.enter_context(headwater.connect(state, **options))
+        with blaming(contents):
+            if kept is None:
+                database.define(parsed, insert=rows)
+            else:
+                insert, delete = differences(kept, contents, rows)
+                if insert or delete:
+                    database.apply(insert=insert, delete=delete)
         for relation in without:
             if len(database[relation]) == 0:
                 note(f"{relation} is empty: {_why_empty(relation, facts)}")
         written = write_outputs(database, outputs, sort=sort)
         _summary(database, written, contents, time.perf_counter() - started, verbose)
-
-
-def _defined(state: Path | None, text: str, source: str, options: dict[str, Any]) -> Database:
-    import headwater
-
-    database = headwater.connect(state, **options)
-    try:
-        database.define(text, source=source)
-    except BaseException:
-        database.close()
-        raise
-    return database
-
-
-def _apply(database: Database, insert: Any, delete: Any, contents: list[Contents]) -> None:
-    from headwater.cli.state import blame
-
-    try:
-        database.apply(insert=insert, delete=delete)
-    except DataError as error:
-        raise blame(error, contents) from None
 
 
 def _why_empty(relation: str, facts: Path | None) -> str:

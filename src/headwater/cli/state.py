@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import headwater
 from headwater.database import Database
@@ -14,6 +15,7 @@ from headwater.files.contents import Contents
 from headwater.language.datalog import parse
 from headwater.language.program import Program
 from headwater.rules.check import check
+from headwater.rules.checked import Checked, RelationInfo
 from headwater.store.folder import Folder
 
 
@@ -33,15 +35,37 @@ def open_state(path: Path, *, mode: Literal["w", "r"] = "w", **options: Any) -> 
     return headwater.connect(path, mode=mode, **options)
 
 
+class Described(Protocol):
+    """What is defined: a database, or a catalog of what is going to be in one."""
+
+    @property
+    def relations(self) -> tuple[str, ...]:
+        """The names of all base relations and views."""
+        ...
+
+    @property
+    def program(self) -> Checked:
+        """All rules."""
+        ...
+
+    def info(self, name: str) -> RelationInfo:
+        """A relation's columns, types and kind."""
+        ...
+
+    def types_if(self, known: Mapping[str, Types]) -> dict[str, Types]:
+        """What the types of all relations would be if those of some base relations were these."""
+        ...
+
+
 def programs(database: Database) -> list[Program]:
     """What was defined, in order."""
     return [parse(text, source) for text, source in database.texts]
 
 
-def base_relations(database: Database) -> list[str]:
+def base_relations(described: Described) -> list[str]:
     """The relations that rows can be given to: base relations, and views that take rows as well."""
     return [
-        name for name in database.relations if database.info(name).base or name in database.program.facades
+        name for name in described.relations if described.info(name).base or name in described.program.facades
     ]
 
 
@@ -56,14 +80,14 @@ def check_base(database: Database, relation: str) -> None:
         )
 
 
-def types_of(database: Database) -> TypesOf:
+def types_of(described: Described) -> TypesOf:
     """What the types of all relations would be if those of some were known."""
 
     def types(known: Mapping[str, Types]) -> Mapping[str, Types]:
-        now = {name: info.types for name, info in database.program.relations.items()}
+        now = {name: info.types for name, info in described.program.relations.items()}
         if all(now[name] == types for name, types in known.items()):
             return now
-        return database.types_if(known)
+        return described.types_if(known)
 
     return types
 
@@ -81,9 +105,13 @@ def stated(database: Database) -> Mapping[str, tuple[tuple[object, ...], ...]]:
     return check(whole, database.functions, known=known).facts
 
 
-def blame(error: DataError, contents: list[Contents]) -> DataError:
-    """The error about a row, with the file it came from."""
-    for one in contents:
-        if error.message.startswith(f"{one.relation}, row ") and one.kind == "table":
-            return DataError(error.code, f"{one.origin}: {error.message}", hint=error.hint)
-    return error
+@contextmanager
+def blaming(contents: list[Contents]) -> Iterator[None]:
+    """Errors about rows name the file that they came from."""
+    try:
+        yield
+    except DataError as error:
+        for one in contents:
+            if error.message.startswith(f"{one.relation}, row ") and one.kind == "table":
+                raise DataError(error.code, f"{one.origin}: {error.message}", hint=error.hint) from None
+        raise

@@ -44,8 +44,7 @@ def what_if(
     from headwater.cli.apply import read_given
     from headwater.cli.given import from_option, from_path
     from headwater.cli.report import changes_as_json, print_changes
-    from headwater.cli.state import blame, open_state
-    from headwater.errors import DataError
+    from headwater.cli.state import blaming, open_state
 
     if not (paths or insert or delete):
         raise click.UsageError("nothing to suppose: give --insert, --delete, or a folder of changes")
@@ -54,10 +53,8 @@ def what_if(
         given += [from_option(database, "delete", text, header) for text in delete]
         given += [from_option(database, "insert", text, header) for text in insert]
         changes, contents = read_given(database, given)
-        try:
+        with blaming(contents):
             supposed = database.what_if(insert=changes["insert"], delete=changes["delete"])
-        except DataError as error:
-            raise blame(error, contents) from None
         if as_json:
             click.echo(changes_as_json(database, supposed, with_rows=True, rows=None))
         else:

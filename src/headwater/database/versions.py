@@ -19,6 +19,8 @@ from headwater.changes import Changes, EmptyChanges
 from headwater.database.durable import Durable
 from headwater.database.rows import by_relation
 from headwater.errors import DataError
+from headwater.language.datalog import parse
+from headwater.language.program import Program
 from headwater.maintain.row_change import RowChange
 from headwater.maintain.statistics import VersionStatistics
 from headwater.plan.steps import Ints
@@ -44,20 +46,22 @@ class Versions(Durable):
 
     @uninterrupted
     def define(
-        self, text: str, *, source: str = "<text>", insert: Mapping[str, Any] | None = None
+        self, text: str | Program, *, source: str = "<text>", insert: Mapping[str, Any] | None = None
     ) -> Changes:
-        """Add rules, declarations and facts, as Datalog text; one version.
+        """Add rules, declarations and facts, as Datalog text (or parsed, as a `Program`); one version.
 
         Facts, and rows to `insert` as for `apply`, are there when the rules first run. Views that the new rules do
         not concern keep their rows. If anything is refused, nothing changes.
         """
         self._check_writable()
-        arguments.text("define", text)
+        if not isinstance(text, Program):
+            arguments.text("define", text)
         arguments.text("source", source)
         given = {name: rows for name, rows in by_relation("insert", insert).items() if len(rows)}
         if self.clock == "real":
             self.now = max(self.now, time.time())
-        catalog = self._catalog.with_text(text, source, self._stored).with_rows(given, self._stored)
+        program = parse(text, source) if isinstance(text, str) else text
+        catalog = self._catalog.with_program(program, self._stored).with_rows(given, self._stored)
         inserts = self._encode(catalog, given)
         changes = self._define(catalog, inserts, log=True)
         self._checkpoint_if_due()
@@ -254,7 +258,7 @@ class Versions(Durable):
         statistics = VersionStatistics(record.version)
         self.now = meta["now"]
         if record.kind == "define":
-            catalog = self._catalog.with_text(meta["text"], meta["source"], self._stored)
+            catalog = self._catalog.with_program(parse(meta["text"], meta["source"]), self._stored)
             if "known" in meta:
                 catalog = catalog.following(catalog.definitions.learned(meta), self._stored)
             self._define(catalog, self._recorded(record, "insert", catalog), log=False)
