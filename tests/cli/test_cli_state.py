@@ -109,7 +109,7 @@ def test_lifetimes(folder: Folder) -> None:
     folder.done("define", "-s", "state", "p.dl")
     folder.done("apply", "-s", "state", "--insert", "ping(1)")
     out = folder.done("apply", "-s", "state", "--advance-to", "5", "--insert", "ping(2)", "--json")
-    assert [json.loads(line)["version"] for line in out.splitlines()] == [2, 3]
+    assert [json.loads(line)["version"] for line in out.splitlines()] == [3, 4]
     found = json.loads(folder.done("apply", "-s", "state", "--advance-to", "12", "--json", "-v"))
     assert found["changes"]["alive"]["deleted_rows"] == [[1]]
     assert "error[time-goes-back]" in folder.refused("apply", "-s", "state", "--advance-to", "3")
