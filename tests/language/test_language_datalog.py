@@ -23,6 +23,7 @@ from headwater.language.program import (
     HeadAggregate,
     Materialize,
     Negated,
+    NegatedGroup,
     Positive,
     Program,
     Rule,
@@ -519,3 +520,19 @@ def test_nothing_slow_is_imported_before_it_is_needed():
         "import sys, headwater.language.datalog, headwater.language.render; sys.exit('lark' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_what_is_negated():
+    def body(text: str) -> tuple[object, ...]:
+        return parse(f"p(X) :- {text}.").rules[0].body
+
+    assert body("!(q(X))") == body("!q(X)")
+    assert body("!(X < 3), !((X = Y))") == body("X >= 3, X != Y")
+    (group,) = body("!(q(X), r(X))")
+    assert isinstance(group, NegatedGroup) and group.body == body("q(X), r(X)")
+    (group,) = body("!(q(X) ; r(X))")
+    assert isinstance(group, NegatedGroup) and group.body == body("(q(X) ; r(X))")
+    (group,) = body("!(!q(X))")
+    assert isinstance(group, NegatedGroup) and group.body == body("!q(X)")
+    (group,) = body("!(X = range(0, 3))")
+    assert isinstance(group, NegatedGroup)

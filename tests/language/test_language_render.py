@@ -21,6 +21,7 @@ from headwater.language.program import (
     HeadAggregate,
     Materialize,
     Negated,
+    NegatedGroup,
     Positive,
     Program,
     Rule,
@@ -88,11 +89,13 @@ def atoms(draw, arguments):
 @st.composite
 def literals(draw, depth=1):
     """A condition; disjunctions nest as deep as said."""
-    kinds = ["positive", "negated", "comparison"] + (["disjunction"] if depth else [])
+    kinds = ["positive", "negated", "comparison"] + (["disjunction", "group"] if depth else [])
     kind = draw(st.sampled_from(kinds))
     operands = terms(2, aggregates=depth > 0)
     if kind == "disjunction":
         return Disjunction(draw(several(bodies(depth - 1), 2)))
+    if kind == "group":
+        return NegatedGroup(draw(several(literals(depth - 1), 2)))
     if kind == "comparison":
         op = draw(st.sampled_from(["=", "!=", "<", "<=", ">", ">=", ":="]))
         return Comparison(op, draw(operands), draw(operands))

@@ -39,7 +39,10 @@ REFUSALS = [
     ('p(X) :- q(X), match("a(", X).', "bad-pattern", 1, 15, "'a(' is not a regular expression; RE2's"),
     ('p(X) :- q(X), !match("[[:foo:]]", X).', "bad-pattern", 1, 16, "not a regular expression"),
     ('p(X) :- q(X), true = match("(?=a)", X).', "bad-pattern", 1, 22, "not a regular expression"),
+    ("p(X, Y) :- q(X), !(r(X, Y), s(Y)).", "unsafe-variable", 1, 25, "Y is used outside a negated group"),
+    ("p(X) :- q(X), !(r(X), Z < 3).", "unsafe-variable", 1, 23, "Z is not bound"),
     # strata
+    ("p(X) :- q(X), !(r(X, Y), p(Y)).", "unstratified-negation", 1, 15, "p -> !p"),
     ("win(X) :- move(X, Y), !win(Y).", "unstratified-negation", 1, 24, "win -> !win"),
     (
         "a(X) :- b(X).\nb(X) :- c(X), !d(X, _).\nd(X, Y) :- a(X), a(Y).",

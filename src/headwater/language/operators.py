@@ -18,6 +18,9 @@ UNARY = 10
 COMPARISONS = {"==": "=", "<>": "!="}
 """Other spellings of the comparisons."""
 
+OPPOSITES = {"=": "!=", "!=": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
+"""What holds where a comparison does not."""
+
 AGGREGATES = {
     "count": "count",
     "sum": "sum",

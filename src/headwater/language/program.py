@@ -102,6 +102,14 @@ class Negated:
 
 
 @dataclass(frozen=True)
+class NegatedGroup:
+    """`!(a, b)`: no values make all of these hold. Variables that occur nowhere else are the group's own."""
+
+    body: tuple[Literal, ...]
+    place: Place | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True)
 class Comparison:
     """`left op right` with op one of `= != < <= > >=`, or `:=` which must assign."""
 
@@ -119,7 +127,7 @@ class Disjunction:
     place: Place | None = field(default=None, compare=False, repr=False)
 
 
-Literal = Positive | Negated | Comparison | Disjunction
+Literal = Positive | Negated | NegatedGroup | Comparison | Disjunction
 
 # ------------------------------------------------------------------ statements
 

@@ -39,6 +39,7 @@ from headwater.language.program import (
     Literal,
     Materialize,
     Negated,
+    NegatedGroup,
     Positive,
     Program,
     Rule,
@@ -71,7 +72,7 @@ def render(node: Node) -> str:
         return _directive(node)
     if isinstance(node, Atom):
         return _atom(node)
-    if isinstance(node, (Positive, Negated, Comparison, Disjunction)):
+    if isinstance(node, (Positive, Negated, NegatedGroup, Comparison, Disjunction)):
         return _literal(node)
     return _term(node)
 
@@ -130,6 +131,8 @@ def _literal(literal: Literal) -> str:
         return _atom(literal.atom)
     if isinstance(literal, Negated):
         return f"!{_atom(literal.atom)}"
+    if isinstance(literal, NegatedGroup):
+        return f"!({_conjunction(literal.body)})"
     if isinstance(literal, Comparison):
         return f"{_term(literal.left)} {literal.op} {_term(literal.right)}"
     return "(" + " ; ".join(_conjunction(alternative) for alternative in literal.alternatives) + ")"
@@ -271,6 +274,8 @@ def _parts(node: Rule | Atom | Literal | Term) -> Iterable[Rule | Atom | Literal
         return (node.left, node.right)
     if isinstance(node, Disjunction):
         return tuple(literal for alternative in node.alternatives for literal in alternative)
+    if isinstance(node, NegatedGroup):
+        return node.body
     if isinstance(node, HeadAggregate):
         return () if node.argument is None else (node.argument,)
     if isinstance(node, BodyAggregate):

@@ -7,7 +7,7 @@ value or a condition, and which calls are constants (`date("2024-01-31")`).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from headwater.errors import LanguageError, Place
@@ -15,7 +15,7 @@ from headwater.language import constants
 from headwater.language.dialect import HEAD_AGGREGATE, IsVariable
 from headwater.language.expressions import Expression
 from headwater.language.nodes import application, end_of, is_word, start_of, trees
-from headwater.language.operators import AGGREGATES, COMPARISONS
+from headwater.language.operators import AGGREGATES, COMPARISONS, OPPOSITES
 from headwater.language.program import (
     Atom,
     BodyAggregate,
@@ -26,6 +26,7 @@ from headwater.language.program import (
     HeadAggregate,
     Literal,
     Negated,
+    NegatedGroup,
     Positive,
     Term,
     Variable,
@@ -98,16 +99,23 @@ class TermReader:
                 ),
             )
         if node.data == "negation":
-            return (Negated(self._negated(node.children[1])),)
+            return (self._negated(node.children[1], place),)
         hint = "compare it with something, or bind it: X = ..."
         raise self.refuse(node, "found a value, expected a condition", hint)
 
-    def _negated(self, node: Node) -> Atom:
+    def _negated(self, node: Node, place: Place) -> Literal:
+        """`!atom`; a comparison turned round; or a group, of which no values make all hold."""
         inner = self._ungroup(node)
-        if not isinstance(inner, str) and inner.data == "call":
-            return self.atom(inner)
-        hint = "turn a comparison round (!= for =, >= for <); give a group a rule of its own, and negate that"
-        raise self.refuse(node, "only one atom can be negated", hint)
+        if isinstance(inner, str) or inner.data not in ("call", "comparison", "group", "negation"):
+            hint = "negate an atom, or conditions in parentheses: !(a(X), X < 3)"
+            raise self.refuse(node, "found a value, expected a condition to negate", hint)
+        if inner.data == "call":
+            return Negated(self.atom(inner))
+        literals = self.body(trees(inner)[0]) if inner.data == "group" else self.literals(inner)
+        first = literals[0]
+        if len(literals) == 1 and isinstance(first, Comparison) and _is_plain(first):
+            return replace(first, op=OPPOSITES[first.op], place=place)
+        return NegatedGroup(literals, place)
 
     def _ungroup(self, node: Node) -> Node:
         """What is inside parentheses that hold one thing."""
@@ -230,3 +238,9 @@ class TermReader:
             raise self.refuse(name, f"{name} needs a value", f"write {name} X : {{ ... }}", "aggregate")
         literals = self.literals(body) if body.data == "call" else self.body(body)
         return BodyAggregate(function, self.term(target[0]) if target else None, literals, self.place(node))
+
+
+def _is_plain(comparison: Comparison) -> bool:
+    """Whether the opposite holds where it does not: what is computed may have several values, or none."""
+    sides = (comparison.left, comparison.right)
+    return comparison.op in OPPOSITES and all(isinstance(side, (Variable, Constant)) for side in sides)

@@ -19,6 +19,7 @@ from headwater.language.program import (
     Disjunction,
     HeadAggregate,
     Negated,
+    NegatedGroup,
     Positive,
     Term,
     Variable,
@@ -112,6 +113,8 @@ def render_part(part: Part) -> str:
         return f"{part.variable.name} := {render_term(part.value)}"
     if isinstance(part, Disjunction):
         return f"({' ; '.join(', '.join(render_part(p) for p in a) for a in part.alternatives)})"
+    if isinstance(part, NegatedGroup):
+        return f"!({', '.join(render_part(p) for p in part.body)})"
     assert isinstance(part, (Comparison, Test))
     return f"{render_term(part.left)} {part.op} {render_term(part.right)}"
 

@@ -25,6 +25,7 @@ from headwater.language.program import (
     HeadAggregate,
     Literal,
     Negated,
+    NegatedGroup,
     Positive,
     Term,
     Variable,
@@ -69,14 +70,14 @@ def calls(term: Term) -> Iterator[Call]:
 
 
 def part_terms(part: Part) -> tuple[Term, ...]:
-    """The terms that stand directly in a part (none for a disjunction)."""
+    """The terms that stand directly in a part (none for a disjunction or a negated group)."""
     if isinstance(part, (Positive, Negated)):
         return part.atom.args
     if isinstance(part, (Premise, Absent)):
         return part.args
     if isinstance(part, Compute):
         return (part.variable, part.value)
-    if isinstance(part, Disjunction):
+    if isinstance(part, (Disjunction, NegatedGroup)):
         return ()
     return (part.left, part.right)
 
@@ -87,6 +88,9 @@ def part_variables(part: Part) -> Iterator[Variable]:
         for alternative in part.alternatives:
             for inner in alternative:
                 yield from part_variables(inner)
+    if isinstance(part, NegatedGroup):
+        for inner in part.body:
+            yield from part_variables(inner)
     for term in part_terms(part):
         yield from variables(term)
 
@@ -128,6 +132,8 @@ def atoms(parts: Iterable[Part]) -> Iterator[tuple[Atom, bool]]:
         elif isinstance(part, Disjunction):
             for alternative in part.alternatives:
                 yield from atoms(alternative)
+        elif isinstance(part, NegatedGroup):
+            yield from ((atom, False) for atom, _ in atoms(part.body))
         for term in part_terms(part):
             for aggregate in aggregates(term):
                 yield from atoms(aggregate.body)
@@ -212,6 +218,8 @@ def rebuild_literal(literal: Literal, change: Callable[[Term], Term]) -> Literal
         return replace(literal, atom=replace(literal.atom, args=args))
     if isinstance(literal, Comparison):
         return replace(literal, left=rebuild(literal.left, change), right=rebuild(literal.right, change))
+    if isinstance(literal, NegatedGroup):
+        return replace(literal, body=tuple(rebuild_literal(part, change) for part in literal.body))
     return Disjunction(
         tuple(tuple(rebuild_literal(part, change) for part in a) for a in literal.alternatives), literal.place
     )

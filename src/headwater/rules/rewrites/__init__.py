@@ -18,6 +18,7 @@ from headwater.rules.rewrites.flatten_terms import flatten_terms
 from headwater.rules.rewrites.fold_constants import fold_constants
 from headwater.rules.rewrites.head_aggregates import head_aggregates
 from headwater.rules.rewrites.merge_equal import merge_equal
+from headwater.rules.rewrites.negate_groups import negate_groups
 from headwater.rules.rewrites.orient_equalities import orient_equalities
 from headwater.rules.rewrites.project_negation import project_negation
 from headwater.rules.rewrites.project_parts import project_parts
@@ -30,6 +31,7 @@ Rewrite = Callable[[Draft], Draft]
 
 REWRITES: tuple[Rewrite, ...] = (
     split_heads,
+    negate_groups,
     fold_constants,
     compute_facts,
     take_facts,

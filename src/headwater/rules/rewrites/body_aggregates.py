@@ -120,7 +120,11 @@ def _make_relation(
         atom = helper_atom(domain, used_only, aggregate.place)
         helpers.append(
             replace(
-                rule, label=domain, heads=(atom,), body=_domain(draft, rule, rest, used_only), aggregate=None
+                rule,
+                label=domain,
+                heads=(atom,),
+                body=values_of(draft, rule, rest, used_only),
+                aggregate=None,
             )
         )
         inner = (Positive(atom), *inner)
@@ -156,7 +160,7 @@ def _expand_all(draft: Draft, helpers: list[DraftRule]) -> tuple[Draft, list[Dra
     return draft, result
 
 
-def _domain(draft: Draft, rule: DraftRule, rest: list[Part], wanted: list[Variable]) -> tuple[Part, ...]:
+def values_of(draft: Draft, rule: DraftRule, rest: list[Part], wanted: list[Variable]) -> tuple[Part, ...]:
     """A body that gives at least all values the wanted variables have in the rule.
 
     More values than those do no harm, as the result is joined with the rule again. So premises that depend on

@@ -69,6 +69,7 @@ def _flatten(part: Literal, fresh: _Lifter) -> list[Literal]:
         return [*before, replace(part, atom=atom)]
     if isinstance(part, Disjunction):
         return [Disjunction(tuple(_flatten_body(a, fresh) for a in part.alternatives), part.place)]
+    assert isinstance(part, Comparison), "negate_groups comes first"
     if part.op in ("=", ":="):
         for one, other in ((part.left, part.right), (part.right, part.left)):
             if isinstance(one, Variable) and isinstance(other, BodyAggregate):
