@@ -76,7 +76,7 @@ def _show_rows(database: Database, relation: str, limit: int | None, form: str) 
         numbers = [
             c for c, type in zip(view.columns, view.types, strict=True) if str(type) in ("int", "float")
         ]
-        columns = [column.to_pylist() for column in table.slice(0, limit).columns]
+        columns = [column.to_pylist() for column in table.slice(0, min(limit, len(view))).columns]
         rows = [[shown(_value(value)) for value in row] for row in zip(*columns, strict=True)]
         if view.columns:
             print_table(view.columns, rows, numbers=numbers)
@@ -84,7 +84,7 @@ def _show_rows(database: Database, relation: str, limit: int | None, form: str) 
         click.echo(f"{relation}: {counted(len(view), 'row')}{more}, version {database.version}", err=True)
     else:
         count = len(view) if limit is None else min(limit, len(view))
-        _print_bytes(table.slice(0, limit) if limit is not None else table, count, form)
+        _print_bytes(table.slice(0, count), count, form)
 
 
 def _value(value: object) -> object:

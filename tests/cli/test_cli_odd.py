@@ -1,0 +1,79 @@
+"""Odd values for every argument of every command: an exit code and a message, never a bug or a traceback."""
+
+import shutil
+
+import click
+import pytest
+from cli_folder import Folder
+
+from headwater.cli import main
+
+ODD = [
+    "", " ", "-", "--", "-1", "0", "1e400", "nan", "inf", "99999999999999999999", "\udcff", "ä",
+    "x" * 5000, "../..", "/", "/dev/null", "reach.dl", "facts", "state", "nowhere", "link", "reach(a,b)", "link(",
+    "link(a,b)x", "link(a,'b", "link(a,\"b\")", "link(a)", "link([[a]],{})", "zzz(1)", "p=1", "=", "%s{0}$HOME",
+]  # fmt: skip
+
+"""What a shell can hand over: no NUL, and bytes that are no text as single surrogates."""
+
+RIGHT: dict[str, list[str]] = {
+    "run": ["reach.dl", "-F", "facts", "-D", "-"],
+    "apply": ["-s", "state", "--insert", "link(x,y)"],
+    "define": ["-s", "state", "more.dl"],
+    "show": ["-s", "state", "reach"],
+    "why": ["-s", "state", "reach(a,c)"],
+    "why-not": ["-s", "state", "reach(c,a)"],
+    "what-if": ["-s", "state", "--delete", "link(a,b)"],
+    "depends": ["-s", "state", "link(a,b)"],
+    "explain": ["-s", "state"],
+    "check": ["reach.dl"],
+    "compact": ["-s", "state"],
+    "pipeline run": ["pipeline.toml"],
+    "pipeline status": ["pipeline.toml"],
+}
+"""Arguments with which each command is done. (Benchmarks are no part of the package.)"""
+
+
+def command(name: str) -> click.Command:
+    """A command, or a command of a group."""
+    group, _, inner = name.partition(" ")
+    found = main.commands[group]
+    return found.commands[inner] if inner and isinstance(found, click.Group) else found
+
+
+def with_odd(name: str, odd: str) -> "list[list[str]]":
+    """The right arguments, with an odd one: as each option, in place of each argument, and as one too many."""
+    right = RIGHT[name]
+    found = [[*right, odd]]
+    for number, given in enumerate(right):
+        if not given.startswith("-"):
+            found.append([*right[:number], odd, *right[number + 1 :]])
+    for option in command(name).params:
+        if isinstance(option, click.Option) and not option.is_flag:
+            found.append([*right, option.opts[-1], odd])
+    return found
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_odd_arguments(state: Folder, name: str) -> None:
+    state.write("more.dl", "lone(x) :- link(x, _), !reach(x, x).")
+    state.write("pipeline.toml", "[state]\n")
+    shutil.copytree("state", "kept")
+    for odd in ODD:
+        shutil.rmtree("state")
+        shutil.copytree("kept", "state")
+        for arguments in with_odd(name, odd):
+            result = state.run(*name.split(), *arguments)
+            said = (name, arguments, result.stderr, result.exception)
+            assert result.exit_code in (0, 1, 2, 3), said
+            assert "internal error" not in result.stderr and "Traceback" not in result.stderr, said
+            assert (result.exit_code == 0) or result.stderr.strip(), said
+
+
+def test_every_command_is_attacked() -> None:
+    names = {
+        f"{name} {inner}" if inner else name
+        for name, one in main.commands.items()
+        for inner in (one.commands if isinstance(one, click.Group) else [""])
+    }
+    assert names - set(RIGHT) == {"bench"}
