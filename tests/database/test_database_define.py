@@ -281,3 +281,26 @@ def test_definitions_with_facts_come_to_what_they_come_to_at_once(strategy: str)
     assert {n: rows(at_once, n) for n in at_once.relations} == {
         n: rows(step_by_step, n) for n in at_once.relations
     }
+
+
+def test_a_state_holds_the_text_with_all_it_includes(tmp_path):
+    (tmp_path / "rules.dl").write_text("p(X) :- q(X), X < LIMIT.\n")
+    text = '#define LIMIT 2\n#include "rules.dl"\nq(range(0, 5)).\n'
+    with pytest.raises(hw.LanguageError) as caught:
+        hw.connect().define(text)
+    assert caught.value.code == "include" and caught.value.place is not None
+    with hw.connect(tmp_path / "state") as database:
+        database.define(text, folder=tmp_path)
+    (tmp_path / "rules.dl").unlink()
+    for _ in range(2):  # from the log, then from a checkpoint
+        with hw.connect(tmp_path / "state") as database:
+            assert sorted(database["p"]) == [(0,), (1,)]
+            ((stored, _),) = database.texts
+            assert "#include" not in stored and "rules.dl" in stored
+            database.checkpoint()
+
+
+def test_the_folder_of_a_text_is_a_path():
+    with pytest.raises(hw.DataError) as caught:
+        hw.connect().define("p(1).", folder=3)
+    assert caught.value.code == "wrong-type"

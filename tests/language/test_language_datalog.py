@@ -536,3 +536,26 @@ def test_what_is_negated():
     assert isinstance(group, NegatedGroup) and group.body == body("!q(X)")
     (group,) = body("!(X = range(0, 3))")
     assert isinstance(group, NegatedGroup)
+
+
+# Souffle's precedences, loosest first; operators of one line bind alike and group to the left.
+SOUFFLE_LEVELS = (
+    ("lor",), ("lxor",), ("land",), ("bor",), ("bxor",), ("band",),
+    ("bshl", "bshr", "bshru"), ("+", "-"), ("*", "/", "%"),
+)  # fmt: skip
+
+
+def test_operators_bind_as_in_souffle():
+    def term(text: str) -> object:
+        return parse(f".decl p(x: number)\np(a) :- q(a, b, c), a = {text}.").rules[0].body[-1].right
+
+    ranked = [(op, level) for level, ops in enumerate(SOUFFLE_LEVELS) for op in ops]
+    for left, left_level in ranked:
+        for right, right_level in ranked:
+            grouped = f"(a {left} b) {right} c" if left_level >= right_level else f"a {left} (b {right} c)"
+            assert term(f"a {left} b {right} c") == term(grouped)
+        for prefix in ("-", "bnot ", "lnot "):
+            assert term(f"{prefix}a {left} b") == term(f"({prefix}a) {left} b")
+            assert term(f"{prefix}a ^ b") == term(f"{prefix}(a ^ b)")
+        assert term(f"a ^ b {left} c") == term(f"(a ^ b) {left} c")
+    assert term("a ^ b ^ c") == term("a ^ (b ^ c)")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from functools import wraps
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -46,12 +47,18 @@ class Versions(Durable):
 
     @uninterrupted
     def define(
-        self, text: str | Program, *, source: str = "<text>", insert: Mapping[str, Any] | None = None
+        self,
+        text: str | Program,
+        *,
+        source: str = "<text>",
+        insert: Mapping[str, Any] | None = None,
+        folder: str | Path | None = None,
     ) -> Changes:
         """Add rules, declarations and facts, as Datalog text (or parsed, as a `Program`); one version.
 
         Facts, and rows to `insert` as for `apply`, are there when the rules first run. Views that the new rules do
-        not concern keep their rows. If anything is refused, nothing changes.
+        not concern keep their rows. If anything is refused, nothing changes. Files that the text includes are looked
+        for in `folder`; what is kept is the text with all of them.
         """
         self._check_writable()
         if not isinstance(text, Program):
@@ -60,7 +67,8 @@ class Versions(Durable):
         given = {name: rows for name, rows in by_relation("insert", insert).items() if len(rows)}
         if self.clock == "real":
             self.now = max(self.now, time.time())
-        program = parse(text, source) if isinstance(text, str) else text
+        beside = None if folder is None else arguments.folder("define(folder=...)", folder)
+        program = parse(text, source, folder=beside) if isinstance(text, str) else text
         catalog = self._catalog.with_program(program, self._stored).with_rows(given, self._stored)
         inserts = self._encode(catalog, given)
         changes = self._define(catalog, inserts, log=True)
