@@ -39,6 +39,11 @@ header_option = click.option(
     help="The first line of CSV and TSV files is, or is not, column names. [default: it is if it has the"
     " names of the relation's columns]",
 )
+escape_formulas_option = click.option(
+    "--escape-formulas",
+    is_flag=True,
+    help="Put a ' in front of strings that a spreadsheet would compute: those with = + - @, a tab or a CR first.",
+)
 
 
 Command = TypeVar("Command", bound=Callable[..., Any])

@@ -1,5 +1,8 @@
 """What a run writes: files as Souffle would name them, or text on standard output.
 
+A program names files inside the output folder only, unless the user lets it name others. Texts of Souffle's dialect
+write whole floats as Souffle does.
+
 By default a relation goes to `<name>.csv`, tab-separated and without a header, as with Souffle; options of
 `.output` (`filename`, `delimiter`, `rfc4180`, `headers`, `IO`) change that, and `--format` all of it.
 """
@@ -15,7 +18,7 @@ from typing import Any
 
 import click
 
-from headwater.cli.inputs import refuse_options, unsupported
+from headwater.cli.inputs import named_file, refuse_options, unsupported
 from headwater.cli.state import Described
 from headwater.database import Database
 from headwater.errors import DataError
@@ -39,7 +42,13 @@ class Output:
 
 
 def find_outputs(
-    described: Described, program: Program, folder: Path | None, form: str | None
+    described: Described,
+    program: Program,
+    folder: Path | None,
+    form: str | None,
+    *,
+    outside: bool = False,
+    escape_formulas: bool = False,
 ) -> list[Output]:
     """What to write and where; `folder` is `None` for standard output, `form` is what `--format` says.
 
@@ -48,17 +57,24 @@ def find_outputs(
     found = []
     for directive in program.directives:
         if directive.kind == "output":
-            found.append(_asked(directive, folder, form))
+            found.append(_asked(directive, folder, form, outside=outside))
         elif directive.kind == "printsize":
             found.append(Output(directive.relation, None, None))
     if not found:
         for name in described.relations:
             if not described.info(name).base:
-                found.append(_asked(Directive("output", name), folder, form))
-    return found
+                found.append(_asked(Directive("output", name), folder, form, outside=outside))
+    return [_as_written(output, program.souffle, escape_formulas) for output in found]
 
 
-def _asked(directive: Directive, folder: Path | None, form: str | None) -> Output:
+def _as_written(output: Output, short_floats: bool, escape_formulas: bool) -> Output:
+    if output.format is None:
+        return output
+    format = replace(output.format, short_floats=short_floats, escape_formulas=escape_formulas)
+    return replace(output, format=format)
+
+
+def _asked(directive: Directive, folder: Path | None, form: str | None, *, outside: bool) -> Output:
     options = directive.options
     refuse_options(directive, _OPTIONS)
     target = options.get("IO", "file").lower()
@@ -78,7 +94,7 @@ def _asked(directive: Directive, folder: Path | None, form: str | None) -> Outpu
             raise unsupported(directive, "packed files are not written", "pack the file afterwards")
     if folder is None or target in _STDOUT:
         return Output(directive.relation, None, format)
-    return Output(directive.relation, folder / name, format)
+    return Output(directive.relation, named_file(directive, folder, name, outside=outside), format)
 
 
 def refuse_overwriting(outputs: Sequence[Output], inputs: Sequence[Path | None]) -> None:

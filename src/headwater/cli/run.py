@@ -12,6 +12,7 @@ import click
 
 from headwater.cli.options import (
     STRATEGY_NAMES,
+    escape_formulas_option,
     header_option,
     preprocessor_options,
     program_argument,
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from headwater.database import Database
     from headwater.files.contents import Contents
 
-_DIRECTIVES = ("input", "output", "printsize")
+_DIRECTIVES = ("input", "output", "printsize", ".decl", ".type", ".pragma")
 _FORMATS = ("csv", "tsv", "parquet", "arrow", "json")
 
 
@@ -65,6 +66,12 @@ _FORMATS = ("csv", "tsv", "parquet", "arrow", "json")
     "--sort/--no-sort", default=True, show_default=True, help="Write rows in order (otherwise in no order)."
 )
 @header_option
+@escape_formulas_option
+@click.option(
+    "--allow-outside",
+    is_flag=True,
+    help="Let the program name files outside the folders of facts and output.",
+)
 @click.option("-v", "--verbose", is_flag=True, help="Print a table of all relations at the end.")
 def run(
     program: str,
@@ -79,13 +86,15 @@ def run(
     max_rounds: int,
     sort: bool,
     header: bool | None,
+    escape_formulas: bool,
+    allow_outside: bool,
     verbose: bool,
 ) -> None:
     """Run a program on the facts in a folder and write its views.
 
     A relation's facts are in the file of its name: link.facts (tab-separated, as for Souffle), link.csv,
-    .tsv, .parquet, .arrow, .feather, .json or .jsonl. Relations with .output are written (without any: all
-    views).
+    .tsv, .parquet, .arrow, .feather, .json or .jsonl. A program with declarations as Souffle's (.decl) reads
+    relations with .input only. Relations with .output are written (without any: all views).
 
     \b
     Examples:
@@ -96,7 +105,7 @@ def run(
     import headwater
     from headwater.catalog import Catalog
     from headwater.cli.follow import differences, reopened
-    from headwater.cli.inputs import find_inputs, read_inputs
+    from headwater.cli.inputs import find_inputs, read_inputs, why_empty
     from headwater.cli.outputs import find_outputs, refuse_overwriting, write_outputs
     from headwater.cli.progress import loading
     from headwater.cli.state import blaming, types_of
@@ -116,9 +125,16 @@ def run(
         directed = any(word in text for word in _DIRECTIVES)
         parsed = parse(text, source) if kept is None or directed else Program()
         described = kept or Catalog(Functions(), strict).with_program(parsed)
-        inputs, without = find_inputs(described, parsed, facts, header)
+        inputs, without = find_inputs(described, parsed, facts, header, outside=allow_outside)
         paths = [one.origin.path for one in inputs]
-        outputs = find_outputs(described, parsed, None if output == "-" else Path(output), form)
+        outputs = find_outputs(
+            described,
+            parsed,
+            None if output == "-" else Path(output),
+            form,
+            outside=allow_outside,
+            escape_formulas=escape_formulas,
+        )
         refuse_overwriting(outputs, paths)
         with loading(paths) as advance:
             contents = read_inputs(described, inputs, advance)
@@ -134,15 +150,9 @@ def run(
                     database.apply(insert=insert, delete=delete)
         for relation in without:
             if len(database[relation]) == 0:
-                note(f"{relation} is empty: {_why_empty(relation, facts)}")
+                note(f"{relation} is empty: {why_empty(relation, parsed, facts)}")
         written = write_outputs(database, outputs, sort=sort)
         _summary(database, written, contents, time.perf_counter() - started, verbose)
-
-
-def _why_empty(relation: str, facts: Path | None) -> str:
-    if facts is None:
-        return f"no folder of facts was given (-F), and no `.input {relation}`"
-    return f"there is no {relation}.facts, {relation}.csv, ... in {facts}"
 
 
 def _summary(

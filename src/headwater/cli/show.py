@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from headwater.cli.options import state_option
+from headwater.cli.options import escape_formulas_option, state_option
 
 if TYPE_CHECKING:
     from headwater.database import Database
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
 @click.option(
     "--format", "form", type=click.Choice(["table", "csv", "json"]), default="table", show_default=True
 )
-def show(state: Path, relation: str | None, limit: int | None, form: str) -> None:
+@escape_formulas_option
+def show(state: Path, relation: str | None, limit: int | None, form: str, escape_formulas: bool) -> None:
     """Show all relations of a state folder, or the rows of one. Does not lock the folder.
 
     \b
@@ -38,7 +40,7 @@ def show(state: Path, relation: str | None, limit: int | None, form: str) -> Non
         if relation is None:
             _show_relations(database, form)
         else:
-            _show_rows(database, relation, limit, form)
+            _show_rows(database, relation, limit, form, escape_formulas)
 
 
 def _show_relations(database: Database, form: str) -> None:
@@ -65,7 +67,9 @@ def _show_relations(database: Database, form: str) -> None:
         _print_bytes(table, len(rows), form)
 
 
-def _show_rows(database: Database, relation: str, limit: int | None, form: str) -> None:
+def _show_rows(
+    database: Database, relation: str, limit: int | None, form: str, escape_formulas: bool
+) -> None:
     from headwater.cli.screen import counted, print_table, shown
     from headwater.files.order import in_order
 
@@ -84,16 +88,16 @@ def _show_rows(database: Database, relation: str, limit: int | None, form: str) 
         click.echo(f"{relation}: {counted(len(view), 'row')}{more}, version {database.version}", err=True)
     else:
         count = len(view) if limit is None else min(limit, len(view))
-        _print_bytes(table.slice(0, count), count, form)
+        _print_bytes(table.slice(0, count), count, form, escape_formulas)
 
 
 def _value(value: object) -> object:
     return tuple(map(_value, value)) if isinstance(value, list) else value
 
 
-def _print_bytes(table: object, rows: int, form: str) -> None:
+def _print_bytes(table: object, rows: int, form: str, escape_formulas: bool = False) -> None:
     from headwater.files.write import WRITTEN, encode
 
     stream = sys.stdout.buffer
-    stream.write(encode(table, rows, WRITTEN[form]))
+    stream.write(encode(table, rows, replace(WRITTEN[form], escape_formulas=escape_formulas)))
     stream.flush()

@@ -138,14 +138,19 @@ _PARSERS: Mapping[str, Callable[[str], Any]] = {
 # ------------------------------------------------------------------ out
 
 
-def to_text(column: Any) -> Any:
-    """A column of values as an Arrow column of texts, from which `convert` gives the same values."""
+def to_text(column: Any, *, short_floats: bool = False) -> Any:
+    """A column of values as an Arrow column of texts, from which `convert` gives the same values.
+
+    With `short_floats`, `1.0` is written as `1`: a float again only where the column's type is declared.
+    """
     kind = column.type
     if pa.types.is_string(kind):
         return column
     if pa.types.is_list(kind):
         return pa.array([write_list(tuple(items)) for items in column.to_pylist()], pa.string())
     texts = column.cast(pa.string())
+    if pa.types.is_floating(kind) and short_floats:
+        return pc.replace_substring_regex(texts, r"^(-?[0-9]+)\.0$", r"\1")
     if pa.types.is_floating(kind):
         whole = pc.match_substring_regex(texts, "^-?[0-9]+$")  # 1.0 stays a float, also when read undeclared
         return pc.if_else(whole, pc.binary_join_element_wise(texts, ".0", ""), texts)

@@ -23,6 +23,17 @@ from headwater.errors import DataError
 from headwater.files.formats import EXTENSIONS, format_of, split_extension
 
 
+def is_inside(folder: Path, name: str) -> bool:
+    """Whether a name that a program gives stays inside the folder that the user gave. Links are the user's own.
+
+    >>> is_inside(Path("out"), "a/../b.csv"), is_inside(Path("out"), "../b.csv"), is_inside(Path("out"), "/b.csv")
+    (True, False, False)
+    """
+    base = os.path.abspath(folder)
+    path = os.path.normpath(os.path.join(base, name))
+    return "\0" not in name and path != base and os.path.commonpath((base, path)) == base
+
+
 class Folder:
     """The fact files in a folder, by name without extension."""
 

@@ -23,7 +23,8 @@ class Format:
     """How rows are written. All but `kind` is for text.
 
     `header` is `None` where the first line decides. With `either`, so does the first line whether this is
-    the format or `SOUFFLE`.
+    the format or `SOUFFLE`. For writing only: with `short_floats`, whole floats are written as Souffle does (`5`, not
+    `5.0`); with `escape_formulas`, strings that a spreadsheet would compute get a `'` in front.
     """
 
     kind: Kind
@@ -31,6 +32,8 @@ class Format:
     quoted: bool = False
     header: bool | None = None
     either: bool = False
+    short_floats: bool = False
+    escape_formulas: bool = False
 
 
 SOUFFLE = Format("text", "\t", quoted=False, header=False)

@@ -1,7 +1,9 @@
 """Tables as files. A file is there whole or not at all: it is written beside its place, then renamed.
 
 Souffle's plain text has no quotes: a string with a delimiter or a line end in it cannot be told from two
-cells or lines, so it is refused there; CSV holds any string.
+cells or lines, so it is refused there; CSV holds any string. A spreadsheet computes cells that begin with `=`, `+`,
+`-`, `@`, a tab or a carriage return, whoever put them there; on request they get a `'` in front, which readers that
+are no spreadsheets then find in the string.
 
 >>> import pyarrow as pa
 >>> table = pa.table({"x": [1, 2], "y": ["a", "b, c"]})
@@ -33,6 +35,7 @@ from headwater.files.text import MARK
 
 __all__ = ["SOUFFLE", "WRITTEN", "encode", "write"]
 
+_FORMULA = "^[=+@\t\r-]"
 _ROWS = 1 << 18  # rows made text at a time
 
 
@@ -45,10 +48,11 @@ def write(path: Path, table: Any, rows: int, format: Format) -> int:
         with open(beside, "wb") as file:
             file.write(data)
         os.replace(beside, path)
-    except OSError as error:
-        with contextlib.suppress(OSError):
+    except (OSError, ValueError) as error:  # a name with a NUL in it is a ValueError
+        with contextlib.suppress(OSError, ValueError):
             beside.unlink()
-        raise DataError("cannot-write", f"cannot write {path}: {error.strerror or error}") from None
+        reason = getattr(error, "strerror", None) or error
+        raise DataError("cannot-write", f"cannot write {path}: {reason}") from None
     return len(data)
 
 
@@ -90,8 +94,16 @@ def _text_parts(table: Any, rows: int, format: Format, name: str) -> Any:
         yield _lines(names, format, name).to_pybytes()
     for start in range(0, table.num_rows, _ROWS):
         part = table.slice(start, _ROWS).combine_chunks()
-        columns = [to_text(_whole(column)) for column in part.columns]
+        columns = [_texts(_whole(column), format) for column in part.columns]
         yield _lines(columns, format, name).to_pybytes()
+
+
+def _texts(column: Any, format: Format) -> Any:
+    texts = to_text(column, short_floats=format.short_floats)
+    if not format.escape_formulas or not pa.types.is_string(column.type):
+        return texts  # numbers may begin with `-`, and are none
+    formula = pc.match_substring_regex(texts, _FORMULA)
+    return pc.if_else(formula, pc.binary_join_element_wise("'", texts, ""), texts)
 
 
 def _whole(column: Any) -> Any:

@@ -142,6 +142,7 @@ class Rule:
     delete: bool = False
     place: Place | None = field(default=None, compare=False, repr=False)
     text: str = field(default="", compare=False, repr=False)
+    souffle: bool = field(default=False, compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -185,7 +186,11 @@ class Directive:
 
 @dataclass(frozen=True)
 class Program:
-    """A whole text. `queries` are NDlog's `Query: atom.` and Souffle-style `?- atom.`"""
+    """A whole text. `queries` are NDlog's `Query: atom.` and Souffle-style `?- atom.`
+
+    `souffle` says whether it is written in Souffle's dialect (see `dialect`): its files are then read and written
+    as Souffle does.
+    """
 
     rules: tuple[Rule, ...] = ()
     declarations: tuple[Declaration, ...] = ()
@@ -194,3 +199,4 @@ class Program:
     queries: tuple[Atom, ...] = ()
     source: str = "<text>"
     text: str = field(default="", compare=False, repr=False)
+    souffle: bool = field(default=False, compare=False, repr=False)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from headwater.errors import LanguageError, Place
 from headwater.language import constants
 from headwater.language.declared_types import TypeNames
-from headwater.language.dialect import decide, fact_variables, has_body, variables_of
+from headwater.language.dialect import Dialect, decide, fact_variables, has_body, variables_of
 from headwater.language.facts import Fact, Word
 from headwater.language.nodes import application, end_of, is_word, start_of, trees, words
 from headwater.language.program import (
@@ -77,6 +77,7 @@ class StatementReader:
             tuple(self.queries),
             self.source.name,
             self.source.text,
+            self.dialect is Dialect.SOUFFLE,
         )
 
     def _in_order(self) -> list[Fact | Tree[Token]]:
