@@ -123,15 +123,19 @@ def test_json_has_text_for_what_json_lacks():
     assert json.loads(json.dumps(why.to_json()))["row"]["values"] == ["2020-01-02", "inf", [1, 2]]
 
 
-def test_pictures_are_well_formed_whatever_the_values():
+@pytest.mark.parametrize(
+    "value", ['<"&\\\n>', "".join(map(chr, range(32))), "\x7f\x9f\u202e\ufffe\uffff]]>", "\\"]
+)
+def test_pictures_are_well_formed_whatever_the_values(value):
     db = hw.connect()
     db.define("p(X) :- q(X), !r(X, _). p(X) :- p(X), q(X).")
-    db.apply(insert={"q": [('<"&\\\n>',)]})
-    graph = db.why("p", ('<"&\\\n>',)).graph
+    db.apply(insert={"q": [(value,)]})
+    graph = db.why("p", (value,)).graph
     picture = ElementTree.fromstring(graph.svg())
     words = [element.text for element in picture.iter("{http://www.w3.org/2000/svg}text")]
     assert any("no r(" in word for word in words if word)
     dot = graph.dot()
+    assert dot.replace("\n", "").isprintable() and dot.count("\n") == dot.count(";") + 2
     assert dot.startswith("digraph why {") and dot.rstrip().endswith("}") and dot.count("shape=ellipse") == 2
 
 

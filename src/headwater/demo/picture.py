@@ -8,6 +8,7 @@ from math import cos, pi, sin
 
 from headwater.demo.measure import Outcome
 from headwater.networks import STUB, TRANSIT, Link, Topology
+from headwater.provenance.lines import visible
 
 WIDTH, HEIGHT = 920, 476
 INK, FAINT, LINE = "#1f2933", "#66717d", "#d5dae0"
@@ -139,5 +140,5 @@ def _text(
 ) -> str:
     return (
         f'<text x="{x:.1f}" y="{y:.1f}" fill="{colour}" text-anchor="{anchor}" font-weight="{weight}" '
-        f'font-size="{size}">{escape(text)}</text>'
+        f'font-size="{size}">{escape(visible(text))}</text>'
     )

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from headwater.provenance.graph import Graph
 from headwater.provenance.instances import Key
-from headwater.provenance.lines import Line, counted, plain
+from headwater.provenance.lines import Line, counted, plain, visible
 from headwater.provenance.wording import Fact, Wording, json_fact
 
 
@@ -183,5 +183,5 @@ class DerivationGraph:
 
 
 def _quoted(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    escaped = visible(text).replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'

@@ -1,7 +1,8 @@
 """A derivation graph as a picture: layers of rows and derivations, the row that was asked about on top.
 
 A layer holds what is as far from that row; within it, things stand near the middle of what they are connected to.
-Arcs that lead back up close a cycle, and are drawn in another colour. Large graphs show their nearest part.
+Arcs that lead back up close a cycle, and are drawn in another colour. Large graphs show their nearest part. The text
+is well-formed XML whatever strings the rows hold: characters that cannot be seen are written as their escapes.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING
+
+from headwater.provenance.lines import visible
 
 if TYPE_CHECKING:
     from headwater.provenance.picture import DerivationGraph
@@ -40,7 +43,7 @@ class Box:
     @property
     def width(self) -> float:
         """Room for the text."""
-        return LETTER * len(self.text) + 16
+        return LETTER * len(visible(self.text)) + 16
 
 
 def draw(graph: DerivationGraph) -> str:
@@ -157,7 +160,7 @@ def _arc(source: Box, target: Box) -> str:
 def _shape(box: Box) -> str:
     fill, stroke = COLOURS[box.kind]
     x, y = box.x, _y(box)
-    text = f'<text x="{x:.0f}" y="{y + 4:.0f}" text-anchor="middle" fill="#212121">{escape(box.text)}</text>'
+    text = f'<text x="{x:.0f}" y="{y + 4:.0f}" text-anchor="middle" fill="#212121">{escape(visible(box.text))}</text>'
     if box.kind == "rule":
         shape = (
             f'<ellipse cx="{x:.0f}" cy="{y:.0f}" rx="{box.width / 2:.0f}" ry="{HEIGHT / 2:.0f}" fill="{fill}"'
