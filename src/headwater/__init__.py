@@ -24,6 +24,7 @@ from headwater.errors import (
     HeadwaterError,
     LanguageError,
     MissingExtra,
+    OutOfMemory,
     PipelineError,
     RuleError,
     SparkError,
@@ -45,6 +46,7 @@ __all__ = [
     "HeadwaterError",
     "LanguageError",
     "MissingExtra",
+    "OutOfMemory",
     "PipelineError",
     "RuleError",
     "SparkError",
@@ -64,8 +66,9 @@ def connect(path: str | os.PathLike[str] | None = None, **options: Any) -> Datab
     and `at_max_rounds` ("raise", or "stop" to keep what was derived by then), `clock` ("logical", or "real" for
     lifetimes in real time), `functions` (Python functions for rules, as {name: (function, argument types or
     None, result type)}), `sync` (wait for the disk; default true), `spark` (the Spark session for pipelines and
-    for views as DataFrames; default: the running one, or an embedded one). Where to run: `run` ("local", "spark",
-    "auto", "threads"), `nodes`, `budget`, `replicate`, `min_ship`; see docs/nodes.md.
+    for views as DataFrames; default: the running one, or an embedded one), `memory` (what the database may take, as
+    bytes or as "8 GB" or "75%"; more is refused; default: three quarters of what the process may have). Where to
+    run: `run` ("local", "spark", "auto", "threads"), `nodes`, `budget`, `replicate`, `min_ship`; see docs/nodes.md.
     """
     from headwater.database import Database
 

@@ -20,6 +20,7 @@ import numpy as np
 from headwater.errors import DataError
 from headwater.maintain.row_change import RowChange
 from headwater.maintain.statistics import VersionStatistics
+from headwater.memory.guard import memory_errors_are_ours
 from headwater.values.arguments import relation_name
 from headwater.values.codec import Codec
 from headwater.values.types import Type
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 CHANGE_TYPE = "_change_type"
 
 
+@memory_errors_are_ours
 class Change:
     """The rows that a relation gained and lost in one version. Decoded when asked for."""
 
@@ -84,6 +86,7 @@ class Change:
         return pa.concat_tables(parts)
 
 
+@memory_errors_are_ours
 class Changes(Mapping[str, Change]):
     """The changes of one version by relation. Iterating gives the relations that differ; asking for one that
     does not gives an empty change."""

@@ -96,6 +96,13 @@ class EvaluationError(HeadwaterError):
     """Rules went wrong while running: overflow, division by zero, a user function that failed, no fixpoint."""
 
 
+class OutOfMemory(HeadwaterError, MemoryError):
+    """Something would take more memory than the budget allows or the system has; what it is, and the sizes.
+
+    (Also a `MemoryError`, for those who handle that.)
+    """
+
+
 class StoreError(HeadwaterError):
     """The durable state cannot be read or written: locked, damaged, a newer format, a full disk."""
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from headwater.errors import DataError, MissingExtra
+from headwater.memory.guard import memory_errors_are_ours
 from headwater.values.types import Type
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from headwater.database.opened import Opened
 
 
+@memory_errors_are_ours
 class RelationView:
     """A base relation or a view, as it is now. Row order means nothing."""
 

@@ -273,7 +273,7 @@ def test_no_rows_give_no_rows():
     ):
         assert functions.apply(name, [none, none], types, codec).tolist() == []
     assert functions.compare("<", none, none, STRING, STRING, codec).tolist() == []
-    assert [part.tolist() for part in functions.expand("range", [none, none], [INT, INT], codec)] == [[], []]
+    assert expanded([none, none]) == []
 
 
 def test_a_result_of_unknown_type_cannot_be_computed():
@@ -416,20 +416,25 @@ def test_values_of_different_types_do_not_compare(left, right):
 # ------------------------------------------------------------------ range
 
 
+def expanded(columns: list[np.ndarray], most: int = 100) -> list[tuple[int, int]]:
+    """Rows and values of a range, at most so many at a time."""
+    pieces = list(Functions().expand("range", columns, [INT] * len(columns), Codec()).pieces(most))
+    assert all(0 < len(rows) == len(values) <= most for rows, values in pieces)
+    return [pair for rows, values in pieces for pair in zip(rows.tolist(), values.tolist(), strict=True)]
+
+
 @given(
     st.lists(st.tuples(st.integers(-9, 9), st.integers(-9, 9), st.integers(-4, 4).filter(bool)), max_size=4)
 )
 def test_range_is_pythons(bounds):
     columns = [np.array([row[i] for row in bounds], dtype=np.int64) for i in range(3)]
-    rows, values = Functions().expand("range", columns, [INT] * 3, Codec())
     expected = [(i, value) for i, row in enumerate(bounds) for value in range(*row)]
-    assert list(zip(rows.tolist(), values.tolist(), strict=True)) == expected
-    assert rows.dtype == values.dtype == np.int64
+    for most in (1, 3, 100):
+        assert expanded(columns, most) == expected
 
 
 def test_range_counts_down_when_its_end_is_below():
-    rows, values = Functions().expand("range", [np.array([3, 1]), np.array([1, 3])], [INT, INT], Codec())
-    assert rows.tolist() == [0, 0, 1, 1] and values.tolist() == [3, 2, 1, 2]
+    assert expanded([np.array([3, 1]), np.array([1, 3])]) == [(0, 3), (0, 2), (1, 1), (1, 2)]
 
 
 def test_range_without_a_step_to_take():
@@ -470,9 +475,10 @@ def test_a_range_that_nothing_could_hold():
 def _float_range(*bounds: float) -> list[float]:
     codec, functions = Codec(), Functions()
     columns = [np.array([codec.encode_value(float(bound), FLOAT)]) for bound in bounds]
-    rows, values = functions.expand("range", columns, [FLOAT] * len(bounds), codec)
-    assert rows.tolist() == [0] * len(values)
-    return codec.decode_column(values, FLOAT)
+    expansion = functions.expand("range", columns, [FLOAT] * len(bounds), codec)
+    found = [values for _, values in expansion.pieces(10)]
+    assert all(rows.tolist() == [0] * len(values) for rows, values in expansion.pieces(10_000))
+    return codec.decode_column(np.concatenate([np.empty(0, np.int64), *found]), FLOAT)
 
 
 def test_a_range_of_floats():
@@ -512,10 +518,15 @@ def test_a_range_of_floats_without_an_end(bounds, code):
 
 
 def test_a_range_at_the_end_of_the_ints():
-    _, values = Functions().expand(
-        "range", [np.array([LEAST]), np.array([MOST]), np.array([2**62])], [INT] * 3, Codec()
-    )
-    assert values.tolist() == [LEAST, LEAST + 2**62, 0, 2**62]
+    found = expanded([np.array([LEAST]), np.array([MOST]), np.array([2**62])])
+    assert [value for _, value in found] == [LEAST, LEAST + 2**62, 0, 2**62]
+
+
+def test_a_long_range_comes_in_pieces():
+    pieces = Functions().expand("range", [np.array([0]), np.array([10**9])], [INT] * 2, Codec()).pieces(1000)
+    rows, values = next(pieces)
+    assert rows.dtype == values.dtype == np.int64
+    assert values.tolist() == list(range(1000)) and next(pieces)[1][0] == 1000
 
 
 # ------------------------------------------------------------------ registered functions

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from headwater.cli.options import header_option, state_option
+from headwater.cli.options import header_option, memory_option, state_option
 from headwater.errors import DataError
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @state_option
+@memory_option
 @click.argument(
     "paths", nargs=-1, type=click.Path(exists=True, path_type=Path), metavar="[FOLDER_OR_FILE]..."
 )

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import click
 
-from headwater.cli.options import state_option
+from headwater.cli.options import memory_option, state_option
 
 
 @click.command()
 @state_option
+@memory_option
 def compact(state: Path) -> None:
     """Write the state as it is now, and drop the log of changes that led there.
 

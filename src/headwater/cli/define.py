@@ -7,6 +7,8 @@ from pathlib import Path
 import click
 
 from headwater.cli.options import (
+    database_options,
+    memory_option,
     preprocessor_options,
     program_argument,
     program_text,
@@ -17,6 +19,7 @@ from headwater.cli.options import (
 
 @click.command()
 @state_option
+@memory_option
 @program_argument
 @preprocessor_options
 @strict_option
@@ -41,6 +44,6 @@ def define(
     from headwater.cli.report import print_changes
 
     text, source = program_text(program, include, macros)
-    with headwater.connect(state, strict=strict) as database:
+    with headwater.connect(state, strict=strict, **database_options()) as database:
         changes = database.define(text, source=source)
         print_changes(database, changes, rows=20 if verbose else 0)

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import click
 
-from headwater.cli.options import state_option
+from headwater.cli.options import memory_option, state_option
 
 
 @click.command()
 @state_option
+@memory_option
 @click.argument("row")
 @click.option(
     "--limit",

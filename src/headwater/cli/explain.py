@@ -6,11 +6,12 @@ from pathlib import Path
 
 import click
 
-from headwater.cli.options import program_text
+from headwater.cli.options import database_options, memory_option, program_text
 
 
 @click.command()
 @click.option("-s", "--state", type=click.Path(file_okay=False, path_type=Path), help="The state folder.")
+@memory_option
 @click.argument("names", nargs=-1, metavar="[PROGRAM] [VIEW]")
 def explain(state: Path | None, names: tuple[str, ...]) -> None:
     """Say how a view (or all) is maintained: rules, join orders, strategy, sizes.
@@ -28,7 +29,7 @@ def explain(state: Path | None, names: tuple[str, ...]) -> None:
     program, view = _split(state, names)
     if program is not None:
         text, source = program_text(program)
-        database = headwater.connect()
+        database = headwater.connect(**database_options())
         database.define(text, source=source)
     else:
         assert state is not None

@@ -15,11 +15,21 @@ STRATEGY_NAMES = (
     "support", "counting", "dred", "recompute", "absorption", "absorption-eager", "relative", "auto",
 )  # fmt: skip
 
+MEMORY = "headwater.memory"
+"""Where the context of a command keeps what --memory says."""
+
 program_argument = click.argument(
     "program", type=click.Path(exists=True, dir_okay=False, allow_dash=True), metavar="PROGRAM"
 )
 state_option = click.option(
     "-s", "--state", required=True, type=click.Path(file_okay=False, path_type=Path), help="The state folder."
+)
+memory_option = click.option(
+    "--memory",
+    metavar="SIZE",
+    expose_value=False,
+    callback=lambda context, _, value: context.meta.__setitem__(MEMORY, value),
+    help="Refuse what would take more memory: bytes, 8GB, or 75%. [default: 75% of what there is]",
 )
 strict_option = click.option("--strict", is_flag=True, help="Refuse relations that nothing declares.")
 _include_option = click.option(
@@ -52,6 +62,12 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 def preprocessor_options(command: Command) -> Command:
     """The options of a command that takes a program: `include` and `macros`."""
     return _include_option(_macro_option(command))
+
+
+def database_options() -> dict[str, Any]:
+    """What options of the running command say about every database that it opens."""
+    context = click.get_current_context(silent=True)
+    return {"memory": context.meta.get(MEMORY)} if context is not None else {}
 
 
 def program_text(program: str, include: Sequence[Path] = (), macros: Sequence[str] = ()) -> tuple[str, str]:

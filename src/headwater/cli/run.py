@@ -12,8 +12,10 @@ import click
 
 from headwater.cli.options import (
     STRATEGY_NAMES,
+    database_options,
     escape_formulas_option,
     header_option,
+    memory_option,
     preprocessor_options,
     program_argument,
     program_text,
@@ -53,6 +55,7 @@ _FORMATS = ("csv", "tsv", "parquet", "arrow", "json")
     type=click.Choice(_FORMATS),
     help="Write all relations so. [default: as .output says, else tab-separated without a header]",
 )
+@memory_option
 @click.option("--strategy", type=click.Choice(STRATEGY_NAMES), default="support", show_default=True)
 @strict_option
 @click.option(
@@ -140,7 +143,7 @@ def run(
             contents = read_inputs(described, inputs, advance)
             rows = by_relation(contents, load(contents, types_of(described)))
         # Only now that all is read: what is refused leaves no state behind.
-        database = kept or stack.enter_context(headwater.connect(state, **options))
+        database = kept or stack.enter_context(headwater.connect(state, **database_options(), **options))
         with blaming(contents):
             if kept is None:
                 database.define(parsed, insert=rows)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from headwater.cli.options import escape_formulas_option, state_option
+from headwater.cli.options import escape_formulas_option, memory_option, state_option
 
 if TYPE_CHECKING:
     from headwater.database import Database
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @state_option
+@memory_option
 @click.argument("relation", required=False)
 @click.option(
     "--limit", type=click.IntRange(min=0), help="At most so many rows. [default: 20 in a table, else all]"

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 import headwater
+from headwater.cli.options import database_options
 from headwater.database import Database
 from headwater.errors import DataError, StoreError
 from headwater.files.alike import Types, TypesOf
@@ -32,7 +33,7 @@ def open_state(path: Path, *, mode: Literal["w", "r"] = "w", **options: Any) -> 
             f"there is no state in {path}",
             hint=f"make one: headwater define -s {path} program.dl, or headwater run program.dl -s {path}",
         )
-    return headwater.connect(path, mode=mode, **options)
+    return headwater.connect(path, mode=mode, **{**database_options(), **options})
 
 
 class Described(Protocol):

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import click
 
-from headwater.cli.options import header_option, state_option
+from headwater.cli.options import header_option, memory_option, state_option
 
 
 @click.command("what-if")
 @state_option
+@memory_option
 @click.argument(
     "paths", nargs=-1, type=click.Path(exists=True, path_type=Path), metavar="[FOLDER_OR_FILE]..."
 )

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import click
 
-from headwater.cli.options import state_option
+from headwater.cli.options import memory_option, state_option
 
 
 @click.command("why-not")
 @state_option
+@memory_option
 @click.argument("row")
 @click.option(
     "--depth", type=click.IntRange(min=1), default=3, show_default=True, help="Look so many levels deep."

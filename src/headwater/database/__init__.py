@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from headwater.database.questions import Questions
 from headwater.database.subscriptions import Subscriptions
+from headwater.memory.guard import memory_errors_are_ours
 
 __all__ = ["Database"]
 
 
+@memory_errors_are_ours
 class Database(Subscriptions, Questions):
     """A set of base relations and the views over them. See `headwater.connect`."""

@@ -15,10 +15,12 @@ from headwater.catalog import Catalog
 from headwater.changes import Change
 from headwater.errors import DataError, StoreError
 from headwater.explain import Explanation, explain
+from headwater.kernel.memory import release_idle
 from headwater.maintain.engine import Engine
 from headwater.maintain.row_change import RowChange
 from headwater.maintain.statistics import VersionStatistics
 from headwater.maintain.strategies import STRATEGIES
+from headwater.memory.budget import MemoryUse, memory_budget
 from headwater.progress import Progress
 from headwater.provenance import evaluation
 from headwater.relation_view import RelationView
@@ -55,6 +57,7 @@ class Opened(ABC):
         functions: Mapping[str, tuple[Callable[..., Any], Sequence[Type | str] | None, Type | str]]
         | None = None,
         sync: bool = True,
+        memory: int | str | None = None,
         spark: Any = None,
         run: str = "local",
         nodes: Any = None,
@@ -82,7 +85,8 @@ class Opened(ABC):
             )
         if self._place.on_nodes and mode == "r":
             raise DataError("unknown-option", "a reader runs in this process", hint="leave out run=...")
-        self.codec = Codec()
+        self.budget = memory_budget(memory, release_idle)
+        self.codec = Codec(self.budget)
         self.functions = Functions()
         self._python = declared_functions(functions)
         for name, (function, args, returns) in self._python.items():
@@ -95,6 +99,7 @@ class Opened(ABC):
         self.statistics = VersionStatistics()
         self._options = {
             "strategy": strategy, "max_rounds": max_rounds, "at_max_rounds": at_max_rounds, "strict": strict,
+            "memory": memory,
         }  # fmt: skip
         self._catalog = self._logged = Catalog(self.functions, strict)
         self._followers: weakref.WeakValueDictionary[int, evaluation.Evaluation] = (
@@ -236,6 +241,11 @@ class Opened(ABC):
     def nbytes(self) -> int:
         """Bytes allocated for rows, indexes and dictionaries."""
         return self.runner.nbytes + self.codec.nbytes
+
+    @property
+    def memory(self) -> MemoryUse:
+        """What rows, indexes and dictionaries of this process take, against the memory budget."""
+        return self.budget.use
 
     @property
     def engine(self) -> Engine:

@@ -58,7 +58,9 @@ class Index:
                 )
             )
             if done < rows.shape[0]:
-                bigger = np.zeros(self.slots.shape[0] * 4, np.int64)
+                size = self.slots.shape[0] * 4
+                relation.ask(8 * size, f"an index of {relation.name} with {self.keys:,} keys and more")
+                bigger = np.zeros(size, np.int64)
                 hashing.move_slots(self.slots, bigger)
                 self.slots = bigger
 

@@ -8,14 +8,21 @@ range costs before it is used is addresses, of which there are plenty.
 A range that no array uses any more is kept for the next one: clearing memory is several times as fast as
 getting it from the system, above all in virtual machines. When a new range is needed all the same, what is
 kept is cut down to `KEPT` bytes. The ranges belong to the process, not to a database; a lock guards them.
+
+Where addresses are limited (`ulimit -v`), a range is reserved no longer than twice what is needed, and no longer
+than needed once a quarter of the addresses is taken: other allocations need addresses too.
+
+Who may have how much is not decided here: whoever grows an array asks its `Room` first. What the system refuses all
+the same is a `MemoryError` that says how much it was.
 """
 
 from __future__ import annotations
 
 import mmap
+import resource
 import sys
 import threading
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -26,14 +33,46 @@ RESERVE = 16
 KEPT = 1 << 28
 
 
+class Holder(Protocol):
+    """Something that keeps memory for as long as it is there."""
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes allocated."""
+        ...
+
+
+class Room(Protocol):
+    """Who decides how much may be kept: what asks for `least` bytes or more is refused by an exception."""
+
+    least: int
+
+    def keep(self, holder: Holder) -> None:
+        """Count what this holds from now on."""
+        ...
+
+    def ask(self, needed: int, what: str) -> None:
+        """Raise a `MemoryError` if there is no room for so many bytes more."""
+        ...
+
+
+class Unbounded:
+    """Room for everything."""
+
+    least = sys.maxsize
+
+    def keep(self, holder: Holder) -> None:
+        """Nobody counts."""
+
+    def ask(self, needed: int, what: str) -> None:
+        """There is room."""
+
+
 class Area:
     """A reserved range and how much of it has been used; idle when no array is a window on it."""
 
     def __init__(self, size: int):
-        try:
-            self.range = mmap.mmap(-1, size, flags=_FLAGS)
-        except (OSError, OverflowError):
-            self.range = mmap.mmap(-1, max(size // RESERVE * 2, mmap.PAGESIZE), flags=_FLAGS)
+        self.range = _mapped(size)
         if hasattr(mmap, "MADV_HUGEPAGE"):
             self.range.madvise(mmap.MADV_HUGEPAGE)
         self.used = 0
@@ -66,6 +105,8 @@ def zeros(shape: tuple[int, ...], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
 
 def grown(array: Array, length: int) -> Array:
     """The array with `length` rows, new ones zero. The old one must not be used any more."""
+    if length <= array.shape[0]:
+        return array
     shape = (length, *array.shape[1:])
     size = length * array.dtype.itemsize * int(np.prod(array.shape[1:], dtype=np.int64))
     if isinstance(array.base, mmap.mmap) and len(array.base) >= size:
@@ -76,6 +117,31 @@ def grown(array: Array, length: int) -> Array:
     longer = zeros(shape, array.dtype)
     longer[: array.shape[0]] = array
     return longer  # type: ignore[return-value]
+
+
+def release_idle() -> None:
+    """Give ranges that no array uses back to the system."""
+    with _lock:
+        _areas[:] = [area for area in _areas if not area.idle()]
+
+
+def _mapped(size: int) -> mmap.mmap:
+    """A new range that holds at least so many bytes: as much longer as the system allows."""
+    for length in _lengths(size):
+        try:
+            return mmap.mmap(-1, length, flags=_FLAGS)
+        except (OSError, OverflowError):
+            _areas[:] = [area for area in _areas if not area.idle()]
+    raise MemoryError(f"no addresses for {size:,} bytes")
+
+
+def _lengths(size: int) -> list[int]:
+    """How long a range may be, the best first."""
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if limit == resource.RLIM_INFINITY:
+        return [size * RESERVE, size * 2, size]
+    taken = sum(len(area.range) for area in _areas)
+    return [size * 2, size] if 4 * (taken + 2 * size) < limit else [size]
 
 
 def _reserved(size: int) -> Area:
@@ -91,6 +157,6 @@ def _reserved(size: int) -> Area:
         kept += area.used
         if kept > KEPT or area.used == 0:
             _areas.remove(area)
-    area = Area(size * RESERVE)
+    area = Area(size)
     _areas.append(area)
     return area

@@ -31,15 +31,24 @@ import numpy.typing as npt
 
 from headwater.kernel import hashing, rowops
 from headwater.kernel.index import Index
-from headwater.kernel.memory import grown, zeros
+from headwater.kernel.memory import Room, Unbounded, grown, zeros
 from headwater.kernel.states import LIVE, STORED, TOUCHED, VISIBLE, WAS
 
 Ints = npt.NDArray[np.int64]
 Rows = npt.NDArray[np.int32]
 CHUNK = 1 << 16
 SMALL = 16
+PIECE = 1 << 20
+"""How many rows enter a new index at a time."""
+JOURNAL_BYTES = 36
+"""What an entry of the journal takes."""
 SWEEP = 1 << 13
 """How many dead rows a version removes at most; more are left to later versions."""
+
+
+def least_bytes(arity: int) -> int:
+    """The bytes that a row with so many codes takes at the least, as part of a large relation."""
+    return 8 * (arity + 2) + 1 + 8
 
 
 class Fallen(NamedTuple):
@@ -60,7 +69,16 @@ class Backup(NamedTuple):
 class Relation:
     """Rows, the index over whole rows, secondary indexes on demand, and the journal of the open version."""
 
-    def __init__(self, name: str, arity: int, *, selected: bool = False, pinned: bool = False):
+    def __init__(
+        self,
+        name: str,
+        arity: int,
+        *,
+        selected: bool = False,
+        pinned: bool = False,
+        room: Room | None = None,
+    ):
+        self.room = room or Unbounded()
         self.name = name
         self.arity = arity
         self.selected = selected
@@ -72,6 +90,7 @@ class Relation:
         self.columns: Ints = np.arange(arity, dtype=np.int64)
         self.indexes: dict[tuple[int, ...], Index] = {}
         self._reset()
+        self.room.keep(self)
 
     def _reset(self) -> None:
         self.rows: Ints = np.zeros((SMALL, self.width), np.int64)
@@ -114,6 +133,9 @@ class Relation:
         need = int(self.sizes[0]) + extra
         if need > self.state.shape[0]:
             size = max(need, self.state.shape[0] * 9 // 8 + SMALL)
+            self.ask(
+                (size - self.state.shape[0]) * self._row_bytes(), f"room for {size:,} rows of {self.name}"
+            )
             self.rows = grown(self.rows, size)
             for index in self.indexes.values():
                 index.reserve(size)
@@ -122,20 +144,35 @@ class Relation:
             size = self.slots.shape[0]
             while (self.stored + extra) * 5 > size * 3:
                 size *= 2
+            self.ask(size * 8, f"finding {self.stored + extra:,} rows of {self.name}")
             bigger = zeros((size,), np.int64)
             hashing.move_slots(self.slots, bigger)
             self.slots = bigger
         need = int(self.sizes[4]) + extra
         if need > self.created.shape[0]:
-            self.created = grown(self.created, max(need, self.created.shape[0] * 2))
+            size = max(need, self.created.shape[0] * 2)
+            self.ask((size - self.created.shape[0]) * 4, f"{need:,} new rows of {self.name} in one version")
+            self.created = grown(self.created, size)
         self._reserve_journal(extra)
 
     def _reserve_journal(self, extra: int) -> None:
         entries = int(self.sizes[3]) + extra
         if entries > self.journal_rows.shape[0]:
             size = max(entries, self.journal_rows.shape[0] * 2)
+            self.ask(
+                (size - self.journal_rows.shape[0]) * JOURNAL_BYTES,
+                f"undoing {entries:,} changes of {self.name} if need be",
+            )
             self.journal_rows = grown(self.journal_rows, size)
             self.journal = grown(self.journal, size)
+
+    def _row_bytes(self) -> int:
+        return 8 * self.width + 1 + 8 * len(self.indexes)
+
+    def ask(self, needed: int, what: str) -> None:
+        """Have it refused, if there is no room for so many bytes more."""
+        if needed >= self.room.least:
+            self.room.ask(needed, what)
 
     # ------------------------------------------------------------------ indexes
 
@@ -145,10 +182,25 @@ class Relation:
         found = self.indexes.get(key)
         if found is None:
             found = Index(key)
+            self.ask(8 * self.state.shape[0], f"an index of {self.stored:,} rows of {self.name}")
             found.reserve(self.state.shape[0])
-            found.insert(self, np.flatnonzero(self.state[: self.sizes[0]] & STORED).astype(np.int32))
+            for start in range(0, int(self.sizes[0]), PIECE):
+                stored = np.flatnonzero(self.state[start : min(start + PIECE, self.sizes[0])] & STORED)
+                found.insert(self, (stored + start).astype(np.int32))
             self.indexes[key] = found
         return found
+
+    def _enter(self, rows: Rows) -> None:
+        """Enter new rows into all indexes; those that cannot take them go, and are built again when needed."""
+        entered = 0
+        try:
+            for index in self.indexes.values():
+                index.insert(self, rows)
+                entered += 1
+        except BaseException:
+            for columns in tuple(self.indexes)[entered:]:
+                del self.indexes[columns]
+            raise
 
     # ------------------------------------------------------------------ changes
 
@@ -173,8 +225,7 @@ class Relation:
         )  # fmt: skip
         created = self.created[before : int(self.sizes[4])]
         if created.shape[0]:
-            for index in self.indexes.values():
-                index.insert(self, created)
+            self._enter(created)
         return fresh[:n]
 
     def subtract(self, tuples: Ints) -> Fallen:
@@ -211,6 +262,7 @@ class Relation:
         """Make every row dead and invisible at once. Rows keep their places, so what comes back costs little."""
         if self._backup is None:
             top = int(self.sizes[0])
+            self.ask(top * (8 * (self.width - self.arity) + 1), f"a copy of what {self.name} was before")
             self._backup = Backup(
                 self.rows[:top, self.arity :].copy(), self.state[:top].copy(), int(self.sizes[3])
             )
@@ -308,11 +360,18 @@ class Relation:
         if dead.shape[0] > SWEEP and not (self.state[: self.sizes[0]] & LIVE).any():
             self._reset()
             return False
-        if (self._ghosts.shape[0] + int(self.sizes[2])) * 2 > int(self.sizes[0]):
-            self.compact()
+        if (self._ghosts.shape[0] + int(self.sizes[2])) * 2 > int(self.sizes[0]) and self._compacted():
             return True
         self._sweep(SWEEP)
         return False
+
+    def _compacted(self) -> bool:
+        """Compact, unless there is no memory for it: nothing depends on it."""
+        try:
+            self.compact()
+        except MemoryError:
+            return False
+        return True
 
     def _sweep(self, most: int) -> None:
         """Remove some of the dead rows that are still stored; some may have come back to life since."""
@@ -366,6 +425,7 @@ class Relation:
     def compact(self) -> None:
         """Move all live rows together and build the indexes anew; rows get new numbers."""
         keep = np.flatnonzero(self.state[: self.sizes[0]] & LIVE)
+        self.ask(keep.shape[0] * 2 * (self._row_bytes() + 16), f"compacting {self.name}")
         rows, state = self.rows[keep], self.state[keep]
         n = rows.shape[0]
         before = {**self.__dict__, "indexes": dict(self.indexes)}

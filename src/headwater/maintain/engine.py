@@ -24,7 +24,7 @@ from headwater.events import (
     SortedValues,
     Stopped,
 )
-from headwater.kernel.relation import Relation
+from headwater.kernel.relation import CHUNK, Relation
 from headwater.maintain.grouping import Grouping
 from headwater.maintain.row_change import Replacement, RowChange, StoredChange
 from headwater.maintain.selection import Chooser
@@ -111,7 +111,7 @@ class Engine:
             if info.base and known is not None and known.arity == info.arity and workspace.infos[name].base:
                 relations[name] = known
             elif info.base:
-                relations[name] = Relation(name, info.arity)
+                relations[name] = Relation(name, info.arity, room=workspace.budget)
                 changed.add(name)
         strata = [_with_unit(stratum) for stratum in checked.strata]
         views: list[View | None] = []
@@ -126,7 +126,9 @@ class Engine:
                 if same:
                     relations[name] = workspace.relations[name]
                 else:
-                    relations[name] = Relation(name, infos[name].arity, selected=bool(infos[name].selections))
+                    relations[name] = Relation(
+                        name, infos[name].arity, selected=bool(infos[name].selections), room=workspace.budget
+                    )
                     changed.add(name)
             views.append(view if same else None)
         workspace.relations.clear()
@@ -253,10 +255,13 @@ class Engine:
     @staticmethod
     def _insert(relation: Relation, rows: Ints) -> int:
         """Insert rows; return how many were there already."""
-        tuples = np.zeros((rows.shape[0], relation.arity + 1), np.int64)
-        tuples[:, : relation.arity] = rows
-        fresh = relation.show(relation.add(tuples, 0), 0)
-        return int(rows.shape[0] - fresh.shape[0])
+        there_already = int(rows.shape[0])
+        for start in range(0, rows.shape[0], CHUNK):
+            some = rows[start : start + CHUNK]
+            tuples = np.zeros((some.shape[0], relation.arity + 1), np.int64)
+            tuples[:, : relation.arity] = some
+            there_already -= int(relation.show(relation.add(tuples, 0), 0).shape[0])
+        return there_already
 
     def _refresh(self, view: View, deltas: dict[str, Delta] | None, statistics: VersionStatistics) -> None:
         """Bring a view up to date; without deltas, from scratch."""

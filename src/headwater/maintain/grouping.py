@@ -34,7 +34,7 @@ class Grouping:
         self.aggregate = info.aggregate
         self.result = workspace.relations[info.name]
         arity = info.arity - 1
-        self.groups = Relation(f"groups of {info.name}", arity, pinned=True)
+        self.groups = Relation(f"groups of {info.name}", arity, pinned=True, room=workspace.budget)
         self.counts: Ints = np.zeros(16, np.int64)
         self.sums: ExactSums | ExactIntSums | None = None
         self.floats = False

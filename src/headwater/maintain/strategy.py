@@ -97,7 +97,7 @@ class Task:
         if mostly_new and self.replaced is not None:
             for name in self.rules.own:
                 old = self.workspace.relations[name]
-                new = Relation(name, old.arity, selected=old.selected)
+                new = Relation(name, old.arity, selected=old.selected, room=old.room)
                 for key in old.indexes:
                     new.index(key)
                 self.replaced[name] = old

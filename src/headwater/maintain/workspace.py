@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from headwater.errors import EvaluationError
+from headwater.errors import EvaluationError, OutOfMemory
 from headwater.kernel.relation import Relation
 from headwater.maintain.exchange import Alone, Exchange
 from headwater.maintain.interrupts import Interrupts
@@ -42,6 +42,7 @@ class Workspace:
 
     def __init__(self, codec: Codec, functions: Functions, max_rounds: int, at_max_rounds: str):
         self.codec = codec
+        self.budget = codec.budget
         self.functions = functions
         self.max_rounds = max_rounds
         self.stops = at_max_rounds == "stop"
@@ -67,13 +68,12 @@ class Workspace:
         return float(found.stored ** (1 - len(key) / max(1, found.arity)))
 
 
-def placed(error: EvaluationError, rule: CheckedRule) -> EvaluationError:
+def placed(error: EvaluationError | OutOfMemory, rule: CheckedRule) -> EvaluationError | OutOfMemory:
     """The error, with the rule that was running if it does not say where it happened."""
     if error.place is not None:
         return error
-    return EvaluationError(
-        error.code, f"{error.message}, in rule {rule.label}", place=rule.place, hint=error.hint
-    )
+    message = f"{error.message}, in rule {rule.label}"
+    return type(error)(error.code, message, place=rule.place, hint=error.hint)
 
 
 @dataclass(frozen=True)
@@ -126,14 +126,14 @@ class RuleSet:
         """Run a rule from the given rows; return the number of derivations found."""
         try:
             return self.workspace.executor.run(self.plan(rule, position), rule.types, rows, access, sink)
-        except EvaluationError as error:
+        except (EvaluationError, OutOfMemory) as error:
             raise placed(error, rule) from error
 
     def ask(self, rule: CheckedRule, tuples: Ints, access: Access, sink: Sink) -> int:
         """Find derivations of the given rows, which need not be stored here; origins are their places."""
         try:
             return self.workspace.executor.ask(self.plan(rule, -1), rule.types, tuples, access, sink)
-        except EvaluationError as error:
+        except (EvaluationError, OutOfMemory) as error:
             raise placed(error, rule) from error
 
     def starts(self) -> Iterator[tuple[CheckedRule, int]]:

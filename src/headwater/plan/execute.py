@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from headwater.errors import EvaluationError
 from headwater.kernel import join
-from headwater.kernel.relation import Relation
+from headwater.kernel.relation import Relation, least_bytes
 from headwater.kernel.states import EITHER, KEPT, NEW, OLD, STANDING_OR_DYING, Accept
 from headwater.language.program import Call, Constant, Term, Variable
 from headwater.plan.steps import AddInts, AntiJoin, Extend, Filter, Generate, Ints, Join, Plan, Start
@@ -157,6 +157,8 @@ class Executor:
             step = plan.steps[depth]
             if isinstance(step, Join):
                 return self._join(plan, types, depth, step, bindings, access, split, sink)
+            if isinstance(step, Generate):
+                return self._generate(plan, types, depth, step, bindings, access, split, sink)
             depth += 1
             if isinstance(step, AntiJoin):
                 bindings = self._anti_join(depth, step, bindings, access, split)
@@ -164,10 +166,8 @@ class Executor:
                 bindings = self._filter(step, types, bindings)
             elif isinstance(step, Extend):
                 bindings = self._extend(step, types, bindings)
-            elif isinstance(step, AddInts):
-                bindings = self._add_ints(step, bindings)
             else:
-                bindings = self._generate(step, types, bindings)
+                bindings = self._add_ints(step, bindings)
             if bindings.shape[0] == 0:
                 return 0
         if not plan.identity:
@@ -206,6 +206,7 @@ class Executor:
             index = relation.index(step.key)
         which = None
         if not step.whole and not step.key:
+            relation.ask(4 * int(relation.sizes[0]), f"a scan of {relation.name}")
             which = np.empty(int(relation.sizes[0]), np.int32)
             n = join.scan(relation.sizes[0], relation.rows, relation.state, accept, rank_column, limit, which)
             which = which[:n]
@@ -237,8 +238,6 @@ class Executor:
         relation = self.relations[step.relation]
         avoid = access.absent_before if step.position < split else access.absent_after
         out = self._buffer(depth, step.outputs.shape[0] + 1)
-        if bindings.shape[0] > out.shape[0]:
-            out = np.empty((bindings.shape[0], out.shape[1]), np.int64)
         cursor = np.zeros(3, np.int64)
         n = join.anti_join(
             bindings, step.sources, step.constants, relation.columns, relation.slots, relation.rows,
@@ -276,12 +275,31 @@ class Executor:
             )
         return out
 
-    def _generate(self, step: Generate, types: Mapping[str, Type | None], bindings: Ints) -> Ints:
+    def _generate(
+        self,
+        plan: Plan,
+        types: Mapping[str, Type | None],
+        depth: int,
+        step: Generate,
+        bindings: Ints,
+        access: Access,
+        split: int,
+        sink: Sink,
+    ) -> int:
+        """Go on with some of the values at a time: there may be many more of them than bindings."""
         args = [self._term(arg, step.columns, types, bindings) for arg in step.args]
-        repeat, values = self.functions.expand(
+        expansion = self.functions.expand(
             step.function, [column for column, _ in args], [known(type_) for _, type_ in args], self.codec
         )
-        return self._appended(step.outputs, bindings[repeat], values)
+        if all(isinstance(later, Extend | AddInts) for later in plan.steps[depth + 1 :]):
+            needed = expansion.largest * least_bytes(plan.outputs.shape[0])
+            self.codec.budget.ask_ever(needed, f"{expansion.largest:,} rows from one {step.function}")
+        found = 0
+        for rows, values in expansion.pieces(PIECE):
+            longer = self._appended(step.outputs, bindings[rows], values)
+            found += self._steps(plan, types, depth + 1, longer, access, split, sink)
+            self.between_pieces()
+        return found
 
     @staticmethod
     def _appended(outputs: Ints, bindings: Ints, value: Ints) -> Ints:

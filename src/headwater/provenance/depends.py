@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from headwater.changes import Changes
+from headwater.memory.guard import memory_errors_are_ours
 from headwater.provenance.asked import key_of, not_there
 from headwater.provenance.graph import by_relation
 from headwater.provenance.instances import Derivation, Instances, Key
@@ -29,6 +30,7 @@ LIMIT = 10_000
 SHOWN = 20
 
 
+@memory_errors_are_ours
 class Depends:
     """What depends on a row. `more` says that there are further rows that use it, beyond the limit."""
 

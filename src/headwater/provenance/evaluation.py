@@ -17,6 +17,7 @@ from headwater.annotations.registry import annotation as named_annotation
 from headwater.annotations.variables import Variables
 from headwater.errors import EvaluationError
 from headwater.maintain.row_change import RowChange
+from headwater.memory.guard import memory_errors_are_ours
 from headwater.provenance.asked import key_of, not_there
 from headwater.provenance.graph import by_relation, explore, look_into
 from headwater.provenance.instances import Derivation, Instances, Key
@@ -32,6 +33,7 @@ LIMIT = 1_000_000
 """How many derivations an evaluation holds unless more are allowed."""
 
 
+@memory_errors_are_ours
 class Evaluation(Mapping[tuple[Any, ...], Any]):
     """The rows of a view and what they carry, now: it follows the database and the values of base rows."""
 

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from headwater.annotations.protocol import AnyAnnotation
 from headwater.annotations.registry import annotation as named_annotation
+from headwater.memory.guard import memory_errors_are_ours
 from headwater.provenance.asked import key_of, not_there
 from headwater.provenance.expression import Tokens, checked_tokens, evaluated, polynomial, system
 from headwater.provenance.graph import explore
@@ -44,6 +45,7 @@ TERMS = 100
 """How many minimal explanations are given unless more are asked for."""
 
 
+@memory_errors_are_ours
 class Why:
     """The explanation of a row as it was when it was asked for. `notes` tells of scans and indexes it needed."""
 

@@ -32,6 +32,7 @@ import numpy as np
 from headwater.changes import Changes
 from headwater.kernel.states import LIVE, VISIBLE
 from headwater.language.program import Constant, Variable
+from headwater.memory.guard import memory_errors_are_ours
 from headwater.provenance.asked import key_of, there
 from headwater.provenance.attempts import Attempts
 from headwater.provenance.instances import Instances, Key
@@ -77,6 +78,7 @@ class Absence:
     note: str = ""
 
 
+@memory_errors_are_ours
 @dataclass
 class WhyNot:
     """The explanation, and repairs: each was tried, and the row appeared. Smallest first."""

@@ -144,7 +144,9 @@ class OneProcess:
 
     def matrix(self, name: str) -> Ints:
         """A copy of the rows."""
-        return self.engine.workspace.relations[name].matrix()
+        relation = self.engine.workspace.relations[name]
+        relation.ask(8 * relation.arity * relation.stored, f"a copy of {relation.stored:,} rows of {name}")
+        return relation.matrix()
 
     def table(self, name: str) -> pa.Table:
         """The rows as values."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from headwater.errors import DataError
+from headwater.memory.system import total_memory
 from headwater.store import Store
 from headwater.values import arguments
 from headwater.values.codec import Codec
@@ -21,7 +21,7 @@ RUNS = ("local", "spark", "auto", "threads")
 MOST_NODES = 1024
 """How many nodes one database may be spread over: each has a stream to each other."""
 FRACTION = 0.4
-"""The part of this machine's memory that the state may take before `auto` moves it to nodes."""
+"""The part of what this process may have that the state may take before `auto` moves it to nodes."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Place:
         """The bytes that state may take in this process."""
         if self.budget is not None:
             return self.budget
-        return int(FRACTION * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+        return int(FRACTION * total_memory())
 
     def start(
         self,

@@ -28,6 +28,7 @@ from typing import Any
 import numpy as np
 
 from headwater.errors import DataError
+from headwater.memory.budget import MemoryBudget
 from headwater.values.columns import decode_column, encode_canonical, encode_column
 from headwater.values.dictionary import Codes, Dictionary
 from headwater.values.scalars import Misfit, canonical, fixed_code, fixed_value, is_coded, list_key
@@ -36,6 +37,8 @@ from headwater.values.types import INT, STRING, Type
 
 __all__ = ["Codec", "infer_types"]
 
+ROW_OBJECT, NUMBER_OBJECT = 64, 32
+"""About what a tuple, and a number in it, take in memory."""
 FEW = 32
 SMALLEST = 1 << 63
 
@@ -43,10 +46,12 @@ SMALLEST = 1 << 63
 class Codec:
     """One dictionary of strings, one of lists, and the ways in and out."""
 
-    def __init__(self) -> None:
-        """Start with empty dictionaries."""
-        self.strings = Dictionary()
-        self.lists = Dictionary(list_key)
+    def __init__(self, budget: MemoryBudget | None = None) -> None:
+        """Start with empty dictionaries, which count in the budget."""
+        self.budget = budget or MemoryBudget()
+        self.strings = Dictionary(ask=self.budget.ask)
+        self.lists = Dictionary(list_key, ask=self.budget.ask)
+        self.budget.keep(self)
 
     @property
     def nbytes(self) -> int:
@@ -134,6 +139,10 @@ class Codec:
         """The rows of a matrix as Python tuples."""
         if len(types) == 0 or len(matrix) == 0:
             return [()] * len(matrix)
+        each = ROW_OBJECT + sum(
+            8 if type is not None and is_coded(type) else 8 + NUMBER_OBJECT for type in types
+        )
+        self.budget.ask(len(matrix) * each, f"{len(matrix):,} rows as Python tuples")
         values = [
             self.decode_column(np.ascontiguousarray(matrix[:, i]), _known(type))
             for i, type in enumerate(types)
@@ -157,6 +166,7 @@ class Codec:
         """The rows of a matrix as an Arrow table; `dictionary` leaves strings dictionary-encoded."""
         from headwater.values.arrow import to_table
 
+        self.budget.ask(16 * len(matrix) * len(types), f"{len(matrix):,} rows as an Arrow table")
         return to_table(matrix, columns, types, self.strings, self.lists, dictionary=dictionary)
 
     # --------------------------------------------------------------
@@ -203,6 +213,9 @@ class Codec:
         columns: Sequence[str],
         intern: bool,
     ) -> tuple[Codes, int]:
+        self.budget.ask(
+            8 * source.count * (len(columns) + 1), f"taking in {source.count:,} rows of {relation}"
+        )
         matrix = np.empty((source.count, len(columns)), dtype=np.int64)
         unknown = np.zeros(source.count, dtype=bool)
         if source.count:

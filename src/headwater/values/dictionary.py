@@ -23,14 +23,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 Codes = NDArray[np.int64]
+SAMPLE = 1000
+ENTRY = 120
+"""About what a short value takes, with its places in the table and in the list."""
 
 
 class Dictionary:
     """Values to codes and back."""
 
-    def __init__(self, key: Callable[[Any], Hashable] | None = None):
-        """Start empty; `key` gives what a value is known by, where that is not the value itself."""
+    def __init__(
+        self,
+        key: Callable[[Any], Hashable] | None = None,
+        ask: Callable[[int, str], None] = lambda needed, what: None,
+    ):
+        """Start empty; `key` gives what a value is known by, where that is not the value itself.
+
+        `ask` is told what many new values would take, about, and may refuse.
+        """
         self._key = key
+        self._ask = ask
         self._codes: dict[Hashable, int] = {}
         self._values: list[Any] = []
         self._measured = 0
@@ -84,10 +95,12 @@ class Dictionary:
 
     @property
     def nbytes(self) -> int:
-        """About how much memory the dictionary takes; each value is measured once."""
-        for value in self._values[self._measured :]:
-            self._measured_bytes += sys.getsizeof(value) + 32
-        self._measured = len(self._values)
+        """About how much memory the dictionary takes; of many new values, some are measured, once."""
+        new = len(self._values) - self._measured
+        if new:
+            some = self._values[self._measured :: max(1, new // SAMPLE)]
+            self._measured_bytes += (sum(map(sys.getsizeof, some)) + 32 * len(some)) * new // len(some)
+            self._measured = len(self._values)
         return self._measured_bytes + sys.getsizeof(self._codes) + sys.getsizeof(self._values)
 
     def _keys(self, values: Sequence[Any]) -> Sequence[Any]:
@@ -95,6 +108,7 @@ class Dictionary:
 
     def _add(self, keys: Sequence[Hashable], values: Sequence[Any]) -> list[int]:
         """The codes of values given with their keys, most of them new: one look-up each."""
+        self._ask(ENTRY * len(keys), f"{len(keys):,} new strings or lists")
         codes: list[int] = []
         add_value, code_of, add_code = self._values.append, self._codes.setdefault, codes.append
         next_code = len(self._values)

@@ -37,7 +37,7 @@ from headwater.values import arguments
 from headwater.values.arithmetic import ARITHMETIC
 from headwater.values.codec import Codec
 from headwater.values.dictionary import Codes
-from headwater.values.generators import GENERATORS
+from headwater.values.generators import GENERATORS, Expansion
 from headwater.values.lists import LISTS
 from headwater.values.moments import MOMENTS
 from headwater.values.ordering import check_comparable, compare
@@ -158,10 +158,8 @@ class Functions:
         overload, result = resolved
         return overload.apply(columns, types, result, codec)
 
-    def expand(
-        self, name: str, columns: Sequence[Codes], types: Sequence[Type], codec: Codec
-    ) -> tuple[Codes, Codes]:
-        """All values that a generator gives: for each value the row it belongs to, and its code."""
+    def expand(self, name: str, columns: Sequence[Codes], types: Sequence[Type], codec: Codec) -> Expansion:
+        """All values that a generator gives, to be had in pieces."""
         self.result_type(name, types)
         if name not in GENERATORS:
             raise FunctionMismatch(f"{name} is not a generator")

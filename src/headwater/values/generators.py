@@ -3,15 +3,18 @@
 `range(a, b)` counts from a to just before b, downward if b is below a; `range(a, b, step)` goes in steps. Of floats
 each value is the one before plus the step, as in Souffle, so the steps' rounding adds up.
 
->>> rows, values = count_ints(np.array([0, 5]), np.array([3, 3]))
->>> rows.tolist(), values.tolist()
-([0, 0, 0, 1, 1], [0, 1, 2, 5, 4])
+There may be very many values, so they are to be had in pieces.
+
+>>> for rows, values in count_ints(np.array([0, 5]), np.array([3, 3])).pieces(4):
+...     print(rows.tolist(), values.tolist())
+[0, 0, 0, 1] [0, 1, 2, 5]
+[1] [4]
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,13 +30,24 @@ MOST_VALUES = 10**9
 
 
 @dataclass(frozen=True)
+class Expansion:
+    """All values that a call gives; `largest` is how many there are of one row, about.
+
+    `pieces` gives at most so many values at a time: for each the row it belongs to, and its code.
+    """
+
+    largest: int
+    pieces: Callable[[int], Iterator[tuple[Codes, Codes]]]
+
+
+@dataclass(frozen=True)
 class Generator:
-    """One way to call a generator: for each value it gives, the row it belongs to, and its code."""
+    """One way to call a generator."""
 
     signature: Signature
-    run: Callable[..., tuple[Codes, Codes]]
+    run: Callable[..., Expansion]
 
-    def expand(self, columns: Sequence[Codes], types: Sequence[Type]) -> tuple[Codes, Codes]:
+    def expand(self, columns: Sequence[Codes], types: Sequence[Type]) -> Expansion:
         """All values, where the arguments fit; ints become floats where those are taken."""
         if self.signature.parameters[0] == FLOAT:
             columns = [
@@ -43,7 +57,7 @@ class Generator:
         return self.run(*columns)
 
 
-def count_ints(start: Codes, stop: Codes, step: Codes | None = None) -> tuple[Codes, Codes]:
+def count_ints(start: Codes, stop: Codes, step: Codes | None = None) -> Expansion:
     """The ints from `start` to just before `stop`, row by row."""
     if step is None:
         step = np.where(start <= stop, 1, -1)
@@ -52,13 +66,20 @@ def count_ints(start: Codes, stop: Codes, step: Codes | None = None) -> tuple[Co
     bounds = zip(start.tolist(), stop.tolist(), step.tolist(), strict=True)
     lengths = [max(0, -((first - last) // by)) for first, last, by in bounds]
     _refuse_long(sum(lengths))
-    counts = np.array(lengths, dtype=np.int64)
-    rows = np.repeat(np.arange(len(start)), counts)
-    within = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
-    return rows, start[rows] + within * step[rows]
+    ends = np.cumsum(np.array(lengths, dtype=np.int64))
+    begins = ends - lengths
+
+    def pieces(most: int) -> Iterator[tuple[Codes, Codes]]:
+        total = sum(lengths)
+        for first in range(0, total, most):
+            places = np.arange(first, min(first + most, total))
+            rows = np.searchsorted(ends, places, side="right")
+            yield rows, start[rows] + (places - begins[rows]) * step[rows]
+
+    return Expansion(max(lengths, default=0), pieces)
 
 
-def count_floats(start: Codes, stop: Codes, step: Codes | None = None) -> tuple[Codes, Codes]:
+def count_floats(start: Codes, stop: Codes, step: Codes | None = None) -> Expansion:
     """The same of floats. A bound that is NaN gives nothing."""
     first, last = floats(start), floats(stop)
     by = np.where(first <= last, 1.0, -1.0) if step is None else floats(step)
@@ -69,23 +90,36 @@ def count_floats(start: Codes, stop: Codes, step: Codes | None = None) -> tuple[
     with np.errstate(all="ignore"):
         lengths = np.where(wanted, np.ceil((last - first) / by), 0.0)
     _refuse_long(math.fsum(lengths))
-    runs = [_steps(*bounds) for bounds in zip(first, last, by, lengths.astype(np.int64), strict=True)]
-    rows = np.repeat(np.arange(len(first)), [len(run) for run in runs])
-    return rows, float_codes(np.concatenate(runs) if runs else np.empty(0))
+
+    def pieces(most: int) -> Iterator[tuple[Codes, Codes]]:
+        rows: list[Codes] = []
+        runs: list[NDArray[np.float64]] = []
+        for row, bounds in enumerate(zip(first, last, by, lengths.astype(np.int64), strict=True)):
+            for run in _runs(*bounds, most):
+                if sum(map(len, runs)) + len(run) > most:
+                    yield np.concatenate(rows), float_codes(np.concatenate(runs))
+                    rows, runs = [], []
+                rows.append(np.full(len(run), row, dtype=np.int64))
+                runs.append(run)
+        if runs:
+            yield np.concatenate(rows), float_codes(np.concatenate(runs))
+
+    return Expansion(int(lengths.max(initial=0.0)), pieces)
 
 
-def _steps(first: float, last: float, by: float, length: int) -> NDArray[np.float64]:
-    """Each value is the one before plus `by`; rounding may take one more or one less than `length`."""
-    steps = np.full(length + 2, by)
-    steps[0] = first
-    values: NDArray[np.float64] = np.add.accumulate(steps)
-    while length and (values[-1] < last if by > 0 else values[-1] > last):
-        _refuse_standing(np.array([values[-1] + by == values[-1]]), *np.array([[first], [last], [by]]))
-        _refuse_long(2 * len(values))
-        more = np.full(len(values) + 1, by)
-        more[0] = values[-1]
-        values = np.concatenate([values, np.add.accumulate(more)[1:]])
-    return values[values < last] if by > 0 else values[values > last]
+def _runs(first: float, last: float, by: float, length: int, most: int) -> Iterator[NDArray[np.float64]]:
+    """Each value is the one before plus `by`; rounding may make them a few more or less than `length`."""
+    value = first
+    while value < last if by > 0 else value > last:
+        steps = np.full(min(length + 2, most), by)
+        steps[0] = value
+        values = np.add.accumulate(steps)
+        inside = values[values < last] if by > 0 else values[values > last]
+        yield inside
+        if len(inside) < len(values):
+            return
+        value = values[-1] + by
+        _refuse_standing(np.array([value == values[-1]]), *np.array([[first], [last], [by]]))
 
 
 def _refuse_standing(

@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product
+from math import prod
 
 import numpy as np
 
 from headwater.errors import EvaluationError, RuleError
-from headwater.language.program import Call, Constant, Term
+from headwater.language.program import Atom, Call, Constant, Term
 from headwater.rules.draft import Draft, DraftRule
 from headwater.rules.rewrites.resolve_functions import resolve_term
 from headwater.values.codec import Codec
 from headwater.values.functions import FunctionMismatch, Functions
 from headwater.values.types import Type, type_of
+
+MOST_FACTS = 100_000
+"""How many facts one fact that computes may stand for."""
 
 
 def compute_facts(draft: Draft) -> Draft:
@@ -37,8 +41,21 @@ def _compute(draft: Draft, rule: DraftRule) -> Iterator[DraftRule]:
     if rule.body or all(isinstance(arg, Constant) for arg in rule.head.args):
         yield rule
         return
-    for args in product(*(_values(draft, arg) for arg in rule.head.args)):
+    values = [_values(draft, arg) for arg in rule.head.args]
+    _refuse_many(prod(map(len, values)), rule.head)
+    for args in product(*values):
         yield rule.with_head(args)
+
+
+def _refuse_many(count: int, at: Call | Atom) -> None:
+    """Facts are part of the program, each with its place: so many of them belong into a rule."""
+    if count > MOST_FACTS:
+        raise EvaluationError(
+            "range-too-long",
+            f"a fact would stand for {count:,} rows",
+            place=at.place,
+            hint="write a rule, which is run over the rows themselves: p(X) :- X = range(...).",
+        )
 
 
 def _values(draft: Draft, term: Term) -> list[Term]:
@@ -59,6 +76,7 @@ def _values(draft: Draft, term: Term) -> list[Term]:
             todo += [(arg, False) for arg in reversed(inner.args)]
         else:
             first = len(done) - len(inner.args)
+            _refuse_many(prod(map(len, done[first:])), inner)
             combinations = product(*done[first:])
             done[first:] = [[value for args in combinations for value in _call(draft.functions, inner, args)]]
     (values,) = done
@@ -76,7 +94,10 @@ def _call(functions: Functions, call: Call, args: tuple[Constant, ...]) -> list[
             np.array([codec.encode_value(arg.value, type_)]) for arg, type_ in zip(args, types, strict=True)
         ]
         if functions.is_generator(call.function):
-            _, codes = functions.expand(call.function, columns, types, codec)
+            expansion = functions.expand(call.function, columns, types, codec)
+            _refuse_many(expansion.largest, call)
+            pieces = [codes for _, codes in expansion.pieces(MOST_FACTS)]
+            codes = np.concatenate([np.empty(0, np.int64), *pieces])
         else:
             codes = functions.apply(call.function, columns, types, codec)
     except FunctionMismatch as mismatch:

@@ -19,9 +19,12 @@ import pyarrow as pa
 
 from headwater import persist
 from headwater.catalog.definitions import Definitions
+from headwater.kernel.memory import release_idle
 from headwater.language.program import Program
 from headwater.maintain.row_change import RowChange
 from headwater.maintain.statistics import VersionStatistics
+from headwater.memory.budget import memory_budget
+from headwater.memory.guard import refused_memory
 from headwater.plan.steps import Ints
 from headwater.rules.localise import localise
 from headwater.rules.placement import EVERYWHERE, Localised, Placement
@@ -54,12 +57,14 @@ class Node:
             self.functions.register(name, function, args, returns)
         self.peers = Peers(number, nodes, secret)
         self._parsed: dict[tuple[str, str], Program] = {}
+        self.sharing = nodes
+        """How many nodes share this node's machine, and its memory."""
         self._start({})
 
     def _start(self, options: Mapping[str, Any]) -> None:
         """Begin with nothing, as a database wants it."""
         self.peers.messages = self.peers.bytes = 0
-        self.codec = Codec()
+        self.codec = Codec(memory_budget(options.get("memory"), release_idle, self.sharing))
         self.strict = bool(options.get("strict", False))
         self.exchange = NodeExchange(self.codec, self.peers, min_ship=options.get("min_ship", True))
         engine = {key: options[key] for key in ("strategy", "max_rounds", "at_max_rounds") if key in options}
@@ -314,7 +319,10 @@ class Node:
 
     def connect(self, meta: Any, tables: Mapping[str, pa.Table]) -> Record:
         """Meet the other nodes."""
-        self.peers.connect(meta["epoch"], {int(n): address for n, address in meta["addresses"].items()})
+        addresses = {int(n): address for n, address in meta["addresses"].items()}
+        hosts = {number: address.rpartition(":")[0] for number, address in addresses.items()}
+        self.sharing = list(hosts.values()).count(hosts[self.number])
+        self.peers.connect(meta["epoch"], addresses)
         return Record(0, "ok")
 
     def obey(self, record: Record) -> Record:
@@ -329,7 +337,8 @@ class Node:
         except (PeerFailed, PeerLost) as error:
             return Record(0, "error", {"error": error_to_json(error), "peer": True})
         except BaseException as error:
-            reply = {"error": error_to_json(error), "peer": False, "trace": traceback.format_exc()}
+            ours = refused_memory(error, f"{record.kind} on node {self.number}") or error
+            reply = {"error": error_to_json(ours), "peer": False, "trace": traceback.format_exc()}
             try:
                 self.peers.fail()
             except PeerLost:

@@ -1,0 +1,105 @@
+"""A database's memory budget: what would pass it is refused before it is allocated.
+
+What is kept (rows, indexes, dictionaries) is measured where it is kept, when somebody asks for more; nothing is
+counted up and down, so nothing can drift. What is large and passes (a matrix of decoded rows) is asked for, and
+counted only then. Whoever asks for little need not ask: less than `least` bytes never decides anything.
+
+A large request is also compared with what the system has left, whatever the budget says: else the system would
+kill the process, at a time and for a reason that nobody could tell.
+
+Undoing a version never asks.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from headwater.errors import OutOfMemory
+from headwater.memory.sizes import shown_size, size_in_bytes
+from headwater.memory.system import UNBOUNDED, available_memory, total_memory
+
+PART = 0.75
+"""The part of what the process may have that a budget takes by default."""
+LEAST = 1 << 20
+LARGE = 1 << 26
+HINT = "give it more: memory=..., ask for less at once, or spread the rows over nodes: run='spark'"
+
+
+class Holder(Protocol):
+    """Something that keeps memory for as long as it is there."""
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes allocated."""
+        ...
+
+
+@dataclass(frozen=True)
+class MemoryUse:
+    """Bytes in use, and how many there may be."""
+
+    used: int
+    budget: int
+
+    def __str__(self) -> str:
+        return f"{shown_size(self.used)} of {shown_size(self.budget)}"
+
+
+class MemoryBudget:
+    """At most `limit` bytes for all holders together. `release` gives back memory that is kept for later use."""
+
+    def __init__(self, limit: int = UNBOUNDED, release: Callable[[], None] = lambda: None):
+        self.limit = limit
+        self.least = min(LEAST, limit >> 6)
+        self._release = release
+        self._holders: weakref.WeakSet[Holder] = weakref.WeakSet()
+
+    def keep(self, holder: Holder) -> None:
+        """Count what this holds from now on, until it is gone."""
+        self._holders.add(holder)
+
+    @property
+    def used(self) -> int:
+        """Bytes that holders have allocated."""
+        return sum(holder.nbytes for holder in tuple(self._holders))
+
+    @property
+    def use(self) -> MemoryUse:
+        """Bytes in use, against the budget."""
+        return MemoryUse(self.used, self.limit)
+
+    def ask(self, needed: int, what: str) -> None:
+        """Refuse, if so many bytes more would pass the budget or what the system has left."""
+        if needed < self.least or self.limit >= UNBOUNDED:
+            return
+        used = self.used
+        if used + needed > self.limit:
+            message = f"{what} would take {shown_size(needed)}, and {MemoryUse(used, self.limit)} are in use"
+            raise OutOfMemory("out-of-memory", message, hint=HINT)
+        if needed >= LARGE and needed > available_memory():
+            self._release()
+            left = available_memory()
+            if needed > left:
+                message = (
+                    f"{what} would take {shown_size(needed)}, and the system has {shown_size(left)} left"
+                )
+                raise OutOfMemory("out-of-memory", message, hint=HINT)
+
+    def ask_ever(self, needed: int, what: str) -> None:
+        """Refuse what could not be held even if nothing else were."""
+        if needed > self.limit:
+            message = f"{what} would take {shown_size(needed)}, and the budget is {shown_size(self.limit)}"
+            raise OutOfMemory("out-of-memory", message, hint=HINT)
+
+
+def memory_budget(memory: object, release: Callable[[], None], share: int = 1) -> MemoryBudget:
+    """The budget that an option means; by default a part of what the process may have.
+
+    Where several processes `share` a machine, each gets its share of what is told by a percentage, or by default.
+    """
+    total = total_memory() // share
+    limit = int(PART * total) if memory is None else size_in_bytes(memory, of=total)
+    return MemoryBudget(limit, release)

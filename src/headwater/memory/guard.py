@@ -1,0 +1,67 @@
+"""No bare `MemoryError` reaches a user: what the allocators of numpy, Arrow or the system refuse is our error."""
+
+from __future__ import annotations
+
+import errno
+import inspect
+from collections.abc import Callable, Iterator
+from functools import wraps
+from typing import Any, TypeVar
+
+from headwater.errors import OutOfMemory
+
+Class = TypeVar("Class")
+SPECIAL = ("__init__", "__getitem__", "__contains__", "__iter__", "__len__")
+
+
+def refused_memory(error: BaseException, doing: str) -> OutOfMemory | None:
+    """The error of an allocator as ours; `None` for any other error, and for what is ours already."""
+    if isinstance(error, OutOfMemory):
+        return None
+    if not isinstance(error, MemoryError) and getattr(error, "errno", None) != errno.ENOMEM:
+        return None
+    size = f": {error}" if isinstance(error, MemoryError) and str(error) else ""
+    return OutOfMemory(
+        "out-of-memory",
+        f"the system gave no more memory during {doing}{size}",
+        hint="ask for less at once, or set a budget below what the process may have: memory=...",
+    )
+
+
+def memory_errors_are_ours(kind: type[Class]) -> type[Class]:
+    """A class whose public methods and properties, inherited ones too, raise `OutOfMemory` for any `MemoryError`."""
+    for name in dir(kind):
+        if name.startswith("_") and name not in SPECIAL:
+            continue
+        found = inspect.getattr_static(kind, name)
+        if isinstance(found, property) and found.fget is not None:
+            setattr(kind, name, property(_guarded(found.fget), found.fset, found.fdel, found.__doc__))
+        elif inspect.isfunction(found):
+            setattr(kind, name, _guarded(found))
+    return kind
+
+
+def _guarded(method: Callable[..., Any]) -> Callable[..., Any]:
+    doing = "opening" if method.__name__ == "__init__" else method.__name__.strip("_")
+
+    @wraps(method)
+    def run(*args: Any, **options: Any) -> Any:
+        try:
+            return method(*args, **options)
+        except (MemoryError, OSError) as error:
+            ours = refused_memory(error, doing)
+            if ours is None:
+                raise
+            raise ours from error
+
+    @wraps(method)
+    def generate(*args: Any, **options: Any) -> Iterator[Any]:
+        try:
+            yield from method(*args, **options)
+        except (MemoryError, OSError) as error:
+            ours = refused_memory(error, doing)
+            if ours is None:
+                raise
+            raise ours from error
+
+    return generate if inspect.isgeneratorfunction(method) else run
