@@ -120,6 +120,7 @@ def explain(database: Opened, name: str | None) -> Explanation:
         if name is None or name in view.relations:
             lines += _view(facts, view, database.statistics.strata)
     if name is None:
+        lines.append(f"memory: {database.memory}")
         lines += [f"rewrite: {note}" for note in database.program.notes]
     for fallback in database.statistics.fallbacks:
         lines.append(f"last version: {fallback}")

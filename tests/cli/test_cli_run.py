@@ -344,3 +344,17 @@ def test_an_error_in_an_included_file_names_it(reach: Folder) -> None:
     reach.write("rules.dl", "\np(X) :- q(X, Y.\n")
     reach.write("main.dl", '#include "rules.dl"\n')
     assert " --> rules.dl:2:15" in reach.run("check", "main.dl").stderr
+
+
+def test_a_memory_budget(reach: Folder) -> None:
+    reach.write("big.dl", "n(X) :- X = range(0, 400000).\n.output n\n")
+    result = reach.run("run", "big.dl", "--memory", "4MB")
+    assert result.exit_code == 1
+    assert "error[out-of-memory]" in result.stderr and "4.0 MB" in result.stderr
+    assert "big.dl:1:1" in result.stderr
+    result = reach.run("run", "reach.dl", "-F", "facts", "-s", "state", "--memory", "much")
+    assert result.exit_code == 1 and "error[unknown-option]: memory is 'much'" in result.stderr
+    reach.done("run", "reach.dl", "-F", "facts", "-s", "state", "--memory", "64MB")
+    assert "memory: " in reach.done("explain", "-s", "state", "--memory", "64MB")
+    for command in ("why", "why-not", "depends", "show", "apply", "what-if", "compact", "define", "explain"):
+        assert "--memory" in reach.done(command, "--help"), command

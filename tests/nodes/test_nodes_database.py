@@ -204,6 +204,17 @@ def test_questions_about_rows_are_for_one_process_but_what_if_works(cluster: Any
         assert refused.value.code == "on-nodes"
 
 
+def test_nodes_have_a_memory_budget_each(cluster: Any):
+    with on_nodes(cluster, memory="4 MB") as db:
+        db.define(REACH)
+        db.apply(insert={"link": CHAIN})
+        with pytest.raises(hw.OutOfMemory) as refused:
+            db.apply(insert={"link": [(f"n{i}", f"n{i + 1}") for i in range(700)]})
+        assert refused.value.code == "out-of-memory" and "of 4.0 MB" in str(refused.value)
+        assert set(db["reach"].rows()) == ALL and db.version == 2
+        assert db.apply(delete={"link": [("b", "c")]})["reach"].counts == (0, 4)
+
+
 def test_nodes_serve_one_database_at_a_time(cluster: Any):
     with on_nodes(cluster), pytest.raises(hw.DataError) as refused:
         on_nodes(cluster)

@@ -17,6 +17,7 @@ from typing import Any
 import click
 
 from headwater.errors import HeadwaterError, StoreError
+from headwater.memory.guard import refused_memory
 
 REFUSED, USAGE, STORE, BUG, INTERRUPTED, BROKEN_PIPE = 1, 2, 3, 70, 130, 141
 
@@ -76,6 +77,9 @@ def exit_code(command: Callable[[], Any]) -> int:
         return _broken_pipe()
     except OSError as error:
         say(f"error[system]: {error}", "red")
+        return REFUSED
+    except MemoryError as error:
+        print_error(refused_memory(error, "a command") or HeadwaterError("out-of-memory", str(error)))
         return REFUSED
     except Exception as error:
         if os.environ.get("HEADWATER_DEBUG"):

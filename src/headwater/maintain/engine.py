@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from headwater.errors import RuleError
+from headwater.errors import OutOfMemory, RuleError
 from headwater.events import (
     IMPROVES_ITSELF,
     Compacted,
@@ -265,6 +265,16 @@ class Engine:
 
     def _refresh(self, view: View, deltas: dict[str, Delta] | None, statistics: VersionStatistics) -> None:
         """Bring a view up to date; without deltas, from scratch."""
+        try:
+            self._follow(view, deltas, statistics)
+        except OutOfMemory as error:
+            if error.place is not None:
+                raise
+            message = f"{error.message}, while {', '.join(view.stratum.relations)} was derived"
+            place = view.stratum.rules[0].place
+            raise OutOfMemory(error.code, message, place=place, hint=error.hint) from error
+
+    def _follow(self, view: View, deltas: dict[str, Delta] | None, statistics: VersionStatistics) -> None:
         started = time.perf_counter()
         cost = StratumStatistics(view.stratum.relations, view.strategy.name)
         statistics.strata.append(cost)
@@ -362,6 +372,7 @@ class Engine:
             grouping.commit()
         for strategy in self._refreshed:
             strategy.commit()
+        statistics.memory = self.workspace.budget.recent_use
         self._close()
 
     def rollback(self, *, damaged: bool = False) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from headwater.events import Event
+from headwater.memory.budget import MemoryUse
 
 
 @dataclass
@@ -48,6 +49,8 @@ class VersionStatistics:
     strata: list[StratumStatistics] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
     seconds: float = 0.0
+    memory: MemoryUse | None = None
+    """What the database took when the version was committed, but for small growth since it was last measured."""
 
     def count_base(self, name: str, inserted: int, deleted: int, no_ops: int) -> None:
         """Count what happened to a base relation."""

@@ -56,10 +56,12 @@ class MemoryBudget:
         self.least = min(LEAST, limit >> 6)
         self._release = release
         self._holders: weakref.WeakSet[Holder] = weakref.WeakSet()
+        self._measured: MemoryUse | None = None
 
     def keep(self, holder: Holder) -> None:
         """Count what this holds from now on, until it is gone."""
         self._holders.add(holder)
+        self._measured = None
 
     @property
     def used(self) -> int:
@@ -71,10 +73,18 @@ class MemoryBudget:
         """Bytes in use, against the budget."""
         return MemoryUse(self.used, self.limit)
 
+    @property
+    def recent_use(self) -> MemoryUse:
+        """The same as of the last time when anything large was asked for: costs nothing after a small version."""
+        if self._measured is None:
+            self._measured = self.use
+        return self._measured
+
     def ask(self, needed: int, what: str) -> None:
         """Refuse, if so many bytes more would pass the budget or what the system has left."""
         if needed < self.least or self.limit >= UNBOUNDED:
             return
+        self._measured = None
         used = self.used
         if used + needed > self.limit:
             message = f"{what} would take {shown_size(needed)}, and {MemoryUse(used, self.limit)} are in use"

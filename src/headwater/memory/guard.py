@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import inspect
+import sys
 from collections.abc import Callable, Iterator
 from functools import wraps
 from typing import Any, TypeVar
@@ -29,16 +30,23 @@ def refused_memory(error: BaseException, doing: str) -> OutOfMemory | None:
 
 
 def memory_errors_are_ours(kind: type[Class]) -> type[Class]:
-    """A class whose public methods and properties, inherited ones too, raise `OutOfMemory` for any `MemoryError`."""
+    """A class whose public methods and properties raise `OutOfMemory` for any `MemoryError`.
+
+    So do those that it inherits from our classes; those of the standard library call ours.
+    """
     for name in dir(kind):
         if name.startswith("_") and name not in SPECIAL:
             continue
         found = inspect.getattr_static(kind, name)
-        if isinstance(found, property) and found.fget is not None:
+        if isinstance(found, property) and found.fget is not None and _ours(found.fget):
             setattr(kind, name, property(_guarded(found.fget), found.fset, found.fdel, found.__doc__))
-        elif inspect.isfunction(found):
+        elif inspect.isfunction(found) and _ours(found):
             setattr(kind, name, _guarded(found))
     return kind
+
+
+def _ours(method: Callable[..., Any]) -> bool:
+    return method.__module__.partition(".")[0] not in sys.stdlib_module_names
 
 
 def _guarded(method: Callable[..., Any]) -> Callable[..., Any]:

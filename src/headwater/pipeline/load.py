@@ -31,7 +31,7 @@ def load(file: str | os.PathLike[str] | Settings, *, mode: Literal["w", "r"] = "
     where: dict[str, Any] = {}
     if settings.run != "local" and mode == "w":
         where = {"run": settings.run, "nodes": settings.nodes, "spark": session()}
-    database = Database(settings.state, mode=mode, **where)
+    database = Database(settings.state, mode=mode, memory=settings.memory, **where)
     try:
         _define(database, settings)
         for part in (*settings.sources, *settings.sinks):

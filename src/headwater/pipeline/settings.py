@@ -41,6 +41,7 @@ _TOP: Mapping[str, tuple[type, ...]] = {
     "every": (float, int),
     "run": (str,),
     "nodes": (int,),
+    "memory": (str, int),
     "spark": (dict,),
     "source": (list,),
     "sink": (list,),
@@ -79,6 +80,7 @@ class Settings:
     sinks: tuple[Part, ...] = ()
     run: str = "local"
     nodes: int | None = None
+    memory: str | int | None = None
 
 
 def read_settings(file: Path) -> Settings:
@@ -137,6 +139,7 @@ class _Reader:
             tuple(self._parts("sink", "view", SINKS)),
             data.get("run", "local"),
             data.get("nodes"),
+            data.get("memory"),
         )
 
     def _parts(self, table: str, subject: str, kinds: Mapping[str, Kind]) -> Sequence[Part]:

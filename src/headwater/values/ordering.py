@@ -26,6 +26,8 @@ from headwater.values.scalars import is_coded
 from headwater.values.signatures import FunctionMismatch
 from headwater.values.types import FLOAT, INT, STRING, Type, TypeClash, unify
 
+ORDERED_VALUE = 100
+"""About what a string or list takes while it is put in order."""
 _FEW = 32  # so few codes are not worth reducing to distinct ones
 _OPERATORS: dict[str, Callable[[Codes, Codes], NDArray[np.bool_]]] = {
     "=": np.equal, "!=": np.not_equal, "<": np.less, "<=": np.less_equal, ">": np.greater,
@@ -92,6 +94,8 @@ def order_keys(columns: Sequence[Codes], type: Type, codec: Codec) -> list[Codes
         return [column ^ ((column >> 63) & np.int64(2**63 - 1)) for column in columns]
     if not is_coded(type):
         return list(columns)
+    length = sum(map(len, columns))
+    codec.budget.ask(ORDERED_VALUE * length, f"putting {length:,} strings or lists in order")
     codes = np.concatenate(columns)
     if len(codes) <= _FEW:
         distinct, places = codes, np.arange(len(codes))
