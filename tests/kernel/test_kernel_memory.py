@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import mmap
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -139,3 +141,31 @@ def test_many_arrays_that_come_grow_and_go():
         del array
         assert all(part[0] == part[-1] == number for part, number in alive)
     assert all((part == number).all() for part, number in alive)
+
+
+@pytest.mark.parametrize("rows", [10, ROWS + 3, 2 * ROWS + 1])
+def test_shrinking_keeps_the_first_rows_and_what_grows_again_is_zero(rows: int):
+    array = large(4 * ROWS)
+    array[:] = 7
+    array = memory.shrunk(array, rows)
+    assert array.shape == (rows, 2) and (array == 7).all()
+    assert memory._areas[0].used == array.nbytes
+    array = grown(array, 3 * ROWS)
+    assert (array[:rows] == 7).all() and not array[rows:].any()
+
+
+def test_shrinking_gives_memory_back():
+    def resident() -> int:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * mmap.PAGESIZE
+
+    array = large(32 * ROWS)
+    array[:] = 1
+    full = resident()
+    array = memory.shrunk(array, 10)
+    assert resident() < full - array.itemsize * 32 * ROWS
+    assert array.tolist() == [[1, 1]] * 10
+
+
+def test_shrinking_a_small_array():
+    array = memory.shrunk(np.arange(10), 4)
+    assert array.tolist() == [0, 1, 2, 3] and array.base is None

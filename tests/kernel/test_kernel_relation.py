@@ -279,3 +279,26 @@ def test_the_one_row_without_columns():
     delete(relation, [()])
     relation.commit()
     assert relation.visible == relation.stored == 0
+
+
+def test_a_version_that_is_undone_gives_its_room_back():
+    relation = Relation("r", 2)
+    relation.index((1,))
+    few = np.array([[i, i % 7, 0] for i in range(1000)], np.int64)
+    relation.show(relation.add(few, 1), 1)
+    relation.commit()
+    before, size = sorted(map(tuple, relation.matrix().tolist())), relation.nbytes
+    many = np.zeros((400_000, 3), np.int64)
+    many[:, 0] = np.arange(400_000) + 500
+    many[:, 1] = many[:, 0] % 1007
+    relation.show(relation.add(many, 2), 2)
+    relation.kill(np.arange(0, 1000, 3, dtype=np.int32))
+    assert relation.nbytes > 20 * size
+    relation.rollback()
+    assert relation.nbytes < 2 * size
+    assert sorted(map(tuple, relation.matrix().tolist())) == before
+    relation.show(relation.add(many, 2), 2)
+    relation.commit()
+    assert relation.visible == 1000 + 400_000 - 500 + sum(row % 7 != row % 1007 for row in range(500, 1000))
+    found = relation.find(np.array([[700, 0], [700, 700], [90_000, 90_000 % 1007], [1, 5]], np.int64))
+    assert (found >= 0).tolist() == [True, True, True, False]

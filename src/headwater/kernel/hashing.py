@@ -12,8 +12,10 @@ A key is some columns of a row: `columns` says which. Keys of any width are hash
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from headwater.kernel.compiled import compiled
+from headwater.kernel.memory import zeros
 
 ROW = np.int64(0xFFFFFFFF)
 MIX_1 = np.uint64(0x9E3779B97F4A7C15)
@@ -68,6 +70,18 @@ def move_slots(old, new):
             while new[p] != 0:
                 p = (p + 1) & mask
             new[p] = entry
+
+
+def fitted(slots: npt.NDArray[np.int64], entries: int) -> npt.NDArray[np.int64]:
+    """The same table with room for so many entries and little more, if that is much less."""
+    size = 32
+    while size < entries:
+        size *= 2
+    if size * 4 > slots.shape[0]:
+        return slots
+    smaller = zeros((size,), np.int64)
+    move_slots(slots, smaller)
+    return smaller
 
 
 @compiled()

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from headwater.kernel import hashing
 from headwater.kernel.compiled import compiled
 from headwater.kernel.hashing import ROW, close_gap, hash_row
-from headwater.kernel.memory import grown
+from headwater.kernel.memory import grown, shrunk
 
 if TYPE_CHECKING:
     from headwater.kernel.relation import Relation
@@ -47,6 +47,12 @@ class Index:
         if rows > self.next.shape[0]:
             self.next = grown(self.next, rows)
             self.previous = grown(self.previous, rows)
+
+    def trim(self, rows: int) -> None:
+        """Give back room for row numbers from `rows` on, and for keys that are gone."""
+        self.next = shrunk(self.next, rows)
+        self.previous = shrunk(self.previous, rows)
+        self.slots = hashing.fitted(self.slots, 2 * self.keys + 1)
 
     def insert(self, relation: Relation, rows: npt.NDArray[np.int32]) -> None:
         """Enter stored rows."""

@@ -119,6 +119,31 @@ def grown(array: Array, length: int) -> Array:
     return longer  # type: ignore[return-value]
 
 
+def shrunk(array: Array, length: int) -> Array:
+    """The first `length` rows of an array; the memory of the others is given back. Use the old one no more."""
+    if length >= array.shape[0]:
+        return array
+    if not isinstance(array.base, mmap.mmap):
+        return array[:length].copy()  # type: ignore[return-value]
+    shorter = np.ndarray((length, *array.shape[1:]), array.dtype, array.base)
+    first = -(-shorter.nbytes // mmap.PAGESIZE) * mmap.PAGESIZE
+    with _lock:
+        area = next(area for area in _areas if area.range is array.base)
+        np.ndarray((area.used,), np.uint8, area.range)[shorter.nbytes : first] = 0
+        if first < area.used:
+            _zero(area, first)
+        area.used = shorter.nbytes
+    return shorter
+
+
+def _zero(area: Area, first: int) -> None:
+    """Make a range zero from the page at `first` on, by giving the memory back where that is possible."""
+    if hasattr(mmap, "MADV_DONTNEED") and sys.platform == "linux":
+        area.range.madvise(mmap.MADV_DONTNEED, first, len(area.range) - first)
+    else:
+        np.ndarray((area.used,), np.uint8, area.range)[first:] = 0
+
+
 def release_idle() -> None:
     """Give ranges that no array uses back to the system."""
     with _lock:

@@ -23,6 +23,7 @@ and state from before the version, so that a version can be taken back at the co
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -31,7 +32,7 @@ import numpy.typing as npt
 
 from headwater.kernel import hashing, rowops
 from headwater.kernel.index import Index
-from headwater.kernel.memory import Room, Unbounded, grown, zeros
+from headwater.kernel.memory import Room, Unbounded, grown, shrunk, zeros
 from headwater.kernel.states import LIVE, STORED, TOUCHED, VISIBLE, WAS
 
 Ints = npt.NDArray[np.int64]
@@ -400,9 +401,26 @@ class Relation:
         created = self.created[: self.sizes[4]].copy()
         self._forget()
         self._remove(created)
+        self._trim()
+
+    def _trim(self) -> None:
+        """Give back the room that a version which was undone had made, if it is most of what there is."""
+        if int(self.sizes[2]) <= SWEEP or int(self.sizes[2]) * 2 <= int(self.sizes[0]):
+            return
+        top = int(rowops.last_stored(self.sizes[0], self.state)) + 1
+        self.sizes[2] = rowops.below(top, self.free, self.sizes[2])
+        self.sizes[0] = top
+        room = top * 9 // 8 + SMALL
+        with contextlib.suppress(MemoryError):
+            self.rows = shrunk(self.rows, room)
+            for index in self.indexes.values():
+                index.trim(room)
+            self.state = shrunk(self.state, room)
+            self.free = shrunk(self.free, int(self.sizes[2]) + SMALL)
+            self.slots = hashing.fitted(self.slots, self.stored * 5 // 3)
 
     def _forget(self) -> None:
-        if self.sizes[3] + self.sizes[4] > CHUNK:
+        if self.sizes[3] + self.sizes[4] > SWEEP:
             self.journal_rows = np.zeros(SMALL, np.int32)
             self.journal = np.zeros((SMALL, 4), np.int64)
             self.created = np.zeros(SMALL, np.int32)

@@ -330,6 +330,26 @@ def remove(dead, columns, rows, state, slots, free, sizes):
         sizes[1] -= 1
 
 
+@compiled("int64(int64, uint8[::1])")
+def last_stored(top, state):
+    """The last row below `top` whose slot is in use, or -1."""
+    row = np.int64(top - 1)
+    while row >= 0 and state[row] & STORED == 0:
+        row -= 1
+    return row
+
+
+@compiled("int64(int64, int32[::1], int64)")
+def below(top, free, count):
+    """Keep those of the free slots that are below `top`; say how many."""
+    kept = np.int64(0)
+    for i in range(count):
+        if free[i] < top:
+            free[kept] = free[i]
+            kept += 1
+    return kept
+
+
 @compiled("void(int64, uint8[::1])")
 def kill_all(top, state):
     """Make every stored row dead and invisible; all count as touched."""
