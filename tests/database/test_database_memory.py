@@ -147,7 +147,8 @@ def test_a_range_that_no_budget_could_hold_is_refused_at_once():
 
 
 @pytest.mark.parametrize(
-    "fact", ["p(range(0, 1000000000)).", "p(range(0, 1000), range(0, 1000)).", "p(range(0, 9999) + range(0, 9999))."]
+    "fact",
+    ["p(range(0, 1000000000)).", "p(range(0, 1000), range(0, 1000)).", "p(range(0, 9999) + range(0, 9999))."],
 )
 def test_a_fact_that_stands_for_very_many(fact: str):
     db = reach(chain(0, 5))
