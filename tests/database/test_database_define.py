@@ -304,3 +304,14 @@ def test_the_folder_of_a_text_is_a_path():
     with pytest.raises(hw.DataError) as caught:
         hw.connect().define("p(1).", folder=3)
     assert caught.value.code == "wrong-type"
+
+
+def test_a_pattern_that_rows_bring_is_refused_at_the_rule():
+    database = hw.connect()
+    database.define("a(1).\np(X) :- q(P, X), match(P, X).")
+    database.apply(insert={"q": [("[[:alpha:]]+", "x"), ("(a+)+b", "a" * 1_000)]})
+    with pytest.raises(hw.EvaluationError) as caught:
+        database.apply(insert={"q": [("a(", "x")]})
+    error = caught.value
+    assert error.code == "bad-pattern" and error.place is not None and error.place.line == 2
+    assert list(database["p"]) == [("x",)]

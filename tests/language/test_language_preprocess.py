@@ -195,6 +195,15 @@ def test_files_that_include_each_other_are_refused(tmp_path):
     assert place('#include "self.dl"', folder=tmp_path) == ("self.dl", 1, 1)
 
 
+@pytest.mark.parametrize("name", ["a\0b", "x" * 5_000, "loop.dl", ".", "folder", "/dev/zero"])
+def test_names_that_are_no_files(name, tmp_path):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "loop.dl").symlink_to(tmp_path / "loop.dl")
+    with pytest.raises(LanguageError) as caught:
+        parse(f'#include "{name}"', folder=tmp_path)
+    assert caught.value.code == "include" and caught.value.place is not None
+
+
 def test_a_file_that_is_not_utf8(tmp_path):
     (tmp_path / "latin.dl").write_bytes(b'p("\xe9").')
     assert place('#include "latin.dl"', folder=tmp_path) == ("main.dl", 1, 1)

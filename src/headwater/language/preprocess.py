@@ -14,6 +14,7 @@ elsewhere is refused.
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -48,7 +49,7 @@ class Includes:
     def find(self, name: str, beside: Path | None) -> Path | None:
         """The file of this name, looked for beside the one that includes it (if it may be there) and elsewhere."""
         folders = [*([] if beside is None else [beside]), *self.others]
-        return next((path for folder in folders if (path := folder / name).is_file()), None)
+        return next((path for folder in folders if os.path.isfile(path := folder / name)), None)
 
     def allow(self, path: Path) -> bool:
         """Whether a file lies in one of the folders, wherever links lead."""

@@ -26,7 +26,7 @@ from headwater.values.dictionary import Codes
 from headwater.values.signatures import Signature, parse_signature
 from headwater.values.types import FLOAT, INT, Type
 
-MOST_VALUES = 10**9
+MOST_VALUES = 10**8
 
 
 @dataclass(frozen=True)
