@@ -78,15 +78,15 @@ def kill_nodes() -> None:
         db.define(TEXT)
         db.subscribe("feed", "reach")
         first = db.version + 1
-        coordinator = db.runner.cluster.coordinator
+        meeting = db.runner.cluster.coordinator.meeting
         for step, (gone, new, _) in enumerate(stream()):
             started = time.monotonic()
             if step == 10:
-                os.kill(coordinator.processes[0], signal.SIGKILL)
+                os.kill(meeting.processes[0], signal.SIGKILL)
             if step == 20:
                 db.checkpoint()
             if step == 25:
-                node = coordinator.processes[1]
+                node = meeting.processes[1]
                 os.kill(parent(parent(node)), signal.SIGKILL)  # node, pyspark's daemon, executor
                 while Path(f"/proc/{node}").exists() and time.monotonic() < started + 30:
                     time.sleep(0.05)

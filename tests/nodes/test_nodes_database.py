@@ -233,8 +233,8 @@ def test_options_that_make_no_sense(options: dict[str, Any]):
 
 
 def test_a_strangers_connection_is_refused(cluster: Any):
-    address = cluster.coordinator.address
-    members = cluster.coordinator._members.values()
+    address = cluster.coordinator.meeting.address
+    members = cluster.coordinator.meeting.wait(0).members.values()
     for where in (address, *(member.address for member in members)):
         for headers in ([], [(b"headwater-secret", b"guess")]):
             with flight.connect(where) as client, pytest.raises(flight.FlightUnauthenticatedError):

@@ -5,7 +5,6 @@ A loss is a real one: new nodes take the place of those that are there, as after
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import Any
 
@@ -30,14 +29,10 @@ def on_nodes(path: Path | None = None, nodes: int = 2, **options: Any) -> Databa
 
 def lose_all(db: Database) -> None:
     """All nodes are replaced by new ones that hold nothing."""
-    cluster = db.runner.cluster
-    coordinator = cluster.coordinator
-    before = {number: member.attempt for number, member in coordinator._members.items()}
-    cluster.hosting.start(cluster.nodes, coordinator.address, coordinator.secret, {})
-    deadline = time.monotonic() + 20
-    while any(coordinator._members[number].attempt == before[number] for number in before):
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    meeting = db.runner.cluster.coordinator.meeting
+    before = meeting.wait(20)
+    meeting.end(before, "they are lost")
+    assert meeting.wait(20).identity > before.identity
 
 
 @pytest.mark.parametrize("nodes", [1, 2])

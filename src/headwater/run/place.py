@@ -106,10 +106,12 @@ def start_nodes(
     spark: Any = None,
     functions: Mapping[str, Any] | None = None,
     run: str = "spark",
+    patience: float = 60.0,
 ) -> Cluster:
     """Start nodes that serve one database after another: `connect(run="spark", nodes=...)`.
 
     Without `spark`, an embedded session is used. `functions` are those that rules may call, as in `connect`.
+    A node that has given no sign of life for `patience` seconds, while it is waited for, counts as lost.
     """
     from headwater.run.nodes.cluster import Cluster
 
@@ -120,8 +122,8 @@ def start_nodes(
     if run == "threads":
         from headwater.run.nodes.threads import Threads
 
-        return Cluster(Threads(), nodes or 2, functions)
+        return Cluster(Threads(), nodes or 2, functions, patience=patience)
     from headwater.run.spark_stage import SparkStage
 
     stage = SparkStage.on(spark, nodes)
-    return Cluster(stage, nodes or stage.slots(), functions, stage.host)
+    return Cluster(stage, nodes or stage.slots(), functions, stage.host, patience)

@@ -4,31 +4,39 @@ Spark starts all nodes together, on whatever executors it has, and starts all of
 stage ends in a shuffle, since a barrier stage that is the last of its job is not retried. When Spark has tried
 often enough and gives up, a new job is submitted. Nodes find the driver, and each other, over Arrow Flight; no
 data goes through Spark itself.
+
+Nodes of one attempt of the stage know each other by a number that they agree on at Spark's barrier: a task of an
+attempt that failed may still be there when those of the next one come.
 """
 
 from __future__ import annotations
 
 import contextlib
-import itertools
 import logging
 import os
 import socket
 import sys
 import threading
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import weakref
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from headwater.errors import SparkError
+from headwater.run.nodes.hosting import Invitation, gist
 from headwater.run.session import running_session, spark_session
 
 log = logging.getLogger("headwater.nodes")
 
 LOOPBACK = "127.0.0.1"
-HASTY = 5.0
-"""A job that fails within as many seconds has not got anywhere."""
-MOST_HASTY = 3
-"""How many such jobs in a row before there is no hope."""
+HOPELESS = (
+    "SPARK-24819",  # more nodes than cores
+    "SparkContext was shut down",
+    "stopped SparkContext",
+    "ModuleNotFoundError",
+    "ImportError",
+)
+RUNNING: weakref.WeakSet[SparkStage] = weakref.WeakSet()
+"""Those of this process, of which each takes cores from the session for as long as it runs."""
 
 
 class SparkStage:
@@ -44,9 +52,8 @@ class SparkStage:
         if self.master.startswith("local") and "PYSPARK_PYTHON" not in os.environ:
             self.context.pythonExec = sys.executable  # on this machine, the Python that has Headwater
         self._group = f"headwater-{id(self):x}"
-        self._thread: threading.Thread | None = None
-        self._stopping = False
-        self._broken: str | None = None
+        self._taken = 0
+        """Cores that its nodes have, or wait for."""
 
     @classmethod
     def on(cls, spark: Any, nodes: int | None) -> SparkStage:
@@ -60,110 +67,72 @@ class SparkStage:
         return socket.gethostbyname(host)
 
     def spare(self, nodes: int) -> int:
-        """How many cores are left to other jobs of the session while that many nodes run."""
-        return int(self.context.defaultParallelism) - nodes
+        """How many cores are left to other jobs of the session while that many nodes run, beside other nodes."""
+        others = sum(stage._taken for stage in RUNNING if stage is not self and stage.context is self.context)
+        return int(self.context.defaultParallelism) - others - nodes
 
     def slots(self) -> int:
-        """How many nodes there are if nobody says: all cores but one, which is left to other work."""
-        return max(1, int(self.context.defaultParallelism) - 1)
+        """How many nodes there are if nobody says: all free cores but one, which is left to other work."""
+        return max(1, self.spare(1))
 
     # ------------------------------------------------------------------ the stage
 
-    def start(self, nodes: int, driver: str, secret: str, functions: Mapping[str, Any]) -> None:
-        """Submit the stage, and again whenever it fails, in a thread of its own."""
-        from pyspark import InheritableThread
-
-        if self.spare(nodes) < 0 and self.master.startswith("local"):
+    def check(self, nodes: int) -> None:
+        """Refuse more nodes than cores, where that can be known at once."""
+        free = nodes + self.spare(nodes)
+        if nodes > free and self.master.startswith("local"):
             raise SparkError(
                 "no-nodes",
-                f"{nodes} nodes need {nodes} cores, and {self.master} has {nodes + self.spare(nodes)}",
-                hint=f"use fewer nodes, or a session on local[{nodes + 1}]",
+                f"{nodes} nodes need {nodes} cores, and {self.master} has {max(free, 0)} that no other nodes have",
+                hint=f"use fewer nodes, or a session with more cores, such as local[{nodes + 1}]",
             )
-        if self.spare(nodes) <= 0:
+        if nodes == free:
             log.warning("%d nodes leave no core of %s to other jobs of the session", nodes, self.master)
 
-        def submit() -> None:
-            hasty = 0
-            for job in itertools.count():
-                started = time.monotonic()
-                task = task_of(job, nodes, driver, secret, dict(functions), self.local)
-                try:
-                    self.context.setJobGroup(self._group, f"{nodes} Headwater nodes", interruptOnCancel=True)
-                    stage = self.context.parallelize(range(nodes), nodes).barrier().mapPartitions(task)
-                    stage.map(lambda number: (number, None)).partitionBy(1).count()
-                    failure: Exception | None = None
-                except Exception as error:  # whatever Spark or Py4J throws
-                    failure = error
-                if self._stopping:
-                    return
-                hasty = hasty + 1 if time.monotonic() - started < HASTY else 0
-                if failure is not None and (hasty >= MOST_HASTY or _hopeless(failure)):
-                    self._broken = f"Spark cannot run {nodes} nodes: {_gist(failure)}"
-                    return
-                log.warning("the stage of the nodes ended (%s); submitting it again", _gist(failure))
+    def thread(self, target: Callable[[], None]) -> threading.Thread:
+        """One that has a thread of the Java to itself, so that the job group is its own."""
+        from pyspark import InheritableThread
 
-        self._thread = InheritableThread(target=submit, daemon=True)
-        self._thread.start()
+        return InheritableThread(target=target, daemon=True)
 
-    def broken(self) -> str | None:
-        """Why there is no hope of nodes coming up."""
-        return self._broken
+    def run(self, job: int, invitation: Invitation) -> None:
+        """Submit the stage, and wait for its end."""
+        nodes = invitation.nodes
+        task = task_of(job, invitation, self.local)
+        self._taken = nodes
+        RUNNING.add(self)
+        try:
+            self.context.setJobGroup(self._group, f"{nodes} Headwater nodes", interruptOnCancel=True)
+            stage = self.context.parallelize(range(nodes), nodes).barrier().mapPartitions(task)
+            stage.map(lambda number: (number, None)).partitionBy(1).count()
+        finally:
+            self._taken = 0
 
-    def stop(self) -> None:
-        """Nodes were sent home: wait for the stage to end, and cancel it if it does not."""
-        self._stopping = True
-        if self._thread is None:
-            return
-        self._thread.join(timeout=10)
-        if self._thread.is_alive():
-            with contextlib.suppress(Exception):
-                self.context.cancelJobGroup(self._group)
-            self._thread.join(timeout=10)
+    def cancel(self) -> None:
+        """Have Spark end the tasks; those that do not hear of it are killed."""
+        with contextlib.suppress(Exception):  # a session that is stopped has cancelled everything
+            self.context.cancelJobGroup(self._group)
+
+    def hopeless(self, error: Exception) -> str | None:
+        """Too few cores, a session that is stopped, executors without Headwater: trying again cannot help."""
+        return gist(error) if any(sign in str(error) for sign in HOPELESS) else None
 
 
-def task_of(
-    job: int,
-    nodes: int,
-    driver: str,
-    secret: str,
-    functions: dict[str, Any],
-    local: bool,
-) -> Callable[[Iterable[int]], Iterator[int]]:
+def task_of(job: int, invitation: Invitation, local: bool) -> Callable[[Iterable[int]], Iterator[int]]:
     """What each task of the stage does: be a node."""
 
     def task(numbers: Iterable[int]) -> Iterator[int]:
         from pyspark import BarrierTaskContext
 
-        from headwater.run.nodes.node import host
+        from headwater.run.nodes.serve import serve
 
         context = BarrierTaskContext.get()
         number = context.partitionId()
         address = LOOPBACK
         if not local:
             address = socket.gethostbyname(context.getTaskInfos()[number].address.rpartition(":")[0])
-        attempt = [job, int(context.taskAttemptId())]
-        host(number, nodes, driver, secret, attempt, functions, address)
+        first = min(map(int, context.allGather(str(context.taskAttemptId()))))
+        serve(number, invitation, (job, first), address)
         return iter([number])
 
     return task
-
-
-def _hopeless(error: Exception) -> bool:
-    """Whether trying again cannot help: too few slots, a session that is stopped, executors without Headwater."""
-    signs = (
-        "SPARK-24819",
-        "SparkContext was shut down",
-        "stopped SparkContext",
-        "ModuleNotFoundError",
-        "ImportError",
-    )
-    return any(sign in str(error) for sign in signs)
-
-
-def _gist(error: Exception | None) -> str:
-    """The line of a long report that says what was wrong."""
-    if error is None:
-        return "it was over"
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [repr(error)]
-    told = [line for line in lines if line.startswith(("ModuleNotFoundError", "ImportError"))]
-    return (told or lines)[0][:300]

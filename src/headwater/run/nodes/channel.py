@@ -3,13 +3,18 @@
 Whoever connects must show the run's secret, or is refused before anything is read. Each stream is one Flight
 `do_exchange` call: messages go both ways, in order, and the end of either process ends it. A message is a record
 (`store/record`), cut into pieces where it is large.
+
+Only the end that connected can end a stream that the other end does not care for: a server's handler waits for what
+comes, and a server that is shut down waits for its handlers, at the end of the process too. So whoever must be able
+to leave at any time connects, and does not listen for streams.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hmac
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -20,6 +25,8 @@ from headwater.store.record import Record, decode, encode
 SECRET = "headwater-secret"
 PIECE = 32 << 20
 MORE, LAST = b"\x01", b"\x00"
+FAILURES = (pa.ArrowException, flight.FlightError, OSError, StopIteration, ValueError)
+"""What Flight raises when the other end is gone, or is not there."""
 
 
 class Gate(flight.ServerMiddlewareFactory):  # type: ignore[misc]
@@ -57,7 +64,7 @@ class Stream:
                 for start in range(0, len(payload), PIECE):
                     last = start + PIECE >= len(payload)
                     self._writer.write_metadata((LAST if last else MORE) + payload[start : start + PIECE])
-            except (pa.ArrowException, flight.FlightError, OSError) as error:
+            except FAILURES as error:
                 raise StreamEnded(str(error)) from error
         return len(payload)
 
@@ -72,7 +79,7 @@ class Stream:
         while True:
             try:
                 piece = self._reader.read_chunk().app_metadata.to_pybytes()
-            except (StopIteration, pa.ArrowException, OSError, flight.FlightError):
+            except FAILURES:
                 return None
             pieces.append(piece[1:])
             if piece[:1] == LAST:
@@ -85,17 +92,18 @@ class Stream:
 
 class Listener(flight.FlightServerBase):  # type: ignore[misc]
     """Takes streams from others, each in a thread of its own, and hands them to `arrived` with what they say they
-    are; `signalled` hears of short signals."""
+    are. `told` answers short questions, which hold nothing open."""
 
     def __init__(
         self,
         host: str,
         secret: str,
-        arrived: Callable[[list[str], Stream], None],
-        signalled: Callable[[str], None] = lambda signal: None,
+        *,
+        arrived: Callable[[list[str], Stream], None] = lambda says, stream: None,
+        told: Callable[[str, bytes], bytes] = lambda kind, body: b"",
     ):
         self._arrived = arrived
-        self._signalled = signalled
+        self._told = told
         self._open = 0
         self._ended = threading.Condition()
         self.host = host
@@ -122,43 +130,67 @@ class Listener(flight.FlightServerBase):  # type: ignore[misc]
                 self._ended.notify_all()
 
     def do_action(self, context: Any, action: Any) -> Iterator[bytes]:
-        """A signal has arrived."""
-        self._signalled(action.type)
-        return iter(())
+        """A question has arrived."""
+        return iter([self._told(action.type, action.body.to_pybytes())])
 
     def close(self, patience: float = 10.0) -> None:
         """Stop listening, once all streams have ended; one that does not end is left to the end of the process."""
         with self._ended:
-            if self._ended.wait_for(lambda: self._open == 0, patience):
-                self.shutdown()
+            if not self._ended.wait_for(lambda: self._open == 0, patience):
+                return
+        self.shutdown()
 
 
 class Connection:
-    """A stream to a listener."""
+    """A stream to a listener. It can be cancelled at any time, by any thread."""
 
-    def __init__(self, address: str, secret: str, says: list[str]):
-        self._client = flight.connect(address)
-        self._options = flight.FlightCallOptions(headers=[(SECRET.encode(), secret.encode())])
-        descriptor = flight.FlightDescriptor.for_path(*says)
-        writer, reader = self._client.do_exchange(descriptor, options=self._options)
-        writer.begin(pa.schema([]))
-        self._writer = writer
-        self.stream = Stream(reader, writer)
-
-    def close(self) -> None:
-        """End the stream: say so, wait for the other end to say so too, and only then let go of it."""
+    def __init__(self, address: str, secret: str, says: Sequence[str]):
         try:
+            self._client = flight.connect(address)
+            descriptor = flight.FlightDescriptor.for_path(*says)
+            self._writer, self._reader = self._client.do_exchange(descriptor, options=_options(secret))
+            self._writer.begin(pa.schema([]))
+        except FAILURES as error:
+            raise StreamEnded(f"{address} cannot be reached: {error}") from error
+        self.stream = Stream(self._reader, self._writer)
+
+    def finish(self) -> None:
+        """Say that nothing more will be sent."""
+        with contextlib.suppress(*FAILURES):
             self._writer.done_writing()
-            while self.stream.receive() is not None:
-                pass
-            self._writer.close()
-        except (pa.ArrowException, flight.FlightError, OSError):
+
+    def cancel(self) -> None:
+        """End the stream now: whoever sends or receives at either end is told that it has ended."""
+        with contextlib.suppress(*FAILURES):
+            self._reader.cancel()
+
+    def close(self, patience: float = 5.0) -> None:
+        """End the stream: say so, wait for the other end to say so too, and only then let go of it.
+
+        An end that says nothing for that long is not waited for.
+        """
+        timer = threading.Timer(patience, self.cancel)
+        timer.daemon = True
+        timer.start()
+        self.finish()
+        while self.stream.receive() is not None:
             pass
+        timer.cancel()
+        with contextlib.suppress(*FAILURES):
+            self._writer.close()
         self._client.close()
 
 
-def signal(address: str, secret: str, what: str) -> None:
-    """Send a short signal to a listener."""
-    options = flight.FlightCallOptions(headers=[(SECRET.encode(), secret.encode())], timeout=5.0)
-    with flight.connect(address) as client:
-        list(client.do_action(flight.Action(what, b""), options=options))
+def ask(address: str, secret: str, kind: str, body: bytes, timeout: float = 20.0) -> bytes:
+    """Ask a listener something; raises `StreamEnded` if it does not answer."""
+    try:
+        with flight.connect(address) as client:
+            (result,) = client.do_action(flight.Action(kind, body), options=_options(secret, timeout))
+            answer: bytes = result.body.to_pybytes()
+            return answer
+    except FAILURES as error:
+        raise StreamEnded(f"{address} does not answer: {error}") from error
+
+
+def _options(secret: str, timeout: float | None = None) -> Any:
+    return flight.FlightCallOptions(headers=[(SECRET.encode(), secret.encode())], timeout=timeout)

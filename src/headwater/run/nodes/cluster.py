@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import atexit
 import logging
+import os
+import threading
 import time
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from headwater.errors import EvaluationError
+from headwater.errors import EvaluationError, HeadwaterError, SparkError
 from headwater.maintain.interrupts import Interrupts
-from headwater.run.nodes.coordinator import Coordinator, NodeLost
+from headwater.run.nodes.coordinator import PATIENCE, Coordinator, NodeLost
+from headwater.run.nodes.hosting import Hosting, Invitation, Supervisor
 from headwater.run.nodes.wire import error_from_json
 from headwater.store import Record
 
@@ -25,27 +30,38 @@ TRIES = 4
 """How often in a row nodes may be lost before giving up."""
 
 
-class Hosting(Protocol):
-    """Who starts nodes. `words` says where, `local` whether they can reach this machine's files and loopback."""
+class Running:
+    """Nodes that run, until `end`: by hand, when nobody refers to them any more, or with the interpreter.
 
-    words: str
-    local: bool
+    Python leaves by `atexit` functions, the last one first: this one comes before those of Arrow Flight and of
+    whoever made the Spark session.
+    """
 
-    def start(self, nodes: int, driver: str, secret: str, functions: Mapping[str, Any]) -> None:
-        """Have the nodes started, now or soon, and again whenever they are lost."""
-        ...
+    def __init__(self, coordinator: Coordinator, supervisor: Supervisor):
+        self._coordinator = coordinator
+        self._supervisor = supervisor
+        self._ending = threading.Lock()
+        self._ended = False
+        self._process = os.getpid()
+        atexit.register(self.end)
 
-    def spare(self, nodes: int) -> int:
-        """How many cores are left to other work of the same session while that many nodes run."""
-        ...
+    def end(self) -> None:
+        """Send the nodes home, and wait until they are gone. Once is enough."""
+        if os.getpid() != self._process:
+            return  # a fork: the nodes are its parent's
+        with self._ending:
+            if self._ended:
+                return
+            self._ended = True
+            atexit.unregister(self.end)
+            self._coordinator.meeting.dismiss()
+            self._supervisor.stop()
+            self._coordinator.meeting.close()
 
-    def broken(self) -> str | None:
-        """Why there is no hope of nodes coming up; `None` while there is."""
-        ...
-
-    def stop(self) -> None:
-        """Wait until all are gone."""
-        ...
+    def end_soon(self) -> None:
+        """Garbage may be collected in any thread, at any point, one that waits for the nodes included."""
+        if os.getpid() == self._process and not self._ended:
+            threading.Thread(target=self.end, name="headwater-end").start()
 
 
 class Cluster:
@@ -60,6 +76,7 @@ class Cluster:
         nodes: int,
         functions: Mapping[str, Any] | None = None,
         host: str = "127.0.0.1",
+        patience: float = PATIENCE,
     ):
         self.nodes = nodes
         self.hosting = hosting
@@ -69,13 +86,22 @@ class Cluster:
         self.restore: Callable[[], str] = lambda: "there was nothing to do"
         self.used = False
         self._first: str | None = None
-        self.coordinator = Coordinator(nodes, host)
+        self._given_up: HeadwaterError | None = None
+        self.coordinator = Coordinator(nodes, host, patience)
+        meeting = self.coordinator.meeting
+        self._supervisor = Supervisor(
+            hosting, Invitation(nodes, meeting.address, meeting.secret, self.functions)
+        )
+        self._running = Running(self.coordinator, self._supervisor)
+        weakref.finalize(self, self._running.end_soon).atexit = False
         try:
-            hosting.start(nodes, self.coordinator.address, self.coordinator.secret, self.functions)
-            self.coordinator.gather(START_TIMEOUT, hosting.broken)
+            self._supervisor.start()
+            self._meet(first=True)
         except BaseException:
             self.close()
             raise
+
+    # ------------------------------------------------------------------ asking
 
     def ask(
         self,
@@ -97,7 +123,9 @@ class Cluster:
                     log.error("on a node: %s", error["trace"])
                 raise error_from_json(error["error"])
         if errors:
-            raise NodeLost("node-lost", str(errors[0]["error"]["message"]))
+            why = str(errors[0]["error"]["message"])
+            self.coordinator.give_up(why)
+            raise NodeLost("node-lost", why)
         return replies
 
     def surely(self, work: Callable[[], list[Record]]) -> list[Record]:
@@ -125,27 +153,58 @@ class Cluster:
             self.coordinator.command(kind, meta, silent=True)
             self._first = None
         except NodeLost as lost:
-            self.recover(lost)
+            if self._given_up is None:
+                self.recover(lost)
+
+    # ------------------------------------------------------------------ after a loss
 
     def recover(self, lost: NodeLost) -> None:
-        """Wait for nodes to come back, and have their state put together again."""
+        """Wait for nodes to come back, and have their state put together again.
+
+        Once that has failed, nothing more can be had from these nodes.
+        """
+        if self._given_up is not None:
+            raise self._given_up
         started = time.monotonic()
         self.losses += 1
         self._first = None  # `restore` does that as well
         log.warning("%s; waiting for all nodes to be started again", lost.message)
-        self.coordinator.dismiss(newcomers=False)  # those still there are of an attempt that is over
-        for attempt in range(TRIES):
+        if lost.code == "node-stuck":
+            self._supervisor.restart()
+        try:
+            what = self._meet()
+        except HeadwaterError as error:
+            self._given_up = error
+            raise
+        log.warning("nodes are back after %.1f s: %s", time.monotonic() - started, what)
+
+    def _meet(self, *, first: bool = False) -> str:
+        """Have all nodes meet, and their state put together. Those that are lost on the way are waited for again."""
+        restarted = first
+        for _ in range(TRIES):
             try:
-                self.coordinator.gather(START_TIMEOUT, self.hosting.broken)
-                what = self.restore()
-            except NodeLost as again:
-                log.warning("%s while recovering", again.message)
-                self.coordinator.dismiss(newcomers=False)
-                if attempt + 1 == TRIES:
+                self.coordinator.gather(START_TIMEOUT, self._supervisor.broken, self.interrupts.check)
+                self._supervisor.came()
+                self.coordinator.introduce()
+                return self.restore()
+            except NodeLost as lost:
+                log.warning("%s while nodes were meeting", lost.message)
+                if lost.code == "node-stuck":
+                    self._supervisor.restart()
+            except SparkError as missing:
+                if restarted or missing.code != "no-nodes" or self._supervisor.broken() is not None:
                     raise
-            else:
-                log.warning("nodes are back after %.1f s: %s", time.monotonic() - started, what)
-                return
+                restarted = True
+                log.warning("not all nodes have come; all are started again")
+                self._supervisor.restart()
+            except BaseException:
+                self.coordinator.give_up("its state could not be put together")
+                raise
+        raise EvaluationError(
+            "node-lost",
+            f"nodes were lost {TRIES} times in a row while they were meeting",
+            hint="see the executors' logs; can the executors reach each other, and have they memory enough?",
+        )
 
     def __enter__(self) -> Cluster:
         return self
@@ -157,6 +216,4 @@ class Cluster:
 
     def close(self) -> None:
         """Send the nodes home, and wait until they are gone."""
-        self.coordinator.dismiss()
-        self.hosting.stop()
-        self.coordinator.close()
+        self._running.end()

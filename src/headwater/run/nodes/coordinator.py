@@ -1,124 +1,68 @@
-"""The driver's side of the streams to all nodes: who is there, commands out, replies in.
+"""The driver's side of the streams to all nodes: commands out, replies in.
 
-Nodes connect to the driver and say which one they are and of which attempt. Nodes of an older attempt are turned
-away, so that a process that was given up cannot come back in between. A command goes to all nodes; the replies
-are waited for together, and Ctrl-C meanwhile is passed on to the nodes.
+A command goes to all nodes of the attempt that met; the replies are waited for together, and Ctrl-C meanwhile is
+passed on to the nodes. A node whose process is gone is noticed at once, because its stream ends. One that is there
+but does not do anything (a stopped process, a machine that hangs) is noticed because it gives no sign of life: nodes
+give one every second, from a thread of their own, whatever they compute.
 """
 
 from __future__ import annotations
 
-import contextlib
+import logging
 import queue
-import secrets
-import threading
-import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.flight as flight
 
-from headwater.errors import HeadwaterError, SparkError
-from headwater.run.nodes.channel import Listener, Stream, signal
+from headwater.errors import HeadwaterError
+from headwater.run.nodes.meeting import POLL, Attempt, Meeting, Member
 from headwater.store.record import Record
 
-POLL = 0.1
+log = logging.getLogger("headwater.nodes")
+
+PATIENCE = 60.0
+"""Seconds without a sign of life after which a node counts as lost, while somebody waits for it."""
 
 
 class NodeLost(HeadwaterError):
     """A node is gone; what it held has to be put together again."""
 
 
-@dataclass
-class Member:
-    """A node that has said hello."""
-
-    number: int
-    attempt: tuple[int, ...]
-    address: str
-    process: int
-    stream: Stream
-    replies: queue.SimpleQueue[Record | None]
-    alive: bool = True
-
-
 class Coordinator:
-    """All nodes of a run, as the driver sees them."""
+    """Commands to the nodes that met."""
 
-    def __init__(self, nodes: int, host: str = "127.0.0.1"):
+    def __init__(self, nodes: int, host: str = "127.0.0.1", patience: float = PATIENCE):
         self.nodes = nodes
-        self.secret = secrets.token_hex(16)
-        self.epoch = 0
-        self.bytes_sent = 0
-        self._members: dict[int, Member] = {}
-        self._meeting: dict[int, Member] = {}
-        """Those who met: commands go to them and to no others. A node that came later holds nothing yet."""
-        self._changed = threading.Condition()
+        self.patience = patience
+        self.meeting = Meeting(nodes, host)
+        self._attempt: Attempt | None = None
+        self._silent: dict[int, int] = {}
         self._command = 0
-        self._listener = Listener(host, self.secret, self._arrived)
-        self.address = self._listener.address
 
-    # ------------------------------------------------------------------ who is there
+    def gather(
+        self, timeout: float, hopeless: Callable[[], str | None], check: Callable[[], None] = lambda: None
+    ) -> None:
+        """Wait until all nodes of an attempt are there."""
+        self._attempt = self.meeting.wait(timeout, hopeless, check)
+        log.debug("all nodes have come, of attempt %s", self._attempt.identity)
 
-    def _arrived(self, says: list[str], stream: Stream) -> None:
-        """A node's stream: serves it until it ends. (Runs in a thread of its own.)"""
-        hello = stream.receive()
-        if hello is None or hello.kind != "hello":
-            return
-        meta: Any = hello.meta
-        number, attempt = int(meta["number"]), tuple(meta["attempt"])
-        member = Member(number, attempt, meta["address"], int(meta["process"]), stream, queue.SimpleQueue())
-        with self._changed:
-            known = self._members.get(number)
-            if known is not None and known.attempt > attempt:
-                return
-            if known is not None:
-                known.alive = False
-                known.replies.put(None)
-            self._members[number] = member
-            self._changed.notify_all()
-        if known is not None:  # of an older attempt: if it is still there, it is to go
-            with contextlib.suppress(OSError):
-                known.stream.send(Record(0, "exit"))
-        for record in stream:
-            member.replies.put(record)
-        with self._changed:
-            member.alive = False
-            member.replies.put(None)
-            self._changed.notify_all()
+    def introduce(self) -> None:
+        """Have the nodes connect to each other."""
+        attempt = self._attempt
+        assert attempt is not None
+        addresses = {str(number): member.address for number, member in attempt.members.items()}
+        for reply in self.command("connect", {"addresses": addresses}):
+            if reply.kind == "error":
+                error: Any = reply.meta["error"]
+                self.give_up(f"nodes cannot reach each other: {error['message']}")
+                raise NodeLost("node-lost", str(error["message"]))
+        log.debug("all nodes have met, of attempt %s", attempt.identity)
 
-    def _ready(self) -> bool:
-        members = self._members.values()
-        jobs = {member.attempt[0] for member in members}
-        return len(members) == self.nodes and len(jobs) == 1 and all(member.alive for member in members)
-
-    def gather(self, timeout: float, alive: Callable[[], str | None] = lambda: None) -> None:
-        """Wait until all nodes of one attempt are there, and make them meet; `alive` says why there is no hope."""
-        deadline = time.monotonic() + timeout
-        with self._changed:
-            while not self._ready():
-                reason = alive()
-                if reason is None and time.monotonic() < deadline:
-                    self._changed.wait(POLL)
-                    continue
-                there = sum(member.alive for member in self._members.values())
-                raise SparkError(
-                    "no-nodes",
-                    reason or f"{there} of {self.nodes} nodes came up within {timeout:.0f} s",
-                    hint="a barrier stage needs as many free cores as there are nodes, and executors need a Python"
-                    " with Headwater in it (PYSPARK_PYTHON)",
-                )
-            self.epoch += 1
-            self._meeting = dict(self._members)
-            addresses = {str(number): member.address for number, member in self._members.items()}
-        self.command("connect", {"epoch": self.epoch, "addresses": addresses})
-
-    @property
-    def processes(self) -> list[int]:
-        """The process ids of the nodes, each on its own machine."""
-        with self._changed:
-            return [member.process for _, member in sorted(self._members.items())]
+    def give_up(self, why: str) -> None:
+        """Go on with none of the nodes that met: others are to be started."""
+        if self._attempt is not None:
+            self.meeting.end(self._attempt, why)
 
     # ------------------------------------------------------------------ commands
 
@@ -133,65 +77,61 @@ class Coordinator:
     ) -> list[Record]:
         """Have all nodes do something, and return their replies; with `silent`, do not wait for any."""
         self._command += 1
+        members = self._members()
         head = {**meta, "command": self._command}
         if silent:
             head["silent"] = True
-        for number in range(self.nodes):
-            own = tables[number] if tables is not None else {}
-            self._send(number, Record(0, kind, head, own))
+        for number, member in enumerate(members):
+            member.post(Record(0, kind, head, tables[number] if tables is not None else {}))
         if silent:
             return []
+        self._silent = dict.fromkeys(range(self.nodes), 0)
         told = False
         replies: list[Record] = []
-        for number in range(self.nodes):
-            while True:
-                try:
-                    reply = self._reply(number)
-                    break
-                except queue.Empty:
-                    if not told and interrupted():
-                        told = True
-                        self._interrupt()
-            replies.append(reply)
+        while len(replies) < self.nodes:
+            reply = self._reply(members[len(replies)])
+            if reply is not None:
+                replies.append(reply)
+                continue
+            self._look_for_life(members)
+            if not told and interrupted():
+                told = True
+                for member in members:
+                    member.post(Record(0, "interrupt", {"command": self._command}))
         return replies
 
-    def _send(self, number: int, record: Record) -> None:
-        member = self._meeting[number]
-        if not member.alive:
-            raise NodeLost("node-lost", f"node {number} is gone")
-        try:
-            self.bytes_sent += member.stream.send(record)
-        except OSError as error:
-            raise NodeLost("node-lost", f"node {number} is gone") from error
+    def _members(self) -> list[Member]:
+        attempt = self._attempt
+        if attempt is None or attempt.over is not None:
+            raise NodeLost("node-lost", "nodes have not met" if attempt is None else str(attempt.over))
+        return [attempt.members[number] for number in range(self.nodes)]
 
-    def _reply(self, number: int) -> Record:
-        member = self._meeting[number]
+    def _reply(self, member: Member) -> Record | None:
+        """What the node says to the present command; `None` if it has not said it yet."""
         while True:
-            reply = member.replies.get(timeout=POLL)
+            try:
+                reply = member.replies.get(timeout=POLL)
+            except queue.Empty:
+                return None
             if reply is None:
-                member.replies.put(None)
-                raise NodeLost("node-lost", f"node {number} is gone")
+                assert self._attempt is not None
+                raise NodeLost("node-lost", self._attempt.over or f"node {member.number} is gone")
             meta: Any = reply.meta
             if meta["command"] == self._command:
                 return reply
 
-    def _interrupt(self) -> None:
-        for member in self._meeting.values():
-            with contextlib.suppress(pa.ArrowException, flight.FlightError, OSError):
-                signal(member.address, self.secret, "interrupt")
-
-    def dismiss(self, *, newcomers: bool = True) -> None:
-        """Send nodes home; they do not count as being there any more. Those who came since the last meeting, of an
-        attempt that has just begun, may stay."""
-        with self._changed:
-            members = list((self._members if newcomers else self._meeting).values())
-            members = [member for member in members if member.alive]
-            for member in members:
-                member.alive = False
+    def _look_for_life(self, members: Sequence[Member]) -> None:
+        """Counts looks, not seconds: while this process is stopped, nobody is to blame."""
         for member in members:
-            with contextlib.suppress(OSError):
-                member.stream.send(Record(0, "exit"))
+            self._silent[member.number] = 0 if member.heard else self._silent[member.number] + 1
+            member.heard = False
+            if self._silent[member.number] * POLL > self.patience:
+                why = f"node {member.number} has given no sign of life for {self.patience:.0f} s"
+                self.give_up(why)
+                member.cancel()
+                raise NodeLost("node-stuck", why)
 
-    def close(self) -> None:
-        """Stop listening."""
-        self._listener.close()
+    @property
+    def bytes_sent(self) -> int:
+        """Bytes of commands to the nodes that met."""
+        return 0 if self._attempt is None else sum(m.bytes_sent for m in self._attempt.members.values())

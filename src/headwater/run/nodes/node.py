@@ -6,7 +6,6 @@ the version open until it is told to commit or to roll back. It ends when the dr
 
 from __future__ import annotations
 
-import os
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
@@ -28,7 +27,6 @@ from headwater.memory.guard import refused_memory
 from headwater.plan.steps import Ints
 from headwater.rules.localise import localise
 from headwater.rules.placement import EVERYWHERE, Localised, Placement
-from headwater.run.nodes.channel import Connection, Listener, Stream
 from headwater.run.nodes.exchange import NodeExchange
 from headwater.run.nodes.peers import PeerFailed, PeerLost, Peers
 from headwater.run.nodes.wire import error_to_json, pack, statistics_to_json, unpack
@@ -50,14 +48,14 @@ Command = Callable[[Any, Mapping[str, pa.Table]], Record]
 class Node:
     """What a node holds, and a method for each command."""
 
-    def __init__(self, number: int, nodes: int, secret: str, functions: Mapping[str, Any]):
+    def __init__(self, number: int, peers: Peers, functions: Mapping[str, Any]):
         self.number = number
         self.functions = Functions()
         for name, (function, args, returns) in functions.items():
             self.functions.register(name, function, args, returns)
-        self.peers = Peers(number, nodes, secret)
+        self.peers = peers
         self._parsed: dict[tuple[str, str], Program] = {}
-        self.sharing = nodes
+        self.sharing = peers.nodes
         """How many nodes share this node's machine, and its memory."""
         self._start({})
 
@@ -75,9 +73,13 @@ class Node:
         self._changes: dict[str, RowChange] = {}
         self._snapshot: tuple[int, set[str]] = (-1, set())
 
-    def interrupt(self, signal: str) -> None:
-        """Ctrl-C at the driver."""
+    def interrupt(self) -> None:
+        """Break off the present command: Ctrl-C at the driver, or it is of no use any more."""
         self.run.interrupts.note()
+
+    def calm(self) -> None:
+        """Interrupts so far were for earlier commands."""
+        self.run.interrupts.forget()
 
     # ------------------------------------------------------------------ definitions
 
@@ -322,14 +324,14 @@ class Node:
         addresses = {int(n): address for n, address in meta["addresses"].items()}
         hosts = {number: address.rpartition(":")[0] for number, address in addresses.items()}
         self.sharing = list(hosts.values()).count(hosts[self.number])
-        self.peers.connect(meta["epoch"], addresses)
+        self.peers.connect(addresses)
         return Record(0, "ok")
 
     def obey(self, record: Record) -> Record:
         """Carry out one command; a failure is told to the other nodes, and to the driver."""
         meta: Any = record.meta
+        assert record.kind in COMMANDS, record.kind
         self.peers.begin(meta["command"])
-        self.run.interrupts.forget()
         try:
             if meta.get("first") == "commit":
                 self.commit({}, {})
@@ -350,36 +352,3 @@ COMMANDS: Sequence[str] = (
     "connect", "define", "learn", "change", "changes", "commit", "rollback", "rows", "count", "holds", "facts",
     "write", "snapshot", "load",
 )  # fmt: skip
-
-
-def host(
-    number: int,
-    nodes: int,
-    driver: str,
-    secret: str,
-    attempt: Sequence[int],
-    functions: Mapping[str, Any],
-    address: str = "127.0.0.1",
-) -> None:
-    """Be node `number` until the driver says it is over, or is gone."""
-    node = Node(number, nodes, secret, functions)
-    listener = Listener(address, secret, node.peers.arrived, node.interrupt)
-    connection = Connection(driver, secret, ["node"])
-    stream: Stream = connection.stream
-    try:
-        hello = {
-            "number": number, "address": listener.address, "attempt": list(attempt), "process": os.getpid(),
-        }  # fmt: skip
-        stream.send(Record(0, "hello", hello))
-        for record in stream:
-            if record.kind == "exit":
-                break
-            assert record.kind in COMMANDS, record.kind
-            reply = node.obey(record)
-            meta: Any = record.meta
-            if not meta.get("silent"):
-                stream.send(Record(0, reply.kind, {**reply.meta, "command": meta["command"]}, reply.tables))
-    finally:
-        node.peers.close()
-        connection.close()
-        listener.close()

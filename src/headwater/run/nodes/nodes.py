@@ -8,6 +8,7 @@ version that was under way is sent once more. So nothing that was acknowledged i
 
 from __future__ import annotations
 
+import logging
 import shutil
 import uuid
 import weakref
@@ -39,6 +40,8 @@ from headwater.values.codec import Codec
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+log = logging.getLogger("headwater.nodes")
 
 
 @dataclass(frozen=True)
@@ -239,13 +242,17 @@ class Nodes:
             self.cluster.ask("load", {"checkpoint": None, "options": self._options})
         else:
             self._load(*self._loaded)
+        loaded = "nothing" if self._loaded is None else f"version {self._loaded[0].version}"
+        log.debug("nodes have loaded %s", loaded)
         for sent in self._journal:
             self._send(sent)
+            log.debug("nodes have done a change again")
             if sent.kind != "learn":
                 self.cluster.ask("commit", {})
+                log.debug("nodes have committed it again")
         for sent in self._open[:-1] if self._waiting else self._open:
             self._send(sent)
-        loaded = "nothing" if self._loaded is None else f"version {self._loaded[0].version}"
+            log.debug("nodes have opened the present version again")
         return f"loaded {loaded}, then did {len(self._journal)} changes again"
 
     def _load(self, checkpoint: Checkpoint, placing: Placing) -> list[Record]:

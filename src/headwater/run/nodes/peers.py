@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from headwater.errors import HeadwaterError
-from headwater.run.nodes.channel import Connection, Stream
+from headwater.run.nodes.channel import Connection, Stream, StreamEnded
 from headwater.store.record import Record
 
 FAILED = "failed"
@@ -31,7 +31,7 @@ class PeerLost(HeadwaterError):
 class Peers:
     """Streams to and from all other nodes of one run."""
 
-    def __init__(self, number: int, nodes: int, secret: str):
+    def __init__(self, number: int, nodes: int, secret: str, attempt: str):
         self.number = number
         self.nodes = nodes
         self.others = [other for other in range(nodes) if other != number]
@@ -40,32 +40,50 @@ class Peers:
         self.steps: list[int] = []
         """The bytes that this node has sent in each exchange of the present command."""
         self._secret = secret
-        self._mail: dict[tuple[int, int], queue.SimpleQueue[Record | None]] = {}
+        self._attempt = attempt
+        self._mail: dict[int, queue.SimpleQueue[Record | None]] = {}
         self._streams: dict[int, Connection] = {}
-        self._epoch = 0
+        self._dropped = False
         self._command = 0
         self._step = 0
 
     # ------------------------------------------------------------------ streams
 
-    def box(self, epoch: int, sender: int) -> queue.SimpleQueue[Record | None]:
+    def box(self, sender: int) -> queue.SimpleQueue[Record | None]:
         """Where the messages of a node are put when they arrive; `None` there means that it is gone."""
-        return self._mail.setdefault((epoch, sender), queue.SimpleQueue())
+        box = self._mail.setdefault(sender, queue.SimpleQueue())
+        if self._dropped:
+            box.put(None)
+        return box
 
     def arrived(self, says: Sequence[str], stream: Stream) -> None:
-        """Another node's stream has arrived: take in all it sends."""
-        box = self.box(int(says[0]), int(says[1]))
+        """Another node's stream has arrived: take in all it sends, unless it is of another attempt."""
+        attempt, sender = says
+        if attempt != self._attempt:
+            return
+        box = self.box(int(sender))
         for record in stream:
             box.put(record)
         box.put(None)
 
-    def connect(self, epoch: int, addresses: Mapping[int, str]) -> None:
-        """Connect to the nodes of an epoch."""
-        self.close()
-        self._epoch = epoch
+    def connect(self, addresses: Mapping[int, str]) -> None:
+        """Connect to the other nodes."""
         for other in self.others:
-            says = [str(epoch), str(self.number)]
-            self._streams[other] = Connection(addresses[other], self._secret, says)
+            try:
+                connection = Connection(addresses[other], self._secret, [self._attempt, str(self.number)])
+            except StreamEnded as error:
+                raise PeerLost("node-lost", f"node {other} is gone: {error}") from error
+            self._streams[other] = connection
+            if self._dropped:
+                connection.cancel()
+
+    def drop(self) -> None:
+        """Expect nothing more of the others: whoever waits for one, or sends to one, is told that it is gone."""
+        self._dropped = True
+        for box in list(self._mail.values()):
+            box.put(None)
+        for connection in list(self._streams.values()):
+            connection.cancel()
 
     def close(self) -> None:
         """End all streams."""
@@ -107,7 +125,7 @@ class Peers:
             raise PeerLost("node-lost", f"node {other} is gone") from error
 
     def _expect(self, other: int) -> Record:
-        box = self.box(self._epoch, other)
+        box = self.box(other)
         while True:
             record = box.get()
             if record is None:

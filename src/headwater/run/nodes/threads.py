@@ -5,43 +5,52 @@ For tests, and for trying out how a program spreads over nodes. It is no faster 
 
 from __future__ import annotations
 
-import itertools
 import threading
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable
 
-from headwater.run.nodes.node import host
+from headwater.run.nodes.hosting import Invitation
+from headwater.run.nodes.serve import serve
 
 
 class Threads:
     """Hosts nodes in threads."""
 
     words = "threads of this process"
-    local = True
 
-    def __init__(self) -> None:
-        self._threads: list[threading.Thread] = []
-        self._attempts = itertools.count()
-
-    def start(self, nodes: int, driver: str, secret: str, functions: Mapping[str, Any]) -> None:
-        """Start all nodes."""
-        attempt = [next(self._attempts)]
-        for number in range(nodes):
-            thread = threading.Thread(
-                target=host, args=(number, nodes, driver, secret, attempt, functions), daemon=True
-            )
-            thread.start()
-            self._threads.append(thread)
+    def check(self, nodes: int) -> None:
+        """There is room for any number."""
 
     def spare(self, nodes: int) -> int:
         """Threads take no core away."""
         return 1
 
-    def broken(self) -> str | None:
-        """Why there is no hope of nodes coming up; `None` while there is."""
-        return None
+    def thread(self, target: Callable[[], None]) -> threading.Thread:
+        """Any will do."""
+        return threading.Thread(target=target, daemon=True)
 
-    def stop(self) -> None:
-        """Wait until all are gone."""
-        for thread in self._threads:
-            thread.join(timeout=5)
+    def run(self, job: int, invitation: Invitation) -> None:
+        """A thread for each node."""
+        failures: list[Exception] = []
+
+        def node(number: int) -> None:
+            try:
+                serve(number, invitation, (job,))
+            except Exception as error:
+                failures.append(error)
+
+        threads = [
+            threading.Thread(target=node, args=(number,), daemon=True) for number in range(invitation.nodes)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        if failures:
+            raise failures[0]
+
+    def cancel(self) -> None:
+        """Threads end when they are told to, at the end of a round; nobody else can end them."""
+
+    def hopeless(self, error: Exception) -> str | None:
+        """Threads can be started again."""
+        return None
