@@ -1,6 +1,6 @@
 """A program of its own: a stream of changes on nodes of a real Spark, some of which are killed. Called by the tests.
 
-    python nodes_killed.py nodes            # kills a Python worker, then an executor, with everything in it
+    python nodes_killed.py nodes            # kills a worker, stops another, kills an executor with all in it
     python nodes_killed.py driver STATE     # applies the rest of the stream to a state; is to be killed from outside
     python nodes_killed.py check STATE      # compares a state and its change feed with what they should be
 
@@ -71,10 +71,13 @@ def parent(process: int) -> int:
 
 
 def kill_nodes() -> None:
-    """Kill a worker in step 10 and an executor in step 25; everything goes on."""
+    """Kill a worker in step 10, stop one in step 15, kill an executor in step 25; everything goes on."""
     spark = spark_session("local-cluster[2,2,1024]")
     after = [closure(links) for _, _, links in stream()]
-    with hw.connect(run="spark", spark=spark, nodes=2, replicate=0) as db:
+    with (
+        hw.start_nodes(2, spark=spark, patience=5.0) as nodes,
+        hw.connect(run="spark", nodes=nodes, replicate=0) as db,
+    ):
         db.define(TEXT)
         db.subscribe("feed", "reach")
         first = db.version + 1
@@ -83,6 +86,8 @@ def kill_nodes() -> None:
             started = time.monotonic()
             if step == 10:
                 os.kill(meeting.processes[0], signal.SIGKILL)
+            if step == 15:
+                os.kill(meeting.processes[1], signal.SIGSTOP)
             if step == 20:
                 db.checkpoint()
             if step == 25:
@@ -92,9 +97,9 @@ def kill_nodes() -> None:
                     time.sleep(0.05)
             db.apply(delete={"link": gone}, insert={"link": new})
             assert set(db["reach"].rows()) == after[step], step
-            if step in (10, 25):
+            if step in (10, 15, 25):
                 print(f"recovered in {time.monotonic() - started:.1f} s", flush=True)
-        assert db.runner.cluster.losses >= 2
+        assert db.runner.cluster.losses >= 3
         compare_feed(db, after, first)
     print(f"{STEPS} versions, {sum(map(len, after))} rows compared", flush=True)
 

@@ -15,7 +15,6 @@ import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import zip_longest
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -89,7 +88,7 @@ class Nodes:
         self.steps: list[int] = []
         """Bytes sent in each exchange of the last version, by all nodes together."""
         self._unresolved: weakref.WeakSet[RemoteChange] = weakref.WeakSet()
-        self._exports: list[Path] = []
+        shutil.rmtree(store.path / "exports", ignore_errors=True)  # of a program that did not close it
         self._options, self._keep = dict(options), keep
         self.cluster = cluster
         self.interrupts = cluster.interrupts
@@ -319,7 +318,6 @@ class Nodes:
             )
         folder = self.store.path / "exports" / f"{name}-{uuid.uuid4().hex[:12]}"
         folder.mkdir(parents=True)
-        self._exports.append(folder)
         meta = {"name": name, "folder": str(folder)}
         replies = self.cluster.surely(lambda: self.cluster.ask("write", meta))
         files: list[Any] = [reply.meta["file"] for reply in replies]
@@ -407,5 +405,4 @@ class Nodes:
         self.cluster.used = False
         if not self._keep:
             self.cluster.close()
-        for folder in self._exports:
-            shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(self.store.path / "exports", ignore_errors=True)
