@@ -93,7 +93,12 @@ def in_a_batch() -> None:
 
     rows = spark.readStream.format("rate").load()
     print("ready", flush=True)
-    rows.writeStream.foreachBatch(batch).start().awaitTermination()
+    query = rows.writeStream.foreachBatch(batch).start()
+    try:
+        query.awaitTermination()
+    except Exception as error:
+        assert "the user's own" in str(error)
+        raise Mine("the user's own") from None
 
 
 def forgotten() -> None:

@@ -82,4 +82,4 @@ def test_nodes_in_threads(way: str):
 
 @pytest.mark.parametrize("way", [*WAYS, "batch"])
 def test_nodes_on_spark(way: str):
-    leave(way, "spark", *WAYS.get(way, (1, "")))
+    leave(way, "spark", *WAYS.get(way, (1, MINE)))
