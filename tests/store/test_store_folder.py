@@ -179,3 +179,62 @@ def test_an_unreadable_lock_text_still_locks(tmp_path: Path):
     with Store.open(tmp_path):
         (tmp_path / "lock").write_text("{")
         assert "held by another process" in refused(tmp_path).message
+
+
+@pytest.mark.parametrize("part", ["segments", "log"])
+def test_files_behind_a_link_are_left_alone(tmp_path: Path, part: str):
+    with Store.open(tmp_path / "other") as store:
+        store.append(store_worker.record(1))
+        store.write_checkpoint(store_worker.checkpoint(1))
+        store.append(store_worker.record(2))
+    before = {path: path.read_bytes() for path in (tmp_path / "other").rglob("*") if path.is_file()}
+    Store.open(tmp_path / "state").close()
+    moved = tmp_path / "state" / part
+    moved.rename(tmp_path / "moved")
+    moved.symlink_to(tmp_path / "other" / part)
+    assert refused(tmp_path / "state").code in ("linked", "damaged")
+    assert {path: path.read_bytes() for path in before} == before
+
+
+@pytest.mark.parametrize(
+    "name", ["lock", "manifest.json.new", "segments/00000001-0000.arrow", "log/00000001.log"]
+)
+def test_what_a_planted_link_points_to_is_left_alone(tmp_path: Path, name: str):
+    precious = tmp_path / "precious"
+    precious.write_text("precious")
+    Store.open(tmp_path / "state").close()
+    planted = tmp_path / "state" / name
+    planted.unlink(missing_ok=True)
+    planted.symlink_to(precious)
+    try:
+        with Store.open(tmp_path / "state") as store:
+            store.append(store_worker.record(1))
+            planted.unlink(missing_ok=True)
+            planted.symlink_to(precious)
+            store.write_checkpoint(store_worker.checkpoint(1))
+    except StoreError as error:
+        assert error.code in ("linked", "gone")
+    assert precious.read_text() == "precious"
+
+
+def test_a_store_is_its_owners(tmp_path: Path):
+    """Whoever wants others to read it makes the folder, or changes its mode; files follow the folder."""
+    before = os.umask(0o022)
+    try:
+        for made, folders, files in ((None, 0o700, 0o600), (0o750, 0o750, 0o640), (0o755, 0o755, 0o644)):
+            path = tmp_path / str(made) / "state"
+            if made is not None:
+                path.mkdir(parents=True)
+                path.chmod(made)
+            with Store.open(path) as store:
+                store.append(store_worker.record(1))
+                store.write_checkpoint(store_worker.checkpoint(1))
+                store.append(store_worker.record(2))
+            found = [path, *path.rglob("*")]
+            assert len(found) > 6
+            for one in found:
+                expected = folders if one.is_dir() else files
+                assert one.stat().st_mode & 0o777 == expected, one
+            assert path.parent.stat().st_mode & 0o777 == 0o755, "only the store itself is private"
+    finally:
+        os.umask(before)

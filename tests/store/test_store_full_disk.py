@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import resource
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -45,10 +45,14 @@ def test_a_file_system_without_room(tmp_path: Path, run: Callable[..., str]):
 
 
 def test_creating_on_a_device_that_takes_nothing(tmp_path: Path):
-    """The log of a new store is a link to a device that is always full."""
-    (tmp_path / "log").mkdir()
-    os.symlink("/dev/full", tmp_path / "log" / "00000000.log")
-    with pytest.raises(StoreError) as caught:
-        Store.open(tmp_path)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (8, before[1]))
+    try:
+        with pytest.raises(StoreError) as caught:
+            Store.open(tmp_path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert caught.value.code == "disk-full" and "00000000.log" in caught.value.message
     assert not (tmp_path / "manifest.json").exists()
+    Store.open(tmp_path).close()
+    store_worker.check_folder(tmp_path)

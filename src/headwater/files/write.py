@@ -45,7 +45,8 @@ def write(path: Path, table: Any, rows: int, format: Format) -> int:
     beside = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with open(beside, "wb") as file:
+        beside.unlink(missing_ok=True)
+        with open(beside, "xb") as file:
             file.write(data)
         os.replace(beside, path)
     except (OSError, ValueError) as error:  # a name with a NUL in it is a ValueError

@@ -33,6 +33,7 @@ class Attached(NamedTuple):
 
 def attach_to_write(folder: Folder) -> Attached:
     """What is stored in the folder, or an empty store made there; to be called under the lock."""
+    folder.refuse_links()
     manifest = folder.manifest() or folder.make_store()
     folder.settle()
     try:

@@ -3,6 +3,9 @@
 Data is safe when the file is synced *and* the folder that names it is synced. A rename is atomic (a reader
 sees the old file or the new one) but safe only after the folder is synced. Everything here raises plain
 `OSError`; callers know what they were doing and say so.
+
+New files and folders can be read and written by those who can read and write the folder they are in. Links are
+not followed: what is put at a path is a new file there, whatever a link there points to.
 """
 
 from __future__ import annotations
@@ -49,8 +52,19 @@ def write_at(fd: int, parts: Sequence[bytes | memoryview], offset: int) -> int:
 
 
 def create_file(path: Path) -> int:
-    """A descriptor of an empty file at `path`, open for reading and writing, replacing what was there."""
-    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o666)
+    """A descriptor of a new, empty file at `path`, open for reading and writing, in place of what was there."""
+    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    mode = mode_below(path.parent) & 0o666
+    try:
+        return os.open(path, flags, mode)
+    except FileExistsError:
+        os.unlink(path)
+        return os.open(path, flags, mode)
+
+
+def mode_below(folder: Path) -> int:
+    """The mode of what is made in a folder, as far as the user's umask lets it."""
+    return os.stat(folder).st_mode & 0o777
 
 
 def write_new(path: Path, data: bytes) -> None:
@@ -63,13 +77,13 @@ def write_new(path: Path, data: bytes) -> None:
         os.close(fd)
 
 
-def make_folder(path: Path) -> None:
+def make_folder(path: Path, mode: int = 0o777) -> None:
     """Create the folder and the missing ones above it, each safely named by the one above."""
     if path.is_dir():
         return
     make_folder(path.parent)
     try:
-        os.mkdir(path)
+        os.mkdir(path, mode)
     except FileExistsError:
         if not path.is_dir():
             raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path)) from None

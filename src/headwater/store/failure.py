@@ -19,6 +19,7 @@ from headwater.errors import StoreError
 _FULL = ("disk-full", "free some space and try again; what was stored before is untouched")
 _DENIED = ("permission", "check owner, mode and mount of the path; reading needs no write access: mode='r'")
 _FILES = ("too-many-files", "close other files, or raise the limit (ulimit -n)")
+_WHOLE = "put the files in the place of the link; the whole folder may be a link, a part of it may not"
 
 _REASONS: dict[int, tuple[str, str]] = {
     errno.ENOSPC: _FULL,
@@ -30,6 +31,7 @@ _REASONS: dict[int, tuple[str, str]] = {
     errno.ENOTDIR: ("not-a-directory", "a store is a folder; give the path of a folder, or of a new one"),
     errno.EEXIST: ("not-a-directory", "a store is a folder; give the path of a folder, or of a new one"),
     errno.ENOENT: ("missing", "check the path; was the folder moved or removed meanwhile?"),
+    errno.ELOOP: ("linked", _WHOLE),
     errno.EMFILE: _FILES,
     errno.ENFILE: _FILES,
 }
@@ -45,6 +47,11 @@ def failed(doing: str, path: Path, error: OSError) -> StoreError:
     code, hint = _REASONS.get(error.errno or 0, _OTHER)
     reason = error.strerror or (os.strerror(error.errno) if error.errno else str(error))
     return StoreError(code, f"{doing} {path}: {reason}", hint=hint)
+
+
+def linked(path: Path) -> StoreError:
+    """The error for a part of a store that is a link to somewhere else."""
+    return StoreError("linked", f"{path} is a link, and a store writes and removes files there", hint=_WHOLE)
 
 
 def damaged(path: Path, offset: int, what: str, *, hint: str | None = None) -> StoreError:

@@ -6,7 +6,10 @@
     lock                 who writes
 
 Files that no manifest names are leftovers of an interrupted checkpoint or of an old one. They are removed
-only if their names are of the kind we give, so that a stranger's file survives.
+only if their names are of the kind we give, so that a stranger's file survives; and `segments` and `log` are
+folders of this very store, not links to others, whose files have names of that kind, too.
+
+The folder is made for its owner alone (mode 0700). One that was there keeps its mode, and the files in it follow it.
 """
 
 from __future__ import annotations
@@ -16,8 +19,8 @@ import os
 from pathlib import Path
 
 from headwater.errors import StoreError
-from headwater.store.durable import make_folder, sync_folder, sync_parent
-from headwater.store.failure import damaged, failed
+from headwater.store.durable import make_folder, mode_below, sync_folder, sync_parent
+from headwater.store.failure import damaged, failed, linked
 from headwater.store.log import FILE_HEADER_SIZE, Log
 from headwater.store.manifest import (
     LOG_FILE,
@@ -75,7 +78,7 @@ class Folder:
     def make(self) -> None:
         """Create the folder itself, if it is not there."""
         try:
-            make_folder(self.path)
+            make_folder(self.path, 0o700)
         except OSError as error:
             raise failed("cannot create", self.path, error) from error
 
@@ -83,8 +86,8 @@ class Folder:
         """Make an empty store at version 0; to be called under the lock, where `manifest` found none."""
         try:
             sync_parent(self.path)  # whoever made the folder may have died before syncing it
-            make_folder(self.segments)
-            make_folder(self.log)
+            make_folder(self.segments, mode_below(self.path))
+            make_folder(self.log, mode_below(self.path))
             log = Log.create(self.log / log_name(0), 0)
             log.close()
             sync_folder(self.log)
@@ -94,6 +97,12 @@ class Folder:
         except OSError as error:
             raise failed("cannot create a store in", self.path, error) from error
         return manifest
+
+    def refuse_links(self) -> None:
+        """Raise if a part of the store is a link: a writer removes files there."""
+        for part in (self.segments, self.log):
+            if part.is_symlink():
+                raise linked(part)
 
     def settle(self) -> None:
         """Sync the names: the manifest we see may have been put there by a writer that died before that."""

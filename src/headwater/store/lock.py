@@ -27,6 +27,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from headwater.errors import StoreError
+from headwater.store.durable import mode_below
 from headwater.store.failure import failed
 
 
@@ -44,7 +45,8 @@ class Lock:
         """Take the lock at `path`, or refuse at once and say who holds it."""
         try:
             while True:
-                file = io.FileIO(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666), "r+")
+                flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+                file = io.FileIO(os.open(path, flags, mode_below(path.parent) & 0o666), "r+")
                 try:
                     fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
                     lock = cls(path, file)

@@ -86,7 +86,7 @@ class Log:
         What is there when this returns for writing is synced: a frame found complete is committed even if
         its writer died before the sync. Raises `FileNotFoundError` as such, for readers to try again.
         """
-        flags = os.O_RDWR if write else os.O_RDONLY
+        flags = os.O_RDWR | os.O_NOFOLLOW if write else os.O_RDONLY
         try:
             file = io.FileIO(os.open(path, flags | os.O_CLOEXEC), "r+" if write else "r")
             try:
