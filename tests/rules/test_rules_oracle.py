@@ -144,6 +144,15 @@ CASES = [
         "p(X, 3 * N) :- link(X, _), N = #count { Y : link(X, Y) }.",
     ),
     (
+        "many disjunctions, with tests, negation and a variable of one alternative",
+        "p(x, y) :- (link(x, y) ; cost(x, y, _)), (x < y ; link(y, z), z <= x), (!link(y, x) ; cost(_, x, c), c > 1),"
+        " (node(x + 1) ; node(y + 1)), n = count : { link(_, y) }, (n = 0 ; n > 1).",
+        "g(X, Y) :- link(X, Y). g(X, Y) :- cost(X, Y, _). h(X, Y) :- g(X, Y), X < Y."
+        "h(X, Y) :- g(X, Y), link(Y, Z), Z <= X. k(X, Y) :- h(X, Y), not link(Y, X)."
+        "k(X, Y) :- h(X, Y), cost(_, X, C), C > 1. m(X, Y) :- k(X, Y), node(X + 1). m(X, Y) :- k(X, Y), node(Y + 1)."
+        "p(X, Y) :- m(X, Y), N = #count { Z : link(Z, Y) }, N != 1.",
+    ),
+    (
         "rows that only have to be there",
         "p(x) :- node(x), link(_, _), cost(_, y, c), c > y.",
         "some :- link(_, _). dear :- cost(_, Y, C), C > Y. p(X) :- node(X), some, dear.",

@@ -12,6 +12,8 @@ from headwater.rules.draft import Draft
 from headwater.rules.rewrites.aggregate_selection import aggregate_selection
 from headwater.rules.rewrites.body_aggregates import body_aggregates
 from headwater.rules.rewrites.compute_facts import compute_facts
+from headwater.rules.rewrites.cut_bodies import cut_bodies
+from headwater.rules.rewrites.cut_terms import cut_terms
 from headwater.rules.rewrites.drop_duplicates import drop_duplicates
 from headwater.rules.rewrites.expand_disjunction import expand_disjunction
 from headwater.rules.rewrites.flatten_terms import flatten_terms
@@ -36,6 +38,7 @@ REWRITES: tuple[Rewrite, ...] = (
     compute_facts,
     take_facts,
     resolve_functions,
+    cut_terms,
     flatten_terms,
     expand_disjunction,
     body_aggregates,
@@ -46,5 +49,6 @@ REWRITES: tuple[Rewrite, ...] = (
     merge_equal,
     drop_duplicates,
     aggregate_selection,
+    cut_bodies,
     project_parts,
 )

@@ -176,9 +176,9 @@ class _Recursion:
         self._premises = [
             item for item in rule.body if isinstance(item, Premise) and item.relation == rule.relation
         ]
-        self._computed = {item.variable.name: item for item in rule.body if isinstance(item, Compute)}
         self._value = ""
         self._carried: set[str] = set()
+        self._growths: dict[str, str] = {}
 
     def keeps_best(self, *, strictly: bool) -> bool:
         """Whether a better premise row gives a better head row of the same group, in place of the same."""
@@ -210,6 +210,7 @@ class _Recursion:
                 if self._generates(item.value) or self._binders(item.variable.name) > 1:
                     return False
                 self._carried.add(item.variable.name)
+                self._growths[item.variable.name] = self._growth(item.value)
         return bool(self._value)
 
     def _binders(self, name: str) -> int:
@@ -252,8 +253,7 @@ class _Recursion:
         if isinstance(term, Variable):
             if term.name == self._value:
                 return "strict"
-            item = self._computed.get(term.name)
-            return "unclear" if item is None else self._growth(item.value)
+            return self._growths.get(term.name, "unclear")
         if not isinstance(term, Call):
             return "unclear"
         parts = [self._growth(arg) for arg in term.args]

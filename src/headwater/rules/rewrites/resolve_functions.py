@@ -87,23 +87,42 @@ def _resolve_terms(draft: Draft, terms: Iterable[Term]) -> tuple[Term, ...]:
 
 
 def resolve_term(draft: Draft, term: Term) -> Term:
-    """The term with its functions resolved; refuses one that does not exist."""
-    if isinstance(term, BodyAggregate):
-        target = None if term.target is None else resolve_term(draft, term.target)
-        body = tuple(_resolve(draft, part) for part in term.body)
-        return replace(term, target=target, body=body)  # type: ignore[arg-type]
-    if not isinstance(term, Call):
-        return term
-    function, args = term.function, term.args
+    """The term with its functions resolved; refuses one that does not exist.
+
+    Calls may be nested more deeply than Python's own stack is deep.
+    """
+    done: list[Term] = []
+    todo: list[tuple[Term, bool]] = [(term, False)]
+    while todo:
+        inner, entered = todo.pop()
+        if isinstance(inner, BodyAggregate):
+            target = None if inner.target is None else resolve_term(draft, inner.target)
+            body = tuple(_resolve(draft, part) for part in inner.body)
+            done.append(replace(inner, target=target, body=body))  # type: ignore[arg-type]
+        elif not isinstance(inner, Call):
+            done.append(inner)
+        elif entered:
+            first = len(done) - len(inner.args)
+            resolved = Call(inner.function, tuple(done[first:]), inner.place)
+            _check_constants(draft, resolved)
+            done[first:] = [resolved]
+        else:
+            inner = _known(draft, inner)
+            todo.append((inner, True))
+            todo += [(arg, False) for arg in reversed(inner.args)]
+    return done[0]
+
+
+def _known(draft: Draft, call: Call) -> Call:
+    """The call of a function that there is, with values only as arguments."""
+    function, args = call.function, call.args
     if function in _CONCAT_PATH:
         function = "concat_path"
         if len(args) == 2 and isinstance(args[0], Call) and len(args[0].args) >= 2:
             args = (*args[0].args[:2], args[1])
     if not draft.functions.has(function):
-        raise _unknown(draft, term)
-    resolved = Call(function, _resolve_terms(draft, args), term.place)
-    _check_constants(draft, resolved)
-    return resolved
+        raise _unknown(draft, call)
+    return Call(function, args, call.place)
 
 
 def _check_constants(draft: Draft, call: Call) -> None:
