@@ -6,9 +6,9 @@ import pytest
 
 from headwater.errors import LanguageError
 from headwater.language.datalog import parse
-from headwater.language.nesting import MOST_BRACKETS
+from headwater.language.datalog.nesting import MOST_BRACKETS
+from headwater.language.datalog.render import render
 from headwater.language.program import Call, Term, Variable
-from headwater.language.render import render
 
 MANY = 10_000
 

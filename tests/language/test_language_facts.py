@@ -5,9 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headwater.errors import LanguageError
-from headwater.language import datalog
-from headwater.language.datalog import parse
-from headwater.language.facts import take_facts
+from headwater.language.datalog import parse, parser
+from headwater.language.datalog.facts import take_facts
 
 PIECES = [
     "a(1).", 'a("x. b(1).").', "b(x, -2.5, @y).", 'b( "q\\"" ,\n 0x1F , _ ).', "c(X) :- a(X).",
@@ -30,7 +29,7 @@ def outcome(text: str) -> object:
 def test_a_text_means_the_same_with_and_without(pieces, between):
     text = between.join(pieces)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(datalog, "take_facts", lambda text: (text, []))
+        patch.setattr(parser, "take_facts", lambda text: (text, []))
         expected = outcome(text)
     assert outcome(text) == expected
 
@@ -46,7 +45,7 @@ def test_places_and_texts_agree_with_the_grammar():
     text = 'link("a",   -1).\n  link(@b, c).'
     quick = parse(text)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(datalog, "take_facts", lambda text: (text, []))
+        patch.setattr(parser, "take_facts", lambda text: (text, []))
         slow = parse(text)
     for left, right in zip(quick.rules, slow.rules, strict=True):
         assert (left.place, left.text) == (right.place, right.text)

@@ -3,8 +3,8 @@
 import pytest
 
 from headwater.language.datalog import parse
+from headwater.language.datalog.render import render
 from headwater.language.program import Call, Constant, HeadAggregate, Variable
-from headwater.language.render import render
 
 # Loo et al. 2006, figure 1.
 SHORTEST_PATH = """

@@ -8,7 +8,7 @@ import pytest
 
 from headwater.errors import LanguageError
 from headwater.language.datalog import parse
-from headwater.language.preprocess import preprocess
+from headwater.language.datalog.preprocess import preprocess
 
 
 def read(text: str, **options) -> list[str]:

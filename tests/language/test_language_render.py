@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from headwater.errors import LanguageError
 from headwater.language.datalog import parse
+from headwater.language.datalog.render import MARK, render
 from headwater.language.program import (
     Atom,
     BodyAggregate,
@@ -28,7 +29,6 @@ from headwater.language.program import (
     Variable,
     Wildcard,
 )
-from headwater.language.render import MARK, render
 from headwater.values.types import BOOL, DATE, FLOAT, INT, STRING, TIMESTAMP, list_of
 
 # ------------------------------------------------------------------ any program that a text can say

@@ -72,7 +72,7 @@ def database_options() -> dict[str, Any]:
 
 def program_text(program: str, include: Sequence[Path] = (), macros: Sequence[str] = ()) -> tuple[str, str]:
     """The text of a program, with all that it includes, and what errors call it; `-` is standard input."""
-    from headwater.language.preprocess import preprocess
+    from headwater.language.datalog.preprocess import preprocess
 
     text, name = _read(program)
     folder = None if program == "-" else Path(program).parent

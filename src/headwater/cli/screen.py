@@ -59,8 +59,8 @@ def written(relation: str, row: Sequence[object]) -> str:
     >>> written("link", ("a", 1, True))
     'link("a", 1, true)'
     """
+    from headwater.language.datalog.render import render
     from headwater.language.program import Atom, Constant
-    from headwater.language.render import render
 
     try:
         return render(Atom(relation, tuple(Constant(value) for value in row)))

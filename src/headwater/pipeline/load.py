@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from headwater.database import Database
 from headwater.errors import DataError, HeadwaterError
-from headwater.language.preprocess import preprocess
+from headwater.language.datalog.preprocess import preprocess
 from headwater.pipeline.fields import checked_text
 from headwater.pipeline.kinds import SINKS, SOURCES
 from headwater.pipeline.pipeline import Pipeline

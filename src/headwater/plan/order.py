@@ -16,8 +16,8 @@ from typing import Protocol
 import numpy as np
 
 from headwater.errors import RuleError
+from headwater.language.datalog.render import render
 from headwater.language.program import Call, Constant, Term, Variable
-from headwater.language.render import render
 from headwater.plan.steps import AddInts, AntiJoin, Extend, Filter, Generate, Ints, Join, Plan, Start, Step
 from headwater.rules.checked import Absent, CheckedRule, Compute, Item, Premise, Test
 from headwater.rules.safety import may_fail

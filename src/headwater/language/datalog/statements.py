@@ -6,11 +6,13 @@ import re
 from typing import TYPE_CHECKING
 
 from headwater.errors import LanguageError, Place
-from headwater.language import constants
-from headwater.language.declared_types import TypeNames
-from headwater.language.dialect import Dialect, decide, fact_variables, has_body, variables_of
-from headwater.language.facts import Fact, Word
-from headwater.language.nodes import application, end_of, is_word, start_of, trees, words
+from headwater.language.datalog import constants
+from headwater.language.datalog.declared_types import TypeNames
+from headwater.language.datalog.dialect import Dialect, decide, fact_variables, has_body, variables_of
+from headwater.language.datalog.facts import Fact, Word
+from headwater.language.datalog.tables import read_table
+from headwater.language.datalog.terms import TermReader
+from headwater.language.datalog.trees import application, end_of, is_word, start_of, trees, words
 from headwater.language.program import (
     Atom,
     Column,
@@ -23,13 +25,11 @@ from headwater.language.program import (
     Term,
 )
 from headwater.language.source import Source
-from headwater.language.tables import read_table
-from headwater.language.terms import TermReader
 
 if TYPE_CHECKING:
     from lark import Token, Tree
 
-    from headwater.language.nodes import Node
+    from headwater.language.datalog.trees import Node
 
 _SPACE = re.compile(r'("(?:\\.|[^"\\])*")|\s+')
 _COLUMNS = "a declaration has only names and types: link(src: string, dst: string)."

@@ -10,15 +10,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from headwater.language.nodes import end_of, is_word, start_of
-from headwater.language.operators import BINARY, UNARY
+from headwater.language.datalog.operators import BINARY, UNARY
+from headwater.language.datalog.trees import end_of, is_word, start_of
 from headwater.language.program import Call, Term
 from headwater.language.source import Source
 
 if TYPE_CHECKING:
     from lark import Token
 
-    from headwater.language.nodes import Node
+    from headwater.language.datalog.trees import Node
 
 
 @dataclass

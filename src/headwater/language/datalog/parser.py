@@ -13,13 +13,13 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from headwater.language.comments import blank_comments
-from headwater.language.facts import take_facts
-from headwater.language.nesting import refuse_deep
-from headwater.language.preprocess import preprocess
+from headwater.language.datalog.comments import blank_comments
+from headwater.language.datalog.facts import take_facts
+from headwater.language.datalog.nesting import refuse_deep
+from headwater.language.datalog.preprocess import preprocess
+from headwater.language.datalog.statements import StatementReader
 from headwater.language.program import Program
 from headwater.language.source import Source
-from headwater.language.statements import StatementReader
 
 if TYPE_CHECKING:
     from lark import Lark
@@ -34,7 +34,7 @@ def parse(text: str, source: str = "<text>", *, folder: Path | None = None) -> P
     # Imported here: reading lark takes longer than all else in this package.
     from lark.exceptions import UnexpectedInput
 
-    from headwater.language.slips import explain
+    from headwater.language.datalog.slips import explain
 
     text = preprocess(text.removeprefix("\ufeff"), source, folder=folder)
     where = Source(source, text)
@@ -54,5 +54,5 @@ def _grammar() -> Lark:
     from lark import Lark
 
     return Lark.open_from_package(
-        __package__, "datalog.lark", parser="lalr", propagate_positions=True, maybe_placeholders=False
+        __package__, "grammar.lark", parser="lalr", propagate_positions=True, maybe_placeholders=False
     )

@@ -8,15 +8,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from headwater.errors import LanguageError
-from headwater.language.constants import number
-from headwater.language.nodes import end_of, start_of
+from headwater.language.datalog.constants import number
+from headwater.language.datalog.trees import end_of, start_of
 from headwater.language.program import Materialize
 from headwater.language.source import Source
 
 if TYPE_CHECKING:
     from lark import Token, Tree
 
-    from headwater.language.nodes import Node
+    from headwater.language.datalog.trees import Node
 
 _FORM = "write materialize(link, 30, infinity, keys(1,2)): relation, lifetime in seconds, size, key columns"
 

@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from headwater.errors import LanguageError, Place
-from headwater.language import constants
-from headwater.language.dialect import HEAD_AGGREGATE, IsVariable
-from headwater.language.expressions import Expression
-from headwater.language.nodes import application, end_of, is_word, start_of, trees
-from headwater.language.operators import AGGREGATES, COMPARISONS, OPPOSITES
+from headwater.language.datalog import constants
+from headwater.language.datalog.dialect import HEAD_AGGREGATE, IsVariable
+from headwater.language.datalog.expressions import Expression
+from headwater.language.datalog.operators import AGGREGATES, COMPARISONS, OPPOSITES
+from headwater.language.datalog.trees import application, end_of, is_word, start_of, trees
 from headwater.language.program import (
     Atom,
     BodyAggregate,
@@ -37,7 +37,7 @@ from headwater.language.source import Source
 if TYPE_CHECKING:
     from lark import Token, Tree
 
-    from headwater.language.nodes import Node
+    from headwater.language.datalog.trees import Node
 
 _WORDS: dict[str, object] = {"true": True, "false": False, "nil": ()}
 _CONSTANT_CALLS: dict[str, Callable[[str], object]] = {

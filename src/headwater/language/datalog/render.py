@@ -23,8 +23,8 @@ from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
 from headwater.errors import LanguageError
-from headwater.language.dialect import capital
-from headwater.language.operators import AGGREGATES, BINARY, UNARY
+from headwater.language.datalog.dialect import capital
+from headwater.language.datalog.operators import AGGREGATES, BINARY, UNARY
 from headwater.language.program import (
     Atom,
     BodyAggregate,

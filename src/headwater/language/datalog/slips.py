@@ -10,9 +10,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from headwater.errors import LanguageError
-from headwater.language.operators import AGGREGATES
+from headwater.language.datalog.operators import AGGREGATES
+from headwater.language.datalog.stuck import Stuck, find_stuck
 from headwater.language.source import Source
-from headwater.language.stuck import Stuck, find_stuck
 
 if TYPE_CHECKING:
     from lark import Lark

@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from headwater.errors import LanguageError
-from headwater.language.nesting import MOST_BRACKETS
-from headwater.language.nodes import end_of, start_of, trees
+from headwater.language.datalog.nesting import MOST_BRACKETS
+from headwater.language.datalog.trees import end_of, start_of, trees
 from headwater.language.source import Source
 from headwater.values.types import INT, STRING, Type, list_of, parse_type
 

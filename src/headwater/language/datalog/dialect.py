@@ -16,12 +16,12 @@ from collections.abc import Callable, Iterator
 from enum import Enum
 from typing import TYPE_CHECKING, TypeAlias
 
-from headwater.language.nodes import is_word, trees
+from headwater.language.datalog.trees import is_word, trees
 
 if TYPE_CHECKING:
     from lark import Token, Tree
 
-    from headwater.language.nodes import Node
+    from headwater.language.datalog.trees import Node
 
 IsVariable: TypeAlias = Callable[[str], bool]
 HEAD_AGGREGATE = re.compile(r"(\w+)\s*<\s*(?:\*|(@?)\s*([^\W\d]\w*))\s*>")

@@ -21,8 +21,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from headwater.errors import LanguageError, Place
-from headwater.language.comments import blank_comments
-from headwater.language.macros import MacroProblem, Macros
+from headwater.language.datalog.comments import blank_comments
+from headwater.language.datalog.macros import MacroProblem, Macros
 from headwater.language.source import Source
 
 MOST_INCLUDED = 64
