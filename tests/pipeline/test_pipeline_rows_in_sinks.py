@@ -11,6 +11,7 @@ import pytest
 import headwater as hw
 from headwater.errors import DataError, PipelineError
 from headwater.pipeline import DeltaSink, FeedFolder, RowsFolder, SqlSink
+from headwater.pipeline.settings import parse_settings
 from headwater.pipeline.sink import Publication
 
 PROGRAM = """
@@ -122,3 +123,24 @@ def test_a_change_with_a_column_of_that_name_is_no_table():
     with pytest.raises(DataError, match="_change_type"):
         db.subscribe("someone", "m")
     assert db.version == 2
+
+
+@pytest.mark.parametrize(
+    "text", [b"", b"{", b"[]", b"[" * 50_000, b"\xff", b'{"identity": 1, "schema": 2, "version": "x"}']
+)
+def test_what_a_folder_says_of_itself_is_not_believed_blindly(tmp_path, text):
+    db = hw.connect()
+    db.define(PROGRAM)
+    sink = FeedFolder("v", str(tmp_path / "feed"))
+    db.apply(insert={"m": ROWS})
+    publish(db, sink)
+    (tmp_path / "feed" / "_headwater.json").write_bytes(text)
+    db.apply(delete={"m": ROWS[:1]})
+    with pytest.raises(PipelineError, match="is not what a sink wrote") as caught:
+        publish(db, sink)
+    assert caught.value.code == "unreadable" and len(db.owed(sink.name)) == 1
+
+
+def test_settings_nested_without_end(tmp_path):
+    with pytest.raises(PipelineError, match="nested too deeply"):
+        parse_settings("a = " + "[" * 5000, tmp_path / "pipeline.toml")

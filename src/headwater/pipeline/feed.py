@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -117,17 +117,46 @@ def split(changed: Any) -> tuple[Any, Any, int]:
 # ------------------------------------------------------------------ where feeds are
 
 
-def about(path: str) -> dict[str, Any]:
+@dataclass(frozen=True)
+class About:
+    """What a folder of published rows says of itself: whose it is, its schema, the version it is complete up to."""
+
+    identity: str
+    schema: str
+    version: int
+
+    def text(self) -> str:
+        """The file's content."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def parse(cls, data: bytes, path: str) -> About:
+        """What a file's content says; refuses what no sink wrote."""
+        try:
+            said = json.loads(data)
+            found = cls(said["identity"], said["schema"], said["version"])
+            if [type(value) for value in asdict(found).values()] == [str, str, int]:
+                return found
+            what = "a value is of another kind"
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            what = str(error) or type(error).__name__
+        raise PipelineError(
+            "unreadable",
+            f"{path}/{ABOUT} is not what a sink wrote: {what}",
+            hint="restore the file from a copy; or remove the folder, and all is published anew by a new sink",
+        )
+
+
+def about(path: str) -> About:
     """What a feed's folder says of itself."""
     try:
-        found: dict[str, Any] = json.loads((Path(path) / ABOUT).read_text(encoding="utf-8"))
+        return About.parse((Path(path) / ABOUT).read_bytes(), path)
     except FileNotFoundError:
         raise PipelineError(
             "missing-source",
             f"{path} is not the folder of a feed: it has no {ABOUT}",
             hint="run the pipeline that writes it first",
         ) from None
-    return found
 
 
 def feed_folder(path: str) -> Reading:
@@ -136,10 +165,10 @@ def feed_folder(path: str) -> Reading:
 
     def read(session: SparkSession, last: int | None) -> DataFrame | None:
         said = about(path)
-        complete = said.get("version", 0)
+        complete = said.version
         if complete <= (last or 0):
             return None
-        frame = session.read.schema(said["schema"]).parquet(located(path))
+        frame = session.read.schema(said.schema).parquet(located(path))
         return frame.where(f"{COMMIT_VERSION} <= {complete} AND {COMMIT_VERSION} > {last or 0}")
 
     return read
@@ -148,14 +177,14 @@ def feed_folder(path: str) -> Reading:
 def complete_version(path: str) -> int:
     """The version up to which the folder of a feed is complete; 0 if there is none yet."""
     try:
-        return int(about(path).get("version", 0))
+        return about(path).version
     except PipelineError:
         return 0
 
 
 def feed_stream(session: SparkSession, path: str) -> DataFrame:
     """The folder of a feed sink as a streaming DataFrame, for the next pipeline or any other stream."""
-    return session.readStream.schema(about(path)["schema"]).parquet(located(path))
+    return session.readStream.schema(about(path).schema).parquet(located(path))
 
 
 def table_changes(table: str) -> Reading:

@@ -10,14 +10,13 @@ to which version it is complete; it is replaced after the files.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headwater.errors import PipelineError
-from headwater.pipeline.feed import ABOUT
+from headwater.pipeline.feed import ABOUT, About
 from headwater.pipeline.fields import check_fields
 from headwater.pipeline.shape import CHANGE_TYPE, COMMIT_TIMESTAMP, COMMIT_VERSION
 from headwater.pipeline.sink import Publication, others
@@ -48,14 +47,13 @@ class Place:
                 "bad-sink", f"{path}: {error}", hint="a path, or an address as s3://..."
             ) from None
 
-    def about(self) -> dict[str, Any] | None:
+    def about(self) -> About | None:
         """What the folder says of itself; `None` if it is not there or empty; refuses a folder of something else."""
         from pyarrow import fs
 
         try:
             with self._files.open_input_stream(f"{self._root}/{ABOUT}") as file:
-                found: dict[str, Any] = json.loads(file.read())
-                return found
+                return About.parse(file.read(), self.path)
         except FileNotFoundError:
             listed = self._files.get_file_info(fs.FileSelector(self._root, allow_not_found=True))
             if listed:
@@ -69,13 +67,13 @@ class Place:
             self._files.create_dir(self._root, recursive=True)
             self.say(identity, schema, 0)
             return 0
-        if said["identity"] != identity:
+        if said.identity != identity:
             raise others(self.path, "holds the output of another database or pipeline")
-        return int(said["version"])
+        return said.version
 
     def say(self, identity: str, schema: str, version: int) -> None:
         """Say up to which version the folder is complete."""
-        text = json.dumps({"identity": identity, "schema": schema, "version": version})
+        text = About(identity, schema, version).text()
         with self._files.open_output_stream(f"{self._root}/.about") as file:
             file.write(text.encode())
         self._name(f"{self._root}/.about", f"{self._root}/{ABOUT}")

@@ -107,6 +107,8 @@ class _Reader:
             self.data: dict[str, Any] = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
             raise self._syntax(str(error)) from None
+        except RecursionError:
+            raise self._syntax("it is nested too deeply") from None
 
     def settings(self) -> Settings:
         data = self.data
