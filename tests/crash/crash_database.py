@@ -16,14 +16,20 @@ import argparse
 import os
 import random
 import signal
+import sys
 import tempfile
 import time
 from pathlib import Path
 
 import headwater as hw
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "oracle"))
+from oracle_tables import Table, Tables
+
 NODES = 9
-PROGRAM = """
+CAP = 12
+HEARD = Table(lifetime=3, size=5, key=(0,))
+PROGRAM = f"""
 link(src: int, dst: int, cost: int).
 materialize(link, infinity, infinity, keys(1, 2)).
 reach(X, Y) :- link(X, Y, _).
@@ -31,6 +37,10 @@ reach(X, Y) :- link(X, Z, _), reach(Z, Y).
 cheapest(X, Y, min<C>) :- link(X, Y, C).
 cheapest(X, Y, min<C>) :- link(X, Z, A), cheapest(Z, Y, B), C = A + B.
 reached(X, count<Y>) :- reach(X, Y).
+heard(node: int, level: int).
+{HEARD.line("heard", 2)}
+level(X, max<L>) :- heard(X, L).
+level(Y, max<L>) :- level(X, K), link(X, Y, _), L = min(K + 1, {CAP}).
 """
 Links = dict[tuple[int, int], int]
 
@@ -43,6 +53,22 @@ def change(seed: int, version: int) -> tuple[list[tuple[int, int]], Links]:
     return gone, {pair: rng.randint(1, 9) for pair in rng.sample(pairs, rng.choice([0, 1, 2]))}
 
 
+def heard(seed: int, version: int) -> list[tuple[int, int]]:
+    """The rows with a lifetime that a version inserts; some renew, some replace others, and there may be too many."""
+    rng = random.Random(f"heard {seed}/{version}")
+    return [(rng.randrange(NODES), rng.randrange(CAP)) for _ in range(rng.choice([0, 1, 1, 7]))]
+
+
+def is_time(version: int) -> bool:
+    """Whether a version is a second that goes by, and nothing else."""
+    return version > 1 and version % 4 == 0
+
+
+def now(version: int) -> int:
+    """How many seconds have gone by after a version."""
+    return version // 4
+
+
 def work(folder: Path, seed: int, pipe: int) -> None:
     """Apply changes for ever, saying which versions are acknowledged."""
     db = hw.connect(folder)
@@ -52,9 +78,14 @@ def work(folder: Path, seed: int, pipe: int) -> None:
     links = {(x, y): cost for x, y, cost in db["link"].rows()}
     while True:
         version = db.version + 1
+        if is_time(version):
+            db.advance(now(version))
+            os.write(pipe, b"%d\n" % version)
+            continue
         gone, new = change(seed, version)
         delete = [(x, y, links[x, y]) for x, y in gone if (x, y) in links]
-        db.apply(delete={"link": delete}, insert={"link": [(x, y, cost) for (x, y), cost in new.items()]})
+        insert = {"link": [(x, y, cost) for (x, y), cost in new.items()], "heard": heard(seed, version)}
+        db.apply(delete={"link": delete}, insert=insert)
         os.write(pipe, b"%d\n" % version)
         links = {pair: cost for pair, cost in links.items() if pair not in gone} | new
         if version % 11 == 0:
@@ -85,8 +116,23 @@ def killed_child(folder: Path, seed: int, rng: random.Random) -> int:
     return max((int(line) for line in said.split()), default=0)
 
 
-def expected(links: Links) -> dict[str, set[tuple[int, ...]]]:
-    """All relations, computed by Floyd and Warshall."""
+def levels(links: Links, known: frozenset[tuple[int, ...]]) -> dict[int, int]:
+    """The levels of nodes, raised along links until none rises any more."""
+    best: dict[int, int] = {}
+    for node, level in known:
+        best[node] = max(level, best.get(node, 0))
+    rising = True
+    while rising:
+        rising = False
+        for x, y in links:
+            if x in best and min(best[x] + 1, CAP) > best.get(y, -1):
+                best[y] = min(best[x] + 1, CAP)
+                rising = True
+    return best
+
+
+def expected(links: Links, tables: Tables) -> dict[str, set[tuple[int, ...]]]:
+    """All relations, computed by Floyd and Warshall, and levels by rising."""
     best = dict(links)
     for z in range(NODES):
         for x in range(NODES):
@@ -101,6 +147,8 @@ def expected(links: Links) -> dict[str, set[tuple[int, ...]]]:
         "reach": set(best),
         "cheapest": {(x, y, cost) for (x, y), cost in best.items()},
         "reached": set(reached.items()),
+        "heard": set(tables.rows()["heard"]),
+        "level": set(levels(links, tables.rows()["heard"]).items()),
     }
 
 
@@ -108,16 +156,21 @@ def run(kills: int, seed: int, folder: Path) -> int:
     """Kill that many children; return the version the state has reached. Raises if anything is wrong."""
     rng = random.Random(seed)
     version, acknowledged, links = 0, 0, Links()
+    tables = Tables(["heard"], {"heard": HEARD})
     for kill in range(kills):
         acknowledged = max(acknowledged, killed_child(folder, seed, rng))
         with hw.connect(folder) as db:
             assert acknowledged <= db.version <= acknowledged + 1, (kill, acknowledged, db.version)
             for each in range(max(version, 1) + 1, db.version + 1):
+                if is_time(each):
+                    tables.advance(now(each))
+                    continue
                 gone, new = change(seed, each)
                 links = {pair: cost for pair, cost in links.items() if pair not in gone} | new
+                tables.apply({}, {"heard": heard(seed, each)})
             version = acknowledged = db.version
             if version:
-                for name, rows in expected(links).items():
+                for name, rows in expected(links, tables).items():
                     assert set(db[name].rows()) == rows, (kill, version, name)
     return version
 

@@ -17,7 +17,8 @@ Cost = tuple[int, int, int]
 
 def seeds(number: int) -> range:
     """Seeds to run: as many as given, or as `HEADWATER_ORACLE_EXAMPLES` says."""
-    return range(int(os.environ.get("HEADWATER_ORACLE_EXAMPLES", number)))
+    first = int(os.environ.get("HEADWATER_SEED", 0))
+    return range(first, first + int(os.environ.get("HEADWATER_ORACLE_EXAMPLES", number)))
 
 
 @dataclass

@@ -7,17 +7,36 @@ mentioned that did not change.
 
 from __future__ import annotations
 
+import atexit
+import json
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from oracle_tables import Table, Tables
 
 import headwater as hw
 from headwater.changes import Changes
 from headwater.database import Database
 
+if TYPE_CHECKING:
+    from oracle_strategies import Version
+
 Row = tuple[Any, ...]
 State = dict[str, frozenset[Row]]
 Rows = Mapping[str, Iterable[Row]]
+Reference = Callable[[State], State]
+
+FIGURES: Counter[str] = Counter()
+"""What has been compared since the process began; written to the folder `HEADWATER_FIGURES` when it ends."""
+
+
+@atexit.register
+def _write_figures() -> None:
+    if FIGURES and "HEADWATER_FIGURES" in os.environ:
+        Path(os.environ["HEADWATER_FIGURES"], f"{os.getpid()}.json").write_text(json.dumps(FIGURES))
 
 
 def examples(number: int) -> int:
@@ -68,9 +87,11 @@ class Lockstep:
         text: str,
         strategies: Iterable[str],
         runs: Mapping[str, Mapping[str, Any]] | None = None,
+        tables: Mapping[str, Table] | None = None,
         **options: Any,
     ):
-        """`runs` are further databases, each with options of its own."""
+        """`runs` are further databases, each with options of its own. `tables` says what the text does about keys,
+        lifetimes and sizes of base relations."""
         self.text = text
         self.options = {"max_rounds": 2000, **options}
         self.databases: dict[str, Database] = {}
@@ -79,20 +100,41 @@ class Lockstep:
             db = self.databases[name] = hw.connect(**{**self.options, **more})
             db.define(text)
         self.state = self._agreed()
+        FIGURES["programs"] += 1
+        base = [name for name in self.state if db.info(name).base]
+        self.tables = Tables(base, tables or {})
 
-    def apply(self, delete: Rows, insert: Rows, reference: Callable[[State], State] | None = None) -> State:
+    def follow(self, version: Version, reference: Reference | None = None) -> None:
+        """Apply a version everywhere; then time goes by, if anything has a lifetime."""
+        self.apply(*version.resolved(self.state), reference)
+        if version.seconds and any(table.lifetime for table in self.tables.tables.values()):
+            self.advance(self.tables.now + version.seconds, reference)
+
+    def advance(self, to: int, reference: Reference | None = None) -> State:
+        """Let time go on everywhere, and compare as after `apply`."""
+        self.tables.advance(to)
+        return self._compared({name: db.advance(to) for name, db in self.databases.items()}, reference)
+
+    def apply(self, delete: Rows, insert: Rows, reference: Reference | None = None) -> State:
         """Apply a version everywhere; compare all with each other, a fresh database and the reference.
 
         The reference gets the state (of which it may trust the base relations only) and returns what it should
         be, or a part of that.
         """
-        before = self.state
-        expected = no_ops(before, delete, insert)
+        expected = no_ops(self.state, delete, insert)
+        self.tables.apply(delete, insert)
         every: dict[str, Changes] = {}
         for strategy, db in self.databases.items():
             every[strategy] = db.apply(delete=dict(delete), insert=dict(insert))
-            assert every[strategy].statistics.no_ops == expected, strategy
-        after = self._agreed()
+            if not any(table != Table() for table in self.tables.tables.values()):
+                assert every[strategy].statistics.no_ops == expected, strategy
+        return self._compared(every, reference)
+
+    def _compared(self, every: Mapping[str, Changes], reference: Reference | None) -> State:
+        before, after = self.state, self._agreed()
+        FIGURES["versions compared"] += len(every)
+        for name, rows in self.tables.rows().items():
+            assert after[name] == rows, f"{name}, a base relation"
         for changes in every.values():
             assert_exact(changes, before, after)
         fresh = hw.connect(**self.options)

@@ -18,6 +18,8 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
 
+from oracle_tables import Table
+
 Term = str | int | None
 
 
@@ -94,6 +96,7 @@ class RandomProgram:
     base: Mapping[str, int]
     strata: tuple[Stratum, ...]
     bound: int = 0
+    tables: Mapping[str, Table] = field(default_factory=dict)
 
     @property
     def recursive(self) -> bool:
@@ -116,6 +119,7 @@ class RandomProgram:
             f".decl {name}({', '.join(f'c{i}: number' for i in range(arity))})"
             for name, arity in self.base.items()
         ]
+        lines += [table.line(name, self.base[name]) for name, table in self.tables.items()]
         return "\n".join(lines + [_rule(rule) for s in self.strata for rule in s.rules]) + "\n"
 
     def asp(self) -> str:

@@ -26,6 +26,7 @@ from oracle_programs import (
     Stratum,
     Term,
 )
+from oracle_tables import Table
 
 DOMAIN = 4
 BASE = {"t": 0, "a": 1, "e": 2, "f": 2, "w": 3}
@@ -302,8 +303,23 @@ def _conditions(draw: Any, readable: Mapping[str, int], bound: Sequence[str]) ->
 
 
 @st.composite
-def programs(draw: Any, *, recursion: bool = True) -> RandomProgram:
-    """One to four strata over the base relations."""
+def tables(draw: Any, base: Mapping[str, int]) -> dict[str, Table]:
+    """Keys, lifetimes and sizes for some of the base relations."""
+    found: dict[str, Table] = {}
+    for name, arity in base.items():
+        if arity and draw(st.integers(0, 3)) == 0:
+            columns = draw(st.lists(st.integers(0, arity - 1), unique=True, min_size=1))
+            found[name] = Table(
+                draw(st.sampled_from([None, None, 1, 3, 6])),
+                draw(st.sampled_from([None, None, 1, 3, 8])),
+                draw(st.sampled_from([None, tuple(columns)])),
+            )
+    return found
+
+
+@st.composite
+def programs(draw: Any, *, recursion: bool = True, limited: bool = False) -> RandomProgram:
+    """One to four strata over the base relations, some of which have keys, lifetimes and sizes if `limited`."""
     readable = dict(BASE)
     strata: list[Stratum] = []
     kinds: list[Any] = [plain, aggregated, aggregated]
@@ -314,7 +330,12 @@ def programs(draw: Any, *, recursion: bool = True) -> RandomProgram:
         strata.append(stratum)
         readable.update({name: arity for name, arity in stratum.relations.items() if name[0] != "v"})
     selected = max((len(stratum.best) for stratum in strata), default=0)
-    return RandomProgram(BASE, tuple(strata), bound=LARGEST_STEP * DOMAIN * max(1, selected))
+    return RandomProgram(
+        BASE,
+        tuple(strata),
+        bound=LARGEST_STEP * DOMAIN * max(1, selected),
+        tables=draw(tables(BASE)) if limited else {},
+    )
 
 
 @st.composite
@@ -352,12 +373,14 @@ Rows = dict[str, list[tuple[int, ...]]]
 
 @dataclass(frozen=True)
 class Version:
-    """Deletes, then inserts. `again` deletes and inserts the same rows; `clear` empties relations first."""
+    """Deletes, then inserts. `again` deletes and inserts the same rows; `clear` empties relations first. Then as many
+    seconds go by as `seconds` says, where rows have lifetimes."""
 
     delete: Rows
     insert: Rows
     again: Rows
     clear: tuple[str, ...] = ()
+    seconds: int = 0
 
     def resolved(self, state: Mapping[str, Any]) -> tuple[Rows, Rows]:
         """The rows to delete and to insert, given what is there."""
@@ -394,7 +417,8 @@ def versions(draw: Any, base: Mapping[str, int]) -> Version:
         if draw(st.integers(0, 7)) == 0
         else ()
     )
-    return Version(draw(rows), draw(rows), draw(_rows(base, 1)) if most > 1 else {}, clear)
+    again = draw(_rows(base, 1)) if most > 1 else {}
+    return Version(draw(rows), draw(rows), again, clear, draw(st.sampled_from([0, 0, 1, 3])))
 
 
 def _seeded(seed: int, base: Mapping[str, int], length: int) -> list[Version]:
@@ -411,7 +435,7 @@ def _seeded(seed: int, base: Mapping[str, int], length: int) -> list[Version]:
             delete[name] = rng.sample(sorted(state[name]), min(len(state[name]), rng.randint(0, size)))
             insert[name] = rng.sample(full[name], min(len(full[name]), rng.randint(0, size)))
             state[name] = (state[name] - set(delete[name])) | set(insert[name])
-        stream.append(Version(delete, insert, {}))
+        stream.append(Version(delete, insert, {}, seconds=rng.choice([0, 0, 1, 3])))
     return stream
 
 

@@ -26,17 +26,14 @@ ANNOTATED = ("absorption", "absorption-eager", "relative")
 
 
 def follow(program: RandomProgram, stream: list[Version]) -> Lockstep:
-    lockstep = Lockstep(program.text(), ANNOTATED)
+    lockstep = Lockstep(program.text(), ANNOTATED, tables=program.tables)
     for version in stream:
-        delete, insert = version.resolved(lockstep.state)
-        lockstep.apply(
-            delete, insert, lambda state: solve(program, {name: state[name] for name in program.base})
-        )
+        lockstep.follow(version, lambda state: solve(program, {name: state[name] for name in program.base}))
     return lockstep
 
 
 @settings(max_examples=examples(45))
-@given(programs(), streams())
+@given(programs(limited=True), streams())
 def test_random_programs(program: RandomProgram, stream: list[Version]):
     follow(program, stream)
 
@@ -68,7 +65,7 @@ def test_best_ways(shape: str, strategy: str, seed: int):
 
 
 @settings(max_examples=examples(15))
-@given(programs(), streams(length=4), st.booleans())
+@given(programs(limited=True), streams(length=4), st.booleans())
 def test_ranked_and_annotated_strategies_take_turns_on_one_state(
     program: RandomProgram, stream: list[Version], checkpoint: bool
 ):
@@ -166,7 +163,7 @@ def test_eager_expressions_have_all_minimal_proofs(stream: list[tuple[list[tuple
 
 @pytest.mark.parametrize("strategy", ANNOTATED)
 @settings(max_examples=examples(15))
-@given(program=programs(), stream=streams(length=5), failing=st.integers(0, 4))
+@given(program=programs(limited=True), stream=streams(length=5), failing=st.integers(0, 4))
 def test_a_version_that_fails_leaves_no_trace(
     strategy: str, program: RandomProgram, stream: list[Version], failing: int
 ):

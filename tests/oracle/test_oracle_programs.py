@@ -15,17 +15,14 @@ PLAIN = ("support", "counting", "dred", "recompute", "auto")
 
 def follow(program: RandomProgram, stream: list[Version]) -> Lockstep:
     """All strategies through all versions."""
-    lockstep = Lockstep(program.text(), RECURSIVE if program.recursive else PLAIN)
+    lockstep = Lockstep(program.text(), RECURSIVE if program.recursive else PLAIN, tables=program.tables)
     for version in stream:
-        delete, insert = version.resolved(lockstep.state)
-        lockstep.apply(
-            delete, insert, lambda state: solve(program, {name: state[name] for name in program.base})
-        )
+        lockstep.follow(version, lambda state: solve(program, {name: state[name] for name in program.base}))
     return lockstep
 
 
 @settings(max_examples=examples(120))
-@given(programs(), streams())
+@given(programs(limited=True), streams())
 def test_recursive_programs(program: RandomProgram, stream: list[Version]):
     follow(program, stream)
 
@@ -37,7 +34,7 @@ def test_much_changes_at_once(program: RandomProgram, stream: list[Version]):
 
 
 @settings(max_examples=examples(50))
-@given(programs(recursion=False), streams())
+@given(programs(recursion=False, limited=True), streams())
 def test_programs_without_recursion(program: RandomProgram, stream: list[Version]):
     follow(program, stream)
 

@@ -16,7 +16,7 @@ import headwater as hw
 
 @settings(max_examples=examples(50))
 @given(
-    programs(),
+    programs(limited=True),
     streams(length=5),
     st.lists(st.sampled_from(["go on", "reopen", "checkpoint", "both"]), min_size=6),
 )
@@ -33,6 +33,11 @@ def test_reopening_changes_nothing(program: RandomProgram, stream: list[Version]
             for each in (memory, db):
                 assert_exact(each.apply(delete=delete, insert=insert), before, state_of(each))
             assert state_of(db) == state_of(memory)
+            if version.seconds:
+                before = state_of(memory)
+                for each in (memory, db):
+                    assert_exact(each.advance(each.now + version.seconds), before, state_of(each))
+                assert state_of(db) == state_of(memory)
             what = between[i % len(between)]
             if what in ("checkpoint", "both"):
                 db.checkpoint()
@@ -47,7 +52,7 @@ def test_reopening_changes_nothing(program: RandomProgram, stream: list[Version]
 
 
 @settings(max_examples=examples(20))
-@given(programs(), streams(length=4), st.booleans())
+@given(programs(limited=True), streams(length=4), st.booleans())
 def test_another_strategy_goes_on_where_one_stopped(
     program: RandomProgram, stream: list[Version], checkpoint: bool
 ):
@@ -62,6 +67,8 @@ def test_another_strategy_goes_on_where_one_stopped(
             memory.apply(delete=delete, insert=insert)
             with hw.connect(folder, sync=False, max_rounds=2000, strategy=strategies[i % 4]) as db:
                 db.apply(delete=delete, insert=insert)
+                memory.advance(memory.now + version.seconds)
+                db.advance(memory.now)
                 assert state_of(db) == state_of(memory)
                 if checkpoint:
                     db.checkpoint()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -12,8 +13,10 @@ from crash import acked_versions, kill_somewhere
 
 from headwater.store import Store
 
+FIRST_SEED = int(os.environ.get("HEADWATER_SEED", 0))
 
-@pytest.mark.parametrize("seed", range(3))
+
+@pytest.mark.parametrize("seed", range(FIRST_SEED, FIRST_SEED + 3))
 def test_killed_at_random_again_and_again(
     tmp_path: Path, command: Callable[..., list[str]], environment: dict[str, str], seed: int
 ):
