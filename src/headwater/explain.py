@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headwater.maintain.engine import UNIT, Engine, View
 from headwater.maintain.statistics import StratumStatistics
@@ -56,23 +56,16 @@ class Facts:
     views: list[ViewFacts]
     place: list[str] = field(default_factory=list)
 
-    def to_json(self) -> dict[str, Any]:
-        """Sizes, for a message; the rest is the same on all nodes."""
-        return {
-            name: [f.rows, f.stored, f.nbytes, [[list(key), n] for key, n in f.indexes.items()]]
-            for name, f in self.relations.items()
-        }
-
-    def add(self, sizes: Mapping[str, Any], once: Iterable[str] = ()) -> None:
+    def add(self, relations: Mapping[str, RelationFacts], once: Iterable[str] = ()) -> None:
         """Add the sizes of another node's part; relations of `once` are there in full and add only bytes."""
-        for name, (rows, stored, nbytes, indexes) in sizes.items():
+        for name, part in relations.items():
             mine = self.relations[name]
-            mine.nbytes += nbytes
+            mine.nbytes += part.nbytes
             if name not in once:
-                mine.rows += rows
-                mine.stored += stored
-                for key, number in indexes:
-                    mine.indexes[tuple(key)] = mine.indexes.get(tuple(key), 0) + number
+                mine.rows += part.rows
+                mine.stored += part.stored
+                for key, number in part.indexes.items():
+                    mine.indexes[key] = mine.indexes.get(key, 0) + number
 
 
 def facts_of(engine: Engine) -> Facts:

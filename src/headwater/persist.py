@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,6 +31,38 @@ UNRANKED = -1
 """The rank of all rows of a relation whose strategy does not keep ranks."""
 VISIBLE = "~visible"
 TIME = "~time"
+
+ROWS, SOFT = "rows", "soft"
+"""Kinds of tables: a relation's rows, and its times of arrival."""
+
+
+@dataclass(frozen=True)
+class TableName:
+    """What a table of a checkpoint is called: its kind, its relation, and the node that wrote it if it is a part.
+
+    >>> str(TableName("rows", "link", 3)), TableName.parse("soft/seen")
+    ('3|rows/link', TableName(kind='soft', relation='seen', node=None))
+    """
+
+    kind: str
+    relation: str
+    node: int | None = None
+
+    @staticmethod
+    def parse(text: str) -> TableName:
+        """The name from its text."""
+        node, bar, rest = text.partition("|")
+        part = bool(bar) and node.isdecimal()
+        kind, _, relation = (rest if part else text).partition("/")
+        return TableName(kind, relation, int(node) if part else None)
+
+    def of_node(self, node: int) -> TableName:
+        """The name of a node's part of it."""
+        return TableName(self.kind, self.relation, node)
+
+    def __str__(self) -> str:
+        return f"{'' if self.node is None else f'{self.node}|'}{self.kind}/{self.relation}"
+
 
 Keep = Callable[[str, Ints, int], npt.NDArray[np.bool_]]
 """Which rows of a relation's part (by its place among the parts) belong here."""
@@ -70,7 +103,8 @@ def dump_relations(engine: Engine, codec: Codec, without: Collection[str] = ()) 
     unranked = engine.unranked()
     for name, relation in engine.workspace.relations.items():
         info = engine.workspace.infos[name]
-        if relation.stored == 0 or name == UNIT or info.aggregate is not None or f"rows/{name}" in without:
+        table_name = str(TableName(ROWS, name))
+        if relation.stored == 0 or name == UNIT or info.aggregate is not None or table_name in without:
             continue
         codes, ranks, visible = relation.dump()
         if name in unranked:
@@ -80,7 +114,7 @@ def dump_relations(engine: Engine, codec: Codec, without: Collection[str] = ()) 
         table = to_table(codec, codes, info) if info.arity else None
         for column, values in columns.items():
             table = pa.table({column: values}) if table is None else table.append_column(column, values)
-        tables[f"rows/{name}"] = table
+        tables[table_name] = table
     return tables
 
 
@@ -134,7 +168,7 @@ def _load(
 ) -> bool:
     """Fill a relation; say whether its rows came with ranks and counts."""
     info = engine.workspace.infos[name]
-    found = [tables[part] for part in _parts(tables, f"rows/{name}")]
+    found = [tables[part] for part in _parts(tables, TableName(ROWS, name))]
     if not found:
         relation.clear()
         return True
@@ -155,25 +189,16 @@ def _load(
     return ranked
 
 
-def _parts(tables: Mapping[str, Any], name: str) -> list[str]:
+def _parts(tables: Mapping[str, Any], name: TableName) -> list[str]:
     """The tables of a name: one, or a part from each node that wrote them."""
-    if name in tables:
-        return [name]
-    return sorted((part for part in tables if part.partition("|")[2] == name), key=part_number)
+    if str(name) in tables:
+        return [str(name)]
+    found = [part for part in map(TableName.parse, tables) if part.node is not None]
+    return [str(part) for part in sorted(found, key=_node) if part == name.of_node(_node(part))]
 
 
-def part_name(node: int, name: str) -> str:
-    """What a node calls its part of a table.
-
-    >>> part_name(3, "rows/link"), part_number("3|rows/link")
-    ('3|rows/link', 3)
-    """
-    return f"{node}|{name}"
-
-
-def part_number(part: str) -> int:
-    """The node that wrote a part."""
-    return int(part.partition("|")[0])
+def _node(name: TableName) -> int:
+    return -1 if name.node is None else name.node
 
 
 def dump_soft_state(soft: Mapping[str, SoftState], engine: Engine, codec: Codec) -> dict[str, pa.Table]:
@@ -186,7 +211,7 @@ def dump_soft_state(soft: Mapping[str, SoftState], engine: Engine, codec: Codec)
             info = engine.workspace.infos[name]
             rows, times = state.dump()
             table = to_table(codec, rows, info)
-            tables[f"soft/{name}"] = table.append_column(TIME, pa.array(times, pa.float64()))
+            tables[str(TableName(SOFT, name))] = table.append_column(TIME, pa.array(times, pa.float64()))
     return tables
 
 
@@ -202,7 +227,7 @@ def load_soft_state(
         info = engine.workspace.infos[name]
         rows = np.empty((0, info.arity), np.int64)
         times: list[float] = []
-        for place, part in enumerate(_parts(tables, f"soft/{name}")):
+        for place, part in enumerate(_parts(tables, TableName(SOFT, name))):
             table = tables[part]
             found = from_table(codec, table, info)
             mine = keep(name, found, place) if keep is not None else np.ones(found.shape[0], bool)

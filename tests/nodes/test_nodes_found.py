@@ -15,6 +15,7 @@ import headwater as hw
 from headwater.database import Database
 from headwater.errors import StoreError
 from headwater.run.nodes import node
+from headwater.run.nodes.messages import FetchChange
 from headwater.run.nodes.owners import Owners
 from headwater.values.codec import Codec
 from headwater.values.types import INT
@@ -72,7 +73,7 @@ def test_a_checkpoint_that_failed_does_not_make_the_next_one_forget(tmp_path: Pa
 
 
 def test_a_loss_while_changes_are_fetched_sends_the_open_version_again(monkeypatch: Any):
-    monkeypatch.setattr(node, "FEW", 0)
+    monkeypatch.setattr(node, "MOST_ROWS_TOLD", 0)
     with on_nodes() as db:
         db.define(REACH)
         db.apply(insert={"link": LINKS[:1]})
@@ -80,11 +81,11 @@ def test_a_loss_while_changes_are_fetched_sends_the_open_version_again(monkeypat
         cluster = db.runner.cluster
         ask, lost = cluster.ask, []
 
-        def lossy(kind: str, *args: Any) -> Any:
-            if kind == "changes" and not lost:
-                lost.append(kind)
+        def lossy(command: Any) -> Any:
+            if isinstance(command, FetchChange) and not lost:
+                lost.append(command)
                 lose_all(db)
-            return ask(kind, *args)
+            return ask(command)
 
         monkeypatch.setattr(cluster, "ask", lossy)
         changes = db.apply(insert={"link": LINKS[1:2]})

@@ -94,7 +94,7 @@ def test_a_node_is_killed_with_a_version_open_and_again_while_that_is_sent_again
         db.subscribe("feed", "reach")
         cluster = db.runner.cluster
         fetch = db.runner._fetch
-        monkeypatch.setattr("headwater.run.nodes.node.FEW", 0)
+        monkeypatch.setattr("headwater.run.nodes.node.MOST_ROWS_TOLD", 0)
 
         def lossy(name: str) -> Any:
             kill_and_wait(processes(db)[1])

@@ -32,6 +32,18 @@ class StratumStatistics:
         if number:
             self.derivations[rule] = self.derivations.get(rule, 0) + number
 
+    def add_node(self, node: StratumStatistics) -> None:
+        """Add what the stratum cost one of several nodes."""
+        self.rounds = max(self.rounds, node.rounds)
+        self.seconds = max(self.seconds, node.seconds)
+        self.touched += node.touched
+        self.died += node.died
+        self.revived += node.revived
+        self.stopped |= node.stopped
+        self.iterated |= node.iterated
+        for rule, number in node.derivations.items():
+            self.derived(rule, number)
+
 
 @dataclass
 class VersionStatistics:
@@ -59,6 +71,20 @@ class VersionStatistics:
         self.inserted += inserted
         self.deleted += deleted
         self.no_ops += no_ops
+
+    def add_node(self, node: VersionStatistics) -> None:
+        """Add what the version cost one of several nodes: rounds and seconds of the slowest, all else together.
+
+        Base relations are not added up here, since several nodes may hold the same rows.
+        """
+        self.events += [event for event in node.events if event not in self.events]
+        strata = {stratum.relations: stratum for stratum in self.strata}
+        for part in node.strata:
+            stratum = strata.get(part.relations)
+            if stratum is None:
+                stratum = strata[part.relations] = StratumStatistics(part.relations, part.strategy)
+                self.strata.append(stratum)
+            stratum.add_node(part)
 
     @property
     def fallbacks(self) -> list[str]:

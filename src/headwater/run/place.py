@@ -68,6 +68,7 @@ class Place:
         why: str = "asked for",
     ) -> Nodes:
         """Start nodes."""
+        from headwater.run.nodes.messages import EngineOptions
         from headwater.run.nodes.nodes import Nodes
         from headwater.run.nodes.placing import REPLICATE
 
@@ -89,7 +90,7 @@ class Place:
                 codec,
                 cluster,
                 store,
-                {**options, "min_ship": self.min_ship},
+                EngineOptions(**options, min_ship=self.min_ship),
                 replicate=REPLICATE if self.replicate is None else self.replicate,
                 why=why,
                 keep=keep,

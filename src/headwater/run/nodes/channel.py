@@ -1,8 +1,8 @@
 """Ordered streams of messages between processes, over Arrow Flight.
 
 Whoever connects must show the run's secret, or is refused before anything is read. Each stream is one Flight
-`do_exchange` call: messages go both ways, in order, and the end of either process ends it. A message is a record
-(`store/record`), cut into pieces where it is large.
+`do_exchange` call: messages go both ways, in order, and the end of either process ends it. A message (`messages`)
+is cut into pieces where it is large.
 
 Only the end that connected can end a stream that the other end does not care for: a server's handler waits for what
 comes, and a server that is shut down waits for its handlers, at the end of the process too. So whoever must be able
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import hmac
+import logging
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -20,7 +21,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.flight as flight
 
-from headwater.store.record import Record, decode, encode
+from headwater.run.nodes.encoding import NotAMessage, decode, encode
+from headwater.run.nodes.messages import Message
+
+log = logging.getLogger("headwater.nodes")
 
 SECRET = "headwater-secret"
 PIECE = 32 << 20
@@ -54,9 +58,9 @@ class Stream:
         self._writer = writer
         self._sending = threading.Lock()
 
-    def send(self, record: Record) -> int:
+    def send(self, message: Message) -> int:
         """Send a message; return its length in bytes."""
-        payload = b"".join(bytes(part) if isinstance(part, bytes) else part for part in encode(record))
+        payload = encode(message)
         with self._sending:
             if self._writer is None:
                 raise StreamEnded("the stream has ended")
@@ -73,8 +77,8 @@ class Stream:
         with self._sending:
             self._reader = self._writer = None
 
-    def receive(self) -> Record | None:
-        """The next message, or `None` if the other end is gone."""
+    def receive(self) -> Message | None:
+        """The next message, or `None` if the other end is gone, or says what is none."""
         pieces: list[bytes] = []
         while True:
             try:
@@ -83,11 +87,15 @@ class Stream:
                 return None
             pieces.append(piece[1:])
             if piece[:1] == LAST:
-                return decode(0, b"".join(pieces))
+                try:
+                    return decode(b"".join(pieces))
+                except NotAMessage:
+                    log.exception("what came is no message; the stream is ended")
+                    return None
 
-    def __iter__(self) -> Iterator[Record]:
-        while (record := self.receive()) is not None:
-            yield record
+    def __iter__(self) -> Iterator[Message]:
+        while (message := self.receive()) is not None:
+            yield message
 
 
 class Listener(flight.FlightServerBase):  # type: ignore[misc]
@@ -100,7 +108,7 @@ class Listener(flight.FlightServerBase):  # type: ignore[misc]
         secret: str,
         *,
         arrived: Callable[[list[str], Stream], None] = lambda says, stream: None,
-        told: Callable[[str, bytes], bytes] = lambda kind, body: b"",
+        told: Callable[[Message], Message] | None = None,
     ):
         self._arrived = arrived
         self._told = told
@@ -131,7 +139,9 @@ class Listener(flight.FlightServerBase):  # type: ignore[misc]
 
     def do_action(self, context: Any, action: Any) -> Iterator[bytes]:
         """A question has arrived."""
-        return iter([self._told(action.type, action.body.to_pybytes())])
+        if self._told is None:
+            raise flight.FlightUnavailableError("nobody answers questions here")
+        return iter([encode(self._told(decode(action.body.to_pybytes())))])
 
     def close(self, patience: float = 10.0) -> None:
         """Stop listening, once all streams have ended; one that does not end is left to the end of the process."""
@@ -181,13 +191,13 @@ class Connection:
         self._client.close()
 
 
-def ask(address: str, secret: str, kind: str, body: bytes, timeout: float = 20.0) -> bytes:
+def ask(address: str, secret: str, message: Message, timeout: float = 20.0) -> Message:
     """Ask a listener something; raises `StreamEnded` if it does not answer."""
     try:
         with flight.connect(address) as client:
-            (result,) = client.do_action(flight.Action(kind, body), options=_options(secret, timeout))
-            answer: bytes = result.body.to_pybytes()
-            return answer
+            action = flight.Action("message", encode(message))
+            (result,) = client.do_action(action, options=_options(secret, timeout))
+            return decode(result.body.to_pybytes())
     except FAILURES as error:
         raise StreamEnded(f"{address} does not answer: {error}") from error
 

@@ -10,19 +10,18 @@ import time
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeVar
 
 from headwater.errors import EvaluationError, HeadwaterError, SparkError
 from headwater.maintain.interrupts import Interrupts
 from headwater.run.nodes.coordinator import PATIENCE, Coordinator, NodeLost
+from headwater.run.nodes.faults import INTERRUPTED, error_of
 from headwater.run.nodes.hosting import Hosting, Invitation, Supervisor
-from headwater.run.nodes.wire import error_from_json
-from headwater.store import Record
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from headwater.run.nodes.messages import Command, Failure, Reply
 
 log = logging.getLogger("headwater.nodes")
+
+Answer = TypeVar("Answer", bound=Reply)
 
 START_TIMEOUT = 120.0
 """Seconds within which nodes must come up, at first and after a loss."""
@@ -85,7 +84,7 @@ class Cluster:
         self.losses = 0
         self.restore: Callable[[], str] = lambda: "there was nothing to do"
         self.used = False
-        self._first: str | None = None
+        self._commit_first = False
         self._given_up: HeadwaterError | None = None
         self.coordinator = Coordinator(nodes, host, patience)
         meeting = self.coordinator.meeting
@@ -103,32 +102,34 @@ class Cluster:
 
     # ------------------------------------------------------------------ asking
 
-    def ask(
-        self,
-        kind: str,
-        meta: Mapping[str, Any],
-        tables: Sequence[Mapping[str, pa.Table]] | None = None,
-    ) -> list[Record]:
-        """Have all nodes do something; raise what they say is wrong, and `NodeLost` if one is gone."""
-        if self._first is not None:
-            meta = {**meta, "first": self._first}
-        replies = self.coordinator.command(kind, meta, tables, interrupted=self.interrupts.pending)
-        self._first = None  # only now: what all nodes have not heard is said again, and does nothing twice
-        errors: list[Any] = [reply.meta for reply in replies if reply.kind == "error"]
-        for error in errors:
-            if not error["peer"]:
-                if error["error"]["class"] == "KeyboardInterrupt":
+    def ask(self, command: Command[Answer]) -> list[Answer]:
+        """Have all nodes do the same."""
+        return self.ask_each([command] * self.nodes)
+
+    def ask_each(self, commands: Sequence[Command[Answer]]) -> list[Answer]:
+        """Have each node do something; raise what they say is wrong, and `NodeLost` if one is gone."""
+        replies = self.coordinator.command(
+            commands, commit=self._commit_first, interrupted=self.interrupts.pending
+        )
+        self._commit_first = (
+            False  # only now: what all nodes have not heard is said again, and does nothing twice
+        )
+        failures = [reply for reply in replies if isinstance(reply, Failure)]
+        for failure in failures:
+            if not failure.peer:
+                if failure.fault.kind == INTERRUPTED:
                     self.interrupts.forget()
-                elif error["error"]["class"] == "Exception":
-                    log.error("on a node: %s", error["trace"])
-                raise error_from_json(error["error"])
-        if errors:
-            why = str(errors[0]["error"]["message"])
+                error = error_of(failure.fault)
+                if isinstance(error, RuntimeError):
+                    log.error("on a node: %s", failure.trace)
+                raise error
+        if failures:
+            why = failures[0].fault.message
             self.coordinator.give_up(why)
             raise NodeLost("node-lost", why)
-        return replies
+        return [reply for reply in replies if not isinstance(reply, Failure)]
 
-    def surely(self, work: Callable[[], list[Record]]) -> list[Record]:
+    def surely(self, work: Callable[[], list[Answer]]) -> list[Answer]:
         """Do it; if nodes are lost meanwhile, get them back and do it once more."""
         for _ in range(TRIES):
             try:
@@ -141,17 +142,15 @@ class Cluster:
             hint="see the executors' logs; often they have too little memory: use more nodes, or bigger ones",
         )
 
-    def later(self, kind: str) -> None:
-        """Have all nodes do something before whatever they are asked to do next: that saves a message each."""
-        self._first = kind
+    def commit_soon(self) -> None:
+        """Have all nodes commit before whatever they are asked to do next: that saves a message each."""
+        self._commit_first = True
 
-    def tell(self, kind: str, meta: Mapping[str, Any]) -> None:
+    def tell(self, command: Command[Answer]) -> None:
         """Have all nodes do something that cannot fail but with the node; do not wait for it."""
         try:
-            if self._first is not None:
-                meta = {**meta, "first": self._first}
-            self.coordinator.command(kind, meta, silent=True)
-            self._first = None
+            self.coordinator.tell([command] * self.nodes, commit=self._commit_first)
+            self._commit_first = False
         except NodeLost as lost:
             if self._given_up is None:
                 self.recover(lost)
@@ -167,7 +166,7 @@ class Cluster:
             raise self._given_up
         started = time.monotonic()
         self.losses += 1
-        self._first = None  # `restore` does that as well
+        self._commit_first = False  # `restore` does that as well
         log.warning("%s; waiting for all nodes to be started again", lost.message)
         if lost.code == "node-stuck":
             self._supervisor.restart()

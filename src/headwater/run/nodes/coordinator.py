@@ -4,25 +4,28 @@ A command goes to all nodes of the attempt that met; the replies are waited for 
 passed on to the nodes. A node whose process is gone is noticed at once, because its stream ends. One that is there
 but does not do anything (a stopped process, a machine that hangs) is noticed because it gives no sign of life: nodes
 give one every second, from a thread of their own, whatever they compute.
+
+Here is where nodes could become asynchronous: `command` waits for the outcomes of the order that it has sent, though
+neither streams nor nodes need it to. Orders have numbers, and each node has a queue of them.
 """
 
 from __future__ import annotations
 
 import logging
 import queue
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
-
-import pyarrow as pa
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from headwater.errors import HeadwaterError
 from headwater.run.nodes.meeting import POLL, Attempt, Meeting, Member
-from headwater.store.record import Record
+from headwater.run.nodes.messages import Command, Connect, Failure, Interrupt, Order, Reply
 
 log = logging.getLogger("headwater.nodes")
 
 PATIENCE = 60.0
 """Seconds without a sign of life after which a node counts as lost, while somebody waits for it."""
+
+Answer = TypeVar("Answer", bound=Reply)
 
 
 class NodeLost(HeadwaterError):
@@ -38,7 +41,7 @@ class Coordinator:
         self.meeting = Meeting(nodes, host)
         self._attempt: Attempt | None = None
         self._silent: dict[int, int] = {}
-        self._command = 0
+        self._number = 0
 
     def gather(
         self, timeout: float, hopeless: Callable[[], str | None], check: Callable[[], None] = lambda: None
@@ -51,12 +54,11 @@ class Coordinator:
         """Have the nodes connect to each other."""
         attempt = self._attempt
         assert attempt is not None
-        addresses = {str(number): member.address for number, member in attempt.members.items()}
-        for reply in self.command("connect", {"addresses": addresses}):
-            if reply.kind == "error":
-                error: Any = reply.meta["error"]
-                self.give_up(f"nodes cannot reach each other: {error['message']}")
-                raise NodeLost("node-lost", str(error["message"]))
+        connect = Connect({number: member.address for number, member in attempt.members.items()})
+        for reply in self.command([connect] * self.nodes):
+            if isinstance(reply, Failure):
+                self.give_up(f"nodes cannot reach each other: {reply.fault.message}")
+                raise NodeLost("node-lost", reply.fault.message)
         log.debug("all nodes have met, of attempt %s", attempt.identity)
 
     def give_up(self, why: str) -> None:
@@ -66,39 +68,40 @@ class Coordinator:
 
     # ------------------------------------------------------------------ commands
 
+    def tell(self, commands: Sequence[Command[Answer]], *, commit: bool = False) -> None:
+        """Have each node do something, and do not wait for it. With `commit`, they commit before."""
+        self._send(commands, commit, answered=False)
+
     def command(
         self,
-        kind: str,
-        meta: Mapping[str, Any],
-        tables: Sequence[Mapping[str, pa.Table]] | None = None,
+        commands: Sequence[Command[Answer]],
         *,
-        silent: bool = False,
+        commit: bool = False,
         interrupted: Callable[[], bool] = lambda: False,
-    ) -> list[Record]:
-        """Have all nodes do something, and return their replies; with `silent`, do not wait for any."""
-        self._command += 1
-        members = self._members()
-        head = {**meta, "command": self._command}
-        if silent:
-            head["silent"] = True
-        for number, member in enumerate(members):
-            member.post(Record(0, kind, head, tables[number] if tables is not None else {}))
-        if silent:
-            return []
+    ) -> list[Answer | Failure]:
+        """Have each node do something, and return their replies. With `commit`, they commit before."""
+        members = self._send(commands, commit, answered=True)
         self._silent = dict.fromkeys(range(self.nodes), 0)
         told = False
-        replies: list[Record] = []
+        replies: list[Answer | Failure] = []
         while len(replies) < self.nodes:
             reply = self._reply(members[len(replies)])
             if reply is not None:
-                replies.append(reply)
+                replies.append(reply)  # type: ignore[arg-type]
                 continue
             self._look_for_life(members)
             if not told and interrupted():
                 told = True
                 for member in members:
-                    member.post(Record(0, "interrupt", {"command": self._command}))
+                    member.post(Interrupt(self._number))
         return replies
+
+    def _send(self, commands: Sequence[Command[Answer]], commit: bool, *, answered: bool) -> list[Member]:
+        self._number += 1
+        members = self._members()
+        for member, command in zip(members, commands, strict=True):
+            member.post(Order(self._number, command, commit, answered))  # type: ignore[arg-type]
+        return members
 
     def _members(self) -> list[Member]:
         attempt = self._attempt
@@ -106,19 +109,18 @@ class Coordinator:
             raise NodeLost("node-lost", "nodes have not met" if attempt is None else str(attempt.over))
         return [attempt.members[number] for number in range(self.nodes)]
 
-    def _reply(self, member: Member) -> Record | None:
+    def _reply(self, member: Member) -> Reply | None:
         """What the node says to the present command; `None` if it has not said it yet."""
         while True:
             try:
-                reply = member.replies.get(timeout=POLL)
+                outcome = member.outcomes.get(timeout=POLL)
             except queue.Empty:
                 return None
-            if reply is None:
+            if outcome is None:
                 assert self._attempt is not None
                 raise NodeLost("node-lost", self._attempt.over or f"node {member.number} is gone")
-            meta: Any = reply.meta
-            if meta["command"] == self._command:
-                return reply
+            if outcome.number == self._number:
+                return outcome.reply
 
     def _look_for_life(self, members: Sequence[Member]) -> None:
         """Counts looks, not seconds: while this process is stopped, nobody is to blame."""

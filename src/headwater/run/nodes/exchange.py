@@ -6,7 +6,6 @@ See `maintain/exchange` for what a fixpoint relies on, and `rules/placement` for
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -15,11 +14,12 @@ from headwater.plan.execute import Sink
 from headwater.plan.steps import Ints
 from headwater.rules.checked import CheckedRule
 from headwater.rules.placement import ALL, EVERYWHERE, HERE, Localised, Route
+from headwater.run.nodes import messages
+from headwater.run.nodes.messages import Exchanged, Values
 from headwater.run.nodes.min_ship import MinShip
 from headwater.run.nodes.owners import Owners
 from headwater.run.nodes.peers import Peers
 from headwater.run.nodes.wire import pack, unpack
-from headwater.store.record import Record
 from headwater.values.codec import Codec
 from headwater.values.types import Type
 
@@ -168,32 +168,33 @@ class NodeExchange:
 
     def swap(self, clock: int, died: int = 0) -> Swapped:
         """One message to each other node and one from each."""
-        tables: dict[int, dict[str, Any]] = {}
+        parcels: dict[int, list[messages.Parcel]] = {other: [] for other in self.peers.others}
         posted = 0
         for (other, kind, name), parts in self._posts.items():
             rows = parts[0] if len(parts) == 1 else np.concatenate(parts)
             posted += rows.shape[0]
-            tables.setdefault(other, {})[f"{kind}/{name}"] = pack(self.codec, rows, self._types[kind, name])
+            table = pack(self.codec, rows, self._types[kind, name])
+            parcels[other].append(messages.Parcel(kind, name, table))
         self._posts = {}
         self.shipped += posted
-        received = self.peers.swap({"clock": clock, "died": died, "posted": posted}, tables)
-        for _, record in received:
-            meta: Any = record.meta
-            clock = max(clock, meta["clock"])
-            died += meta["died"]
-            posted += meta["posted"]
+        received = self.peers.swap(
+            {other: Exchanged(clock, died, posted, tuple(own)) for other, own in parcels.items()}
+        )
+        for _, theirs in received:
+            clock = max(clock, theirs.clock)
+            died += theirs.died
+            posted += theirs.posted
         for sent in self._sent.values():
             sent.arrived(clock)
         return Swapped(posted > 0, clock, died, self._parcels(received))
 
-    def _parcels(self, received: Sequence[tuple[int, Record]]) -> Iterator[Parcel]:
-        for sender, record in received:
-            for part, table in record.tables.items():
-                kind, name = part.split("/", 1)
-                rows = unpack(self.codec, table, self._types[kind, name], extra=1)
-                if kind == ASK:
-                    self._heard(name, rows)
-                yield Parcel(kind, name, rows, sender)
+    def _parcels(self, received: Sequence[tuple[int, Exchanged]]) -> Iterator[Parcel]:
+        for sender, theirs in received:
+            for parcel in theirs.parcels:
+                rows = unpack(self.codec, parcel.rows, self._types[parcel.kind, parcel.name], extra=1)
+                if parcel.kind == ASK:
+                    self._heard(parcel.name, rows)
+                yield Parcel(parcel.kind, parcel.name, rows, sender)
 
     def _heard(self, label: str, rows: Ints) -> None:
         """A question is about rows that died: whatever was known of their ranks is over."""
@@ -207,8 +208,8 @@ class NodeExchange:
 
     def sums(self, *values: float) -> tuple[float, ...]:
         """Added up in the order of the nodes' numbers, so that all get the same."""
-        received = self.peers.swap({"values": list(values)}, {})
-        by_node: dict[int, Any] = {other: record.meta["values"] for other, record in received}
+        received = self.peers.swap(dict.fromkeys(self.peers.others, Values(values)))
+        by_node = {other: theirs.values for other, theirs in received}
         by_node[self.number] = values
         return tuple(sum(by_node[node][i] for node in sorted(by_node)) for i in range(len(values)))
 

@@ -12,26 +12,20 @@ A node says hello and holds nothing open; the driver connects. So the driver can
 from __future__ import annotations
 
 import contextlib
-import json
 import logging
 import queue
 import secrets
 import threading
 import time
 from collections.abc import Callable
-from typing import Any
 
 from headwater.errors import SparkError
 from headwater.run.nodes.channel import Connection, Listener, StreamEnded
-from headwater.store.record import Record
+from headwater.run.nodes.messages import Farewell, Hello, Interrupt, Leave, Message, Order, Outcome, Welcome
 
 log = logging.getLogger("headwater.nodes")
 
 POLL = 0.1
-HELLO, FAREWELL = "hello", "farewell"
-"""What a node says that comes, and one that cannot be a node."""
-WELCOME, AGAIN, LEAVE = "welcome", "again", "leave"
-"""Answers to a hello, and what a node is told at the end: to fail, so that all are started again, or to go home."""
 
 Identity = tuple[int, ...]
 """Of an attempt; later ones are greater."""
@@ -44,12 +38,12 @@ class Member:
         self.number = number
         self.address = address
         self.process = process
-        self.replies: queue.SimpleQueue[Record | None] = queue.SimpleQueue()
-        """What it says, and `None` once it is gone."""
+        self.outcomes: queue.SimpleQueue[Outcome | None] = queue.SimpleQueue()
+        """What came of its orders, and `None` once it is gone."""
         self.heard = True
         """Whether it has given a sign of life since somebody last looked."""
         self.bytes_sent = 0
-        self._outbox: queue.SimpleQueue[Record | None] = queue.SimpleQueue()
+        self._outbox: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
         self._connection: Connection | None = None
         self._cancelled = False
         self._threads: list[threading.Thread] = []
@@ -64,11 +58,11 @@ class Member:
                     self._connection.cancel()
                 sender = threading.Thread(target=self._send_out, args=(self._connection,), daemon=True)
                 sender.start()
-                for record in self._connection.stream:
+                for message in self._connection.stream:
                     self.heard = True
-                    if record.kind != "beat":
-                        self.replies.put(record)
-            self.replies.put(None)
+                    if isinstance(message, Outcome):
+                        self.outcomes.put(message)
+            self.outcomes.put(None)
             self._outbox.put(None)
             gone()
             if self._connection is not None:
@@ -80,18 +74,18 @@ class Member:
 
     def _send_out(self, connection: Connection) -> None:
         with contextlib.suppress(StreamEnded):
-            while (record := self._outbox.get()) is not None:
-                self.bytes_sent += connection.stream.send(record)
+            while (message := self._outbox.get()) is not None:
+                self.bytes_sent += connection.stream.send(message)
         connection.finish()
 
-    def post(self, record: Record) -> None:
+    def post(self, message: Order | Interrupt | Leave) -> None:
         """Have a message sent, after those before it. A node that does not read holds up nobody."""
-        self._outbox.put(record)
+        self._outbox.put(message)
 
-    def leave(self, how: str) -> None:
+    def leave(self, *, again: bool) -> None:
         """Tell it to leave; nothing is sent after that."""
-        self.replies.put(None)
-        self.post(Record(0, LEAVE, {"how": how}))
+        self.outcomes.put(None)
+        self.post(Leave(again))
         self._outbox.put(None)
 
     def cancel(self) -> None:
@@ -127,16 +121,15 @@ class Meeting:
         self._listener = Listener(host, self.secret, told=self._told)
         self.address = self._listener.address
 
-    def _told(self, kind: str, body: bytes) -> bytes:
-        says: Any = json.loads(body)
-        identity: Identity = tuple(says["attempt"])
-        if kind == HELLO:
-            return self._hello(identity, int(says["number"]), says["address"], int(says["process"])).encode()
+    def _told(self, message: Message) -> Message:
+        if isinstance(message, Hello):
+            return self._hello(message)
+        assert isinstance(message, Farewell)
         with self._changed:
-            attempt = self._latest_of(identity)
+            attempt = self._latest_of(message.attempt)
         if attempt is not None:
-            self.end(attempt, f"node {says['number']} ended: {says['why']}")
-        return b""
+            self.end(attempt, f"node {message.number} ended: {message.why}")
+        return Leave(again=True)
 
     def _latest_of(self, identity: Identity) -> Attempt | None:
         """The latest attempt, if it is this one or this is a later one."""
@@ -144,25 +137,26 @@ class Meeting:
             self._latest = Attempt(identity)
         return self._latest if self._latest.identity == identity else None
 
-    def _hello(self, identity: Identity, number: int, address: str, process: int) -> str:
+    def _hello(self, hello: Hello) -> Welcome | Leave:
         """A node has come, or asks again because the driver's stream has not reached it."""
+        number = hello.number
         with self._changed:
             if self._closed:
-                return LEAVE
-            older, attempt = self._latest, self._latest_of(identity)
+                return Leave(again=False)
+            older, attempt = self._latest, self._latest_of(hello.attempt)
             if attempt is None or attempt.over is not None:
-                return AGAIN
+                return Leave(again=True)
             known = attempt.members.get(number)
             if known is not None:
-                return WELCOME if known.address == address else AGAIN
-            member = attempt.members[number] = Member(number, address, process)
+                return Welcome() if known.address == hello.address else Leave(again=True)
+            member = attempt.members[number] = Member(number, hello.address, hello.process)
         if older is not None and older is not attempt:
             self.end(older, "nodes were started again")
-        log.debug("node %d has come, of attempt %s", number, identity)
+        log.debug("node %d has come, of attempt %s", number, hello.attempt)
         member.connect(self.secret, lambda: self.end(attempt, f"node {number} is gone"))
         with self._changed:
             self._changed.notify_all()
-        return WELCOME
+        return Welcome()
 
     def wait(
         self,
@@ -203,7 +197,7 @@ class Meeting:
             members = list(attempt.members.values())
             self._changed.notify_all()
         for member in members:
-            member.leave(AGAIN)
+            member.leave(again=True)
 
     @property
     def processes(self) -> list[int]:
@@ -221,7 +215,7 @@ class Meeting:
                 return
             latest.over = "the nodes were sent home"
         for member in latest.members.values():
-            member.leave(LEAVE)
+            member.leave(again=False)
 
     def close(self, patience: float = 5.0) -> None:
         """Wait until nodes are gone, and stop listening; a stream whose other end says nothing is cut."""

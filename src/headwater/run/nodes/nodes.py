@@ -13,7 +13,7 @@ import shutil
 import uuid
 import weakref
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
@@ -22,19 +22,43 @@ import numpy as np
 from headwater.catalog.definitions import Definitions
 from headwater.errors import HeadwaterError, SparkError
 from headwater.events import Repartitioned
-from headwater.explain import Facts, RelationFacts, ViewFacts
+from headwater.explain import Facts, RelationFacts
 from headwater.maintain.row_change import RowChange
 from headwater.maintain.statistics import VersionStatistics
+from headwater.persist import ROWS, TableName
 from headwater.plan.steps import Ints
 from headwater.rules.checked import Checked
 from headwater.rules.placement import EVERYWHERE
 from headwater.run.nodes.cluster import Cluster
+from headwater.run.nodes.messages import (
+    Change,
+    ChangedRows,
+    Clear,
+    Command,
+    Commit,
+    Count,
+    Define,
+    Describe,
+    EngineOptions,
+    Export,
+    FetchChange,
+    FetchRows,
+    Find,
+    Learn,
+    Load,
+    Reply,
+    Report,
+    Rollback,
+    Shipped,
+    StoredState,
+    WriteSegments,
+)
 from headwater.run.nodes.owners import Owners
 from headwater.run.nodes.placing import REPLICATE, Placing
 from headwater.run.nodes.remote_change import RemoteChange
-from headwater.run.nodes.wire import add_statistics, pack, unpack
-from headwater.store import Checkpoint, Record, Store
-from headwater.store.segments import Segment, SegmentTables
+from headwater.run.nodes.wire import pack, unpack
+from headwater.store import Checkpoint, Store
+from headwater.store.segments import SegmentTables
 from headwater.values.codec import Codec
 
 if TYPE_CHECKING:
@@ -47,9 +71,9 @@ log = logging.getLogger("headwater.nodes")
 class Sent:
     """What nodes were told in a version, to be told again if they are lost."""
 
-    kind: str
+    command: Define | Learn | Change
+    """Without rows."""
     placing: Placing
-    meta: Mapping[str, Any]
     deletes: Mapping[str, Ints] = field(default_factory=dict)
     inserts: Mapping[str, Ints] = field(default_factory=dict)
 
@@ -62,7 +86,7 @@ class Nodes:
         codec: Codec,
         cluster: Cluster,
         store: Store,
-        options: Mapping[str, Any],
+        options: EngineOptions,
         *,
         replicate: int = REPLICATE,
         why: str = "asked for",
@@ -73,8 +97,8 @@ class Nodes:
         self.store = store
         self.why = why
         nodes = cluster.nodes
-        self.shipped: list[list[int]] = [[0, 0, 0] for _ in range(nodes)]
-        """For each node: messages and bytes sent to other nodes, and derivations and questions in them."""
+        self.shipped = [Shipped()] * nodes
+        """For each node, what it has sent to other nodes."""
         self._owners = Owners(codec, nodes)
         self._placing = Placing.empty(replicate)
         self._before: Placing | None = None
@@ -89,12 +113,12 @@ class Nodes:
         """Bytes sent in each exchange of the last version, by all nodes together."""
         self._unresolved: weakref.WeakSet[RemoteChange] = weakref.WeakSet()
         shutil.rmtree(store.path / "exports", ignore_errors=True)  # of a program that did not close it
-        self._options, self._keep = dict(options), keep
+        self._options, self._keep = options, keep
         self.cluster = cluster
         self.interrupts = cluster.interrupts
         cluster.restore = self._restore
         cluster.used = True
-        cluster.surely(lambda: cluster.ask("load", {"checkpoint": None, "options": self._options}))
+        cluster.surely(lambda: cluster.ask(Clear(options)))
 
     # ------------------------------------------------------------------ versions
 
@@ -107,17 +131,19 @@ class Nodes:
         statistics: VersionStatistics,
     ) -> dict[str, RowChange]:
         """Views that the new rules do not concern keep their rows, and their homes."""
-        self._become(self._placing.defined(definitions, checked, facts))
-        meta = self._placing.meta(now, statistics.version)
-        changes = self._version(Sent("define", self._placing, meta, {}, facts), statistics)
+        placing = self._placing.defined(definitions, checked, facts)
+        self._become(placing)
+        command = Define(placing.text(), statistics.version, now, placing.base)
+        changes = self._version(Sent(command, placing, {}, facts), statistics)
         for change in changes.values():
             change.cancel()
         return {name: change for name, change in changes.items() if any(change.counts)}
 
     def learn(self, definitions: Definitions, checked: Checked, now: float) -> None:
         """Rows stay."""
-        self._become(self._placing.defined(definitions, checked, {}))
-        self._do(Sent("learn", self._placing, self._placing.meta(now, 0)))
+        placing = self._placing.defined(definitions, checked, {})
+        self._become(placing)
+        self._do(Sent(Learn(placing.text(), now), placing))
 
     def change(
         self,
@@ -128,8 +154,8 @@ class Nodes:
     ) -> dict[str, RowChange]:
         """Each node gets what belongs to it."""
         self._make_room(inserts, now, statistics)
-        meta = {"now": now, "version": statistics.version, "touches": sorted({*deletes, *inserts})}
-        return dict(self._version(Sent("change", self._placing, meta, deletes, inserts), statistics))
+        command = Change(statistics.version, now, tuple(sorted({*deletes, *inserts})))
+        return dict(self._version(Sent(command, self._placing, deletes, inserts), statistics))
 
     def must_move(self, inserts: Mapping[str, Ints]) -> bool:
         """Whether rows have to move to other nodes before these are inserted: then a checkpoint must come first."""
@@ -150,14 +176,14 @@ class Nodes:
             self.cluster.surely(lambda: self._load(*loaded))
         elif grown is not self._placing:
             self._become(grown)
-            self._do(Sent("learn", grown, grown.meta(now, 0)))
+            self._do(Sent(Learn(grown.text(), now), grown))
 
     def _become(self, placing: Placing) -> None:
         if self._before is None:
             self._before = self._placing
         self._placing = placing
 
-    def _do(self, sent: Sent) -> list[Record]:
+    def _do(self, sent: Sent) -> list[Reply]:
         self._open.append(sent)
         self._waiting = True
         try:
@@ -171,51 +197,56 @@ class Nodes:
         for change in list(self._unresolved):
             change.resolve()
         self._unresolved.clear()
-        return self._take(self._do(sent), statistics)
+        reports = [reply for reply in self._do(sent) if isinstance(reply, Report)]
+        return self._take(reports, statistics)
 
-    def _send(self, sent: Sent) -> list[Record]:
+    def _send(self, sent: Sent) -> list[Reply]:
+        deletes, inserts = self._split(sent.placing, sent.deletes), self._split(sent.placing, sent.inserts)
+        commands: list[Command[Any]] = [
+            sent.command.given(*given) for given in zip(deletes, inserts, strict=True)
+        ]
+        return self.cluster.ask_each(commands)
+
+    def _split(self, placing: Placing, changes: Mapping[str, Ints]) -> list[dict[str, pa.Table]]:
+        """For each node, the rows that belong to it."""
         tables: list[dict[str, pa.Table]] = [{} for _ in range(self.cluster.nodes)]
-        relations = sent.placing.checked.relations
-        for kind, changes in (("delete", sent.deletes), ("insert", sent.inserts)):
-            for name, rows in changes.items():
-                for node, part in sent.placing.parts(self._owners, name, rows):
-                    tables[node][f"{kind}/{name}"] = pack(self.codec, part, relations[name].types)
-        return self.cluster.ask(sent.kind, sent.meta, tables)
+        for name, rows in changes.items():
+            for node, part in placing.parts(self._owners, name, rows):
+                tables[node][name] = pack(self.codec, part, placing.checked.relations[name].types)
+        return tables
 
-    def _take(self, replies: Sequence[Record], statistics: VersionStatistics) -> dict[str, RemoteChange]:
+    def _take(self, reports: Sequence[Report], statistics: VersionStatistics) -> dict[str, RemoteChange]:
         """What the version did, from what nodes say."""
         homes, relations = self._placing.program.homes, self._placing.checked.relations
-        metas: list[Any] = [reply.meta for reply in replies]
         sizes: dict[str, int] = {}
         found: dict[str, RemoteChange] = {}
-        for number, (meta, reply) in enumerate(zip(metas, replies, strict=True)):
-            for name, size in meta["sizes"].items():
+        for number, report in enumerate(reports):
+            for name, size in report.sizes.items():
                 sizes[name] = size if homes[name] == EVERYWHERE else sizes.get(name, 0) + size
-            for name, counts in meta["statistics"]["base"].items():
+            for name, counts in report.statistics.base.items():
                 if number == 0 or homes[name] != EVERYWHERE:
                     statistics.count_base(name, *counts)
-            for name, (gained, lost) in meta["counts"].items():
+            for name, change in report.changes.items():
                 if name not in found:
                     found[name] = RemoteChange(name, self.codec, relations[name].types, self._fetch)
                     self._unresolved.add(found[name])
-                found[name].add(gained, lost, reply.tables)
+                found[name].add(change)
+            statistics.add_node(report.statistics)
         self._placing = replace(self._placing, sizes=sizes)
-        self.sizes = [meta["nbytes"] for meta in metas]
-        steps = zip_longest(*(meta["steps"] for meta in metas), fillvalue=0)
-        self.steps = [sum(step) for step in steps]
-        self.shipped = [meta["shipped"] for meta in metas]
-        add_statistics(statistics, [meta["statistics"] for meta in metas])
+        self.sizes = [report.nbytes for report in reports]
+        self.steps = [sum(step) for step in zip_longest(*(r.steps for r in reports), fillvalue=0)]
+        self.shipped = [report.shipped for report in reports]
         return found
 
-    def _fetch(self, name: str) -> list[Mapping[str, Any]]:
-        replies = self.cluster.surely(lambda: self.cluster.ask("changes", {"name": name}))
-        return [reply.tables for reply in replies]
+    def _fetch(self, name: str) -> list[ChangedRows]:
+        fetched = self.cluster.surely(lambda: self.cluster.ask(FetchChange(name)))
+        return [part.rows for part in fetched if part.rows is not None]
 
     def commit(self, statistics: VersionStatistics) -> None:
         """It is in the log: nodes that are lost from here on get it again."""
         self._journal += self._open
         self._open, self._before = [], None
-        self.cluster.later("commit")
+        self.cluster.commit_soon()
 
     def rollback(self, error: BaseException | None) -> None:
         """Everything is as it was."""
@@ -225,7 +256,7 @@ class Nodes:
         self._unresolved.clear()
         if opened:
             expected = error is None or isinstance(error, (HeadwaterError, KeyboardInterrupt))
-            self.cluster.tell("rollback", {"expected": expected})
+            self.cluster.tell(Rollback(expected))
 
     def traces(self) -> None:
         """Clocks on nodes may go on: they only have to grow."""
@@ -238,7 +269,7 @@ class Nodes:
     def _restore(self) -> str:
         """Bring nodes that hold nothing to where the others were."""
         if self._loaded is None:
-            self.cluster.ask("load", {"checkpoint": None, "options": self._options})
+            self.cluster.ask(Clear(self._options))
         else:
             self._load(*self._loaded)
         loaded = "nothing" if self._loaded is None else f"version {self._loaded[0].version}"
@@ -246,50 +277,47 @@ class Nodes:
         for sent in self._journal:
             self._send(sent)
             log.debug("nodes have done a change again")
-            if sent.kind != "learn":
-                self.cluster.ask("commit", {})
+            if not isinstance(sent.command, Learn):
+                self.cluster.ask(Commit())
                 log.debug("nodes have committed it again")
         for sent in self._open[:-1] if self._waiting else self._open:
             self._send(sent)
             log.debug("nodes have opened the present version again")
         return f"loaded {loaded}, then did {len(self._journal)} changes again"
 
-    def _load(self, checkpoint: Checkpoint, placing: Placing) -> list[Record]:
+    def _load(self, checkpoint: Checkpoint, placing: Placing) -> list[Report]:
         tables: Any = checkpoint.tables
         assert isinstance(tables, SegmentTables)
         written: Any = checkpoint.meta
-        meta = placing.meta(written["now"], checkpoint.version)
-        same = (self.cluster.nodes, meta["homes"]) == (written.get("nodes"), written.get("homes"))
-        meta |= {
-            "checkpoint": {key: written[key] for key in ("now", "clock", "incomplete")},
-            "strata": written.get("strata", []),
-            "segments": [asdict(segment) for segment in tables.segments],
-            "folder": str(tables.folder),
-            "reusable": same,
-            "options": self._options,
-        }
-        return self.cluster.ask("load", meta)
+        state = StoredState(
+            program=placing.text(),
+            version=checkpoint.version,
+            now=written["now"],
+            clock=written["clock"],
+            incomplete=tuple(map(tuple, written["incomplete"])),
+            strata=tuple(written.get("strata", ())),
+            folder=str(tables.folder),
+            segments=tuple(tables.segments),
+            reusable=(self.cluster.nodes, _homes(placing)) == (written.get("nodes"), written.get("homes")),
+        )
+        return self.cluster.ask(Load(self._options, state))
 
     # ------------------------------------------------------------------ reading
 
     def count(self, name: str) -> int:
         """Added up."""
-        return sum(meta["count"] for meta in self._asked("count", name))
+        return sum(part.rows for part in self.cluster.surely(lambda: self.cluster.ask(Count(name))))
 
     def stored(self, name: str) -> bool:
         """Known for base relations; of a view it is not ruled out."""
         info = self._placing.checked.relations[name]
         return not info.base or bool(self._placing.sizes.get(name))
 
-    def _asked(self, kind: str, name: str) -> list[Any]:
-        replies = self.cluster.surely(lambda: self.cluster.ask(kind, {"name": name}))
-        return [reply.meta for reply in replies]
-
     def matrix(self, name: str) -> Ints:
         """All rows, brought here."""
         types = self._placing.checked.relations[name].types
-        replies = self.cluster.surely(lambda: self.cluster.ask("rows", {"name": name}))
-        parts = [unpack(self.codec, r.tables["rows"], types) for r in replies if "rows" in r.tables]
+        fetched = self.cluster.surely(lambda: self.cluster.ask(FetchRows(name)))
+        parts = [unpack(self.codec, part.rows, types) for part in fetched if part.rows is not None]
         return np.concatenate([np.empty((0, len(types)), np.int64), *parts])
 
     def table(self, name: str) -> pa.Table:
@@ -299,10 +327,8 @@ class Nodes:
 
     def holds(self, name: str, rows: Ints) -> bool:
         """Whether any node has it."""
-        row = {"row": pack(self.codec, rows, self._placing.checked.relations[name].types)}
-        tables = [row] * self.cluster.nodes
-        replies = self.cluster.surely(lambda: self.cluster.ask("holds", {"name": name}, tables))
-        return any(reply.meta["holds"] for reply in replies)
+        row = pack(self.codec, rows, self._placing.checked.relations[name].types)
+        return any(part.found for part in self.cluster.surely(lambda: self.cluster.ask(Find(name, row))))
 
     def export(self, name: str) -> list[str]:
         """Files of the relation's rows as they are now, a Parquet file from each node, for Spark to read.
@@ -318,28 +344,20 @@ class Nodes:
             )
         folder = self.store.path / "exports" / f"{name}-{uuid.uuid4().hex[:12]}"
         folder.mkdir(parents=True)
-        meta = {"name": name, "folder": str(folder)}
-        replies = self.cluster.surely(lambda: self.cluster.ask("write", meta))
-        files: list[Any] = [reply.meta["file"] for reply in replies]
-        return [file for file in files if file is not None]
+        exported = self.cluster.surely(lambda: self.cluster.ask(Export(name, str(folder))))
+        return [part.file for part in exported if part.file is not None]
 
     def facts(self) -> Facts:
         """Sizes of all nodes together, and the join orders of the first."""
-        replies = self.cluster.surely(lambda: self.cluster.ask("facts", {}))
-        metas: list[Any] = [reply.meta for reply in replies]
-        infos = self._placing.program.checked.relations
-        relations = {name: RelationFacts() for name in metas[0]["sizes"]}
-        views = [
-            ViewFacts(
-                tuple(names), recursive, strategy, [(label, text, orders) for label, text, orders in rules]
-            )
-            for names, recursive, strategy, rules in metas[0]["views"]
-        ]
-        facts = Facts(infos, relations, views)
+        described = self.cluster.surely(lambda: self.cluster.ask(Describe()))
+        relations = {name: RelationFacts() for name in described[0].relations}
+        facts = Facts(self._placing.program.checked.relations, relations, described[0].views)
         everywhere = {name for name, home in self._placing.program.homes.items() if home == EVERYWHERE}
-        for number, meta in enumerate(metas):
-            facts.add(meta["sizes"], everywhere if number else ())
-        messages, sent, rows = (sum(node[i] for node in self.shipped) for i in range(3))
+        for number, part in enumerate(described):
+            facts.add(part.relations, everywhere if number else ())
+        messages, sent, rows = (
+            sum(getattr(node, part) for node in self.shipped) for part in ("messages", "bytes", "rows")
+        )
         facts.place = [
             f"runs on {self.cluster.nodes} nodes, {self.cluster.hosting.words} ({self.why})",
             *self._placing.lines(),
@@ -362,25 +380,20 @@ class Nodes:
             change.resolve()
         earlier = store.checkpoint
         folder, generation = store.next_segments()
-        where = {
-            "folder": str(folder),
-            "generation": generation,
-            "present": [name for name in earlier.tables if "|" in name] if earlier is not None else [],
-        }
-        replies = self.cluster.surely(lambda: self.cluster.ask("snapshot", where))
-        metas: list[Any] = [reply.meta for reply in replies]
-        incomplete = {tuple(names) for node in metas for names in node["incomplete"]}
+        present = tuple(earlier.tables) if earlier is not None else ()
+        command = WriteSegments(str(folder), generation, present)
+        written = self.cluster.surely(lambda: self.cluster.ask(command))
         more = {
-            "clock": max(node["clock"] for node in metas),
-            "incomplete": [list(names) for names in incomplete],
-            "strata": metas[0]["strata"],
+            "clock": max(part.clock for part in written),
+            "incomplete": [list(names) for names in {names for part in written for names in part.incomplete}],
+            "strata": list(written[0].strata),
             "nodes": self.cluster.nodes,
-            "homes": self._placing.meta(0.0, 0)["homes"],
+            "homes": _homes(self._placing),
         }
         store.write_checkpoint(
             Checkpoint(version, {**meta, **more}, tables),
-            reuse=[name for node in metas for name in node["reuse"]],
-            written=[Segment(**segment) for node in metas for segment in node["segments"]],
+            reuse=[name for part in written for name in part.reuse],
+            written=[segment for part in written for segment in part.segments],
         )
         assert store.checkpoint is not None
         self._loaded = store.checkpoint, self._placing
@@ -391,10 +404,9 @@ class Nodes:
         tables: Any = checkpoint.tables
         sizes: dict[str, int] = {}
         for segment in tables.segments:
-            name = segment.table.rpartition("|")[2]
-            if name.startswith("rows/"):
-                relation = name.removeprefix("rows/")
-                sizes[relation] = sizes.get(relation, 0) + segment.rows
+            name = TableName.parse(segment.table)
+            if name.kind == ROWS:
+                sizes[name.relation] = sizes.get(name.relation, 0) + segment.rows
         self._placing = Placing.chosen(definitions, checked, sizes, self._placing.replicate)
         self._loaded = checkpoint, self._placing
         replies = self.cluster.surely(lambda: self._load(checkpoint, self._placing))
@@ -406,3 +418,8 @@ class Nodes:
         if not self._keep:
             self.cluster.close()
         shutil.rmtree(self.store.path / "exports", ignore_errors=True)
+
+
+def _homes(placing: Placing) -> dict[str, list[object]]:
+    """Where relations live, as a checkpoint has it."""
+    return {name: home.to_json() for name, home in placing.homes.items()}

@@ -3,21 +3,22 @@
 Nodes take the same steps in the same order, so the n-th message of a command that one node sends is the n-th that
 the others expect. A node that fails says so in place of its next message, and all fail alike. Messages of a
 command that ended early are thrown away.
+
+Here is where nodes could become asynchronous: `swap` waits for one message from each other node; one that took what
+has come so far, and asked for a common end only when it has nothing left to do, would use the same streams and boxes.
 """
 
 from __future__ import annotations
 
 import queue
 from collections.abc import Mapping, Sequence
-from typing import Any
-
-import pyarrow as pa
+from typing import TypeVar
 
 from headwater.errors import HeadwaterError
 from headwater.run.nodes.channel import Connection, Stream, StreamEnded
-from headwater.store.record import Record
+from headwater.run.nodes.messages import PeerMessage, Step, Unable
 
-FAILED = "failed"
+Content = TypeVar("Content", bound=PeerMessage)
 
 
 class PeerFailed(HeadwaterError):
@@ -29,7 +30,7 @@ class PeerLost(HeadwaterError):
 
 
 class Peers:
-    """Streams to and from all other nodes of one run."""
+    """Streams to and from all other nodes of one attempt."""
 
     def __init__(self, number: int, nodes: int, secret: str, attempt: str):
         self.number = number
@@ -41,15 +42,15 @@ class Peers:
         """The bytes that this node has sent in each exchange of the present command."""
         self._secret = secret
         self._attempt = attempt
-        self._mail: dict[int, queue.SimpleQueue[Record | None]] = {}
+        self._mail: dict[int, queue.SimpleQueue[Step | None]] = {}
         self._streams: dict[int, Connection] = {}
         self._dropped = False
-        self._command = 0
+        self._order = 0
         self._step = 0
 
     # ------------------------------------------------------------------ streams
 
-    def box(self, sender: int) -> queue.SimpleQueue[Record | None]:
+    def box(self, sender: int) -> queue.SimpleQueue[Step | None]:
         """Where the messages of a node are put when they arrive; `None` there means that it is gone."""
         box = self._mail.setdefault(sender, queue.SimpleQueue())
         if self._dropped:
@@ -62,8 +63,9 @@ class Peers:
         if attempt != self._attempt:
             return
         box = self.box(int(sender))
-        for record in stream:
-            box.put(record)
+        for message in stream:
+            assert isinstance(message, Step)
+            box.put(message)
         box.put(None)
 
     def connect(self, addresses: Mapping[int, str]) -> None:
@@ -93,48 +95,48 @@ class Peers:
 
     # ------------------------------------------------------------------ messages
 
-    def begin(self, command: int) -> None:
-        """A command begins."""
-        self._command, self._step = command, 0
+    def begin(self, order: int) -> None:
+        """An order begins."""
+        self._order, self._step = order, 0
         self.steps = []
 
-    def swap(
-        self, meta: Mapping[str, Any], tables: Mapping[int, Mapping[str, pa.Table]]
-    ) -> list[tuple[int, Record]]:
-        """Send each other node a message, and wait for one from each, in the order of their numbers."""
+    def swap(self, messages: Mapping[int, Content]) -> list[tuple[int, Content]]:
+        """Send each other node its message, and wait for one from each, in the order of their numbers."""
         self._step += 1
-        head = {"command": self._command, "step": self._step}
         before = self.bytes
         for other in self.others:
-            own = tables.get(other, {})
-            self._send(other, Record(0, "swap", {**head, **meta, "parts": list(own)}, own))
+            self._send(other, messages[other])
         self.steps.append(self.bytes - before)
-        return [(other, self._expect(other)) for other in self.others]
+        received: list[tuple[int, Content]] = []
+        for other in self.others:
+            content = self._expect(other)
+            assert type(content) is type(messages[other]), "nodes out of step"
+            received.append((other, content))
+        return received
 
     def fail(self) -> None:
-        """Tell all others that this node cannot go on with the command."""
+        """Tell all others that this node cannot go on with the order."""
         self._step += 1
         for other in self.others:
-            self._send(other, Record(0, FAILED, {"command": self._command, "step": self._step}))
+            self._send(other, Unable())
 
-    def _send(self, other: int, record: Record) -> None:
+    def _send(self, other: int, content: PeerMessage) -> None:
         try:
-            self.bytes += self._streams[other].stream.send(record)
+            self.bytes += self._streams[other].stream.send(Step(self._order, self._step, content))
             self.messages += 1
-        except OSError as error:
+        except (OSError, KeyError) as error:
             raise PeerLost("node-lost", f"node {other} is gone") from error
 
-    def _expect(self, other: int) -> Record:
+    def _expect(self, other: int) -> PeerMessage:
         box = self.box(other)
         while True:
-            record = box.get()
-            if record is None:
+            message = box.get()
+            if message is None:
                 box.put(None)
                 raise PeerLost("node-lost", f"node {other} is gone")
-            meta: Any = record.meta
-            if meta["command"] < self._command:
+            if message.order < self._order:
                 continue
-            if record.kind == FAILED:
+            if isinstance(message.content, Unable):
                 raise PeerFailed("node-failed", f"node {other} could not go on")
-            assert (meta["command"], meta["step"]) == (self._command, self._step), "nodes out of step"
-            return record
+            assert (message.order, message.step) == (self._order, self._step), "nodes out of step"
+            return message.content

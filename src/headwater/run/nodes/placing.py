@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
-from headwater import persist
 from headwater.catalog.definitions import Definitions
 from headwater.errors import StoreError
 from headwater.plan.steps import Ints
 from headwater.rules.checked import Checked
 from headwater.rules.localise import choose_homes, localise
-from headwater.rules.placement import EVERYWHERE, ONE, Localised
+from headwater.rules.placement import EVERYWHERE, ONE, Localised, Placement
+from headwater.run.nodes.messages import ProgramText
 from headwater.run.nodes.owners import Owners
 
 REPLICATE = 100_000
@@ -81,19 +80,25 @@ class Placing:
         chosen = choose_homes(self.checked, {**self.sizes, **sizes}, self.replicate, fixed)
         return replace(self, program=localise(self.checked, chosen)), moved
 
-    def meta(self, now: float, version: int) -> dict[str, Any]:
+    @property
+    def base(self) -> tuple[str, ...]:
+        """The base relations."""
+        return tuple(name for name, info in self.checked.relations.items() if info.base)
+
+    @property
+    def homes(self) -> dict[str, Placement]:
+        """Where each relation lives."""
+        return {name: self.program.homes[name] for name in self.checked.relations}
+
+    def text(self) -> ProgramText:
         """All that nodes need to know to come to the same program."""
-        base = [name for name, info in self.checked.relations.items() if info.base]
-        known = {n: persist.types_to_json(self.checked.relations[n].types) for n in base if self.sizes.get(n)}
-        return {
-            "now": now,
-            "version": version,
-            "texts": [[program.text, program.source] for program in self.definitions.programs],
-            **self.definitions.to_json(),
-            "stored": known,
-            "homes": {name: self.program.homes[name].to_json() for name in self.checked.relations},
-            "touches": base,
-        }
+        return ProgramText(
+            texts=tuple((program.text, program.source) for program in self.definitions.programs),
+            known=dict(self.definitions.known),
+            columns={name: tuple(columns) for name, columns in self.definitions.columns.items()},
+            stored={name: self.checked.relations[name].types for name in self.base if self.sizes.get(name)},
+            homes=self.homes,
+        )
 
     def parts(self, owners: Owners, name: str, rows: Ints) -> Iterator[tuple[int, Ints]]:
         """The rows of a relation by the node that holds them."""

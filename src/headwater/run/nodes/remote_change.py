@@ -2,38 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 import numpy as np
+import pyarrow as pa
 
 from headwater.maintain.base_changes import without
 from headwater.maintain.row_change import RowChange
 from headwater.plan.steps import Ints
+from headwater.run.nodes.messages import ChangeCount, ChangedRows
 from headwater.run.nodes.wire import unpack
 from headwater.values.codec import Codec
 from headwater.values.types import Type
 
-Tables = Mapping[str, Any]
+Parts = Sequence[ChangedRows]
 
 
 class RemoteChange(RowChange):
     """The parts of all nodes: how many rows is known at once, and the rows where they are few."""
 
-    def __init__(
-        self, name: str, codec: Codec, types: Sequence[Type | None], fetch: Callable[[str], list[Tables]]
-    ):
+    def __init__(self, name: str, codec: Codec, types: Sequence[Type | None], fetch: Callable[[str], Parts]):
         self._name, self._codec, self._types = name, codec, types
-        self._fetch: Callable[[str], list[Tables]] | None = fetch
-        self._tables: list[Tables] = []
+        self._fetch: Callable[[str], Parts] | None = fetch
+        self._parts: list[ChangedRows] = []
         self._complete = True
         self._counts = (0, 0)
 
-    def add(self, gained: int, lost: int, tables: Tables) -> None:
+    def add(self, part: ChangeCount) -> None:
         """Add what one node says."""
-        self._counts = self._counts[0] + gained, self._counts[1] + lost
-        if f"gained/{self._name}" in tables:
-            self._tables.append(tables)
+        self._counts = self._counts[0] + part.gained, self._counts[1] + part.lost
+        if part.rows is not None:
+            self._parts.append(part.rows)
         else:
             self._complete = False
 
@@ -41,13 +40,13 @@ class RemoteChange(RowChange):
         """Have the rows now."""
         if self._fetch is None:
             return
-        tables = self._tables if self._complete else self._fetch(self._name)
-        self._fetch, self._tables = None, []
-        self._gained, self._lost = self._rows(tables, "gained"), self._rows(tables, "lost")
+        parts = self._parts if self._complete else self._fetch(self._name)
+        self._fetch, self._parts = None, []
+        self._gained = self._rows([part.gained for part in parts])
+        self._lost = self._rows([part.lost for part in parts])
 
-    def _rows(self, tables: list[Tables], kind: str) -> Ints:
-        key = f"{kind}/{self._name}"
-        parts = [unpack(self._codec, t[key], self._types) for t in tables if key in t]
+    def _rows(self, tables: Sequence[pa.Table]) -> Ints:
+        parts = [unpack(self._codec, table, self._types) for table in tables]
         return np.concatenate([np.empty((0, len(self._types)), np.int64), *parts])
 
     def cancel(self) -> None:

@@ -7,20 +7,27 @@ while a command is carried out: whoever waits for another node then is told that
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import queue
 import threading
 from collections.abc import Sequence
-from typing import Any
 
 from headwater.errors import HeadwaterError
 from headwater.run.nodes.channel import Listener, Stream, StreamEnded, ask
 from headwater.run.nodes.hosting import Invitation
-from headwater.run.nodes.meeting import AGAIN, FAREWELL, HELLO, LEAVE, WELCOME
+from headwater.run.nodes.messages import (
+    Beat,
+    Farewell,
+    Hello,
+    Interrupt,
+    Leave,
+    Message,
+    Order,
+    Outcome,
+    Welcome,
+)
 from headwater.run.nodes.node import Node
 from headwater.run.nodes.peers import Peers
-from headwater.store.record import Record
 
 BEAT = 1.0
 """Seconds between two signs of life."""
@@ -37,10 +44,11 @@ class Orders:
 
     def __init__(self, node: Node):
         self._node = node
-        self._inbox: queue.SimpleQueue[Record | None] = queue.SimpleQueue()
+        self._inbox: queue.SimpleQueue[Order | None] = queue.SimpleQueue()
         self._stream: Stream | None = None
+        self._came = threading.Event()
         self._over = threading.Event()
-        self._leave: Record | None = None
+        self._leave: Leave | None = None
         self._current = self._interrupted = 0
 
     def arrived(self, says: Sequence[str], stream: Stream) -> None:
@@ -49,18 +57,17 @@ class Orders:
             self._node.peers.arrived(says, stream)
             return
         self._stream = stream
-        self._inbox.put(Record(0, "arrived"))
-        for record in stream:
-            if record.kind == "interrupt":
-                meta: Any = record.meta
-                self._interrupted = meta["command"]
+        self._came.set()
+        for message in stream:
+            if isinstance(message, Order):
+                self._inbox.put(message)
+            elif isinstance(message, Interrupt):
+                self._interrupted = message.number
                 if self._interrupted == self._current:
                     self._node.interrupt()
-            elif record.kind == LEAVE:
-                self._leave = record
+            elif isinstance(message, Leave):
+                self._leave = message
                 self._drop()
-            else:
-                self._inbox.put(record)
         self._drop()
 
     def _drop(self) -> None:
@@ -72,34 +79,30 @@ class Orders:
 
     def wait(self, timeout: float) -> bool:
         """Whether the driver's stream has come."""
-        with contextlib.suppress(queue.Empty):
-            self._inbox.get(timeout=timeout)
-            return True
-        return False
+        return self._came.wait(timeout)
 
-    def next(self) -> Record | None:
-        """The next command, or the word to leave; `None` if the driver is gone."""
-        record = self._inbox.get()
-        if record is not None:
-            meta: Any = record.meta
-            self._current = meta["command"]
+    def next(self) -> Order | Leave | None:
+        """The next order, or the word to leave; `None` if the driver is gone."""
+        order = self._inbox.get()
+        if order is not None:
+            self._current = order.number
         self._node.calm()
         if self._over.is_set():
             return self._leave
         if self._interrupted == self._current:
             self._node.interrupt()
-        return record
+        return order
 
-    def reply(self, record: Record) -> None:
+    def reply(self, message: Outcome | Beat) -> None:
         """Answer the driver; if it is gone, nobody wants to know."""
         assert self._stream is not None
         with contextlib.suppress(StreamEnded):
-            self._stream.send(record)
+            self._stream.send(message)
 
     def beat(self) -> None:
         """Give signs of life until it is over."""
         while not self._over.wait(BEAT):
-            self.reply(Record(0, "beat"))
+            self.reply(Beat())
 
     def end(self) -> None:
         """Give no more signs of life."""
@@ -111,25 +114,24 @@ def serve(number: int, invitation: Invitation, attempt: Sequence[int], address: 
 
     A node that cannot be one says so to the driver, who need not find out by waiting.
     """
-    hello = {"number": number, "attempt": list(attempt), "process": os.getpid()}
     try:
-        _serve(number, invitation, hello, address)
+        _serve(number, invitation, tuple(attempt), address)
     except StartedAgain:
         raise
     except Exception as error:
-        body = json.dumps({**hello, "why": f"{type(error).__name__}: {error}"}).encode()
+        farewell = Farewell(tuple(attempt), number, f"{type(error).__name__}: {error}")
         with contextlib.suppress(StreamEnded):
-            ask(invitation.driver, invitation.secret, FAREWELL, body)
+            ask(invitation.driver, invitation.secret, farewell)
         raise
 
 
-def _serve(number: int, invitation: Invitation, hello: dict[str, Any], address: str) -> None:
-    peers = Peers(number, invitation.nodes, invitation.secret, "/".join(map(str, hello["attempt"])))
+def _serve(number: int, invitation: Invitation, attempt: tuple[int, ...], address: str) -> None:
+    peers = Peers(number, invitation.nodes, invitation.secret, "/".join(map(str, attempt)))
     node = Node(number, peers, invitation.functions)
     orders = Orders(node)
     listener = Listener(address, invitation.secret, arrived=orders.arrived)
     try:
-        if _come(invitation, {**hello, "address": listener.address}, orders):
+        if _come(invitation, Hello(attempt, number, os.getpid(), listener.address), orders):
             threading.Thread(target=orders.beat, daemon=True).start()
             _obey(node, orders)
     finally:
@@ -138,15 +140,14 @@ def _serve(number: int, invitation: Invitation, hello: dict[str, Any], address: 
         listener.close()
 
 
-def _come(invitation: Invitation, hello: dict[str, Any], orders: Orders) -> bool:
+def _come(invitation: Invitation, hello: Hello, orders: Orders) -> bool:
     """Say hello until the driver's stream is here; whether it is."""
-    body = json.dumps(hello).encode()
     while True:
         try:
-            answer = ask(invitation.driver, invitation.secret, HELLO, body).decode()
+            answer = ask(invitation.driver, invitation.secret, hello)
         except StreamEnded:
             return False  # the driver is gone
-        if answer != WELCOME:
+        if not isinstance(answer, Welcome):
             _leave(answer)
             return False
         if orders.wait(ASK_AGAIN):
@@ -154,16 +155,15 @@ def _come(invitation: Invitation, hello: dict[str, Any], orders: Orders) -> bool
 
 
 def _obey(node: Node, orders: Orders) -> None:
-    while (record := orders.next()) is not None:
-        meta: Any = record.meta
-        if record.kind == LEAVE:
-            _leave(meta["how"])
+    while (order := orders.next()) is not None:
+        if isinstance(order, Leave):
+            _leave(order)
             return
-        reply = node.obey(record)
-        if not meta.get("silent"):
-            orders.reply(Record(0, reply.kind, {**reply.meta, "command": meta["command"]}, reply.tables))
+        reply = node.obey(order)
+        if order.answered:
+            orders.reply(Outcome(order.number, reply))
 
 
-def _leave(how: str) -> None:
-    if how == AGAIN:
+def _leave(message: Message) -> None:
+    if isinstance(message, Leave) and message.again:
         raise StartedAgain("node-lost", "another node is gone; all nodes are to be started again")

@@ -1,7 +1,6 @@
-"""Matrices of codes as Arrow tables of values, and back; errors as JSON, and back.
+"""Matrices of codes as Arrow tables of values, and back.
 
 Strings and lists cross as Arrow dictionaries of their distinct values; all other codes are values already.
-Messages are framed like records of the log (`store/record`): JSON and Arrow streams. Nothing is unpickled.
 
 >>> from headwater.values.types import INT, STRING
 >>> here, there = Codec(), Codec()
@@ -14,14 +13,10 @@ Messages are framed like records of the log (`store/record`): JSON and Arrow str
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from headwater import errors, events
-from headwater.errors import HeadwaterError, Place
-from headwater.maintain.statistics import StratumStatistics, VersionStatistics
 from headwater.plan.steps import Ints
 from headwater.values.codec import Codec
 from headwater.values.scalars import is_coded
@@ -64,68 +59,3 @@ def unpack(codec: Codec, table: pa.Table, types: Types, extra: int = 0) -> Ints:
         else:
             rows[:, column] = array.to_numpy()
     return rows
-
-
-def error_to_json(error: BaseException) -> dict[str, Any]:
-    """An error, for a message."""
-    if isinstance(error, HeadwaterError):
-        place = error.place
-        where = None if place is None else [place.source, place.line, place.column, place.length, place.text]
-        return {
-            "class": type(error).__name__, "code": error.code, "message": error.message, "place": where,
-            "hint": error.hint,
-        }  # fmt: skip
-    if isinstance(error, KeyboardInterrupt):
-        return {"class": "KeyboardInterrupt"}
-    return {"class": "Exception", "message": f"{type(error).__name__}: {error}"}
-
-
-def error_from_json(data: dict[str, Any]) -> BaseException:
-    """The error from what `error_to_json` gave."""
-    if data["class"] == "KeyboardInterrupt":
-        return KeyboardInterrupt()
-    if data["class"] == "Exception":
-        return RuntimeError(f"on a node: {data['message']}")
-    kind = getattr(errors, data["class"])
-    place = None if data["place"] is None else Place(*data["place"])
-    return kind(data["code"], data["message"], place=place, hint=data["hint"])  # type: ignore[no-any-return]
-
-
-def statistics_to_json(statistics: VersionStatistics) -> dict[str, Any]:
-    """What a version cost a node."""
-    return {
-        "base": statistics.base,
-        "events": [event.to_json() for event in statistics.events],
-        "strata": [
-            [
-                list(s.relations), s.strategy, s.rounds, s.touched, s.derivations, s.died, s.revived, s.stopped,
-                s.iterated, s.seconds,
-            ]
-            for s in statistics.strata
-        ],
-    }  # fmt: skip
-
-
-def add_statistics(total: VersionStatistics, nodes: Sequence[dict[str, Any]]) -> None:
-    """What a version cost all nodes: rounds and seconds of the slowest, all else together."""
-    strata = {tuple(s.relations): s for s in total.strata}
-    for node in nodes:
-        for event in map(events.from_json, node["events"]):
-            if event not in total.events:
-                total.events.append(event)
-        for (
-            names, strategy, rounds, touched, derivations, died, revived, stopped, iterated, seconds,
-        ) in node["strata"]:  # fmt: skip
-            stratum = strata.get(tuple(names))
-            if stratum is None:
-                stratum = strata[tuple(names)] = StratumStatistics(tuple(names), strategy)
-                total.strata.append(stratum)
-            stratum.rounds = max(stratum.rounds, rounds)
-            stratum.seconds = max(stratum.seconds, seconds)
-            stratum.touched += touched
-            stratum.died += died
-            stratum.revived += revived
-            stratum.stopped |= stopped
-            stratum.iterated |= iterated
-            for label, number in derivations.items():
-                stratum.derived(label, number)

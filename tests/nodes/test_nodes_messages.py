@@ -1,0 +1,112 @@
+"""Messages between driver and nodes: each comes back as it was sent, and nothing else is believed."""
+
+from __future__ import annotations
+
+import dataclasses
+import pickle
+import types
+from typing import Any, Union, get_args, get_origin, get_type_hints
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from headwater import events
+from headwater.events import Event
+from headwater.run.nodes.encoding import NotAMessage, decode, encode
+from headwater.run.nodes.messages import Command, Count, Failure, Message, Order, Outcome, Reply
+from headwater.run.nodes.node import Node
+from headwater.run.nodes.peers import Peers
+from headwater.values.types import INT, STRING, Type, list_of
+
+KINDS = {name: kind for name, kind in Message.kinds.items() if dataclasses.is_dataclass(kind)}
+PLAIN: dict[Any, st.SearchStrategy[Any]] = {
+    bool: st.booleans(),
+    int: st.integers(),
+    float: st.floats(allow_nan=False),
+    str: st.text(),
+    type(None): st.none(),
+    Type: st.sampled_from([INT, STRING, list_of(list_of(INT))]),
+    Event: st.sampled_from([events.Compacted("r"), events.Scanned("link", ("reach",))]),
+    pa.Table: st.lists(st.integers(0, 9)).map(lambda numbers: pa.table({"0": pa.array(numbers, pa.int64())})),
+}
+
+
+def of(hint: Any) -> st.SearchStrategy[Any]:
+    """Any value that a field declared so may hold."""
+    if hint in PLAIN:
+        return PLAIN[hint]
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin in (Union, types.UnionType):
+        return st.one_of(*map(of, arguments))
+    if origin is tuple and arguments[-1] is ...:
+        return st.lists(of(arguments[0]), max_size=3).map(tuple)
+    if origin is tuple:
+        return st.tuples(*map(of, arguments))
+    if origin is list:
+        return st.lists(of(arguments[0]), max_size=3)
+    if origin is dict:
+        return st.dictionaries(of(arguments[0]), of(arguments[1]), max_size=3)
+    kind = origin or hint
+    if not dataclasses.is_dataclass(kind):
+        return st.one_of(*(of(each) for each in KINDS.values() if issubclass(each, kind)))
+    hints = get_type_hints(kind)
+    return st.builds(kind, **{field.name: of(hints[field.name]) for field in dataclasses.fields(kind)})
+
+
+@pytest.mark.parametrize("name", sorted(KINDS))
+def test_a_message_comes_back_as_it_was(name: str):
+    @settings(max_examples=15, deadline=None, database=None, derandomize=True)
+    @given(of(KINDS[name]))
+    def follow(message: Message) -> None:
+        assert decode(encode(message)) == message
+
+    follow()
+
+
+def test_every_command_has_a_method_on_nodes_and_a_reply():
+    commands = {kind for kind in KINDS.values() if issubclass(kind, Command)}
+    node = Node(0, Peers(0, 1, "", ""), {})
+    assert set(node._commands) == commands
+    for kind in commands:
+        (base,) = (base for base in kind.__orig_bases__ if get_origin(base) is Command)  # type: ignore[attr-defined]
+        answer = get_args(base)[0]
+        named = answer if isinstance(answer, type) else KINDS[answer.__forward_arg__]
+        assert issubclass(named, Reply)
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"", b"[]", b"7", b"{}", b"null", b'{"message":{"is":"Count","relation":"link"}}',
+        b'{"message":{"is":"Count"},"tables":[]}',
+        b'{"message":{"is":"Count","relation":7},"tables":[]}',
+        b'{"message":{"is":"Count","relation":"r","more":1},"tables":[]}',
+        b'{"message":{"is":"Message"},"tables":[]}',
+        b'{"message":{"is":"os.system"},"tables":[]}',
+        b'{"message":{"is":"Leave","again":1},"tables":[]}',
+        b'{"message":{"is":"Find","relation":"r","row":0},"tables":[]}',
+        b'{"message":{"is":"Find","relation":"r","row":-1},"tables":[8]}',
+        b'{"message":{"is":"Order","number":1,"command":{"is":"Beat"},"commit":false,"answered":true},"tables":[]}',
+        b'{"message":{"is":"Connect","addresses":[[1]]},"tables":[]}',
+    ],
+)  # fmt: skip
+def test_what_is_no_message_is_refused(head: bytes):
+    with pytest.raises(NotAMessage):
+        decode(len(head).to_bytes(4, "little") + head)
+
+
+def test_no_prefix_and_no_pickle_is_a_message():
+    whole = encode(Outcome(1, Reply.kinds["Counted"](3)))  # type: ignore[arg-type, call-arg]
+    for length in range(len(whole) - 8):
+        with pytest.raises(NotAMessage):
+            decode(whole[:length])
+    with pytest.raises(NotAMessage):
+        decode(pickle.dumps(Count("link")))
+
+
+def test_a_field_that_holds_what_it_must_not_is_not_sent():
+    for wrong in (Count(3), Order("1", Count("r")), Failure("x")):  # type: ignore[arg-type]
+        with pytest.raises((NotAMessage, TypeError, AttributeError)):
+            encode(wrong)
