@@ -19,6 +19,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from headwater.errors import (
+    DatabaseError,
     DataError,
     EvaluationError,
     HeadwaterError,
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = [
     "DataError",
+    "DatabaseError",
     "EvaluationError",
     "HeadwaterError",
     "LanguageError",
@@ -67,8 +69,9 @@ def connect(path: str | os.PathLike[str] | None = None, **options: Any) -> Datab
     lifetimes in real time), `functions` (Python functions for rules, as {name: (function, argument types or
     None, result type)}), `sync` (wait for the disk; default true), `spark` (the Spark session for pipelines and
     for views as DataFrames; default: the running one, or an embedded one), `memory` (what the database may take, as
-    bytes or as "8 GB" or "75%"; more is refused; default: three quarters of what the process may have). Where to
-    run: `run` ("local", "spark", "auto", "threads"), `nodes`, `budget`, `replicate`, `min_ship`; see docs/nodes.md.
+    bytes or as "8 GB" or "75%"; more is refused; default: three quarters of what the process may have), `threads`
+    (what becomes of a call while another thread is inside: "refuse" or "wait"). Where to run: `run` ("local",
+    "spark", "auto", "threads"), `nodes`, `budget`, `replicate`, `min_ship`; see docs/nodes.md.
     """
     from headwater.database import Database
 

@@ -24,6 +24,7 @@ from headwater.memory.guard import memory_errors_are_ours
 from headwater.values.arguments import relation_name
 from headwater.values.codec import Codec
 from headwater.values.types import Type
+from headwater.version.guard import Guard
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -35,26 +36,41 @@ CHANGE_TYPE = "_change_type"
 class Change:
     """The rows that a relation gained and lost in one version. Decoded when asked for."""
 
-    def __init__(self, codec: Codec, columns: Sequence[str], types: Sequence[Type | None], rows: RowChange):
+    def __init__(
+        self,
+        codec: Codec,
+        columns: Sequence[str],
+        types: Sequence[Type | None],
+        rows: RowChange,
+        guard: Guard | None = None,
+    ):
         self._codec = codec
         self._columns = tuple(columns)
         self._types = tuple(types)
         self._rows = rows
+        self._guard = guard
+
+    def _known(self) -> RowChange:
+        """The rows, worked out if they are not known yet: that reads the relations."""
+        if self._guard is not None and not self._rows.resolved:
+            with self._guard.reading("changes"):
+                self._rows.resolve()
+        return self._rows
 
     @property
     def inserted(self) -> list[tuple[Any, ...]]:
         """The rows that were not there before."""
-        return self._codec.decode_rows(self._rows.gained, self._types)
+        return self._codec.decode_rows(self._known().gained, self._types)
 
     @property
     def deleted(self) -> list[tuple[Any, ...]]:
         """The rows that are no longer there."""
-        return self._codec.decode_rows(self._rows.lost, self._types)
+        return self._codec.decode_rows(self._known().lost, self._types)
 
     @property
     def counts(self) -> tuple[int, int]:
         """How many rows were inserted and deleted."""
-        return self._rows.counts
+        return (self._rows if self._rows.counted else self._known()).counts
 
     def __bool__(self) -> bool:
         return any(self.counts)
@@ -77,7 +93,8 @@ class Change:
                 hint="name the relation's column differently, or use inserted and deleted",
             )
         parts = []
-        for kind, rows in (("insert", self._rows.gained), ("delete", self._rows.lost)):
+        known = self._known()
+        for kind, rows in (("insert", known.gained), ("delete", known.lost)):
             kinds = pa.array([kind] * rows.shape[0], pa.string())
             table = self._codec.to_table(rows, self._columns, self._types)
             parts.append(

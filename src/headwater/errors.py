@@ -107,6 +107,10 @@ class StoreError(HeadwaterError):
     """The durable state cannot be read or written: locked, damaged, a newer format, a full disk."""
 
 
+class DatabaseError(HeadwaterError):
+    """The database cannot be used: another thread is inside, it calls itself, or a version could not be undone."""
+
+
 class SparkError(HeadwaterError):
     """Spark refused or failed: no session, a query that cannot be analysed, data that cannot be read."""
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from headwater.errors import DataError, MissingExtra
 from headwater.memory.guard import memory_errors_are_ours
 from headwater.values.types import Type
+from headwater.version.guard import reads
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,6 +25,7 @@ class RelationView:
 
     def __init__(self, database: Opened, name: str):
         self._database = database
+        self.guard = database.guard
         self.name = name
 
     @property
@@ -36,12 +38,14 @@ class RelationView:
         """The types of the columns; `None` where no rule and no row tells."""
         return self._database.info(self.name).types
 
+    @reads
     def __len__(self) -> int:
         return self._database.runner.count(self.name)
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
         return iter(self.rows())
 
+    @reads
     def __contains__(self, row: object) -> bool:
         """Whether the row is there: one look-up. Nothing that could not be a row is there."""
         if not isinstance(row, tuple):
@@ -61,10 +65,12 @@ class RelationView:
     def _types(self) -> tuple[Type | None, ...]:
         return self._database.info(self.name).types
 
+    @reads
     def rows(self) -> list[tuple[Any, ...]]:
         """All rows as Python tuples."""
         return self._database.codec.decode_rows(self._database.runner.matrix(self.name), self._types())
 
+    @reads
     def arrow(self) -> pa.Table:
         """All rows as an Arrow table."""
         return self._database.runner.table(self.name)
@@ -85,6 +91,7 @@ class RelationView:
             raise _missing("polars") from error
         return polars.from_arrow(self.arrow())  # type: ignore[return-value]
 
+    @reads
     def spark(self) -> DataFrame:
         """All rows as a Spark DataFrame, in the database's session (`spark=` of `connect`) or the running one.
 

@@ -13,6 +13,7 @@ from headwater.maintain.row_change import RowChange
 from headwater.plan.steps import Ints
 from headwater.run.one_process import OneProcess
 from headwater.store import Record
+from headwater.version.guard import changes
 
 CHECKPOINT_BYTES = 16 << 20
 CHECKPOINT_RECORDS = 1000
@@ -73,8 +74,12 @@ class Durable(Opened):
         """Whether the open version is on the disk already, though something came in between afterwards."""
         return self._store is not None and self._store.version > self.version
 
+    @changes
     def checkpoint(self) -> None:
         """Write the relations that changed as new segments and start an empty log; old files are removed."""
+        self._checkpoint()
+
+    def _checkpoint(self) -> None:
         self._check_writable()
         if self._store is None:
             raise StoreError("not-durable", "this database lives in memory only", hint="connect with a path")
@@ -94,7 +99,7 @@ class Durable(Opened):
             self._records >= CHECKPOINT_RECORDS or self._store.stats().log_bytes > CHECKPOINT_BYTES
         ):
             try:
-                self.checkpoint()
+                self._checkpoint()
             except HeadwaterError as error:
                 self.statistics.events.append(CheckpointFailed(error.code, error.message))
 
@@ -108,7 +113,7 @@ class Durable(Opened):
         moved = MovedToNodes(self.version, size, limit)
         if self._store is None:
             self._store = self._temporary_store()
-        self.checkpoint()
+        self._checkpoint()
         assert self._store.checkpoint is not None
         nodes = self._place.start(self.codec, self._store, self._options, self._python, str(moved))
         try:

@@ -34,6 +34,7 @@ from headwater.values.arguments import relation_name
 from headwater.values.codec import Codec
 from headwater.values.functions import Functions, declared_functions
 from headwater.values.types import Type
+from headwater.version.guard import THREADS, Guard, changes, reads
 
 if TYPE_CHECKING:
     from headwater.database import Database
@@ -64,12 +65,14 @@ class Opened(ABC):
         budget: int | None = None,
         replicate: int | None = None,
         min_ship: bool = True,
+        threads: Literal["refuse", "wait"] = "refuse",
     ):
         arguments.one_of("strategy", strategy, STRATEGIES, "unknown-strategy")
         for option, value, allowed in (
             ("mode", mode, ("w", "r")),
             ("clock", clock, ("logical", "real")),
             ("at_max_rounds", at_max_rounds, ("raise", "stop")),
+            ("threads", threads, THREADS),
         ):
             arguments.one_of(option, value, allowed)
         for option, switch in (("strict", strict), ("sync", sync), ("min_ship", min_ship)):
@@ -85,6 +88,7 @@ class Opened(ABC):
             )
         if self._place.on_nodes and mode == "r":
             raise DataError("unknown-option", "a reader runs in this process", hint="leave out run=...")
+        self.guard = Guard(threads, durable=path is not None)
         self.budget = memory_budget(memory, release_idle)
         self.codec = Codec(self.budget)
         self.functions = Functions()
@@ -144,14 +148,15 @@ class Opened(ABC):
 
     def close(self) -> None:
         """Release the files. Everything acknowledged is on the disk already."""
-        self._closed = True
-        if hasattr(self, "runner"):
-            self.runner.close()
-        store, self._store = self._store, None
-        if store is not None:
-            store.close()
-        if self._temporary is not None:
-            self._temporary.cleanup()
+        with self.guard.closing():
+            self._closed = True
+            if hasattr(self, "runner"):
+                self.runner.close()
+            store, self._store = self._store, None
+            if store is not None:
+                store.close()
+            if self._temporary is not None:
+                self._temporary.cleanup()
 
     def __enter__(self: Me) -> Me:
         return self
@@ -170,6 +175,7 @@ class Opened(ABC):
     def _recover(self, store: Store) -> None:
         """Load what is stored; see `Versions`."""
 
+    @changes
     def register(
         self,
         name: str,
@@ -198,10 +204,12 @@ class Opened(ABC):
     @property
     def relations(self) -> tuple[str, ...]:
         """The names of all base relations and views."""
+        self.guard.check()
         return self._catalog.relations
 
     def info(self, name: str) -> RelationInfo:
         """A relation's columns, types and kind."""
+        self.guard.check()
         return self._catalog.info(relation_name(name))
 
     def __getitem__(self, name: str) -> RelationView:
@@ -214,8 +222,10 @@ class Opened(ABC):
     @property
     def texts(self) -> tuple[tuple[str, str], ...]:
         """All that was defined, in order: texts and where they came from."""
+        self.guard.check()
         return self._catalog.texts
 
+    @reads
     def types_if(self, known: Mapping[str, tuple[Type | None, ...]]) -> dict[str, tuple[Type | None, ...]]:
         """What the types of all relations would be if those of some base relations were these."""
         known = arguments.mapping("known", known, '{"link": (INT, INT)}')
@@ -229,8 +239,10 @@ class Opened(ABC):
     @property
     def program(self) -> Checked:
         """All rules, checked and rewritten."""
+        self.guard.check()
         return self._catalog.program
 
+    @reads
     def explain(self, name: str | None = None) -> Explanation:
         """How a view (or all) is maintained: rules, join orders, strategy, sizes, and what the last version cost."""
         if name is not None:
@@ -238,6 +250,7 @@ class Opened(ABC):
         return explain(self, name)
 
     @property
+    @reads
     def nbytes(self) -> int:
         """Bytes allocated for rows, indexes and dictionaries."""
         return self.runner.nbytes + self.codec.nbytes
@@ -258,12 +271,13 @@ class Opened(ABC):
             )
         return self.runner.engine
 
-    def _shown(self, changes: Mapping[str, RowChange]) -> dict[str, Change]:
+    def _shown(self, changes: Mapping[str, RowChange], guard: Guard | None = None) -> dict[str, Change]:
+        """Changes of base relations and views; those that leave the database are read through its guard."""
         shown = {}
         for name, change in changes.items():
             info = self._catalog.program.relations.get(name)
             if info is not None and not info.internal:
-                shown[name] = Change(self.codec, info.columns, info.types, change)
+                shown[name] = Change(self.codec, info.columns, info.types, change, guard)
         return shown
 
     def _check_writable(self) -> None:

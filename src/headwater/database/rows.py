@@ -9,6 +9,11 @@ from headwater.errors import DataError
 from headwater.values.arguments import relation_name
 
 
+def given_rows(argument: str, rows: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Rows by relation, without relations that get none."""
+    return {name: data for name, data in by_relation(argument, rows).items() if len(data)}
+
+
 def by_relation(argument: str, rows: Mapping[str, Any] | None) -> dict[str, Any]:
     """Rows by relation, in forms that have a length and can be read more than once."""
     if rows is None:

@@ -11,6 +11,7 @@ from headwater.database.versions import Versions, uninterrupted
 from headwater.maintain.row_change import RowChange
 from headwater.progress import Owed, Subscription
 from headwater.values import arguments
+from headwater.version.guard import reads
 
 if TYPE_CHECKING:
     from headwater.pipeline import Pipeline
@@ -22,11 +23,13 @@ class Subscriptions(Versions):
     @property
     def marks(self) -> Mapping[str, Any]:
         """How far each source was read: what `apply` was given as `marks`, the last of each name."""
+        self.guard.check()
         return dict(self._progress.marks)
 
     @property
     def subscriptions(self) -> Mapping[str, Subscription]:
         """Who is told what happens to which view, and up to which version they have acknowledged it."""
+        self.guard.check()
         return dict(self._progress.subscriptions)
 
     @uninterrupted
@@ -61,18 +64,21 @@ class Subscriptions(Versions):
             meta, tables = self._progress.stage_subscription(name, subscription, table)
             self._append("subscribe", {"now": self.now, **meta}, tables)
         except BaseException:
-            if self._committed():
-                self._progress.commit()
-                self.version += 1
-            self._progress.rollback()
+            with self.guard.or_break_off():
+                if self._committed():
+                    self._progress.commit()
+                    self.version += 1
+                self._progress.rollback()
             raise
         self._progress.commit()
         self.version += 1
 
+    @reads
     def owed(self, name: str) -> list[Owed]:
         """What a subscriber has not acknowledged yet, in the order of versions."""
         return self._progress.owed(name)
 
+    @uninterrupted
     def acknowledge(self, name: str, version: int) -> None:
         """A subscriber needs nothing up to this version (of those there are) any more."""
         self._check_writable()

@@ -18,7 +18,7 @@ from headwater.catalog import Catalog
 from headwater.catalog.definitions import Definitions
 from headwater.changes import Changes, EmptyChanges
 from headwater.database.durable import Durable
-from headwater.database.rows import by_relation
+from headwater.database.rows import by_relation, given_rows
 from headwater.errors import DataError
 from headwater.language.datalog import parse
 from headwater.language.program import Program
@@ -27,13 +27,15 @@ from headwater.maintain.statistics import VersionStatistics
 from headwater.plan.steps import Ints
 from headwater.store import Record, Store
 from headwater.values import arguments
+from headwater.version.guard import changes as changing
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def uninterrupted(method: Method) -> Method:
-    """A method of the database that Ctrl-C stops only where all can be taken back, or once it is done."""
+    """A method that changes the database; Ctrl-C stops it only where all can be taken back, or once it is done."""
 
+    @changing
     @wraps(method)
     def run(self: Versions, *args: Any, **options: Any) -> Any:
         with self.runner.interrupts:
@@ -45,7 +47,6 @@ def uninterrupted(method: Method) -> Method:
 class Versions(Durable):
     """A database that goes from version to version."""
 
-    @uninterrupted
     def define(
         self,
         text: str | Program,
@@ -60,23 +61,26 @@ class Versions(Durable):
         not concern keep their rows. If anything is refused, nothing changes. Files that the text includes are looked
         for in `folder`; what is kept is the text with all of them.
         """
-        self._check_writable()
         if not isinstance(text, Program):
             arguments.text("define", text)
         arguments.text("source", source)
-        given = {name: rows for name, rows in by_relation("insert", insert).items() if len(rows)}
-        if self.clock == "real":
-            self.now = max(self.now, time.time())
         beside = None if folder is None else arguments.folder("define(folder=...)", folder)
         program = parse(text, source, folder=beside) if isinstance(text, str) else text
-        catalog = self._catalog.with_program(program, self._stored).with_rows(given, self._stored)
-        inserts = self._encode(catalog, given)
-        changes = self._define(catalog, inserts, log=True)
+        return self._define(program, given_rows("insert", insert))
+
+    @uninterrupted
+    def _define(self, program: Program, insert: Mapping[str, Any]) -> Changes:
+        self._check_writable()
+        if self.clock == "real":
+            self.now = max(self.now, time.time())
+        catalog = self._catalog.with_program(program, self._stored).with_rows(insert, self._stored)
+        inserts = self._encode(catalog, insert)
+        done = self._take_on(catalog, inserts, log=True)
         self._checkpoint_if_due()
         self._outgrown()
-        return changes
+        return done
 
-    def _define(self, catalog: Catalog, inserts: Mapping[str, Ints], *, log: bool) -> Changes:
+    def _take_on(self, catalog: Catalog, inserts: Mapping[str, Ints], *, log: bool) -> Changes:
         """Go on with a catalog: its last text is new, and its facts are rows to come."""
         started = time.perf_counter()
         statistics = VersionStatistics(self.version + 1)
@@ -89,8 +93,8 @@ class Versions(Durable):
             self._catalog = settled
             if log:
                 self._log_definition(inserts, changes)
-        except BaseException as error:
-            self._interrupted(error, statistics, before, logged=log)
+        except BaseException:
+            self._interrupted(statistics, before, logged=log)
             raise
         self._commit(statistics)
         statistics.seconds = time.perf_counter() - started
@@ -104,7 +108,6 @@ class Versions(Durable):
             found[name] = self.codec.encode_rows(rows, info.types, relation=name, columns=info.columns)
         return found
 
-    @uninterrupted
     def apply(
         self,
         insert: Mapping[str, Any] | None = None,
@@ -118,10 +121,14 @@ class Versions(Durable):
         Inserting a row that is there, or deleting one that is not, does nothing but count. `marks` say how far
         sources were read, as JSON by source; they are kept with the version (see the property `marks`).
         """
-        self._check_writable()
-        insert = {name: rows for name, rows in by_relation("insert", insert).items() if len(rows)}
-        delete = by_relation("delete", delete)
         marks = arguments.mapping("marks", marks, '{"links": 3}')
+        return self._apply(given_rows("insert", insert), by_relation("delete", delete), marks)
+
+    @uninterrupted
+    def _apply(
+        self, insert: Mapping[str, Any], delete: Mapping[str, Any], marks: Mapping[str, Any]
+    ) -> Changes:
+        self._check_writable()
         started = time.perf_counter()
         if self.clock == "real":
             self.now = max(self.now, time.time())
@@ -132,11 +139,11 @@ class Versions(Durable):
             deletes = self._find(delete, statistics)
             inserts = self._encode(self._catalog, insert)
             if self.runner.must_move(inserts):
-                self.checkpoint()
+                self._checkpoint()
             changes = self.runner.change(deletes, inserts, self.now, statistics)
             self._log_change(deletes, inserts, changes, marks)
-        except BaseException as error:
-            self._interrupted(error, statistics, before)
+        except BaseException:
+            self._interrupted(statistics, before)
             raise
         self._commit(statistics)
         statistics.seconds = time.perf_counter() - started
@@ -165,8 +172,8 @@ class Versions(Durable):
             self.now = to
             changes = self.runner.change({}, {}, to, statistics)
             self._log("advance", {"now": to}, {}, changes)
-        except BaseException as error:
-            self._interrupted(error, statistics, before)
+        except BaseException:
+            self._interrupted(statistics, before)
             raise
         self._commit(statistics)
         statistics.seconds = time.perf_counter() - started
@@ -176,12 +183,7 @@ class Versions(Durable):
         return done
 
     def _interrupted(
-        self,
-        error: BaseException,
-        statistics: VersionStatistics,
-        before: tuple[Catalog, float],
-        *,
-        logged: bool = True,
+        self, statistics: VersionStatistics, before: tuple[Catalog, float], *, logged: bool = True
     ) -> None:
         """A version did not come to its end: keep it if it is on the disk already, else undo all of it.
 
@@ -191,7 +193,7 @@ class Versions(Durable):
             self._commit(statistics)
             self.version += 1
             return
-        self._rollback(error)
+        self._rollback()
         self._catalog, self.now = before
 
     def _find(self, delete: Mapping[str, Any], statistics: VersionStatistics) -> dict[str, Ints]:
@@ -227,20 +229,24 @@ class Versions(Durable):
         self.runner.learn(catalog.definitions, catalog.program, self.now)
         self._catalog = catalog
 
-    def _rollback(self, error: BaseException | None) -> None:
-        self.runner.rollback(error)
-        self._progress.rollback()
+    def _rollback(self) -> None:
+        """Undo the open version. If that fails, nobody may use what is in memory any more."""
+        with self.guard.or_break_off():
+            self.runner.rollback()
+            self._progress.rollback()
 
     def _commit(self, statistics: VersionStatistics) -> None:
-        self.runner.commit(statistics)
-        self._progress.commit()
+        """Keep the open version. It is on the disk: if that fails, memory is not what the disk holds."""
+        with self.guard.or_break_off():
+            self.runner.commit(statistics)
+            self._progress.commit()
 
     def _finish(self, changes: Mapping[str, RowChange], statistics: VersionStatistics) -> Changes:
         self.version += 1
         self.statistics = statistics
         for follower in self._followers.values():
             follower.follow(changes)
-        return Changes(self.version, self._shown(changes), EmptyChanges(self), statistics)
+        return Changes(self.version, self._shown(changes, self.guard), EmptyChanges(self), statistics)
 
     def _recover(self, store: Store) -> None:
         """Load the checkpoint and apply the versions after it."""
@@ -269,7 +275,7 @@ class Versions(Durable):
             catalog = self._catalog.with_program(parse(meta["text"], meta["source"]), self._stored)
             if "known" in meta:
                 catalog = catalog.following(catalog.definitions.learned(meta), self._stored)
-            self._define(catalog, self._recorded(record, "insert", catalog), log=False)
+            self._take_on(catalog, self._recorded(record, "insert", catalog), log=False)
             return
         if record.kind == "apply" and "known" in meta:
             definitions = self._catalog.definitions.learned(meta)

@@ -45,8 +45,8 @@ class Index:
     def reserve(self, rows: int) -> None:
         """Make room for row numbers below `rows`."""
         if rows > self.next.shape[0]:
-            self.next = grown(self.next, rows)
             self.previous = grown(self.previous, rows)
+            self.next = grown(self.next, rows)  # last: its length says what there is room for
 
     def trim(self, rows: int) -> None:
         """Give back room for row numbers from `rows` on, and for keys that are gone."""

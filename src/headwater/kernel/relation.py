@@ -67,6 +67,31 @@ class Backup(NamedTuple):
     journal: int
 
 
+class Ending(NamedTuple):
+    """What a commit will do: rows to remove now, dead rows left for later; or be empty; or compact."""
+
+    removed: Rows
+    ghosts: Rows
+    empty: bool
+    compact: bool
+
+
+class _Arrays:
+    """The arrays of a relation without rows."""
+
+    def __init__(self, width: int):
+        self.rows: Ints = np.zeros((SMALL, width), np.int64)
+        self.state: npt.NDArray[np.uint8] = np.zeros(SMALL, np.uint8)
+        self.slots: Ints = np.zeros(2 * SMALL, np.int64)
+        self.free: Rows = np.zeros(SMALL, np.int32)
+        self.journal_rows: Rows = np.zeros(SMALL, np.int32)
+        self.journal: Ints = np.zeros((SMALL, 4), np.int64)
+        self.created: Rows = np.zeros(SMALL, np.int32)
+        self.ghosts: Rows = np.empty(0, np.int32)
+        self.sizes: Ints = np.zeros(5, np.int64)
+        """Slots ever used, rows stored, entries of `free`, of the journal, of `created`."""
+
+
 class Relation:
     """Rows, the index over whole rows, secondary indexes on demand, and the journal of the open version."""
 
@@ -94,19 +119,14 @@ class Relation:
         self.room.keep(self)
 
     def _reset(self) -> None:
-        self.rows: Ints = np.zeros((SMALL, self.width), np.int64)
-        self.state: npt.NDArray[np.uint8] = np.zeros(SMALL, np.uint8)
-        self.slots: Ints = np.zeros(2 * SMALL, np.int64)
-        self.free: Rows = np.zeros(SMALL, np.int32)
-        self.journal_rows: Rows = np.zeros(SMALL, np.int32)
-        self.journal: Ints = np.zeros((SMALL, 4), np.int64)
-        self.created: Rows = np.zeros(SMALL, np.int32)
+        """Be empty. All of it or, for want of memory, nothing."""
+        fresh = _Arrays(self.width)
+        indexes = {columns: Index(columns) for columns in self.indexes}
+        self.rows, self.state, self.slots, self.free = fresh.rows, fresh.state, fresh.slots, fresh.free
+        self.journal_rows, self.journal, self.created = fresh.journal_rows, fresh.journal, fresh.created
+        self.sizes, self._ghosts, self.indexes = fresh.sizes, fresh.ghosts, indexes
         self._backup: Backup | None = None
-        self._ghosts: Rows = np.empty(0, np.int32)
-        # slots ever used, rows stored, entries of `free`, of the journal, of `created`
-        self.sizes: Ints = np.zeros(5, np.int64)
-        for columns in self.indexes:
-            self.indexes[columns] = Index(columns)
+        self._ending: Ending | None = None
 
     # ------------------------------------------------------------------ size
 
@@ -164,8 +184,8 @@ class Relation:
                 (size - self.journal_rows.shape[0]) * JOURNAL_BYTES,
                 f"undoing {entries:,} changes of {self.name} if need be",
             )
-            self.journal_rows = grown(self.journal_rows, size)
             self.journal = grown(self.journal, size)
+            self.journal_rows = grown(self.journal_rows, size)  # last: its length says what there is room for
 
     def _row_bytes(self) -> int:
         return 8 * self.width + 1 + 8 * len(self.indexes)
@@ -344,50 +364,57 @@ class Relation:
         """The codes of the given rows."""
         return np.ascontiguousarray(self.rows[rows, : self.arity])
 
-    def commit(self) -> bool:
-        """Forget the journal and remove dead rows; return whether the relation was compacted.
+    def prepare(self) -> None:
+        """Get ready to commit: what takes memory is done here, where the version can still be refused.
 
-        Of very many dead rows only some are removed now, and some more with each later version: nobody sees
-        them, and the version that killed them need not wait for it.
+        Of very many dead rows only some are removed with the version, and some more with each later one: nobody
+        sees them, and the version that killed them need not wait for it.
         """
         touched = self.touched()
         dead = touched[(self.state[touched] & LIVE) == 0]
-        rowops.seal(touched, self.state)
+        ghosts = dead if self._ghosts.shape[0] == 0 else np.concatenate((self._ghosts, dead))
+        few = self.pinned or ghosts.shape[0] <= SWEEP
+        empty = not few and dead.shape[0] > SWEEP and not (self.state[: self.sizes[0]] & LIVE).any()
+        compact = not few and (ghosts.shape[0] + int(self.sizes[2])) * 2 > int(self.sizes[0])
+        most = ghosts.shape[0] if few else SWEEP
+        some = np.unique(ghosts[-most:]) if most else ghosts
+        # Some may have come back to life since.
+        removed = some[(self.state[some] & (STORED | LIVE)) == STORED]
+        self._reserve_free(removed.shape[0])
+        self._ending = Ending(removed, ghosts[: ghosts.shape[0] - most], empty, compact)
+
+    def commit(self) -> bool:
+        """Forget the journal and remove dead rows; return whether the relation was compacted."""
+        if self._ending is None:
+            self.prepare()
+        ending, self._ending = self._ending, None
+        assert ending is not None
+        if self._backup is not None:
+            rowops.seal_all(self.sizes[0], self.state)
+        else:
+            rowops.seal(self.journal_rows[: self.sizes[3]], self.state)
+            rowops.seal(self.created[: self.sizes[4]], self.state)
         self._forget()
-        self._ghosts = dead if self._ghosts.shape[0] == 0 else np.concatenate((self._ghosts, dead))
-        if self.pinned or self._ghosts.shape[0] <= SWEEP:
-            self._sweep(self._ghosts.shape[0])
-            return False
-        if dead.shape[0] > SWEEP and not (self.state[: self.sizes[0]] & LIVE).any():
+        if ending.empty:
             self._reset()
             return False
-        if (self._ghosts.shape[0] + int(self.sizes[2])) * 2 > int(self.sizes[0]) and self._compacted():
+        if ending.compact and self._compacted():
             return True
-        self._sweep(SWEEP)
+        self._ghosts = ending.ghosts
+        self._remove(ending.removed)
         return False
 
     def _compacted(self) -> bool:
-        """Compact, unless there is no memory for it: nothing depends on it."""
+        """Compact, unless there is no memory for it: then it is left to a later version."""
         try:
             self.compact()
         except MemoryError:
             return False
         return True
 
-    def _sweep(self, most: int) -> None:
-        """Remove some of the dead rows that are still stored; some may have come back to life since."""
-        some = np.unique(self._ghosts[-most:]) if most else self._ghosts
-        self._ghosts = self._ghosts[: self._ghosts.shape[0] - most]
-        self._remove(some[(self.state[some] & (STORED | LIVE)) == STORED])
-
-    def rollback(self, *, damaged: bool = False) -> None:
-        """Put every touched row back as it was when the version began.
-
-        `damaged` says that the version ended where nobody expected it (no memory left, say), so that a new row
-        may be missing in an index: then the indexes are dropped, and built again when they are needed.
-        """
-        if damaged:
-            self.indexes.clear()
+    def rollback(self) -> None:
+        """Put every touched row back as it was when the version began. Takes no memory to speak of."""
+        self._ending = None
         entries = int(self.sizes[3])
         if self._backup is not None:
             top = self._backup.state.shape[0]
@@ -398,34 +425,46 @@ class Relation:
             self.journal_rows[:entries], self.journal, self.rows, self.state,
             self.rank_column, self.count_column, self.head_rank_column,
         )  # fmt: skip
-        created = self.created[: self.sizes[4]].copy()
+        created = self.created[: self.sizes[4]]
+        if created.shape[0] == self.stored and not self.pinned and self._emptied():
+            return
+        for index in self.indexes.values():
+            index.remove(self, created)
+        rowops.uncreate(created, self.columns, self.rows, self.state, self.slots, self.free, self.sizes)
         self._forget()
-        self._remove(created)
         self._trim()
+
+    def _emptied(self) -> bool:
+        """Start over with small arrays, unless there is no memory for it."""
+        try:
+            self._reset()
+        except MemoryError:
+            return False
+        return True
 
     def _trim(self) -> None:
         """Give back the room that a version which was undone had made, if it is most of what there is."""
-        if int(self.sizes[2]) <= SWEEP or int(self.sizes[2]) * 2 <= int(self.sizes[0]):
+        top, there = int(self.sizes[0]), self.state.shape[0]
+        if there - top <= SWEEP or there <= 2 * top:
             return
-        top = int(rowops.last_stored(self.sizes[0], self.state)) + 1
-        self.sizes[2] = rowops.below(top, self.free, self.sizes[2])
-        self.sizes[0] = top
         room = top * 9 // 8 + SMALL
         with contextlib.suppress(MemoryError):
+            self.state = shrunk(self.state, room)  # first: its length says what there is room for
             self.rows = shrunk(self.rows, room)
             for index in self.indexes.values():
                 index.trim(room)
-            self.state = shrunk(self.state, room)
-            self.free = shrunk(self.free, int(self.sizes[2]) + SMALL)
             self.slots = hashing.fitted(self.slots, self.stored * 5 // 3)
 
     def _forget(self) -> None:
-        if self.sizes[3] + self.sizes[4] > SWEEP:
-            self.journal_rows = np.zeros(SMALL, np.int32)
-            self.journal = np.zeros((SMALL, 4), np.int64)
-            self.created = np.zeros(SMALL, np.int32)
+        large = self.sizes[3] + self.sizes[4] > SWEEP
         self.sizes[3] = self.sizes[4] = 0
         self._backup = None
+        if large:
+            try:
+                fresh = _Arrays(self.width)
+            except MemoryError:
+                return
+            self.journal_rows, self.journal, self.created = fresh.journal_rows, fresh.journal, fresh.created
 
     def _remove(self, dead: Rows) -> None:
         if dead.shape[0] == 0:
@@ -435,10 +474,13 @@ class Relation:
             return
         for index in self.indexes.values():
             index.remove(self, dead)
-        need = int(self.sizes[2]) + dead.shape[0]
+        self._reserve_free(dead.shape[0])
+        rowops.remove(dead, self.columns, self.rows, self.state, self.slots, self.free, self.sizes)
+
+    def _reserve_free(self, extra: int) -> None:
+        need = int(self.sizes[2]) + extra
         if need > self.free.shape[0]:
             self.free = grown(self.free, max(need, 2 * self.free.shape[0]))
-        rowops.remove(dead, self.columns, self.rows, self.state, self.slots, self.free, self.sizes)
 
     def compact(self) -> None:
         """Move all live rows together and build the indexes anew; rows get new numbers."""
@@ -446,7 +488,7 @@ class Relation:
         self.ask(keep.shape[0] * 2 * (self._row_bytes() + 16), f"compacting {self.name}")
         rows, state = self.rows[keep], self.state[keep]
         n = rows.shape[0]
-        before = {**self.__dict__, "indexes": dict(self.indexes)}
+        before = dict(self.__dict__)
         try:
             self._reset()
             self._reserve(n)

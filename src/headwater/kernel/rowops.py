@@ -303,6 +303,16 @@ def seal(touched, state):
         state[row] = s
 
 
+@compiled("void(int64, uint8[::1])")
+def seal_all(top, state):
+    """What `seal` does, to all rows."""
+    for row in range(top):
+        s = state[row] & NOT_TOUCHED & NOT_DYING & NOT_WAS & NOT_LEADING
+        if s & VISIBLE != 0:
+            s |= WAS
+        state[row] = s
+
+
 @compiled("void(int32[::1], int64[:, ::1], int64[:, ::1], uint8[::1], int64, int64, int64)")
 def restore(touched, journal, rows, state, rank_column, count_column, head_rank_column):
     """Undo a version: put rows back as the journal has them."""
@@ -330,24 +340,23 @@ def remove(dead, columns, rows, state, slots, free, sizes):
         sizes[1] -= 1
 
 
-@compiled("int64(int64, uint8[::1])")
-def last_stored(top, state):
-    """The last row below `top` whose slot is in use, or -1."""
-    row = np.int64(top - 1)
-    while row >= 0 and state[row] & STORED == 0:
-        row -= 1
-    return row
-
-
-@compiled("int64(int64, int32[::1], int64)")
-def below(top, free, count):
-    """Keep those of the free slots that are below `top`; say how many."""
-    kept = np.int64(0)
-    for i in range(count):
-        if free[i] < top:
-            free[kept] = free[i]
-            kept += 1
-    return kept
+@compiled("void(int32[::1], int64[::1], int64[:, ::1], uint8[::1], int64[::1], int32[::1], int64[::1])")
+def uncreate(created, columns, rows, state, slots, free, sizes):
+    """Undo the creation of rows, the last one first: a slot goes back to where it came from, so `free` has room."""
+    mask = np.int64(slots.shape[0] - 1)
+    for i in range(created.shape[0] - 1, -1, -1):
+        row = np.int64(created[i])
+        p = hash_row(rows, row, columns) & mask
+        while (slots[p] & ROW) - 1 != row:
+            p = (p + 1) & mask
+        close_gap(slots, p)
+        state[row] = 0
+        sizes[1] -= 1
+        if row == sizes[0] - 1:
+            sizes[0] = row
+        else:
+            free[sizes[2]] = row
+            sizes[2] += 1
 
 
 @compiled("void(int64, uint8[::1])")

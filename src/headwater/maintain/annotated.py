@@ -169,9 +169,13 @@ class Annotated(Strategy):
         self._was_ready, self._was_ranked = self._ready, self.ranked
 
     def rollback(self) -> None:
-        """Take back what the version did."""
-        self.ledger.rollback()
+        """Take back what the version did; without memory for that, provenance is derived anew when it is needed."""
         self._ready, self.ranked = self._was_ready, self._was_ranked
+        try:
+            self.ledger.rollback()
+        except MemoryError:
+            self.ledger.clear()
+            self._ready = self._was_ready = False
 
 
 class Version:

@@ -87,8 +87,13 @@ class Engine:
         self._read: set[str] = set()
         self._deltas: dict[str, Delta] = {}
         self._replaced: dict[str, Relation] = {}
+        self._told: dict[str, RowChange] = {}
+        """What the open version did, once somebody has asked."""
         self._unresolved: dict[str, weakref.WeakSet[RowChange]] = {}
+        """Changes of earlier versions that are worked out before their relation is changed."""
         self._defined: Snapshot | None = None
+        self._clock = 0
+        """The time of the clock when the version began."""
 
     # ------------------------------------------------------------------ definition
 
@@ -348,19 +353,23 @@ class Engine:
 
     def changes(self) -> dict[str, RowChange]:
         """What the open version has done to every relation that differs."""
-        found: dict[str, RowChange] = {}
         for name in self._touched:
             relation = self.workspace.relations[name]
             old = self._earlier(name)
             if old is not None and old is not relation:
-                replacement = found[name] = Replacement(old, relation)
-                self._unresolved.setdefault(name, weakref.WeakSet()).add(replacement)
+                self._told[name] = Replacement(old, relation)
                 continue
             delta = self._deltas.get(name) or Delta(relation.lost(), relation.gained())
             if delta.lost.shape[0] or delta.gained.shape[0]:
-                change = found[name] = StoredChange(relation, delta.lost, delta.gained)
-                self._unresolved.setdefault(name, weakref.WeakSet()).add(change)
-        return found
+                self._told[name] = StoredChange(relation, delta.lost, delta.gained)
+        return dict(self._told)
+
+    def prepare(self) -> None:
+        """Get ready to commit, while the version can still be refused: a commit takes no memory to speak of."""
+        for name in self._touched:
+            self.workspace.relations[name].prepare()
+        for grouping in self._groupings:
+            grouping.groups.prepare()
 
     def commit(self, statistics: VersionStatistics) -> None:
         """Keep what the open version did."""
@@ -372,16 +381,22 @@ class Engine:
             grouping.commit()
         for strategy in self._refreshed:
             strategy.commit()
+        for name, change in self._told.items():
+            self._unresolved.setdefault(name, weakref.WeakSet()).add(change)
         statistics.memory = self.workspace.budget.recent_use
         self._close()
 
-    def rollback(self, *, damaged: bool = False) -> None:
-        """Undo what the open version did, at the cost of what it did. See `Relation.rollback` for `damaged`."""
-        self._resolve(self._touched)
+    def rollback(self) -> None:
+        """Undo what the open version did, at the cost of what it did, and without memory for it.
+
+        Changes that somebody still holds, and that nobody has looked at, say so from now on.
+        """
+        for change in self._told.values():
+            change.revoke()
         for name in self._touched:
             if name in self._replaced:
                 self.workspace.relations[name] = self._replaced[name]
-            self.workspace.relations[name].rollback(damaged=damaged)
+            self.workspace.relations[name].rollback()
         for grouping in self._groupings:
             grouping.rollback()
         for strategy in self._refreshed:
@@ -390,6 +405,8 @@ class Engine:
             view.anew = anew
         if self._defined is not None:
             self.restore(self._defined)
+        self.workspace.executor.built.clear()
+        self.workspace.clock = self._clock
         self._close()
 
     def _close(self) -> None:
@@ -399,14 +416,17 @@ class Engine:
         self._refreshed.clear()
         self._anew.clear()
         self._deltas = {}
+        self._told = {}
         self._replaced.clear()
         self._defined = None
+        self._clock = self.workspace.clock
 
     def _resolve(self, names: Iterable[str]) -> None:
         """Work out changes that somebody may still ask for, before these relations are changed."""
         for name in names:
-            for change in self._unresolved.pop(name, ()):
+            for change in self._unresolved.get(name, ()):
                 change.resolve()
+            self._unresolved.pop(name, None)
 
 
 def _alike(old: RelationInfo | None, new: RelationInfo) -> bool:

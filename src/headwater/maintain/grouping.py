@@ -7,6 +7,8 @@ but the result, so deletes leave no drift. A group without bindings has no row.
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 
@@ -21,6 +23,15 @@ from headwater.plan.steps import Ints
 from headwater.rules.checked import CheckedRule, RelationInfo
 from headwater.values.exact_sum import ExactIntSums, ExactSums
 from headwater.values.types import FLOAT
+
+
+class Saved(NamedTuple):
+    """Groups as they were before they were first changed in a version, and what held their sums."""
+
+    groups: Ints
+    counts: Ints
+    holder: Any
+    sums: Any
 
 
 class Grouping:
@@ -45,7 +56,7 @@ class Grouping:
             self.sums = ExactSums() if self.floats else ExactIntSums()
         self.values: Ints = np.zeros(16, np.int64)
         self.present: npt.NDArray[np.bool_] = np.zeros(16, np.bool_)
-        self._saved: list[tuple[Ints, Ints, object]] = []
+        self._saved: list[Saved] = []
         self._published: tuple[Ints, Ints, npt.NDArray[np.bool_]] | None = None
         self._dirty: npt.NDArray[np.bool_] = np.zeros(16, np.bool_)
 
@@ -75,8 +86,9 @@ class Grouping:
         self._save(everyone)
         self.counts[everyone] = 0
         if self.sums is not None:
-            self.sums = type(self.sums)()
-            self.sums.ensure(self.counts.shape[0])
+            empty = type(self.sums)()
+            empty.ensure(self.counts.shape[0])
+            self.sums = empty
         for rule, position in self.rules.starts():
             rows = self.workspace.relations[rule.body[position].relation].live_rows()  # type: ignore[union-attr]
             self._take(rule, position, rows, PRESENT, 1, statistics)
@@ -128,10 +140,10 @@ class Grouping:
     def _reserve(self, size: int) -> None:
         if size > self.counts.shape[0]:
             size = max(size, 2 * self.counts.shape[0])
-            self.counts = grown(self.counts, size)
             self.values = grown(self.values, size)
             self.present = grown(self.present, size)
             self._dirty = grown(self._dirty, size)
+            self.counts = grown(self.counts, size)  # last: its length says what there is room for
         if self.sums is not None:
             self.sums.ensure(self.counts.shape[0])
 
@@ -139,9 +151,9 @@ class Grouping:
         new = numbers[~self._dirty[numbers]]
         if new.shape[0]:
             new = np.unique(new)
+            sums = self.sums.save(new) if self.sums is not None else None
+            self._saved.append(Saved(new, self.counts[new], self.sums, sums))
             self._dirty[new] = True
-            saved = self.sums.save(new) if self.sums is not None else None
-            self._saved.append((new, self.counts[new], saved))
 
     # ------------------------------------------------------------------ rows out
 
@@ -149,7 +161,7 @@ class Grouping:
         """Bring the aggregate's own rows in line with the groups that changed."""
         if not self._saved:
             return
-        dirty = np.concatenate([numbers for numbers, _, _ in self._saved])
+        dirty = np.concatenate([saved.groups for saved in self._saved])
         filled = self.counts[dirty] > 0
         now = dirty[filled]
         before = self.values[dirty].copy()
@@ -192,8 +204,8 @@ class Grouping:
 
     def commit(self) -> None:
         """Keep what was done."""
-        for numbers, _, _ in self._saved:
-            self._dirty[numbers] = False
+        for saved in self._saved:
+            self._dirty[saved.groups] = False
         self._saved = []
         self._published = None
         self.groups.commit()
@@ -204,11 +216,12 @@ class Grouping:
             dirty, before, was = self._published
             self.values[dirty] = before
             self.present[dirty] = was
-        for numbers, counts, saved in reversed(self._saved):
-            self.counts[numbers] = counts
-            if self.sums is not None:
-                self.sums.restore(numbers, saved)  # type: ignore[arg-type]
-            self._dirty[numbers] = False
+        for saved in reversed(self._saved):
+            self.counts[saved.groups] = saved.counts
+            if saved.holder is not None:
+                saved.holder.restore(saved.groups, saved.sums)
+                self.sums = saved.holder  # the first to be saved was that of before the version
+            self._dirty[saved.groups] = False
         self._saved = []
         self._published = None
         self.groups.rollback()

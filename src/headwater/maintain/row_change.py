@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
+
 import numpy as np
 
+from headwater.errors import EvaluationError
 from headwater.kernel.relation import Relation, Rows
 from headwater.kernel.states import VISIBLE
 from headwater.plan.steps import Ints
@@ -16,8 +19,21 @@ class RowChange:
         self._lost = lost
         self._gained = gained
 
+    @property
+    def resolved(self) -> bool:
+        """Whether the rows are known, whatever happens to the relation."""
+        return True
+
+    @property
+    def counted(self) -> bool:
+        """Whether it is known how many rows there are."""
+        return True
+
     def resolve(self) -> None:
         """Make sure that the rows are known; they may be worked out only now."""
+
+    def revoke(self) -> None:
+        """The version was rolled back: what is not known yet never will be."""
 
     @property
     def lost(self) -> Ints:
@@ -37,44 +53,87 @@ class RowChange:
         return self.gained.shape[0], self.lost.shape[0]
 
 
-class StoredChange(RowChange):
-    """Rows by their numbers in a relation: copied when asked for, or before the next version overwrites them."""
+class LazyChange(RowChange):
+    """Rows that are worked out from relations when asked for, or before the next version changes those."""
 
-    def __init__(self, relation: Relation, lost: Rows, gained: Rows):
-        self._stored: tuple[Ints, int, Rows, Rows] | None = (relation.rows, relation.arity, lost, gained)
+    _revoked = False
+
+    def __init__(self) -> None:
+        self._resolved = False
+
+    @property
+    def resolved(self) -> bool:
+        return self._resolved
 
     def resolve(self) -> None:
-        """Copy the rows now."""
-        if self._stored is not None:
-            rows, arity, lost, gained = self._stored
-            self._stored = None
-            self._lost = np.ascontiguousarray(rows[lost, :arity])
-            self._gained = np.ascontiguousarray(rows[gained, :arity])
+        if self._revoked:
+            raise EvaluationError(
+                "rolled-back",
+                "the version of these changes was rolled back",
+                hint="changes of a version that failed are of no use; apply it again",
+            )
+        if not self._resolved:
+            self._lost, self._gained = self._work_out()
+            self._resolved = True
+            self._release()
+
+    def revoke(self) -> None:
+        if not self._resolved:
+            self._revoked = True
+            self._release()
+
+    @abstractmethod
+    def _work_out(self) -> tuple[Ints, Ints]:
+        """The rows lost and gained."""
+
+    @abstractmethod
+    def _release(self) -> None:
+        """Let go of the relations."""
+
+
+class StoredChange(LazyChange):
+    """Rows by their numbers in a relation."""
+
+    def __init__(self, relation: Relation, lost: Rows, gained: Rows):
+        super().__init__()
+        self._stored: tuple[Ints, int, Rows, Rows] | None = (relation.rows, relation.arity, lost, gained)
+        self._counts = gained.shape[0], lost.shape[0]
+
+    def _work_out(self) -> tuple[Ints, Ints]:
+        assert self._stored is not None
+        rows, arity, lost, gained = self._stored
+        return np.ascontiguousarray(rows[lost, :arity]), np.ascontiguousarray(rows[gained, :arity])
+
+    def _release(self) -> None:
+        self._stored = None
 
     @property
     def counts(self) -> tuple[int, int]:
         """How many rows were gained and lost: known without copying them."""
-        if self._stored is not None:
-            return self._stored[3].shape[0], self._stored[2].shape[0]
-        return super().counts
+        return self._counts
 
 
-class Replacement(RowChange):
+class Replacement(LazyChange):
     """The difference between a relation that was dropped and the one derived anew in its place.
 
-    Comparing them costs as much as deriving; most of the time nobody asks. Whoever changes the new relation
-    must call `resolve` first.
+    Comparing them costs as much as deriving; most of the time nobody asks.
     """
 
     def __init__(self, old: Relation, new: Relation):
+        super().__init__()
         self._relations: tuple[Relation, Relation] | None = (old, new)
 
-    def resolve(self) -> None:
-        """Compare the two now."""
-        if self._relations is not None:
-            old, new = self._relations
-            self._relations = None
-            self._lost, self._gained = _missing(old, new), _missing(new, old)
+    @property
+    def counted(self) -> bool:
+        return self.resolved
+
+    def _work_out(self) -> tuple[Ints, Ints]:
+        assert self._relations is not None
+        old, new = self._relations
+        return _missing(old, new), _missing(new, old)
+
+    def _release(self) -> None:
+        self._relations = None
 
 
 def _missing(relation: Relation, other: Relation) -> Ints:

@@ -7,29 +7,40 @@ inserted, refreshed and expired. All changes of a version can be taken back.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable
 
 import numpy as np
 
 from headwater.plan.steps import Ints
 
+Stamp = tuple[int, float]
+"""When a row was last inserted: the number of the insertion, and the time."""
+_KEPT: Stamp = (0, 0.0)
+
 
 class SoftState:
-    """The insertion times of one relation's rows (as the bytes of their codes)."""
+    """The insertion times of one relation's rows (as the bytes of their codes).
+
+    While a version is open, a row that goes keeps its entry (as `None`), and rows that were passed over keep their
+    places in the order: so taking the version back needs no memory.
+    """
 
     def __init__(self, arity: int, lifetime: float | None, size: int | None):
         self.arity = arity
         self.lifetime = lifetime
         self.size = size
-        self._stamps: dict[bytes, tuple[int, float]] = {}
-        self._order: deque[tuple[int, bytes]] = deque()
+        self._stamps: dict[bytes, Stamp | None] = {}
+        self._count = 0
+        self._order: list[tuple[int, bytes]] = []
+        """By sequence number; entries before `_first`, and those with a number that is not the row's, are past."""
+        self._first = 0
         self._sequence = 0
-        self._undo: list[tuple[bytes, tuple[int, float] | None]] = []
-        self._popped: list[tuple[int, bytes]] = []
+        self._undo: list[tuple[bytes, Stamp | None]] = []
+        self._before = (0, 0, 0)
+        """How many rows, which entry was first and how many entries there were when the version began."""
 
     def __len__(self) -> int:
-        return len(self._stamps)
+        return self._count
 
     def insert(self, rows: Ints, now: float) -> Ints:
         """Stamp rows; return the rows that have to go for want of room (they may be among those inserted)."""
@@ -38,7 +49,7 @@ class SoftState:
             self._order.append((self._sequence, row))
             self._sequence += 1
         evicted: list[bytes] = []
-        while self.size is not None and len(self._stamps) > self.size:
+        while self.size is not None and self._count > self.size:
             evicted.append(self._pop_oldest())
         return self._matrix(evicted)
 
@@ -50,53 +61,66 @@ class SoftState:
     def expire(self, now: float) -> Ints:
         """Forget and return the rows whose lifetime is over at `now`."""
         expired: list[bytes] = []
-        while self.lifetime is not None and self._oldest() is not None:
-            oldest = self._oldest()
-            assert oldest is not None
-            if self._stamps[oldest][1] + self.lifetime > now:
+        while self.lifetime is not None and (oldest := self._oldest()) is not None:
+            if oldest[1][1] + self.lifetime > now:
                 break
             expired.append(self._pop_oldest())
         return self._matrix(expired)
 
-    def _oldest(self) -> bytes | None:
-        while self._order:
-            sequence, row = self._order[0]
+    def _oldest(self) -> tuple[bytes, Stamp] | None:
+        while self._first < len(self._order):
+            sequence, row = self._order[self._first]
             stamp = self._stamps.get(row)
             if stamp is not None and stamp[0] == sequence:
-                return row
-            self._popped.append(self._order.popleft())
+                return row, stamp
+            self._first += 1
         return None
 
     def _pop_oldest(self) -> bytes:
-        row = self._oldest()
-        assert row is not None
-        self._popped.append(self._order.popleft())
-        self._set(row, None)
-        return row
+        oldest = self._oldest()
+        assert oldest is not None
+        self._set(oldest[0], None)
+        self._first += 1
+        return oldest[0]
 
-    def _set(self, row: bytes, stamp: tuple[int, float] | None) -> None:
-        self._undo.append((row, self._stamps.get(row)))
-        if stamp is None:
-            self._stamps.pop(row, None)
-        else:
-            self._stamps[row] = stamp
+    def _set(self, row: bytes, stamp: Stamp | None) -> None:
+        old = self._stamps.get(row)
+        if old is None and stamp is None:
+            return
+        self._undo.append((row, old))
+        self._stamps[row] = stamp
+        self._count += (stamp is not None) - (old is not None)
 
     def commit(self) -> None:
         """Keep what was done since the last commit."""
+        for row, _ in self._undo:
+            if self._stamps.get(row, _KEPT) is None:
+                del self._stamps[row]
         self._undo.clear()
-        self._popped.clear()
-        if len(self._order) > 2 * len(self._stamps) + 64:
-            self._order = deque(sorted((stamp[0], row) for row, stamp in self._stamps.items()))
+        if len(self._order) > 2 * self._count + 64:
+            self._tidy()
+        self._before = self._count, self._first, len(self._order)
+
+    def _tidy(self) -> None:
+        """Drop entries of the order that are past; without memory for that, they stay for now."""
+        try:
+            self._order = sorted((stamp[0], row) for row, stamp in self._stamps.items() if stamp is not None)
+            self._first = 0
+        except MemoryError:
+            return
 
     def rollback(self) -> None:
-        """Take back what was done since the last commit."""
+        """Take back what was done since the last commit; needs no memory."""
         for row, stamp in reversed(self._undo):
-            if stamp is None:
-                self._stamps.pop(row, None)
-            else:
+            if row in self._stamps:
                 self._stamps[row] = stamp
-        self._order.extendleft(reversed(self._popped))
-        self.commit()
+        for row, _ in self._undo:
+            if self._stamps.get(row, _KEPT) is None:
+                del self._stamps[row]
+        self._undo.clear()
+        self._count, self._first, entries = self._before
+        while len(self._order) > entries:
+            self._order.pop()
 
     # ------------------------------------------------------------------ in and out
 
@@ -107,8 +131,8 @@ class SoftState:
 
     def dump(self) -> tuple[Ints, list[float]]:
         """All rows, oldest first, and when each was last inserted."""
-        ordered = sorted(self._stamps.items(), key=lambda entry: entry[1][0])
-        return self._matrix([row for row, _ in ordered]), [stamp[1] for _, stamp in ordered]
+        ordered = sorted((stamp, row) for row, stamp in self._stamps.items() if stamp is not None)
+        return self._matrix([row for _, row in ordered]), [stamp[1] for stamp, _ in ordered]
 
     def load(self, rows: Ints, times: Iterable[float]) -> None:
         """Take what `dump` gave."""
@@ -116,6 +140,8 @@ class SoftState:
             self._stamps[row] = (self._sequence, time)
             self._order.append((self._sequence, row))
             self._sequence += 1
+        self._count = len(self._stamps)
+        self._before = self._count, 0, len(self._order)
 
 
 def _keys(rows: Ints) -> Iterable[bytes]:

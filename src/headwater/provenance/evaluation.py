@@ -25,6 +25,7 @@ from headwater.provenance.valuation import Valuation
 from headwater.provenance.values import Given, Values
 from headwater.provenance.wording import Fact, Wording
 from headwater.values import arguments
+from headwater.version.guard import reads
 
 if TYPE_CHECKING:
     from headwater.database import Database
@@ -50,6 +51,7 @@ class Evaluation(Mapping[tuple[Any, ...], Any]):
         self.view = info.name
         self.annotation = named_annotation(annotation)
         self._database = database
+        self.guard = database.guard
         self._given = Values(self.annotation, base, rules)
         self._limit = limit
         self._pending: list[Mapping[str, RowChange]] = []
@@ -57,6 +59,7 @@ class Evaluation(Mapping[tuple[Any, ...], Any]):
 
     # ------------------------------------------------------------------ reading
 
+    @reads
     def __getitem__(self, row: Any) -> Any:
         """What a row carries."""
         self._sync()
@@ -65,10 +68,12 @@ class Evaluation(Mapping[tuple[Any, ...], Any]):
             raise not_there(Fact(self.view, tuple(row)))
         return self._valuation.values.get(key, self.annotation.zero)
 
+    @reads
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
         self._sync()
         return iter(fact.row for fact in self._wording.facts(self._rows()).values())
 
+    @reads
     def __len__(self) -> int:
         self._sync()
         return len(self._rows())
@@ -79,6 +84,7 @@ class Evaluation(Mapping[tuple[Any, ...], Any]):
     def _rows(self) -> list[Key]:
         return [key for key in self._valuation.values if key[0] == self.view]
 
+    @reads
     def items(self) -> Any:
         """Rows with what they carry."""
         self._sync()
@@ -118,6 +124,7 @@ class Evaluation(Mapping[tuple[Any, ...], Any]):
 
     # ------------------------------------------------------------------ values that change
 
+    @reads
     def update(self, base: Given = None, rules: Mapping[str, object] | None = None) -> dict[Any, Any]:
         """Say something else of some base rows or rules; return the rows of the view that carry another value.
 

@@ -35,6 +35,7 @@ from headwater.provenance.terms import Terms, exactness, minimal_terms
 from headwater.provenance.values import Given, Values
 from headwater.provenance.wording import Fact, Wording, json_fact
 from headwater.values import arguments
+from headwater.version.guard import reads
 
 if TYPE_CHECKING:
     from headwater.database import Database
@@ -50,6 +51,7 @@ class Why:
     """The explanation of a row as it was when it was asked for. `notes` tells of scans and indexes it needed."""
 
     def __init__(self, database: Database, key: Key, *, depth: int | None, limit: int | None):
+        self.guard = database.guard
         self._instances = Instances(database.engine)
         self._wording = Wording(database.engine, database.program)
         self._key = key
@@ -77,6 +79,7 @@ class Why:
         """All derivations, and those of their premises, and so on; cycles are cycles."""
         return DerivationGraph(self._shown, self._wording)
 
+    @reads
     def proof(self) -> Proof:
         """The proof with the fewest derivations; where limits cut the search, one that was found."""
         return Proof(self._key, self._settled, self._wording, self._instances, shortest=self._graph.complete)

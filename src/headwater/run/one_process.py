@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from headwater import persist
 from headwater.catalog.definitions import Definitions
-from headwater.errors import HeadwaterError
 from headwater.explain import Facts, facts_of
 from headwater.kernel.states import VISIBLE
 from headwater.maintain.base_changes import BaseChanges, plus
@@ -106,7 +105,9 @@ class OneProcess:
         relations = self.engine.workspace.relations
         worked_out = self.base_changes.work_out(self.checked, relations, dict(deletes), dict(inserts), now)
         self.engine.apply(*worked_out, statistics, {*possible, *self.base_changes.soft})
-        return self.engine.changes()
+        changes = self.engine.changes()
+        self.engine.prepare()
+        return changes
 
     def commit(self, statistics: VersionStatistics) -> None:
         """Keep it."""
@@ -114,23 +115,13 @@ class OneProcess:
         self.base_changes.commit()
         self._before = None
 
-    def rollback(self, error: BaseException | None) -> None:
-        """Undo it, at the cost of what was done."""
-        expected = error is None or isinstance(error, (HeadwaterError, KeyboardInterrupt))
-        self.engine.rollback(damaged=not expected)
+    def rollback(self) -> None:
+        self.engine.rollback()
         self.base_changes.rollback()
         if self._before is not None:
             self.checked, snapshot, self.base_changes.soft = self._before
             self._before = None
             self.engine.restore(snapshot)
-
-    def traces(self) -> tuple[int, set[str]]:
-        """The clock, and what changed since the last checkpoint."""
-        return self.engine.workspace.clock, set(self.engine.changed)
-
-    def wipe(self, traces: Any) -> None:
-        """Put both back."""
-        self.engine.workspace.clock, self.engine.changed = traces
 
     # ------------------------------------------------------------------ reading
 

@@ -56,16 +56,8 @@ class Runner(Protocol):
         """Keep what the open version did."""
         ...
 
-    def rollback(self, error: BaseException | None) -> None:
+    def rollback(self) -> None:
         """Undo what the open version did, because of an error or because it was only tried."""
-        ...
-
-    def traces(self) -> Any:
-        """What a version leaves behind even if it is rolled back; for `wipe`."""
-        ...
-
-    def wipe(self, traces: Any) -> None:
-        """Put it back to what it was, as if the version had not been tried at all."""
         ...
 
     def count(self, name: str) -> int:

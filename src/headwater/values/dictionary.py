@@ -112,12 +112,17 @@ class Dictionary:
         codes: list[int] = []
         add_value, code_of, add_code = self._values.append, self._codes.setdefault, codes.append
         next_code = len(self._values)
-        for key, value in zip(keys, values, strict=True):
-            code = code_of(key, next_code)
-            if code == next_code:
-                add_value(value)
-                next_code += 1
-            add_code(code)
+        try:
+            for key, value in zip(keys, values, strict=True):
+                code = code_of(key, next_code)
+                if code == next_code:
+                    add_value(value)
+                    next_code += 1
+                add_code(code)
+        except MemoryError:
+            if self._codes.get(key) == len(self._values):  # there was no room for its value
+                del self._codes[key]
+            raise
         return codes
 
     def _find_keys(self, keys: Sequence[Any]) -> Codes:

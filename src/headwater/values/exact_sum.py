@@ -119,8 +119,8 @@ class ExactSums:
         """Let there be at least the groups 0 to n - 1; new ones are empty."""
         if n > len(self._limbs):
             size = max(n, len(self._limbs) + len(self._limbs) // 2)
-            self._limbs = _grown(self._limbs, size)
             self._special = _grown(self._special, size)
+            self._limbs = _grown(self._limbs, size)  # last: its length says how many groups there are
 
     def add(self, groups: Ints, values: Floats, sign: int = 1) -> None:
         """Add each value to its group's sum; with sign -1, take away values added before."""
@@ -162,11 +162,10 @@ class ExactSums:
         return SavedSums(limbs, self._base, self._special[groups])
 
     def restore(self, groups: Ints, saved: SavedSums) -> None:
-        """Put groups back to what they were when saved."""
-        rows = np.zeros((len(groups), self._limbs.shape[1]), dtype=np.int64)
+        """Put groups back to what they were when saved, in place."""
         offset = saved.base - self._base
-        rows[:, offset : offset + saved.limbs.shape[1]] = saved.limbs
-        self._limbs[groups] = rows
+        self._limbs[groups] = 0
+        self._limbs[:, offset : offset + saved.limbs.shape[1]][groups] = saved.limbs
         self._special[groups] = saved.special
 
     # --------------------------------------------------------------

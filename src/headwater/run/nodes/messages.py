@@ -268,9 +268,7 @@ class Committed(Reply):
 
 @dataclass(frozen=True)
 class Rollback(Command[Done]):
-    """Undo the open version. `expected` if no state can be damaged, as after an error of the user's."""
-
-    expected: bool
+    """Undo the open version."""
 
 
 # ---------------------------------------------------------------------- reading

@@ -232,7 +232,7 @@ class Node:
     def rollback(self, command: messages.Rollback) -> Done:
         """Undo the open version."""
         self.exchange.rollback()
-        self.run.rollback(KeyboardInterrupt() if command.expected else RuntimeError())
+        self.run.rollback()
         if self._before:
             self._program = self._before[0]
             self.exchange.use(self._program)

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from headwater.catalog.definitions import Definitions
-from headwater.errors import HeadwaterError, SparkError
+from headwater.errors import SparkError
 from headwater.events import Repartitioned
 from headwater.explain import Facts, RelationFacts
 from headwater.maintain.row_change import RowChange
@@ -248,21 +248,14 @@ class Nodes:
         self._open, self._before = [], None
         self.cluster.commit_soon()
 
-    def rollback(self, error: BaseException | None) -> None:
+    def rollback(self) -> None:
         """Everything is as it was."""
         opened, self._open = self._open, []
         if self._before is not None:
             self._placing, self._before = self._before, None
         self._unresolved.clear()
         if opened:
-            expected = error is None or isinstance(error, (HeadwaterError, KeyboardInterrupt))
-            self.cluster.tell(Rollback(expected))
-
-    def traces(self) -> None:
-        """Clocks on nodes may go on: they only have to grow."""
-
-    def wipe(self, traces: Any) -> None:
-        """Nothing is left that anybody sees."""
+            self.cluster.tell(Rollback())
 
     # ------------------------------------------------------------------ after a loss
 

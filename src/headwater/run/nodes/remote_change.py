@@ -36,8 +36,11 @@ class RemoteChange(RowChange):
         else:
             self._complete = False
 
+    @property
+    def resolved(self) -> bool:
+        return self._fetch is None
+
     def resolve(self) -> None:
-        """Have the rows now."""
         if self._fetch is None:
             return
         parts = self._parts if self._complete else self._fetch(self._name)
