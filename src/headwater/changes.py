@@ -12,10 +12,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from headwater.errors import DataError
 from headwater.maintain.row_change import RowChange
@@ -23,7 +21,7 @@ from headwater.maintain.statistics import VersionStatistics
 from headwater.memory.guard import memory_errors_are_ours
 from headwater.values.arguments import relation_name
 from headwater.values.codec import Codec
-from headwater.values.types import Type
+from headwater.values.layout import Layout
 from headwater.version.guard import Guard
 
 if TYPE_CHECKING:
@@ -39,14 +37,12 @@ class Change:
     def __init__(
         self,
         codec: Codec,
-        columns: Sequence[str],
-        types: Sequence[Type | None],
+        layout: Layout,
         rows: RowChange,
         guard: Guard | None = None,
     ):
         self._codec = codec
-        self._columns = tuple(columns)
-        self._types = tuple(types)
+        self._layout = layout
         self._rows = rows
         self._guard = guard
 
@@ -60,12 +56,12 @@ class Change:
     @property
     def inserted(self) -> list[tuple[Any, ...]]:
         """The rows that were not there before."""
-        return self._codec.decode_rows(self._known().gained, self._types)
+        return self._layout.decode(self._codec, self._known().gained)
 
     @property
     def deleted(self) -> list[tuple[Any, ...]]:
         """The rows that are no longer there."""
-        return self._codec.decode_rows(self._known().lost, self._types)
+        return self._layout.decode(self._codec, self._known().lost)
 
     @property
     def counts(self) -> tuple[int, int]:
@@ -86,7 +82,7 @@ class Change:
         """Both as one Arrow table with a column `_change_type`: insert or delete."""
         import pyarrow as pa
 
-        if CHANGE_TYPE in self._columns:
+        if CHANGE_TYPE in self._layout.columns:
             raise DataError(
                 "reserved-column",
                 f"changes are shown with a column {CHANGE_TYPE}, and the relation has one of that name",
@@ -96,10 +92,9 @@ class Change:
         known = self._known()
         for kind, rows in (("insert", known.gained), ("delete", known.lost)):
             kinds = pa.array([kind] * rows.shape[0], pa.string())
-            table = self._codec.to_table(rows, self._columns, self._types)
-            parts.append(
-                table.append_column(CHANGE_TYPE, kinds) if self._columns else pa.table({CHANGE_TYPE: kinds})
-            )
+            table = self._layout.table(self._codec, rows)
+            named = table.append_column(CHANGE_TYPE, kinds) if self._layout.arity else None
+            parts.append(pa.table({CHANGE_TYPE: kinds}) if named is None else named)
         return pa.concat_tables(parts)
 
 
@@ -145,9 +140,8 @@ class EmptyChanges(Mapping[str, Change]):
         self._database = database
 
     def __getitem__(self, relation: str) -> Change:
-        view = self._database[relation]
-        none = np.empty((0, len(view.columns)), np.int64)
-        return Change(self._database.codec, view.columns, view.types, RowChange(none, none))
+        layout = self._database.info(relation).layout
+        return Change(self._database.codec, layout, RowChange(layout.empty(), layout.empty()))
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._database.relations)

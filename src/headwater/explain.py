@@ -129,7 +129,7 @@ def _view(facts: Facts, view: ViewFacts, costs: Iterable[StratumStatistics]) -> 
         extra = f" of {size.stored:,} candidates" if info.selections else ""
         lines.append(f"  {name}({', '.join(info.columns)}): {size.rows:,} rows{extra}, {size.nbytes:,} bytes")
         for key, keys in size.indexes.items():
-            lines.append(f"    index({', '.join(info.columns[c] for c in key)}): {keys:,} keys")
+            lines.append(f"    index({', '.join(info.layout.names(key))}): {keys:,} keys")
         for selection in info.selections:
             group = ", ".join(info.columns[c] for c in selection.group)
             lines.append(

@@ -84,7 +84,7 @@ def to_table(codec: Codec, rows: Ints, info: RelationInfo) -> pa.Table:
 
     if info.arity == 0:
         return pa.table({VISIBLE: pa.array([True] * rows.shape[0])})
-    return codec.to_table(np.ascontiguousarray(rows), info.columns, info.types)
+    return info.layout.table(codec, np.ascontiguousarray(rows))
 
 
 def from_table(codec: Codec, table: pa.Table, info: RelationInfo) -> Ints:
@@ -92,7 +92,7 @@ def from_table(codec: Codec, table: pa.Table, info: RelationInfo) -> Ints:
     if info.arity == 0:
         return np.zeros((table.num_rows, 0), np.int64)
     values = table.select(range(info.arity)).rename_columns(list(info.columns))
-    return codec.from_table(values, info.types, info.name, info.columns)
+    return info.layout.encode(codec, values, info.name)
 
 
 def dump_relations(engine: Engine, codec: Codec, without: Collection[str] = ()) -> dict[str, pa.Table]:
@@ -176,7 +176,7 @@ def _load(
     ranked = True
     for place, table in enumerate(found):
         rows = from_table(codec, table, info)
-        numbers = [table.column(column).to_numpy() for column in RANKS[: relation.width - info.arity]]
+        numbers = [table.column(column).to_numpy() for column in RANKS[: relation.width - relation.arity]]
         shown = table.column(VISIBLE).to_numpy(zero_copy_only=False).astype(bool)
         ranked = ranked and not any(
             (column == UNRANKED).any() for column in numbers
@@ -225,7 +225,7 @@ def load_soft_state(
     """Take what `dump_soft_state` gave, here or on several nodes."""
     for name, state in soft.items():
         info = engine.workspace.infos[name]
-        rows = np.empty((0, info.arity), np.int64)
+        rows = info.layout.empty()
         times: list[float] = []
         for place, part in enumerate(_parts(tables, TableName(SOFT, name))):
             table = tables[part]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from headwater.errors import DataError, MissingExtra
 from headwater.memory.guard import memory_errors_are_ours
+from headwater.values.layout import Layout
 from headwater.values.types import Type
 from headwater.version.guard import reads
 
@@ -53,22 +54,21 @@ class RelationView:
         if not self._database.runner.stored(self.name):
             return False
         try:
-            matrix, _ = self._database.codec.find_rows(
-                [row], self._types(), relation=self.name, columns=self.columns
-            )
+            matrix, _ = self._layout.find(self._database.codec, [row], self.name)
         except DataError:
             return False
         if matrix.shape[0] == 0:
             return False
         return self._database.runner.holds(self.name, matrix)
 
-    def _types(self) -> tuple[Type | None, ...]:
-        return self._database.info(self.name).types
+    @property
+    def _layout(self) -> Layout:
+        return self._database.info(self.name).layout
 
     @reads
     def rows(self) -> list[tuple[Any, ...]]:
         """All rows as Python tuples."""
-        return self._database.codec.decode_rows(self._database.runner.matrix(self.name), self._types())
+        return self._layout.decode(self._database.codec, self._database.runner.matrix(self.name))
 
     @reads
     def arrow(self) -> pa.Table:

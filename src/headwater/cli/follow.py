@@ -54,9 +54,7 @@ def differences(
         gone = _missing(_keys(stored), kept)
         if gone.any():
             left = np.ascontiguousarray(stored[gone])
-            delete[relation] = (
-                database.codec.to_table(left, info.columns, info.types) if info.columns else [()]
-            )
+            delete[relation] = info.layout.table(database.codec, left) if info.columns else [()]
         if relation in insert and info.columns and not _order_matters(info):
             new = _missing(_keys(given), _keys(stored))
             insert[relation] = insert[relation].filter(new) if new.any() else []
@@ -71,8 +69,8 @@ def _order_matters(info: RelationInfo) -> bool:
 
 def _codes(database: Database, info: RelationInfo, relation: str, rows: Any) -> Any:
     if len(rows) == 0:
-        return np.empty((0, info.arity), np.int64)
-    return database.codec.to_matrix(rows, info.types, relation, info.columns)
+        return info.layout.empty()
+    return info.layout.encode(database.codec, rows, relation)
 
 
 def _keys(codes: Any) -> list[bytes]:

@@ -277,7 +277,7 @@ class Opened(ABC):
         for name, change in changes.items():
             info = self._catalog.program.relations.get(name)
             if info is not None and not info.internal:
-                shown[name] = Change(self.codec, info.columns, info.types, change, guard)
+                shown[name] = Change(self.codec, info.layout, change, guard)
         return shown
 
     def _check_writable(self) -> None:

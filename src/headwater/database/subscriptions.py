@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from headwater.database.versions import Versions, uninterrupted
 from headwater.maintain.row_change import RowChange
 from headwater.progress import Owed, Subscription
@@ -46,7 +44,7 @@ class Subscriptions(Versions):
             return known
         self.info(view)
         made = Subscription.to(view, rows, self.version + 1)
-        empty = np.empty((0, self.info(view).arity), np.int64)
+        empty = self.info(view).layout.empty()
         matrix = self.runner.matrix(view) if rows else empty
         first = self._shown({view: RowChange(empty, matrix)})[view]
         self._record_subscription(name, made, first.arrow() if rows else None)

@@ -105,7 +105,7 @@ class Versions(Durable):
         found = {}
         for name, rows in catalog.program.facts.items():
             info = catalog.program.relations[name]
-            found[name] = self.codec.encode_rows(rows, info.types, relation=name, columns=info.columns)
+            found[name] = info.layout.encode(self.codec, rows, name)
         return found
 
     def apply(
@@ -204,7 +204,7 @@ class Versions(Durable):
             if info is None or None in info.types:
                 statistics.no_ops += len(rows)
                 continue
-            matrix, unknown = self.codec.find_rows(rows, info.types, relation=name, columns=info.columns)
+            matrix, unknown = info.layout.find(self.codec, rows, name)
             statistics.no_ops += unknown
             deletes[info.name] = matrix
         return deletes
@@ -215,7 +215,7 @@ class Versions(Durable):
         for name, rows in insert.items():
             info = catalog.base(name)
             assert info is not None
-            inserts[info.name] = self.codec.to_matrix(rows, info.types, name, info.columns)
+            inserts[info.name] = info.layout.encode(self.codec, rows, name)
         return inserts
 
     def _learn(self, insert: Mapping[str, Any]) -> None:

@@ -38,7 +38,7 @@ class BaseChanges:
                 self.soft.pop(name, None)
                 continue
             rows, times = soft.dump() if soft is not None else (relations[name].matrix(), None)
-            soft = self.soft[name] = SoftState(info.arity, info.lifetime, info.size)
+            soft = self.soft[name] = SoftState(info.layout.code_arity, info.lifetime, info.size)
             soft.load(rows, times if times is not None else [now] * rows.shape[0])
             evicted = soft.insert(rows[:0], now)
             if evicted.shape[0]:
@@ -54,7 +54,7 @@ class BaseChanges:
                 continue
             assert info.key is not None
             rows = relations[name].matrix()
-            if np.unique(rows[:, list(info.key)], axis=0).shape[0] < rows.shape[0]:
+            if np.unique(rows[:, info.layout.codes(info.key)], axis=0).shape[0] < rows.shape[0]:
                 columns = ", ".join(info.columns[column] for column in info.key)
                 raise DataError(
                     "duplicate-key",
@@ -74,8 +74,9 @@ class BaseChanges:
         for name, rows in list(inserts.items()):
             info = checked.relations[name]
             if info.key is not None and len(info.key) < info.arity:
-                rows = inserts[name] = last_by_key(rows, info.key)
-                old = without(replaced(relations[name], rows, info.key), rows)
+                key = info.layout.codes(info.key)
+                rows = inserts[name] = last_by_key(rows, key)
+                old = without(replaced(relations[name], rows, key), rows)
                 deletes[name] = plus(deletes.get(name), old)
         for name, soft in self.soft.items():
             if name in deletes:

@@ -113,10 +113,15 @@ class Engine:
         relations: dict[str, Relation] = {}
         for name, info in infos.items():
             known = workspace.relations.get(name)
-            if info.base and known is not None and known.arity == info.arity and workspace.infos[name].base:
+            if (
+                info.base
+                and known is not None
+                and known.arity == info.layout.code_arity
+                and workspace.infos[name].base
+            ):
                 relations[name] = known
             elif info.base:
-                relations[name] = Relation(name, info.arity, room=workspace.budget)
+                relations[name] = Relation(name, info.layout.code_arity, room=workspace.budget)
                 changed.add(name)
         strata = [_with_unit(stratum) for stratum in checked.strata]
         views: list[View | None] = []
@@ -132,7 +137,10 @@ class Engine:
                     relations[name] = workspace.relations[name]
                 else:
                     relations[name] = Relation(
-                        name, infos[name].arity, selected=bool(infos[name].selections), room=workspace.budget
+                        name,
+                        infos[name].layout.code_arity,
+                        selected=bool(infos[name].selections),
+                        room=workspace.budget,
                     )
                     changed.add(name)
             views.append(view if same else None)
@@ -333,8 +341,8 @@ class Engine:
                 if count > scans.get(name, 0) and name != UNIT:
                     statistics.events.append(Scanned(name, view.stratum.relations))
             for name, key in executor.built:
-                columns = self.workspace.infos[name].columns
-                statistics.events.append(Indexed(name, tuple(columns[column] for column in key)))
+                columns = self.workspace.infos[name].layout.names(key)
+                statistics.events.append(Indexed(name, columns))
         executor.built.clear()
         view.derived = True
 
@@ -433,7 +441,7 @@ def _alike(old: RelationInfo | None, new: RelationInfo) -> bool:
     """Whether rows of the one are rows of the other; a type may have become known since."""
     return (
         old is not None
-        and old.selections == new.selections
+        and (old.selections, old.codings) == (new.selections, new.codings)
         and all(before is None or before == now for before, now in zip(old.types, new.types, strict=True))
     )
 

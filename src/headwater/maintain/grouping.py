@@ -44,7 +44,9 @@ class Grouping:
         self.rules = rules
         self.aggregate = info.aggregate
         self.result = workspace.relations[info.name]
-        arity = info.arity - 1
+        arity = info.layout.code_arity - 1
+        self.place = info.layout.code(info.aggregate.position)
+        """The code column that receives the aggregate."""
         self.groups = Relation(f"groups of {info.name}", arity, pinned=True, room=workspace.budget)
         self.counts: Ints = np.zeros(16, np.int64)
         self.sums: ExactSums | ExactIntSums | None = None
@@ -192,7 +194,7 @@ class Grouping:
 
     def _rows(self, numbers: Ints, values: Ints) -> Ints:
         """Tuples of the aggregate relation (with a rank of 0) for some groups."""
-        position, arity = self.aggregate.position, self.groups.arity
+        position, arity = self.place, self.groups.arity
         out = np.zeros((numbers.shape[0], arity + 2), np.int64)
         keys = self.groups.rows[numbers, :arity]
         out[:, :position] = keys[:, :position]

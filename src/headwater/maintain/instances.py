@@ -16,7 +16,7 @@ from headwater.maintain.workspace import Rows, RuleSet, Workspace
 from headwater.plan.execute import Access
 from headwater.plan.steps import Ints
 from headwater.rules.checked import Absent, CheckedRule, Item, Premise, Stratum
-from headwater.values.types import type_of
+from headwater.values.layout import constant_code
 
 
 class Key(NamedTuple):
@@ -130,9 +130,7 @@ def _reader(workspace: Workspace, rule: CheckedRule) -> Reader:
         constants: list[int] = []
         for arg in args:
             if isinstance(arg, Constant):
-                type_ = type_of(arg.value)
-                assert type_ is not None, arg
-                constants.append(workspace.codec.encode_value(arg.value, type_))
+                constants.append(constant_code(workspace.codec, arg.value))
                 sources.append(-len(constants))
             else:
                 assert isinstance(arg, Variable), arg

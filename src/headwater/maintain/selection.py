@@ -27,7 +27,7 @@ class Chooser:
             raise RuleError("unsupported", f"the selections of {info.name} have different groups")
         self.workspace = workspace
         self.name = info.name
-        self.group = groups.pop()
+        self.group = info.layout.codes(groups.pop())
         self.ordered: Type | None = None
         criteria = []
         for selection in info.selections:
@@ -40,9 +40,9 @@ class Chooser:
                 if self.ordered not in (None, type_):
                     raise RuleError("unsupported", f"{info.name} selects by strings and by lists")
                 self.ordered = type_
-            criteria.append((selection.value, kind, int(selection.best == "max")))
+            criteria.append((info.layout.code(selection.value), kind, int(selection.best == "max")))
         self.criteria = np.array(criteria, np.int64)
-        self.single = len(criteria) == 1 and len(self.group) + 1 == info.arity
+        self.single = len(criteria) == 1 and len(self.group) + 1 == info.layout.code_arity
         """Whether a group can have only one best row: it is the group and the value, and no more."""
         self.touched = 0
         self.largest = 0

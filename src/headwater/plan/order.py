@@ -24,9 +24,13 @@ from headwater.rules.safety import may_fail
 from headwater.rules.terms import subterms
 from headwater.values.codec import Codec
 from headwater.values.functions import Functions
+from headwater.values.layout import Layout, constant_code
 from headwater.values.types import INT, Type, type_of
 
 ORIGIN = "\0origin"
+FURTHER = "\1"
+"""A variable of a column with several codes stands for as many columns of bindings: the first has its name, the
+others its name, this mark and a number."""
 LAST = 1e12
 """What comes after all premises costs this much."""
 
@@ -39,8 +43,26 @@ class Statistics(Protocol):
         ...
 
     def fanout(self, relation: str, key: tuple[int, ...]) -> float:
-        """How many rows one key of these columns is expected to match."""
+        """How many rows one key of these code columns is expected to match."""
         ...
+
+    def layout(self, relation: str) -> Layout | None:
+        """The layout of a relation; `None` if all its columns are plain, whatever there are."""
+        ...
+
+
+Code = int | str | None
+"""What stands in a code column: a code, (the name of) one of a variable's codes, or anything."""
+
+
+def logical(name: str) -> str:
+    """The variable that a column of bindings belongs to."""
+    return name.partition(FURTHER)[0]
+
+
+def codes_of(name: str, width: int) -> list[Code]:
+    """The names of a variable's codes."""
+    return [name, *(f"{name}{FURTHER}{number}" for number in range(1, width))]
 
 
 def variables(term: Term) -> set[str]:
@@ -186,25 +208,38 @@ class Planner:
 
     def goal(self, rule: CheckedRule, own: frozenset[str]) -> Plan:
         """From rows of the head to the row numbers (origins) of those that the body derives, once a derivation."""
-        return self._plan(rule, rule.relation, rule.head, None, own, [Variable(ORIGIN)])
+        return self._plan(rule, rule.relation, rule.head, None, own, [ORIGIN])
 
     def instances(self, rule: CheckedRule, names: Sequence[str], relation: str | None = None) -> Plan:
         """From rows of the head to whole bindings: the row's number, then the values of the named variables.
 
         The rows may be kept in another `relation` than the rule's own: rows that are asked for, and not there.
         """
-        wanted: list[Term] = [Variable(ORIGIN), *map(Variable, names)]
-        return self._plan(rule, relation or rule.relation, rule.head, None, frozenset(), wanted)
+        return self._plan(rule, relation or rule.relation, rule.head, None, frozenset(), [ORIGIN, *names])
+
+    def _heads(self, rule: CheckedRule) -> list[int | str]:
+        """What a derivation is known by: the head, or the group and what is aggregated."""
+        layout = self.statistics.layout(rule.relation)
+        wanted: list[int | str] = []
+        for column, arg in enumerate(rule.head):
+            if rule.aggregate is not None and column == rule.aggregate.position:
+                continue
+            if isinstance(arg, Variable):
+                wanted.append(arg.name)
+            elif layout is None:
+                wanted.append(constant_code(self.codec, arg.value))
+            else:
+                wanted += layout.constant(self.codec, column, arg.value)
+        if rule.aggregate is not None and rule.aggregate.argument is not None:
+            wanted.append(rule.aggregate.argument.name)
+        return wanted
 
     @staticmethod
-    def _heads(rule: CheckedRule) -> list[Term]:
-        """What a derivation is known by: the head, or the group and what is aggregated."""
-        if rule.aggregate is None:
-            return list(rule.head)
-        wanted: list[Term] = [arg for i, arg in enumerate(rule.head) if i != rule.aggregate.position]
-        if rule.aggregate.argument is not None:
-            wanted.append(rule.aggregate.argument)
-        return wanted
+    def _refuse_wide(item: Test | Compute, where: Mapping[str, int]) -> None:
+        """Functions and comparisons take values of one code each."""
+        for name in needs(item):
+            if f"{name}{FURTHER}1" in where:
+                raise RuleError("unsupported", f"{name} cannot be computed with", place=item.place)
 
     def _plan(
         self,
@@ -213,24 +248,25 @@ class Planner:
         args: Sequence[Term],
         position: int | None,
         own: frozenset[str],
-        wanted: Sequence[Term],
+        wanted: Sequence[int | str],
     ) -> Plan:
+        """`wanted` are codes, and variables with all their codes."""
         head = position is None
-        final = {arg.name for arg in wanted if isinstance(arg, Variable)}
+        final = {name for name in wanted if isinstance(name, str)}
         search = _Search(rule, position, self.fanout)
         keep = final.union(search.needed)
         found: dict[str, int] = {}
         constants: list[tuple[int, int]] = []
         equalities: list[tuple[int, int]] = []
-        for column, arg in enumerate(args):
-            if isinstance(arg, Constant):
-                constants.append((column, self._code(arg)))
-            elif isinstance(arg, Variable):
-                if arg.name in found:
-                    equalities.append((found[arg.name], column))
+        for column, code in enumerate(self._codes(rule.relation if head else relation, args)):
+            if isinstance(code, int):
+                constants.append((column, code))
+            elif code is not None:
+                if code in found:
+                    equalities.append((found[code], column))
                 else:
-                    found[arg.name] = column
-        layout = [name for name in found if name in keep]
+                    found[code] = column
+        layout = [name for name in found if logical(name) in keep]
         outputs = [found[name] for name in layout]
         if head:
             layout.insert(0, ORIGIN)
@@ -248,29 +284,42 @@ class Planner:
         search.bind(layout)
         while search.waiting:
             place, item = search.take()
-            keep = {n for n in (*layout, *needs(item)) if n in final or search.needed[n]}
+            keep = {n for n in (*map(logical, layout), *needs(item)) if n in final or search.needed[n]}
             step, layout, words = self._step(rule, place, item, layout, keep, own)
             search.bind(layout)
             steps.append(step)
             description.append(words)
         final_sources: list[int] = []
         final_constants: list[int] = []
-        for arg in wanted:
-            if isinstance(arg, Constant):
-                final_constants.append(self._code(arg))
+        places: dict[str, list[int]] = {}
+        for column, name in enumerate(layout):
+            places.setdefault(logical(name), []).append(column)
+        for code in wanted:
+            if isinstance(code, int):
+                final_constants.append(code)
                 final_sources.append(-len(final_constants))
             else:
-                assert isinstance(arg, Variable)
-                final_sources.append(layout.index(arg.name))
+                final_sources += places[code]
         identity = final_sources == list(range(len(layout)))
         return Plan(
             start, tuple(steps), ints(final_sources), ints(final_constants), identity, tuple(description)
         )
 
-    def _code(self, constant: Constant) -> int:
-        type_ = type_of(constant.value)
-        assert type_ is not None, constant
-        return self.codec.encode_value(constant.value, type_)
+    def _codes(self, relation: str, args: Sequence[Term]) -> list[Code]:
+        """What stands in each code column of an atom."""
+        layout = self.statistics.layout(relation)
+        found: list[Code] = []
+        for column, arg in enumerate(args):
+            if isinstance(arg, Constant):
+                found += (
+                    [constant_code(self.codec, arg.value)]
+                    if layout is None
+                    else layout.constant(self.codec, column, arg.value)
+                )
+            else:
+                width = 1 if layout is None else layout.width(column)
+                found += codes_of(arg.name, width) if isinstance(arg, Variable) else [None] * width
+        return found
 
     def _sum(
         self,
@@ -288,7 +337,7 @@ class Planner:
             if isinstance(term, Variable):
                 return where[term.name]
             assert isinstance(term, Constant)
-            constants.append(self._code(term))
+            constants.append(constant_code(self.codec, term.value))
             return -len(constants)
 
         return AddInts(source(left), source(right), ints(constants), op == "-", wraps, ints(outputs))
@@ -305,7 +354,8 @@ class Planner:
             return float(size) + 1e6
         if len(key) == len(item.args):
             return 0.5
-        return self.statistics.fanout(item.relation, key)
+        layout = self.statistics.layout(item.relation)
+        return self.statistics.fanout(item.relation, key if layout is None else layout.codes(key))
 
     def _step(
         self,
@@ -317,8 +367,10 @@ class Planner:
         own: frozenset[str],
     ) -> tuple[Step, list[str], str]:
         where = {name: column for column, name in enumerate(layout)}
-        kept = [name for name in layout if name in keep]
+        kept = [name for name in layout if logical(name) in keep]
         outputs = [where[name] for name in kept]
+        if isinstance(item, Test | Compute):
+            self._refuse_wide(item, where)
         if isinstance(item, Test):
             words = f"where {render(item.left)} {item.op} {render(item.right)}"
             return Filter(item.op, item.left, item.right, where, ints(outputs)), kept, words
@@ -349,12 +401,13 @@ class Planner:
         sources: list[int] = []
         constants: list[int] = []
         if isinstance(item, Absent):
-            for bound in item.args:
-                if isinstance(bound, Constant):
-                    constants.append(self._code(bound))
+            for bound in self._codes(item.relation, item.args):
+                if isinstance(bound, int):
+                    constants.append(bound)
                     sources.append(-len(constants))
                 else:
-                    sources.append(where[bound.name])
+                    assert bound is not None
+                    sources.append(where[bound])
             words = f"unless {item.relation}({', '.join(render(arg) for arg in item.args)})"
             return (
                 AntiJoin(item.relation, place, ints(sources), ints(constants), ints(outputs)),
@@ -365,24 +418,24 @@ class Planner:
         scan_constants: list[tuple[int, int]] = []
         equalities: list[tuple[int, int]] = []
         new: dict[str, int] = {}
-        for column, arg in enumerate(item.args):
-            if isinstance(arg, Constant):
-                code = self._code(arg)
+        codes = self._codes(item.relation, item.args)
+        for column, code in enumerate(codes):
+            if isinstance(code, int):
                 constants.append(code)
                 scan_constants.append((column, code))
                 sources.append(-len(constants))
                 key.append(column)
-            elif isinstance(arg, Variable):
-                if arg.name in where:
-                    sources.append(where[arg.name])
+            elif code is not None:
+                if code in where:
+                    sources.append(where[code])
                     key.append(column)
-                elif arg.name in new:
-                    equalities.append((new[arg.name], column))
+                elif code in new:
+                    equalities.append((new[code], column))
                 else:
-                    new[arg.name] = column
-        fresh = [name for name in new if name in keep]
+                    new[code] = column
+        fresh = [name for name in new if logical(name) in keep]
         outputs += [-new[name] - 1 for name in fresh]
-        whole = len(key) == len(item.args)
+        whole = len(key) == len(codes)
         access = "row" if whole else f"index({', '.join(map(str, key))})" if key else "scan"
         words = f"join {item.relation}({', '.join(render(arg) for arg in item.args)}) by {access}"
         join = Join(

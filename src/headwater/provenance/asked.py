@@ -35,9 +35,9 @@ def key_of(database: Database, relation: str, row: Any, *, intern: bool = False)
             )
         return None
     if intern:
-        matrix = codec.to_matrix([given], info.types, relation, info.columns)
+        matrix = info.layout.encode(codec, [given], relation)
     else:
-        matrix, _ = codec.find_rows([given], info.types, relation=relation, columns=info.columns)
+        matrix, _ = info.layout.find(codec, [given], relation)
     if not matrix.shape[0]:
         return None
     return relation, tuple(np.asarray(matrix[0]).tolist())

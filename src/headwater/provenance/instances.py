@@ -23,7 +23,7 @@ from headwater.plan.execute import PRESENT, Access, Executor
 from headwater.plan.order import needs
 from headwater.plan.steps import Ints, Plan
 from headwater.rules.checked import Absent, CheckedRule, Premise
-from headwater.values.types import type_of
+from headwater.values.layout import constant_code
 
 Key = tuple[str, tuple[int, ...]]
 CANDIDATES = Access(LIVE_ROWS, LIVE_ROWS, LIVE_ROWS, LIVE_ROWS, LIVE_ROWS, LIVE_ROWS)
@@ -266,8 +266,9 @@ class Instances:
 
     def group(self, key: Key, columns: Sequence[int], access: Access = PRESENT) -> list[Key]:
         """The rows that agree with this one, there or not, in some columns."""
-        values = np.array([key[1][column] for column in columns], np.int64).reshape(1, len(columns))
-        return sorted(self.matching(key[0], columns, values, access))
+        codes = self.workspace.infos[key[0]].layout.codes(columns)
+        values = np.array([key[1][code] for code in codes], np.int64).reshape(1, len(codes))
+        return sorted(self.matching(key[0], codes, values, access))
 
     # ------------------------------------------------------------------ shapes
 
@@ -292,9 +293,7 @@ class Instances:
             if isinstance(arg, Variable):
                 return where[arg.name]
             assert isinstance(arg, Constant)
-            type_ = type_of(arg.value)
-            assert type_ is not None
-            constants.append(self.workspace.codec.encode_value(arg.value, type_))
+            constants.append(constant_code(self.workspace.codec, arg.value))
             return -len(constants)
 
         def templates(kind: type[Premise] | type[Absent]) -> tuple[tuple[str, tuple[int, ...]], ...]:
@@ -315,7 +314,7 @@ class Instances:
         """Scans, and indexes made on first use, that the search needed so far."""
         said = [f"scanned {self._said(name)}" for name in self.executor.scans if name != UNIT]
         for name, key in self.executor.built:
-            columns = ", ".join(self.workspace.infos[name].columns[column] for column in key)
+            columns = ", ".join(self.workspace.infos[name].layout.names(key))
             said.append(f"indexed {self._said(name)} by ({columns}), once")
         return tuple(dict.fromkeys(said))
 

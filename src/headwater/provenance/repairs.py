@@ -135,12 +135,8 @@ class Repairs:
         info = self.wording.infos[fact.relation]
         if None in info.types:
             return None
-        codec = self.wording.codec
-        return fact.relation, tuple(
-            codec.encode_value(value, type_)
-            for value, type_ in zip(fact.row, info.types, strict=True)
-            if type_ is not None
-        )
+        rows = info.layout.encode(self.wording.codec, [fact.row], fact.relation)
+        return fact.relation, tuple(rows[0].tolist())
 
     def _mend(self, attempt: Attempt, key: Key) -> Iterator[State]:
         """The changes that would make the failing items of an attempt hold."""
@@ -214,9 +210,9 @@ class Repairs:
 
     def _aggregated(self, key: Key) -> list[tuple[str, list[tuple[int, ...]]]]:
         """The row that the group of an aggregate has now, if any."""
-        aggregate = self.wording.infos[key[0]].aggregate
-        assert aggregate is not None
-        group = [column for column in range(len(key[1])) if column != aggregate.position]
+        info = self.wording.infos[key[0]]
+        assert info.aggregate is not None
+        group = [column for column in range(info.arity) if column != info.aggregate.position]
         return [(relation, [row]) for relation, row in self.instances.group(key, group)]
 
     # ------------------------------------------------------------------ free variables
@@ -254,11 +250,11 @@ class Repairs:
 
     def _column(self, relation: str, column: int) -> list[Any]:
         stored = self.instances.relations[relation]
-        type_ = self.wording.infos[relation].types[column]
-        if type_ is None or not stored.stored:
+        layout = self.wording.infos[relation].layout
+        if layout.types[column] is None or not stored.stored:
             return []
-        codes = stored.rows[: min(2, int(stored.sizes[0])), column]
-        return self.wording.codec.decode_column(codes.copy(), type_)
+        codes = stored.rows[: min(2, int(stored.sizes[0])), layout.slice(column)]
+        return layout.decode_column(self.wording.codec, column, codes)
 
 
 def smallest_hitting_sets(terms: list[frozenset[Fact]], most: int) -> list[frozenset[Fact]]:

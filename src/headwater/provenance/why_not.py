@@ -214,13 +214,11 @@ class Explainer:
         return reason
 
     def _key(self, item: Premise) -> Key | None:
-        types = self.wording.infos[item.relation].types
-        codes = []
-        for arg, type_ in zip(item.args, types, strict=True):
-            if not isinstance(arg, Constant) or type_ is None:
-                return None
-            codes.append(self.wording.codec.encode_value(arg.value, type_))
-        return item.relation, tuple(codes)
+        layout = self.wording.infos[item.relation].layout
+        values = tuple(arg.value for arg in item.args if isinstance(arg, Constant))
+        if len(values) < len(item.args) or None in layout.types:
+            return None
+        return item.relation, tuple(layout.encode(self.wording.codec, [values], item.relation)[0].tolist())
 
     def _beaten(self, key: Key) -> str:
         """For a row that can be derived and is not the best of its group."""

@@ -17,7 +17,7 @@ from headwater.errors import Place
 from headwater.language.program import Constant, Term, Variable, Wildcard
 from headwater.maintain.engine import UNIT, Engine
 from headwater.provenance.instances import Key
-from headwater.rules.checked import Absent, Checked, CheckedRule, Compute, Item, Premise, RelationInfo
+from headwater.rules.checked import Absent, Checked, CheckedRule, Compute, Item, Premise
 from headwater.rules.render import render_part, render_term, render_value
 from headwater.rules.terms import rebuild_part
 
@@ -92,17 +92,12 @@ class Wording:
         for relation, codes in rows.items():
             info = self.infos[relation]
             name = self.given.get(relation, relation)
-            columns = [self._column([row[i] for row in codes], info, i) for i in range(info.arity)]
-            values = list(zip(*columns, strict=True)) if columns else [()] * len(codes)
+            matrix = np.array(codes, np.int64).reshape(len(codes), info.layout.code_arity)
+            values = info.layout.decode(self.codec, matrix)
             found.update(
                 ((relation, row), Fact(name, value)) for row, value in zip(codes, values, strict=True)
             )
         return found
-
-    def _column(self, codes: list[int], info: RelationInfo, column: int) -> list[Any]:
-        type_ = info.types[column]
-        assert type_ is not None, "rows without a type"
-        return self.codec.decode_column(np.array(codes, np.int64), type_)
 
     # ------------------------------------------------------------------ words
 

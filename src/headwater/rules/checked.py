@@ -21,9 +21,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from headwater.errors import Place
 from headwater.language.program import Constant, Term, Variable, Wildcard
+from headwater.values.layout import Coding, Layout
 from headwater.values.types import Type
 
 
@@ -102,7 +104,8 @@ class Selection:
 
 @dataclass(frozen=True)
 class RelationInfo:
-    """A relation's shape. `key`, `lifetime` and `size` are for base relations.
+    """A relation's shape. `key`, `lifetime` and `size` are for base relations. All columns named here, by their
+    numbers too, are logical ones; `layout` has the code columns. `codings` are given for columns that are not plain.
 
     A row is in a relation with several selections when it is best by any one of them.
     """
@@ -117,6 +120,12 @@ class RelationInfo:
     selections: tuple[Selection, ...] = ()
     aggregate: Aggregate | None = None
     internal: bool = False
+    codings: tuple[Coding | None, ...] = ()
+
+    @cached_property
+    def layout(self) -> Layout:
+        """Which codes the rows consist of."""
+        return Layout(self.columns, self.types, self.codings)
 
     @property
     def arity(self) -> int:

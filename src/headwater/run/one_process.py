@@ -142,7 +142,7 @@ class OneProcess:
     def table(self, name: str) -> pa.Table:
         """The rows as values."""
         info = self.checked.relations[name]
-        return self.codec.to_table(self.matrix(name), info.columns, info.types)
+        return info.layout.table(self.codec, self.matrix(name))
 
     def holds(self, name: str, rows: Ints) -> bool:
         """One look-up."""

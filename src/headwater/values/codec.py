@@ -220,22 +220,24 @@ class Codec:
         unknown = np.zeros(source.count, dtype=bool)
         if source.count:
             for i, (values, type) in enumerate(zip(source.columns, types, strict=True)):
-                if type is None:
-                    raise DataError(
-                        "unknown-type",
-                        f"{relation}, column {columns[i]}: its type is not known",
-                        hint=f"declare it: {relation}({columns[i]}: int, ...)",
-                    )
-                try:
-                    matrix[:, i] = self._encode(values, type, intern)
-                except Misfit as misfit:
-                    where = f"{relation}, row {misfit.row + 1}, column {columns[i]}"
-                    message = f"{where}: {misfit.reason}, expected {type}"
-                    raise DataError(misfit.code, message, hint=misfit.hint) from None
-                if not intern and is_coded(type):
+                matrix[:, i] = self.encode_given(values, type, relation, columns[i], intern)
+                if not intern and type is not None and is_coded(type):
                     unknown |= matrix[:, i] < 0
         dropped = int(unknown.sum())
         return (np.ascontiguousarray(matrix[~unknown]) if dropped else matrix), dropped
+
+    def encode_given(self, values: Any, type: Type | None, relation: str, column: str, intern: bool) -> Codes:
+        """The codes of a column as a source gives it; what does not fit is refused with its place."""
+        if type is None:
+            raise DataError(
+                "unknown-type",
+                f"{relation}, column {column}: its type is not known",
+                hint=f"declare it: {relation}({column}: int, ...)",
+            )
+        try:
+            return self._encode(values, type, intern)
+        except Misfit as misfit:
+            raise misfit_error(misfit, type, relation, column) from None
 
     def _encode(self, values: Any, type: Type, intern: bool) -> Codes:
         if isinstance(values, (list, np.ndarray)):
@@ -243,6 +245,12 @@ class Codec:
         from headwater.values.arrow import encode_arrow
 
         return encode_arrow(values, type, self.strings, self.lists, intern=intern)
+
+
+def misfit_error(misfit: Misfit, type: Type | None, relation: str, column: str) -> DataError:
+    """What is wrong with a value, and where it is."""
+    where = f"{relation}, row {misfit.row + 1}, column {column}"
+    return DataError(misfit.code, f"{where}: {misfit.reason}, expected {type}", hint=misfit.hint)
 
 
 def _known(type: Type | None) -> Type:

@@ -26,7 +26,8 @@ from headwater.values.dictionary import Codes
 from headwater.values.signatures import Signature, parse_signature
 from headwater.values.types import FLOAT, INT, Type
 
-MOST_VALUES = 10**8
+MOST_VALUES = 10**9
+"""More are refused at once: hardly a relation could hold them. Of fewer, what is kept must fit the memory budget."""
 
 
 @dataclass(frozen=True)

@@ -84,8 +84,8 @@ class CheckpointParts:
         def mine(name: str, rows: Ints, place: int) -> npt.NDArray[np.bool_]:
             home = program.homes.get(name, EVERYWHERE)
             if home.split:
-                type_ = program.checked.relations[name].types[home.column]
-                owned: npt.NDArray[np.bool_] = self._owners.of(rows[:, home.column], type_) == self._number
+                layout = program.checked.relations[name].layout
+                owned: npt.NDArray[np.bool_] = self._owners.of_rows(rows, layout, home.column) == self._number
                 return owned
             return np.full(rows.shape[0], home == EVERYWHERE or self._number == 0)
 

@@ -59,10 +59,12 @@ class NodeExchange:
         relations = program.checked.relations
         for stratum in program.checked.strata:
             for rule in stratum.rules:
-                types = relations[rule.relation].types
+                layout = relations[rule.relation].layout
+                types = layout.code_types
                 self._types[ASK, rule.label] = types
                 if rule.aggregate is not None:
-                    types = tuple(t for i, t in enumerate(types) if i != rule.aggregate.position)
+                    place = layout.code(rule.aggregate.position)
+                    types = tuple(t for i, t in enumerate(types) if i != place)
                     if rule.aggregate.argument is not None:
                         types = (*types, rule.types[rule.aggregate.argument.name])
                 self._types[ADD, rule.relation] = self._types[LOSE, rule.relation] = types
@@ -97,18 +99,13 @@ class NodeExchange:
                 sink(tuples)
 
             return broadcast
+        layout = self.program.checked.relations[rule.relation].layout
         column = route.home.column
-        if rule.aggregate is not None and column > rule.aggregate.position:
-            column -= 1
-        type_ = (
-            self.program.checked.relations[rule.relation].types[route.home.column]
-            if route.home.split
-            else None
-        )
+        missing = int(rule.aggregate is not None and column > rule.aggregate.position)
 
         def split(tuples: Ints) -> None:
             if route.home.split:
-                owners = self.owners.of(tuples[:, column], type_)
+                owners = self.owners.of_rows(tuples, layout, column, missing)
             else:
                 owners = np.zeros(tuples.shape[0], np.int64)
             mine = tuples[owners == self.number]
@@ -146,8 +143,8 @@ class NodeExchange:
             for other in self.peers.others:
                 self._posts.setdefault((other, ASK, rule.label), []).append(question)
             return everyone
-        type_ = self.program.checked.relations[rule.relation].types[route.ask]
-        owners = self.owners.of(rows[:, route.ask], type_)
+        layout = self.program.checked.relations[rule.relation].layout
+        owners = self.owners.of_rows(rows, layout, route.ask)
         for other in self.peers.others:
             part = question[owners == other]
             if part.shape[0]:

@@ -183,7 +183,10 @@ class Node:
 
     def _rows(self, tables: Mapping[str, pa.Table]) -> dict[str, Ints]:
         relations = self.program.checked.relations
-        return {name: unpack(self.codec, table, relations[name].types) for name, table in tables.items()}
+        return {
+            name: unpack(self.codec, table, relations[name].layout.code_types)
+            for name, table in tables.items()
+        }
 
     def _report(self, statistics: VersionStatistics) -> Report:
         """What the open version did here: how many rows, and the rows where they are few."""
@@ -209,7 +212,7 @@ class Node:
         return self.number > 0 and self.program.homes.get(name) == EVERYWHERE
 
     def _changed_rows(self, name: str, change: RowChange) -> messages.ChangedRows:
-        types = self.program.checked.relations[name].types
+        types = self.program.checked.relations[name].layout.code_types
         return messages.ChangedRows(
             pack(self.codec, change.gained, types), pack(self.codec, change.lost, types)
         )
@@ -247,7 +250,7 @@ class Node:
         name = command.relation
         if self._told_by_others(name):
             return messages.FetchedRows(None)
-        types = self.program.checked.relations[name].types
+        types = self.program.checked.relations[name].layout.code_types
         return messages.FetchedRows(pack(self.codec, self.run.matrix(name), types))
 
     def count(self, command: messages.Count) -> messages.Counted:
@@ -257,7 +260,7 @@ class Node:
 
     def find(self, command: messages.Find) -> messages.Found:
         """Whether a row is held here."""
-        types = self.program.checked.relations[command.relation].types
+        types = self.program.checked.relations[command.relation].layout.code_types
         return messages.Found(self.run.holds(command.relation, unpack(self.codec, command.row, types)))
 
     def describe(self, command: messages.Describe) -> messages.Description:

@@ -212,7 +212,7 @@ class Nodes:
         tables: list[dict[str, pa.Table]] = [{} for _ in range(self.cluster.nodes)]
         for name, rows in changes.items():
             for node, part in placing.parts(self._owners, name, rows):
-                tables[node][name] = pack(self.codec, part, placing.checked.relations[name].types)
+                tables[node][name] = pack(self.codec, part, placing.checked.relations[name].layout.code_types)
         return tables
 
     def _take(self, reports: Sequence[Report], statistics: VersionStatistics) -> dict[str, RemoteChange]:
@@ -228,7 +228,9 @@ class Nodes:
                     statistics.count_base(name, *counts)
             for name, change in report.changes.items():
                 if name not in found:
-                    found[name] = RemoteChange(name, self.codec, relations[name].types, self._fetch)
+                    found[name] = RemoteChange(
+                        name, self.codec, relations[name].layout.code_types, self._fetch
+                    )
                     self._unresolved.add(found[name])
                 found[name].add(change)
             statistics.add_node(report.statistics)
@@ -308,7 +310,7 @@ class Nodes:
 
     def matrix(self, name: str) -> Ints:
         """All rows, brought here."""
-        types = self._placing.checked.relations[name].types
+        types = self._placing.checked.relations[name].layout.code_types
         fetched = self.cluster.surely(lambda: self.cluster.ask(FetchRows(name)))
         parts = [unpack(self.codec, part.rows, types) for part in fetched if part.rows is not None]
         return np.concatenate([np.empty((0, len(types)), np.int64), *parts])
@@ -316,11 +318,11 @@ class Nodes:
     def table(self, name: str) -> pa.Table:
         """All rows, brought here, as values."""
         info = self._placing.checked.relations[name]
-        return self.codec.to_table(self.matrix(name), info.columns, info.types)
+        return info.layout.table(self.codec, self.matrix(name))
 
     def holds(self, name: str, rows: Ints) -> bool:
         """Whether any node has it."""
-        row = pack(self.codec, rows, self._placing.checked.relations[name].types)
+        row = pack(self.codec, rows, self._placing.checked.relations[name].layout.code_types)
         return any(part.found for part in self.cluster.surely(lambda: self.cluster.ask(Find(name, row))))
 
     def export(self, name: str) -> list[str]:

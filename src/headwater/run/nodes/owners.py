@@ -14,6 +14,7 @@ import numpy.typing as npt
 from headwater.plan.steps import Ints
 from headwater.values.codec import Codec
 from headwater.values.dictionary import Dictionary
+from headwater.values.layout import Layout
 from headwater.values.scalars import is_coded, list_key
 from headwater.values.types import STRING, Type
 
@@ -34,6 +35,17 @@ class Owners:
         if type_ is not None and is_coded(type_):
             hashes = self._hashes(type_)[codes]
         return (_mixed(hashes) % np.uint64(self.nodes)).astype(np.int64)
+
+    def of_rows(self, rows: Ints, layout: Layout, column: int, missing: int = 0) -> Numbers:
+        """The node that each row belongs to by its value in a (logical) column.
+
+        `missing` is how many code columns before it the rows do not have.
+        """
+        first, *others = range(*layout.slice(column).indices(layout.code_arity))
+        if not others:
+            return self.of(rows[:, first - missing], layout.code_types[first])
+        mixed = sum(self.of(rows[:, code - missing], layout.code_types[code]) for code in (first, *others))
+        return np.asarray(mixed % self.nodes, np.int64)
 
     def _hashes(self, type_: Type) -> npt.NDArray[np.uint64]:
         """A hash for each code of a dictionary."""

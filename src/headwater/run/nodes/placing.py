@@ -104,7 +104,7 @@ class Placing:
         """The rows of a relation by the node that holds them."""
         home = self.program.homes[name]
         if home.split:
-            owner = owners.of(rows[:, home.column], self.checked.relations[name].types[home.column])
+            owner = owners.of_rows(rows, self.checked.relations[name].layout, home.column)
             for node in range(owners.nodes):
                 part = rows[owner == node]
                 if part.shape[0]:
