@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from headwater.database import Database
-    from headwater.run.nodes.cluster import Cluster
+    from headwater.nodes.nodes import Nodes
 
 __version__ = "0.1.0"
 __all__ = [
@@ -83,17 +83,17 @@ def spark_session(master: str | None = None, **options: Any) -> SparkSession:
 
     Options: `conf` (Spark's settings, by name), `app` (a name), `log_level` ("error"). Needs headwater[spark].
     """
-    from headwater.run.session import spark_session
+    from headwater.spark.session import spark_session
 
     return spark_session(master, **options)
 
 
-def start_nodes(nodes: int | None = None, **options: Any) -> Cluster:
+def start_nodes(nodes: int | None = None, **options: Any) -> Nodes:
     """Start nodes for one database after another: `connect(..., run="spark", nodes=...)`; a context manager.
 
     Options: `spark` (a session), `functions` (Python functions for rules, as for `connect`), `run` ("spark" or
     "threads"). Needs headwater[spark].
     """
-    from headwater.run.place import start_nodes
+    from headwater.nodes.where import start_nodes
 
     return start_nodes(nodes, **options)

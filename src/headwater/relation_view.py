@@ -97,8 +97,8 @@ class RelationView:
 
         Rows that are on nodes do not pass through this process: each node writes a file, which Spark reads.
         """
-        from headwater.run.frames import frame_of
-        from headwater.run.session import spark_session
+        from headwater.spark.frames import frame_of
+        from headwater.spark.session import spark_session
 
         session = self._database.spark or spark_session()
         files = self._database.runner.export(self.name)

@@ -12,11 +12,11 @@ from collections.abc import Callable
 from contextlib import contextmanager
 from typing import Any
 
-from headwater.run.nodes.hosting import Invitation
-from headwater.run.nodes.serve import serve
+from headwater.nodes.hosting import Invitation
+from headwater.nodes.serve import serve
 
 CONTEXT = multiprocessing.get_context("forkserver")
-CONTEXT.set_forkserver_preload(["headwater.run.nodes.serve"])
+CONTEXT.set_forkserver_preload(["headwater.nodes.serve"])
 
 
 class Processes:

@@ -23,7 +23,7 @@ import networkx as nx
 
 import headwater as hw
 from headwater.database import Database
-from headwater.run.session import spark_session
+from headwater.spark.session import spark_session
 
 TEXT = "reach(X, Y) :- link(X, Y). reach(X, Y) :- link(X, Z), reach(Z, Y)."
 STEPS = 40
@@ -81,7 +81,7 @@ def kill_nodes() -> None:
         db.define(TEXT)
         db.subscribe("feed", "reach")
         first = db.version + 1
-        meeting = db.runner.cluster.coordinator.meeting
+        meeting = db.runner.nodes.coordinator.meeting
         for step, (gone, new, _) in enumerate(stream()):
             started = time.monotonic()
             if step == 10:
@@ -99,7 +99,7 @@ def kill_nodes() -> None:
             assert set(db["reach"].rows()) == after[step], step
             if step in (10, 15, 25):
                 print(f"recovered in {time.monotonic() - started:.1f} s", flush=True)
-        assert db.runner.cluster.losses >= 3
+        assert db.runner.nodes.losses >= 3
         compare_feed(db, after, first)
     print(f"{STEPS} versions, {sum(map(len, after))} rows compared", flush=True)
 

@@ -13,7 +13,6 @@ import argparse
 import random
 import sys
 import tempfile
-import time
 from pathlib import Path
 from typing import Any
 
@@ -41,14 +40,10 @@ NODES = 7
 
 def lose_all(db: Database) -> None:
     """All nodes are replaced by new ones that hold nothing."""
-    cluster: Any = db.runner.cluster  # type: ignore[attr-defined]
-    coordinator = cluster.coordinator
-    before = {number: member.attempt for number, member in coordinator._members.items()}
-    cluster.hosting.start(cluster.nodes, coordinator.address, coordinator.secret, {})
-    deadline = time.monotonic() + 60
-    while any(coordinator._members[number].attempt == before[number] for number in before):
-        assert time.monotonic() < deadline, "the new nodes did not come"
-        time.sleep(0.005)
+    meeting = db.runner.nodes.coordinator.meeting  # type: ignore[attr-defined]
+    before = meeting.wait(60)
+    meeting.end(before, "they are lost")
+    assert meeting.wait(60).identity > before.identity
 
 
 class Losses:
@@ -58,13 +53,13 @@ class Losses:
         self.db = db
         self.rng = rng
         self.number = 0
-        self._cluster: Any = db.runner.cluster  # type: ignore[attr-defined]
-        self._ask = self._cluster.ask
-        self._cluster.ask = self.ask
+        nodes: Any = db.runner.nodes  # type: ignore[attr-defined]
+        self._ask = nodes.ask_each
+        nodes.ask_each = self.ask
         self._left = rng.randrange(8)
 
     def ask(self, *args: Any) -> Any:
-        """As the cluster does, but now and then the nodes are lost before or after."""
+        """As nodes do, but now and then the nodes are lost before or after."""
         self._left -= 1
         if self._left != 0:
             return self._ask(*args)

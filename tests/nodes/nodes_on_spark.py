@@ -26,8 +26,8 @@ from oracle_strategies import programs, streams
 from test_cases import apply_whole, rows_of
 
 import headwater as hw
-from headwater.run.place import start_nodes
-from headwater.run.session import spark_session
+from headwater.nodes.where import start_nodes
+from headwater.spark.session import spark_session
 
 EXAMPLES = 4
 REACH = "reach(X, Y) :- link(X, Y). reach(X, Y) :- link(X, Z), reach(Z, Y)."
@@ -38,16 +38,16 @@ CHEAPEST = """
 
 
 @contextmanager
-def database(cluster: Any, **options: Any) -> Iterator[Any]:
-    with hw.connect(run="spark", nodes=cluster, **options) as db:
+def database(nodes: Any, **options: Any) -> Iterator[Any]:
+    with hw.connect(run="spark", nodes=nodes, **options) as db:
         yield db
 
 
-def run_cases(cluster: Any, every: int = 1, **options: Any) -> int:
+def run_cases(nodes: Any, every: int = 1, **options: Any) -> int:
     """The shared cases (or each n-th of them), with their expected rows after every version."""
     cases = list(load_cases())[::every]
     for case in cases:
-        with database(cluster, functions=FUNCTIONS, **options) as db:
+        with database(nodes, functions=FUNCTIONS, **options) as db:
             db.define(case.text)
             for version, expected in zip(case.versions, case.expected, strict=True):
                 apply_whole(db, version)
@@ -55,7 +55,7 @@ def run_cases(cluster: Any, every: int = 1, **options: Any) -> int:
     return len(cases)
 
 
-def run_streams(cluster: Any, examples: int) -> int:
+def run_streams(nodes: Any, examples: int) -> int:
     """Random programs and streams, on nodes and in one process, against clingo."""
     versions = 0
 
@@ -66,7 +66,7 @@ def run_streams(cluster: Any, examples: int) -> int:
     @given(programs(), streams())
     def follow(program: Any, stream: Any) -> None:
         nonlocal versions
-        runs = {"nodes": {"run": "spark", "nodes": cluster, "replicate": 0}}
+        runs = {"nodes": {"run": "spark", "nodes": nodes, "replicate": 0}}
         with closing(Lockstep(program.text(), ["support"], runs)) as lockstep:
             for version in stream:
                 delete, insert = version.resolved(lockstep.state)
@@ -79,10 +79,10 @@ def run_streams(cluster: Any, examples: int) -> int:
     return versions
 
 
-def run_graphs(cluster: Any, steps: int) -> int:
+def run_graphs(nodes: Any, steps: int) -> int:
     """Reachability and cheapest paths of a graph that comes and goes, against networkx; changes included."""
     rng = random.Random(7)
-    with database(cluster, replicate=0) as db:
+    with database(nodes, replicate=0) as db:
         db.define(REACH + CHEAPEST)
         roads: dict[tuple[int, int], int] = {}
         before = state_of(db)
@@ -120,27 +120,27 @@ def main() -> None:
     spark = spark_session(master)
     with pytest.raises(hw.HeadwaterError, match="no-nodes"):
         start_nodes(99, spark=spark)
-    for nodes in map(int, numbers):
-        with start_nodes(nodes, spark=spark, functions=FUNCTIONS) as cluster:
-            cases = run_cases(cluster, int(every), replicate=0)
-            if nodes == 2:
-                cases += run_cases(cluster, int(every))
-            versions = run_streams(cluster, EXAMPLES)
-            steps = run_graphs(cluster, 25)
-            frame_rows = run_frames(cluster)
+    for number in map(int, numbers):
+        with start_nodes(number, spark=spark, functions=FUNCTIONS) as nodes:
+            cases = run_cases(nodes, int(every), replicate=0)
+            if number == 2:
+                cases += run_cases(nodes, int(every))
+            versions = run_streams(nodes, EXAMPLES)
+            steps = run_graphs(nodes, 25)
+            frame_rows = run_frames(nodes)
         print(
-            f"{nodes} nodes: {cases} cases, {versions} versions, {steps} graphs, {frame_rows} rows",
+            f"{number} nodes: {cases} cases, {versions} versions, {steps} graphs, {frame_rows} rows",
             flush=True,
         )
     spark.stop()
 
 
-def run_frames(cluster: Any) -> int:
+def run_frames(nodes: Any) -> int:
     """A view as a Spark DataFrame: written by the nodes, read by Spark."""
-    with database(cluster) as db:
+    with database(nodes) as db:
         db.define(REACH)
         db.apply(insert={"link": [("a", "b"), ("b", "c"), ("c", "d")]})
-        if cluster.hosting.spare(cluster.nodes) <= 0:
+        if nodes.hosting.spare(nodes.size) <= 0:
             with pytest.raises(hw.HeadwaterError, match="no-free-core"):
                 db["reach"].spark()
             return 6

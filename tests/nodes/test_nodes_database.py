@@ -14,7 +14,7 @@ import pytest
 import headwater as hw
 from headwater.database import Database
 from headwater.events import MovedToNodes, Repartitioned
-from headwater.run.place import start_nodes
+from headwater.nodes.where import start_nodes
 
 REACH = "reach(X, Y) :- link(X, Y). reach(X, Y) :- link(X, Z), reach(Z, Y)."
 CHAIN = [("a", "b"), ("b", "c"), ("c", "d")]
@@ -22,13 +22,13 @@ ALL = {(x, y) for x in "abcd" for y in "abcd" if x < y}
 
 
 @pytest.fixture(scope="module")
-def cluster() -> Iterator[Any]:
+def nodes() -> Iterator[Any]:
     with start_nodes(3, run="threads", functions={"twice": (lambda n: 2 * n, ["int"], "int")}) as nodes:
         yield nodes
 
 
-def on_nodes(cluster: Any, path: Path | None = None, **options: Any) -> Database:
-    return hw.connect(path, run="threads", nodes=cluster, **options)
+def on_nodes(nodes: Any, path: Path | None = None, **options: Any) -> Database:
+    return hw.connect(path, run="threads", nodes=nodes, **options)
 
 
 # ------------------------------------------------------------------ states
@@ -36,9 +36,9 @@ def on_nodes(cluster: Any, path: Path | None = None, **options: Any) -> Database
 
 @pytest.mark.parametrize("replicate", [0, 100])
 def test_a_state_written_by_nodes_opens_in_one_process_and_on_other_nodes(
-    cluster: Any, tmp_path: Path, replicate: int
+    nodes: Any, tmp_path: Path, replicate: int
 ):
-    with on_nodes(cluster, tmp_path, replicate=replicate) as db:
+    with on_nodes(nodes, tmp_path, replicate=replicate) as db:
         db.define(REACH)
         db.apply(insert={"link": CHAIN})
         db.checkpoint()
@@ -51,12 +51,12 @@ def test_a_state_written_by_nodes_opens_in_one_process_and_on_other_nodes(
         assert set(db["reach"].rows()) == ALL
         assert db.apply(delete={"link": [("b", "c")]})["reach"].counts == (0, 4)
         db.checkpoint()
-    with on_nodes(cluster, tmp_path, replicate=replicate) as db:
+    with on_nodes(nodes, tmp_path, replicate=replicate) as db:
         assert set(db["reach"].rows()) == {("a", "b"), ("c", "d")}
 
 
-def test_what_a_checkpoint_holds_is_not_derived_again(cluster: Any, tmp_path: Path):
-    with on_nodes(cluster, tmp_path) as db:
+def test_what_a_checkpoint_holds_is_not_derived_again(nodes: Any, tmp_path: Path):
+    with on_nodes(nodes, tmp_path) as db:
         db.define(REACH)
         db.apply(insert={"link": CHAIN})
         db.checkpoint()
@@ -65,12 +65,12 @@ def test_what_a_checkpoint_holds_is_not_derived_again(cluster: Any, tmp_path: Pa
         db.checkpoint()
         kept = first & {file.name for file in (tmp_path / "segments").iterdir()}
         assert kept, "segments of relations that did not change are kept"
-    with on_nodes(cluster, tmp_path) as db:
+    with on_nodes(nodes, tmp_path) as db:
         assert db.apply(insert={"link": [("x", "y")]}).statistics.derivations == 1
 
 
-def test_a_relation_that_outgrows_every_node_is_split(cluster: Any):
-    with on_nodes(cluster, replicate=4) as db:
+def test_a_relation_that_outgrows_every_node_is_split(nodes: Any):
+    with on_nodes(nodes, replicate=4) as db:
         db.define(REACH)
         db.apply(insert={"link": CHAIN})
         assert "  link: on every node" in db.explain().lines
@@ -81,9 +81,9 @@ def test_a_relation_that_outgrows_every_node_is_split(cluster: Any):
         assert len(db["reach"]) == 15
 
 
-def test_auto_moves_when_the_state_outgrows_its_budget(cluster: Any, tmp_path: Path):
+def test_auto_moves_when_the_state_outgrows_its_budget(nodes: Any, tmp_path: Path):
     with hw.connect(tmp_path, run="auto", nodes=2, budget=1) as db:
-        db._place = db._place.__class__("auto", None, cluster, 50_000)
+        db._place = db._place.__class__("auto", None, nodes, 50_000)
         db.define(REACH)
         db.apply(insert={"link": CHAIN})
         assert not db.explain().lines[0].startswith("runs on")
@@ -99,8 +99,8 @@ def test_auto_moves_when_the_state_outgrows_its_budget(cluster: Any, tmp_path: P
 # ------------------------------------------------------------------ definitions
 
 
-def test_rules_can_be_added_while_there_are_rows(cluster: Any):
-    with on_nodes(cluster, replicate=0) as db:
+def test_rules_can_be_added_while_there_are_rows(nodes: Any):
+    with on_nodes(nodes, replicate=0) as db:
         db.apply(insert={"link": CHAIN})
         assert db.define(REACH)["reach"].counts == (6, 0)
         assert db.define("reach(X, Y) :- back(Y, X).")["reach"].counts == (0, 0)
@@ -110,15 +110,15 @@ def test_rules_can_be_added_while_there_are_rows(cluster: Any):
         assert db["loop"].rows() == [("a",)]
 
 
-def test_a_base_relation_that_gets_rules_keeps_its_rows(cluster: Any):
-    with on_nodes(cluster, replicate=0) as db:
+def test_a_base_relation_that_gets_rules_keeps_its_rows(nodes: Any):
+    with on_nodes(nodes, replicate=0) as db:
         db.apply(insert={"link": [(n, n + 1) for n in range(10)]})
         db.define("link(X, Y) :- more(X, Y).")
         db.apply(insert={"more": [(50, 51)]})
         assert len(db["link"]) == 11
 
 
-def test_keys_lifetimes_and_sizes(cluster: Any):
+def test_keys_lifetimes_and_sizes(nodes: Any):
     text = """
         cost(k: string, v: int). materialize(cost, infinity, infinity, keys(1)).
         seen(x: int). materialize(seen, 10, infinity, keys(1)).
@@ -126,7 +126,7 @@ def test_keys_lifetimes_and_sizes(cluster: Any):
         total(sum<V>) :- cost(_, V). there(X) :- seen(X). recent(X) :- last(X).
     """
     for replicate in (0, 100):
-        with on_nodes(cluster, replicate=replicate) as db:
+        with on_nodes(nodes, replicate=replicate) as db:
             db.define(text)
             db.apply(insert={"cost": [("a", 1), ("b", 2)], "seen": [(1,), (2,)], "last": [(1,), (2,)]})
             changes = db.apply(insert={"cost": [("a", 5)], "last": [(3,)]})
@@ -138,13 +138,13 @@ def test_keys_lifetimes_and_sizes(cluster: Any):
 
 
 @pytest.mark.parametrize("replicate", [0, 100])
-def test_lifetimes_and_sizes_survive_on_other_nodes(cluster: Any, tmp_path: Path, replicate: int):
+def test_lifetimes_and_sizes_survive_on_other_nodes(nodes: Any, tmp_path: Path, replicate: int):
     text = """
         seen(x: int). materialize(seen, 10, infinity, keys(1)).
         last(x: int). materialize(last, infinity, 2, keys(1)).
         there(X) :- seen(X). recent(X) :- last(X). number(count<X>) :- seen(X).
     """
-    with on_nodes(cluster, tmp_path, replicate=replicate) as db:
+    with on_nodes(nodes, tmp_path, replicate=replicate) as db:
         db.define(text)
         db.apply(insert={"seen": [(1,), (2,), (3,)], "last": [(1,), (2,)]})
         db.advance(4)
@@ -159,8 +159,8 @@ def test_lifetimes_and_sizes_survive_on_other_nodes(cluster: Any, tmp_path: Path
         assert sorted(db.advance(15)["there"].deleted) == [(2,), (7,)]
 
 
-def test_python_functions_run_on_nodes(cluster: Any):
-    with on_nodes(cluster, replicate=0, functions={"twice": (lambda n: 2 * n, ["int"], "int")}) as db:
+def test_python_functions_run_on_nodes(nodes: Any):
+    with on_nodes(nodes, replicate=0, functions={"twice": (lambda n: 2 * n, ["int"], "int")}) as db:
         db.define("double(X, Y) :- n(X), Y = twice(X).")
         db.apply(insert={"n": [(n,) for n in range(9)]})
         assert sorted(db["double"].rows()) == [(n, 2 * n) for n in range(9)]
@@ -172,8 +172,8 @@ def test_python_functions_run_on_nodes(cluster: Any):
 # ------------------------------------------------------------------ what goes wrong
 
 
-def test_an_error_on_one_node_takes_the_version_back_on_all(cluster: Any):
-    with on_nodes(cluster, replicate=0) as db:
+def test_an_error_on_one_node_takes_the_version_back_on_all(nodes: Any):
+    with on_nodes(nodes, replicate=0) as db:
         db.define("n(x: int). share(X, Y) :- n(X), Y = 12 / X. all(X) :- share(X, _).")
         db.apply(insert={"n": [(1,), (2,), (3,)]})
         with pytest.raises(hw.EvaluationError) as refused:
@@ -184,8 +184,8 @@ def test_an_error_on_one_node_takes_the_version_back_on_all(cluster: Any):
         assert sorted(db["all"].rows()) == [(2,), (3,), (4,)]
 
 
-def test_a_recursion_without_end_is_stopped_on_all_nodes(cluster: Any):
-    with on_nodes(cluster, replicate=0, max_rounds=40) as db:
+def test_a_recursion_without_end_is_stopped_on_all_nodes(nodes: Any):
+    with on_nodes(nodes, replicate=0, max_rounds=40) as db:
         db.define("up(X) :- start(X). up(Y) :- up(X), Y = X + 1.")
         with pytest.raises(hw.EvaluationError) as refused:
             db.apply(insert={"start": [(1,)]})
@@ -193,8 +193,8 @@ def test_a_recursion_without_end_is_stopped_on_all_nodes(cluster: Any):
         assert len(db["up"]) == 0
 
 
-def test_questions_about_rows_are_for_one_process_but_what_if_works(cluster: Any):
-    with on_nodes(cluster) as db:
+def test_questions_about_rows_are_for_one_process_but_what_if_works(nodes: Any):
+    with on_nodes(nodes) as db:
         db.define(REACH)
         db.apply(insert={"link": CHAIN})
         assert db.what_if(delete={"link": [("b", "c")]})["reach"].counts == (0, 4)
@@ -204,8 +204,8 @@ def test_questions_about_rows_are_for_one_process_but_what_if_works(cluster: Any
         assert refused.value.code == "on-nodes"
 
 
-def test_nodes_have_a_memory_budget_each(cluster: Any):
-    with on_nodes(cluster, memory="4 MB") as db:
+def test_nodes_have_a_memory_budget_each(nodes: Any):
+    with on_nodes(nodes, memory="4 MB") as db:
         db.define(REACH)
         db.apply(insert={"link": CHAIN})
         with pytest.raises(hw.OutOfMemory) as refused:
@@ -215,9 +215,9 @@ def test_nodes_have_a_memory_budget_each(cluster: Any):
         assert db.apply(delete={"link": [("b", "c")]})["reach"].counts == (0, 4)
 
 
-def test_nodes_serve_one_database_at_a_time(cluster: Any):
-    with on_nodes(cluster), pytest.raises(hw.DataError) as refused:
-        on_nodes(cluster)
+def test_nodes_serve_one_database_at_a_time(nodes: Any):
+    with on_nodes(nodes), pytest.raises(hw.DataError) as refused:
+        on_nodes(nodes)
     assert refused.value.code == "nodes-in-use"
 
 
@@ -232,22 +232,22 @@ def test_options_that_make_no_sense(options: dict[str, Any]):
     assert refused.value.code == "unknown-option"
 
 
-def test_a_strangers_connection_is_refused(cluster: Any):
-    address = cluster.coordinator.meeting.address
-    members = cluster.coordinator.meeting.wait(0).members.values()
+def test_a_strangers_connection_is_refused(nodes: Any):
+    address = nodes.coordinator.meeting.address
+    members = nodes.coordinator.meeting.wait(0).members.values()
     for where in (address, *(member.address for member in members)):
         for headers in ([], [(b"headwater-secret", b"guess")]):
             with flight.connect(where) as client, pytest.raises(flight.FlightUnauthenticatedError):
                 options = flight.FlightCallOptions(headers=headers)
                 writer, reader = client.do_exchange(flight.FlightDescriptor.for_path("node"), options=options)
                 reader.read_chunk()
-    with on_nodes(cluster) as db:
+    with on_nodes(nodes) as db:
         db.apply(insert={"link": CHAIN})
         assert len(db["link"]) == 3
 
 
-def test_ctrl_c_takes_the_version_back_on_all_nodes(cluster: Any):
-    with on_nodes(cluster, replicate=0) as db:
+def test_ctrl_c_takes_the_version_back_on_all_nodes(nodes: Any):
+    with on_nodes(nodes, replicate=0) as db:
         db.define("up(X) :- start(X). up(Y) :- up(X), Y = X + 1, Y < 400000.")
         interrupts = db.runner.interrupts
         threading.Thread(target=lambda: (time.sleep(0.7), interrupts.note())).start()

@@ -14,9 +14,9 @@ import pytest
 import headwater as hw
 from headwater.database import Database
 from headwater.errors import StoreError
-from headwater.run.nodes import node
-from headwater.run.nodes.messages import FetchChange
-from headwater.run.nodes.owners import Owners
+from headwater.nodes import node
+from headwater.nodes.messages import FetchChange
+from headwater.nodes.owners import Owners
 from headwater.values.codec import Codec
 from headwater.values.types import INT
 
@@ -30,7 +30,7 @@ def on_nodes(path: Path | None = None, nodes: int = 2, **options: Any) -> Databa
 
 def lose_all(db: Database) -> None:
     """All nodes are replaced by new ones that hold nothing."""
-    meeting = db.runner.cluster.coordinator.meeting
+    meeting = db.runner.nodes.coordinator.meeting
     before = meeting.wait(20)
     meeting.end(before, "they are lost")
     assert meeting.wait(20).identity > before.identity
@@ -44,7 +44,7 @@ def test_nodes_that_were_replaced_while_nobody_asked_are_loaded_first(tmp_path: 
         db.apply(insert={"link": LINKS[:2]})
         lose_all(db)
         db.define("two(X) :- link(X, _).")
-        assert db.runner.cluster.losses == 1
+        assert db.runner.nodes.losses == 1
         lose_all(db)
         assert sorted(db["two"].rows()) == [(0,), (1,)]
         lose_all(db)
@@ -78,8 +78,8 @@ def test_a_loss_while_changes_are_fetched_sends_the_open_version_again(monkeypat
         db.define(REACH)
         db.apply(insert={"link": LINKS[:1]})
         db.subscribe("feed", "reach")
-        cluster = db.runner.cluster
-        ask, lost = cluster.ask, []
+        nodes = db.runner.nodes
+        ask, lost = nodes.ask, []
 
         def lossy(command: Any) -> Any:
             if isinstance(command, FetchChange) and not lost:
@@ -87,9 +87,9 @@ def test_a_loss_while_changes_are_fetched_sends_the_open_version_again(monkeypat
                 lose_all(db)
             return ask(command)
 
-        monkeypatch.setattr(cluster, "ask", lossy)
+        monkeypatch.setattr(nodes, "ask", lossy)
         changes = db.apply(insert={"link": LINKS[1:2]})
-        assert lost and cluster.losses == 1
+        assert lost and nodes.losses == 1
         assert sorted(changes["reach"].inserted) == [(0, 2), (1, 2)]
         assert sorted(db["reach"].rows()) == [(0, 1), (0, 2), (1, 2)]
         assert [owed.table.num_rows for owed in db.owed("feed")] == [1, 2]

@@ -19,7 +19,8 @@ from nodes_in_processes import AtStep, Processes, kill, listening
 
 import headwater as hw
 from headwater.database import Database
-from headwater.run.nodes.cluster import TRIES, Cluster
+from headwater.nodes.nodes import TRIES, Nodes
+from headwater.nodes.threads import Threads
 
 REACH = "reach(X, Y) :- link(X, Y). reach(X, Y) :- link(X, Z), reach(Z, Y)."
 STEPS = [
@@ -36,14 +37,14 @@ WAITED = "not all nodes have come; all are started again"
 
 @contextmanager
 def database(path: Path | None = None, **options: Any) -> Iterator[Database]:
-    with Cluster(Processes(), 2, **options) as cluster, hw.connect(path, run="spark", nodes=cluster) as db:
+    with Nodes(Processes(), 2, **options) as nodes, hw.connect(path, run="spark", nodes=nodes) as db:
         db.define(REACH)
         db.apply(insert={"link": [(1, 2), (2, 3)]})
         yield db
 
 
 def processes(db: Database) -> list[int]:
-    return db.runner.cluster.coordinator.meeting.processes
+    return db.runner.nodes.coordinator.meeting.processes
 
 
 def kill_and_wait(process: int) -> None:
@@ -75,7 +76,7 @@ def test_a_node_is_killed_while_nodes_meet_again(step: str, victim: int, tmp_pat
 @pytest.mark.parametrize("victim", [0, 1])
 def test_a_node_is_killed_before_it_has_come(victim: int):
     with database() as db:
-        hosting, killed = db.runner.cluster.hosting, []
+        hosting, killed = db.runner.nodes.hosting, []
 
         def started(there: list[int]) -> None:
             if not killed:
@@ -92,9 +93,9 @@ def test_a_node_is_killed_before_it_has_come(victim: int):
 def test_a_node_is_killed_with_a_version_open_and_again_while_that_is_sent_again(monkeypatch: Any):
     with database() as db:
         db.subscribe("feed", "reach")
-        cluster = db.runner.cluster
+        nodes = db.runner.nodes
         fetch = db.runner._fetch
-        monkeypatch.setattr("headwater.run.nodes.node.MOST_ROWS_TOLD", 0)
+        monkeypatch.setattr("headwater.nodes.node.MOST_ROWS_TOLD", 0)
 
         def lossy(name: str) -> Any:
             kill_and_wait(processes(db)[1])
@@ -105,7 +106,7 @@ def test_a_node_is_killed_with_a_version_open_and_again_while_that_is_sent_again
         with listening(AtStep(step, lambda: kill(processes(db)[0]))) as handler:
             handler.active = True
             db.apply(insert={"link": [(n, n + 1) for n in range(3, 200)]})
-        assert cluster.losses >= 1 and handler.times == 0 and WAITED not in handler.said
+        assert nodes.losses >= 1 and handler.times == 0 and WAITED not in handler.said
         assert len(db["reach"]) == 199 * 200 // 2
         assert sum(owed.table.num_rows for owed in db.owed("feed")) == 199 * 200 // 2
 
@@ -128,20 +129,20 @@ def test_nodes_that_are_lost_again_and_again_are_given_up(step: str):
 def test_nodes_that_never_meet_are_given_up_by_who_starts_them():
     """Each process dies before it comes: there is nothing to wait for."""
     with pytest.raises(hw.HeadwaterError) as refused:
-        Cluster(Processes(lambda there: [kill_and_wait(process) for process in there]), 2)
+        Nodes(Processes(lambda there: [kill_and_wait(process) for process in there]), 2)
     assert refused.value.code == "no-nodes" and "nodes ended with [-9, -9]" in refused.value.message
 
 
 def test_a_node_that_cannot_be_one_says_why():
     with pytest.raises(hw.HeadwaterError) as refused:
-        hw.start_nodes(2, run="threads", functions={"f": (lambda n: n, ["no such type"], "int")})
+        Nodes(Threads(), 2, functions={"f": (lambda n: n, ["no such type"], "int")})
     assert refused.value.code == "no-nodes" and "no such type" in refused.value.message
 
 
-@pytest.mark.parametrize("nodes", [1, 2])
-def test_a_node_that_is_there_but_does_nothing(nodes: int):
+@pytest.mark.parametrize("size", [1, 2])
+def test_a_node_that_is_there_but_does_nothing(size: int):
     """Its process is stopped: it is noticed by its silence, killed, and replaced."""
-    with Cluster(Processes(), nodes, patience=2.0) as cluster, hw.connect(run="spark", nodes=cluster) as db:
+    with Nodes(Processes(), size, patience=2.0) as nodes, hw.connect(run="spark", nodes=nodes) as db:
         db.define(REACH)
         db.apply(insert={"link": [(1, 2), (2, 3)]})
         os.kill(processes(db)[-1], signal.SIGSTOP)

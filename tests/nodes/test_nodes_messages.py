@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from headwater import events
 from headwater.events import Event
-from headwater.run.nodes.encoding import NotAMessage, decode, encode
-from headwater.run.nodes.messages import Command, Count, Failure, Message, Order, Outcome, Reply
-from headwater.run.nodes.node import Node
-from headwater.run.nodes.peers import Peers
+from headwater.nodes.encoding import NotAMessage, decode, encode
+from headwater.nodes.messages import Command, Count, Failure, Message, Order, Outcome, Reply
+from headwater.nodes.node import Node
+from headwater.nodes.peers import Peers
 from headwater.values.types import INT, STRING, Type, list_of
 
 KINDS = {name: kind for name, kind in Message.kinds.items() if dataclasses.is_dataclass(kind)}

@@ -17,7 +17,7 @@ from oracle_lockstep import Lockstep, examples
 from oracle_programs import RandomProgram
 from oracle_strategies import Version, dense_programs, programs, streams
 
-from headwater.run.place import start_nodes
+from headwater.nodes.where import start_nodes
 
 OPTIONS: dict[str, tuple[int, dict[str, Any]]] = {
     "2 nodes, small relations everywhere": (2, {}),
@@ -31,8 +31,8 @@ RUNS: dict[str, dict[str, Any]] = {}
 def running_nodes() -> Iterator[None]:
     with ExitStack() as stack:
         for name, (nodes, options) in OPTIONS.items():
-            cluster = stack.enter_context(start_nodes(nodes, run="threads"))
-            RUNS[name] = {"run": "threads", "nodes": cluster, **options}
+            nodes = stack.enter_context(start_nodes(nodes, run="threads"))
+            RUNS[name] = {"run": "threads", "nodes": nodes, **options}
         yield
 
 

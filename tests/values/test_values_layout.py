@@ -16,10 +16,10 @@ from headwater.language.datalog import parse
 from headwater.maintain.base_changes import BaseChanges
 from headwater.maintain.engine import Engine
 from headwater.maintain.statistics import VersionStatistics
+from headwater.nodes.owners import Owners
+from headwater.nodes.row_tables import pack, unpack
 from headwater.rules.check import check
 from headwater.rules.checked import Checked
-from headwater.run.nodes.owners import Owners
-from headwater.run.nodes.wire import pack, unpack
 from headwater.store import Checkpoint, Store
 from headwater.values.arrow import arrow_type
 from headwater.values.codec import Codec

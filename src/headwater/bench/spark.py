@@ -190,7 +190,7 @@ def _ship(stage: Stage, cluster: Any, nodes: int, shipped: Shipped) -> None:
 def _sent(database: Database) -> tuple[int, int]:
     """Bytes, and derivations and questions, sent so far by all nodes."""
     counts = database.runner.shipped  # type: ignore[attr-defined]
-    return sum(node[1] for node in counts), sum(node[2] for node in counts)
+    return sum(node.bytes for node in counts), sum(node.rows for node in counts)
 
 
 def _shipped_rows(shipped: Shipped) -> list[Row]:

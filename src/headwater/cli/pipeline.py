@@ -53,7 +53,7 @@ def run(file: Path, continuous: bool, every: float | None, as_json: bool) -> Non
     """
     from headwater.pipeline.load import load
     from headwater.pipeline.settings import read_settings
-    from headwater.run.session import require_pyspark
+    from headwater.spark.session import require_pyspark
 
     require_pyspark()
     settings = read_settings(file)

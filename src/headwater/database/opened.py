@@ -21,12 +21,12 @@ from headwater.maintain.row_change import RowChange
 from headwater.maintain.statistics import VersionStatistics
 from headwater.maintain.strategies import STRATEGIES
 from headwater.memory.budget import MemoryUse, memory_budget
+from headwater.nodes.where import Where
 from headwater.progress import Progress
 from headwater.provenance import evaluation
 from headwater.relation_view import RelationView
 from headwater.rules.checked import Checked, RelationInfo
 from headwater.run.one_process import OneProcess
-from headwater.run.place import Place
 from headwater.run.runner import Runner
 from headwater.store import Store
 from headwater.values import arguments
@@ -78,7 +78,7 @@ class Opened(ABC):
         for option, switch in (("strict", strict), ("sync", sync), ("min_ship", min_ship)):
             arguments.flag(option, switch, "unknown-option")
         max_rounds = arguments.whole_number("max_rounds", max_rounds, least=1, code="unknown-option")
-        self._place = Place(run, spark, nodes, budget, replicate, min_ship)
+        self._place = Where(run, spark, nodes, budget, replicate, min_ship)
         self._place.check()
         if self._place.run != "local" and not STRATEGIES[strategy]().ranked:
             raise DataError(

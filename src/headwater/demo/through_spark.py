@@ -17,8 +17,8 @@ from headwater.database import Database
 from headwater.demo.scenario import VIEWS, Failure
 from headwater.networks import Link, Topology
 from headwater.pipeline import FeedFolder, Files, RowsFolder
-from headwater.run.java import find_java
-from headwater.run.session import spark_session
+from headwater.spark.java import find_java
+from headwater.spark.session import spark_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -14,7 +14,7 @@ from headwater.pipeline.fields import checked_text
 from headwater.pipeline.history import HistoryTable, NoChanges
 from headwater.pipeline.shape import COMMIT_VERSION
 from headwater.pipeline.source import counted, located
-from headwater.run.frames import frame_of
+from headwater.spark.frames import frame_of
 from headwater.values.arguments import flag
 
 if TYPE_CHECKING:

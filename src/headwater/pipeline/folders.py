@@ -21,7 +21,7 @@ from headwater.pipeline.fields import check_fields
 from headwater.pipeline.shape import CHANGE_TYPE, COMMIT_TIMESTAMP, COMMIT_VERSION
 from headwater.pipeline.sink import Publication, others
 from headwater.progress import Owed
-from headwater.run.frames import ddl
+from headwater.spark.frames import ddl
 from headwater.store.durable import sync_file, sync_folder
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from headwater.pipeline.fields import checked_text
 from headwater.pipeline.kinds import SINKS, SOURCES
 from headwater.pipeline.pipeline import Pipeline
 from headwater.pipeline.settings import Part, Settings, read_settings
-from headwater.run.session import spark_session
+from headwater.spark.session import spark_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -27,7 +27,7 @@ from headwater.pipeline.report import Report, SinkReport, SourceReport
 from headwater.pipeline.sink import Publication, Sink, refuse_reserved
 from headwater.pipeline.source import Batch, Source
 from headwater.pipeline.stream import Stream
-from headwater.run.session import running_session, spark_session, stop_embedded
+from headwater.spark.session import running_session, spark_session, stop_embedded
 from headwater.values.scalars import show
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from headwater.errors import HeadwaterError, PipelineError, SparkError
 from headwater.pipeline.shape import SHAPE, fits
 from headwater.rules.checked import RelationInfo
-from headwater.run.frames import quoted, spark_type
+from headwater.spark.frames import quoted, spark_type
 from headwater.values.types import TIMESTAMP
 
 if TYPE_CHECKING:

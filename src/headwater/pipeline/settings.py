@@ -27,8 +27,8 @@ from pathlib import Path
 from typing import Any
 
 from headwater.errors import PipelineError, Place
+from headwater.nodes.where import RUNS
 from headwater.pipeline.kinds import PATHS, SINKS, SOURCES, TYPES, Kind
-from headwater.run.place import RUNS
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from headwater.run.frames import quoted
+from headwater.spark.frames import quoted
 from headwater.values.types import Type
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from headwater.errors import PipelineError
 from headwater.pipeline.fields import check_fields
 from headwater.pipeline.projection import Projection, refusals, schema_text
 from headwater.pipeline.source import Batch, Unseen, described, known, located
-from headwater.run.frames import frame_of, quoted
+from headwater.spark.frames import frame_of, quoted
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -18,7 +18,7 @@ from headwater.pipeline.fields import check_fields
 from headwater.pipeline.projection import Projection, refusals
 from headwater.pipeline.snapshot import compare
 from headwater.pipeline.source import Batch, Unseen, known
-from headwater.run.frames import frame_of
+from headwater.spark.frames import frame_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -21,7 +21,7 @@ from headwater.pipeline.fields import check_fields
 from headwater.pipeline.projection import Projection, refusals
 from headwater.pipeline.shape import CHANGE_TYPE, COMMIT_VERSION, net
 from headwater.pipeline.source import Batch, known, located
-from headwater.run.scratch import scratch_folder
+from headwater.spark.scratch import scratch_folder
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

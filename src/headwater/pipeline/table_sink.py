@@ -17,7 +17,7 @@ from headwater.pipeline.projection import refusals
 from headwater.pipeline.shape import COMMIT_VERSION
 from headwater.pipeline.sink import Publication, others
 from headwater.progress import Owed
-from headwater.run.frames import frame_of
+from headwater.spark.frames import frame_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -1,1 +1,1 @@
-"""Where a database's relations live and its rules run: this process, or several nodes."""
+"""A database's relations in this process, and what is asked of any place where they may live."""

@@ -25,8 +25,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headwater.errors import MissingExtra, SparkError
-from headwater.run.java import find_java
-from headwater.run.scratch import scratch_folder
+from headwater.spark.java import find_java
+from headwater.spark.scratch import scratch_folder
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -7,19 +7,19 @@ from dataclasses import dataclass, replace
 
 from headwater.catalog.definitions import Definitions
 from headwater.errors import StoreError
+from headwater.nodes.messages import ProgramText
+from headwater.nodes.owners import Owners
 from headwater.plan.steps import Ints
 from headwater.rules.checked import Checked
 from headwater.rules.localise import choose_homes, localise
 from headwater.rules.placement import EVERYWHERE, ONE, Localised, Placement
-from headwater.run.nodes.messages import ProgramText
-from headwater.run.nodes.owners import Owners
 
 REPLICATE = 100_000
 """Base relations of up to this many rows are on every node."""
 
 
 @dataclass(frozen=True)
-class Placing:
+class Spread:
     """Definitions, the program as written and as it runs on nodes, and the rows of each base relation."""
 
     definitions: Definitions
@@ -29,21 +29,21 @@ class Placing:
     replicate: int = REPLICATE
 
     @staticmethod
-    def empty(replicate: int) -> Placing:
+    def empty(replicate: int) -> Spread:
         """Before anything is defined."""
         nothing = Checked({}, ())
-        return Placing(Definitions(), nothing, Localised(nothing, {}, {}), {}, replicate)
+        return Spread(Definitions(), nothing, Localised(nothing, {}, {}), {}, replicate)
 
     @staticmethod
     def chosen(
         definitions: Definitions, checked: Checked, sizes: Mapping[str, int], replicate: int
-    ) -> Placing:
+    ) -> Spread:
         """For relations of which the sizes are known."""
         base = {name: sizes.get(name, 0) for name, info in checked.relations.items() if info.base}
         program = localise(checked, choose_homes(checked, base, replicate))
-        return Placing(definitions, checked, program, base, replicate)
+        return Spread(definitions, checked, program, base, replicate)
 
-    def defined(self, definitions: Definitions, checked: Checked, facts: Mapping[str, Ints]) -> Placing:
+    def defined(self, definitions: Definitions, checked: Checked, facts: Mapping[str, Ints]) -> Spread:
         """With other definitions. The homes of relations that have rows do not change."""
         old = self.checked.relations
         fixed = dict(self.program.homes) if any(self.sizes.values()) else {}
@@ -66,7 +66,7 @@ class Placing:
             )
         return replace(self, definitions=definitions, checked=checked, program=localise(checked, homes))
 
-    def grown(self, inserts: Mapping[str, Ints]) -> tuple[Placing, list[str]]:
+    def grown(self, inserts: Mapping[str, Ints]) -> tuple[Spread, list[str]]:
         """Where rows would live once these are inserted, and the relations whose rows have to move for that."""
         homes = self.program.homes
         sizes = {name: self.sizes.get(name, 0) + rows.shape[0] for name, rows in inserts.items()}

@@ -20,8 +20,8 @@ import time
 from collections.abc import Callable
 
 from headwater.errors import SparkError
-from headwater.run.nodes.channel import Connection, Listener, StreamEnded
-from headwater.run.nodes.messages import Farewell, Hello, Interrupt, Leave, Message, Order, Outcome, Welcome
+from headwater.nodes.flight_streams import Connection, Listener, StreamEnded
+from headwater.nodes.messages import Farewell, Hello, Interrupt, Leave, Message, Order, Outcome, Welcome
 
 log = logging.getLogger("headwater.nodes")
 

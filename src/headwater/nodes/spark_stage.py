@@ -22,8 +22,8 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from headwater.errors import SparkError
-from headwater.run.nodes.hosting import Invitation, gist
-from headwater.run.session import running_session, spark_session
+from headwater.nodes.hosting import Invitation, gist
+from headwater.spark.session import running_session, spark_session
 
 log = logging.getLogger("headwater.nodes")
 
@@ -124,7 +124,7 @@ def task_of(job: int, invitation: Invitation, local: bool) -> Callable[[Iterable
     def task(numbers: Iterable[int]) -> Iterator[int]:
         from pyspark import BarrierTaskContext
 
-        from headwater.run.nodes.serve import serve
+        from headwater.nodes.serve import serve
 
         context = BarrierTaskContext.get()
         number = context.partitionId()

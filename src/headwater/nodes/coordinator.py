@@ -17,8 +17,8 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from headwater.errors import HeadwaterError
-from headwater.run.nodes.meeting import POLL, Attempt, Meeting, Member
-from headwater.run.nodes.messages import Command, Connect, Failure, Interrupt, Order, Reply
+from headwater.nodes.meeting import POLL, Attempt, Meeting, Member
+from headwater.nodes.messages import Command, Connect, Failure, Interrupt, Order, Reply
 
 log = logging.getLogger("headwater.nodes")
 

@@ -9,11 +9,11 @@ import numpy.typing as npt
 
 from headwater import persist
 from headwater.catalog.definitions import Definitions
+from headwater.nodes.messages import SegmentsWritten, StoredState, WriteSegments
+from headwater.nodes.owners import Owners
 from headwater.persist import TableName
 from headwater.plan.steps import Ints
 from headwater.rules.placement import EVERYWHERE, Localised
-from headwater.run.nodes.messages import SegmentsWritten, StoredState, WriteSegments
-from headwater.run.nodes.owners import Owners
 from headwater.run.one_process import OneProcess
 from headwater.store import Checkpoint
 from headwater.store.manifest import segment_name

@@ -15,8 +15,8 @@ from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
 from headwater.errors import HeadwaterError
-from headwater.run.nodes.channel import Connection, Stream, StreamEnded
-from headwater.run.nodes.messages import PeerMessage, Step, Unable
+from headwater.nodes.flight_streams import Connection, Stream, StreamEnded
+from headwater.nodes.messages import PeerMessage, Step, Unable
 
 Content = TypeVar("Content", bound=PeerMessage)
 

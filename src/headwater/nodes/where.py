@@ -14,8 +14,8 @@ from headwater.values.codec import Codec
 from headwater.values.functions import declared_functions
 
 if TYPE_CHECKING:
-    from headwater.run.nodes.cluster import Cluster
-    from headwater.run.nodes.nodes import Nodes
+    from headwater.nodes.driver import Driver
+    from headwater.nodes.nodes import Nodes
 
 RUNS = ("local", "spark", "auto", "threads")
 MOST_NODES = 1024
@@ -25,12 +25,12 @@ FRACTION = 0.4
 
 
 @dataclass(frozen=True)
-class Place:
+class Where:
     """What `connect` was told about where to run."""
 
     run: str = "local"
     spark: Any = None
-    nodes: int | Cluster | None = None
+    nodes: int | Nodes | None = None
     budget: int | None = None
     replicate: int | None = None
     min_ship: bool = True
@@ -66,29 +66,18 @@ class Place:
         options: Mapping[str, Any],
         functions: Mapping[str, Any],
         why: str = "asked for",
-    ) -> Nodes:
-        """Start nodes."""
-        from headwater.run.nodes.messages import EngineOptions
-        from headwater.run.nodes.nodes import Nodes
-        from headwater.run.nodes.placing import REPLICATE
+    ) -> Driver:
+        """Start nodes, or take those given, and have them serve a database."""
+        from headwater.nodes.driver import Driver
+        from headwater.nodes.messages import EngineOptions
+        from headwater.nodes.spread import REPLICATE
 
         keep = self.nodes is not None and not isinstance(self.nodes, int)
-        if isinstance(self.nodes, int) or self.nodes is None:
-            cluster = start_nodes(self.nodes, spark=self.spark, functions=functions, run=self.run)
-        else:
-            cluster = self.nodes
-            if cluster.used:
-                raise DataError(
-                    "nodes-in-use", "these nodes serve another database", hint="close that one first"
-                )
-            missing = [name for name in functions if name not in cluster.functions]
-            if missing:
-                hint = "start them with functions={name: (function, argument types, result type)}"
-                raise DataError("nodes-are-running", f"these nodes know no {', '.join(missing)}", hint=hint)
+        nodes = self._nodes(functions)
         try:
-            return Nodes(
+            return Driver(
                 codec,
-                cluster,
+                nodes,
                 store,
                 EngineOptions(**options, min_ship=self.min_ship),
                 replicate=REPLICATE if self.replicate is None else self.replicate,
@@ -97,8 +86,19 @@ class Place:
             )
         except BaseException:
             if not keep:
-                cluster.close()
+                nodes.close()
             raise
+
+    def _nodes(self, functions: Mapping[str, Any]) -> Nodes:
+        if isinstance(self.nodes, int) or self.nodes is None:
+            return start_nodes(self.nodes, spark=self.spark, functions=functions, run=self.run)
+        if self.nodes.used:
+            raise DataError("nodes-in-use", "these nodes serve another database", hint="close that one first")
+        missing = [name for name in functions if name not in self.nodes.functions]
+        if missing:
+            hint = "start them with functions={name: (function, argument types, result type)}"
+            raise DataError("nodes-are-running", f"these nodes know no {', '.join(missing)}", hint=hint)
+        return self.nodes
 
 
 def start_nodes(
@@ -108,23 +108,25 @@ def start_nodes(
     functions: Mapping[str, Any] | None = None,
     run: str = "spark",
     patience: float = 60.0,
-) -> Cluster:
+) -> Nodes:
     """Start nodes that serve one database after another: `connect(run="spark", nodes=...)`.
 
     Without `spark`, an embedded session is used. `functions` are those that rules may call, as in `connect`.
     A node that has given no sign of life for `patience` seconds, while it is waited for, counts as lost.
     """
-    from headwater.run.nodes.cluster import Cluster
+    from headwater.nodes.nodes import Nodes
 
     arguments.one_of("run", run, ("spark", "threads", "auto"))
+    if arguments.seconds("patience", patience) <= 0:
+        raise arguments.wrong("patience", patience, "a number of seconds", "unknown-option")
     functions = declared_functions(functions)
     if nodes is not None:
         arguments.whole_number("nodes", nodes, least=1, most=MOST_NODES, code="unknown-option")
     if run == "threads":
-        from headwater.run.nodes.threads import Threads
+        from headwater.nodes.threads import Threads
 
-        return Cluster(Threads(), nodes or 2, functions, patience=patience)
-    from headwater.run.spark_stage import SparkStage
+        return Nodes(Threads(), nodes or 2, functions, patience=patience)
+    from headwater.nodes.spark_stage import SparkStage
 
     stage = SparkStage.on(spark, nodes)
-    return Cluster(stage, nodes or stage.slots(), functions, stage.host, patience)
+    return Nodes(stage, nodes or stage.slots(), functions, stage.host, patience)

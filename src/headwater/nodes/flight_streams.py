@@ -21,8 +21,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.flight as flight
 
-from headwater.run.nodes.encoding import NotAMessage, decode, encode
-from headwater.run.nodes.messages import Message
+from headwater.nodes.encoding import NotAMessage, decode, encode
+from headwater.nodes.messages import Message
 
 log = logging.getLogger("headwater.nodes")
 

@@ -13,9 +13,9 @@ import threading
 from collections.abc import Sequence
 
 from headwater.errors import HeadwaterError
-from headwater.run.nodes.channel import Listener, Stream, StreamEnded, ask
-from headwater.run.nodes.hosting import Invitation
-from headwater.run.nodes.messages import (
+from headwater.nodes.flight_streams import Listener, Stream, StreamEnded, ask
+from headwater.nodes.hosting import Invitation
+from headwater.nodes.messages import (
     Beat,
     Farewell,
     Hello,
@@ -26,8 +26,8 @@ from headwater.run.nodes.messages import (
     Outcome,
     Welcome,
 )
-from headwater.run.nodes.node import Node
-from headwater.run.nodes.peers import Peers
+from headwater.nodes.node import Node
+from headwater.nodes.peers import Peers
 
 BEAT = 1.0
 """Seconds between two signs of life."""

@@ -21,7 +21,7 @@ MOST = 1 << 22
 """Rows remembered for one relation; beyond that all are forgotten, to bound the memory."""
 
 
-class MinShip:
+class SentRanks:
     """The rows of one relation that this node has sent, each with an upper bound of its rank at the receiver."""
 
     def __init__(self, name: str, arity: int):

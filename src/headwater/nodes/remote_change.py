@@ -9,9 +9,9 @@ import pyarrow as pa
 
 from headwater.maintain.base_changes import without
 from headwater.maintain.row_change import RowChange
+from headwater.nodes.messages import ChangeCount, ChangedRows
+from headwater.nodes.row_tables import unpack
 from headwater.plan.steps import Ints
-from headwater.run.nodes.messages import ChangeCount, ChangedRows
-from headwater.run.nodes.wire import unpack
 from headwater.values.codec import Codec
 from headwater.values.types import Type
 

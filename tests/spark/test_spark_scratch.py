@@ -12,7 +12,7 @@ import headwater
 
 PROGRAM = """
 import os, signal, sys
-from headwater.run.scratch import scratch_folder
+from headwater.spark.scratch import scratch_folder
 folder = scratch_folder("test")
 (folder / "file").touch()
 print(folder, flush=True)

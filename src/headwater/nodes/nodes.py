@@ -1,11 +1,8 @@
-"""Asking all nodes, and getting them back when they are lost."""
+"""Running nodes: asking all of them, and getting them back when they are lost."""
 
 from __future__ import annotations
 
-import atexit
 import logging
-import os
-import threading
 import time
 import weakref
 from collections.abc import Callable, Mapping, Sequence
@@ -14,10 +11,11 @@ from typing import Any, TypeVar
 
 from headwater.errors import EvaluationError, HeadwaterError, SparkError
 from headwater.maintain.interrupts import Interrupts
-from headwater.run.nodes.coordinator import PATIENCE, Coordinator, NodeLost
-from headwater.run.nodes.faults import INTERRUPTED, error_of
-from headwater.run.nodes.hosting import Hosting, Invitation, Supervisor
-from headwater.run.nodes.messages import Command, Failure, Reply
+from headwater.nodes.coordinator import PATIENCE, Coordinator, NodeLost
+from headwater.nodes.ending import Ending
+from headwater.nodes.faults import INTERRUPTED, error_of
+from headwater.nodes.hosting import Hosting, Invitation, Supervisor
+from headwater.nodes.messages import Command, Failure, Reply
 
 log = logging.getLogger("headwater.nodes")
 
@@ -29,41 +27,7 @@ TRIES = 4
 """How often in a row nodes may be lost before giving up."""
 
 
-class Running:
-    """Nodes that run, until `end`: by hand, when nobody refers to them any more, or with the interpreter.
-
-    Python leaves by `atexit` functions, the last one first: this one comes before those of Arrow Flight and of
-    whoever made the Spark session.
-    """
-
-    def __init__(self, coordinator: Coordinator, supervisor: Supervisor):
-        self._coordinator = coordinator
-        self._supervisor = supervisor
-        self._ending = threading.Lock()
-        self._ended = False
-        self._process = os.getpid()
-        atexit.register(self.end)
-
-    def end(self) -> None:
-        """Send the nodes home, and wait until they are gone. Once is enough."""
-        if os.getpid() != self._process:
-            return  # a fork: the nodes are its parent's
-        with self._ending:
-            if self._ended:
-                return
-            self._ended = True
-            atexit.unregister(self.end)
-            self._coordinator.meeting.dismiss()
-            self._supervisor.stop()
-            self._coordinator.meeting.close()
-
-    def end_soon(self) -> None:
-        """Garbage may be collected in any thread, at any point, one that waits for the nodes included."""
-        if os.getpid() == self._process and not self._ended:
-            threading.Thread(target=self.end, name="headwater-end").start()
-
-
-class Cluster:
+class Nodes:
     """Running nodes, for one database after another. Databases that use them may call the functions given here.
 
     `restore` is what the database does to put lost nodes' state together again, once they are back.
@@ -77,7 +41,7 @@ class Cluster:
         host: str = "127.0.0.1",
         patience: float = PATIENCE,
     ):
-        self.nodes = nodes
+        self.size = nodes
         self.hosting = hosting
         self.functions = dict(functions or {})
         self.interrupts = Interrupts()
@@ -91,8 +55,8 @@ class Cluster:
         self._supervisor = Supervisor(
             hosting, Invitation(nodes, meeting.address, meeting.secret, self.functions)
         )
-        self._running = Running(self.coordinator, self._supervisor)
-        weakref.finalize(self, self._running.end_soon).atexit = False
+        self._ending = Ending(self.coordinator, self._supervisor)
+        weakref.finalize(self, self._ending.end_soon).atexit = False
         try:
             self._supervisor.start()
             self._meet(first=True)
@@ -104,7 +68,7 @@ class Cluster:
 
     def ask(self, command: Command[Answer]) -> list[Answer]:
         """Have all nodes do the same."""
-        return self.ask_each([command] * self.nodes)
+        return self.ask_each([command] * self.size)
 
     def ask_each(self, commands: Sequence[Command[Answer]]) -> list[Answer]:
         """Have each node do something; raise what they say is wrong, and `NodeLost` if one is gone."""
@@ -149,7 +113,7 @@ class Cluster:
     def tell(self, command: Command[Answer]) -> None:
         """Have all nodes do something that cannot fail but with the node; do not wait for it."""
         try:
-            self.coordinator.tell([command] * self.nodes, commit=self._commit_first)
+            self.coordinator.tell([command] * self.size, commit=self._commit_first)
             self._commit_first = False
         except NodeLost as lost:
             if self._given_up is None:
@@ -205,7 +169,7 @@ class Cluster:
             hint="see the executors' logs; can the executors reach each other, and have they memory enough?",
         )
 
-    def __enter__(self) -> Cluster:
+    def __enter__(self) -> Nodes:
         return self
 
     def __exit__(
@@ -215,4 +179,4 @@ class Cluster:
 
     def close(self) -> None:
         """Send the nodes home, and wait until they are gone."""
-        self._running.end()
+        self._ending.end()

@@ -8,8 +8,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-from headwater.run.nodes.hosting import Invitation
-from headwater.run.nodes.serve import serve
+from headwater.nodes.hosting import Invitation
+from headwater.nodes.serve import serve
 
 
 class Threads:

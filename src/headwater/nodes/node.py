@@ -21,16 +21,16 @@ from headwater.maintain.row_change import RowChange
 from headwater.maintain.statistics import VersionStatistics
 from headwater.memory.budget import memory_budget
 from headwater.memory.guard import refused_memory
+from headwater.nodes import messages
+from headwater.nodes.checkpoint_parts import CheckpointParts
+from headwater.nodes.exchange import NodeExchange
+from headwater.nodes.faults import fault_of
+from headwater.nodes.messages import Done, EngineOptions, Failure, Order, ProgramText, Reply, Report
+from headwater.nodes.peers import PeerFailed, PeerLost, Peers
+from headwater.nodes.row_tables import pack, unpack
 from headwater.plan.steps import Ints
 from headwater.rules.localise import localise
 from headwater.rules.placement import EVERYWHERE, Localised
-from headwater.run.nodes import messages
-from headwater.run.nodes.checkpoint_parts import CheckpointParts
-from headwater.run.nodes.exchange import NodeExchange
-from headwater.run.nodes.faults import fault_of
-from headwater.run.nodes.messages import Done, EngineOptions, Failure, Order, ProgramText, Reply, Report
-from headwater.run.nodes.peers import PeerFailed, PeerLost, Peers
-from headwater.run.nodes.wire import pack, unpack
 from headwater.run.one_process import OneProcess
 from headwater.values.codec import Codec
 from headwater.values.functions import Functions

@@ -25,12 +25,7 @@ from headwater.events import Repartitioned
 from headwater.explain import Facts, RelationFacts
 from headwater.maintain.row_change import RowChange
 from headwater.maintain.statistics import VersionStatistics
-from headwater.persist import ROWS, TableName
-from headwater.plan.steps import Ints
-from headwater.rules.checked import Checked
-from headwater.rules.placement import EVERYWHERE
-from headwater.run.nodes.cluster import Cluster
-from headwater.run.nodes.messages import (
+from headwater.nodes.messages import (
     Change,
     ChangedRows,
     Clear,
@@ -53,10 +48,15 @@ from headwater.run.nodes.messages import (
     StoredState,
     WriteSegments,
 )
-from headwater.run.nodes.owners import Owners
-from headwater.run.nodes.placing import REPLICATE, Placing
-from headwater.run.nodes.remote_change import RemoteChange
-from headwater.run.nodes.wire import pack, unpack
+from headwater.nodes.nodes import Nodes
+from headwater.nodes.owners import Owners
+from headwater.nodes.remote_change import RemoteChange
+from headwater.nodes.row_tables import pack, unpack
+from headwater.nodes.spread import REPLICATE, Spread
+from headwater.persist import ROWS, TableName
+from headwater.plan.steps import Ints
+from headwater.rules.checked import Checked
+from headwater.rules.placement import EVERYWHERE
 from headwater.store import Checkpoint, Store
 from headwater.store.segments import SegmentTables
 from headwater.values.codec import Codec
@@ -73,18 +73,18 @@ class Sent:
 
     command: Define | Learn | Change
     """Without rows."""
-    placing: Placing
+    spread: Spread
     deletes: Mapping[str, Ints] = field(default_factory=dict)
     inserts: Mapping[str, Ints] = field(default_factory=dict)
 
 
-class Nodes:
+class Driver:
     """Implements `run.runner.Runner` over nodes."""
 
     def __init__(
         self,
         codec: Codec,
-        cluster: Cluster,
+        nodes: Nodes,
         store: Store,
         options: EngineOptions,
         *,
@@ -96,29 +96,28 @@ class Nodes:
         self.codec = codec
         self.store = store
         self.why = why
-        nodes = cluster.nodes
-        self.shipped = [Shipped()] * nodes
+        self.shipped = [Shipped()] * nodes.size
         """For each node, what it has sent to other nodes."""
-        self._owners = Owners(codec, nodes)
-        self._placing = Placing.empty(replicate)
-        self._before: Placing | None = None
+        self._owners = Owners(codec, nodes.size)
+        self._spread = Spread.empty(replicate)
+        self._before: Spread | None = None
         self._open: list[Sent] = []
         self._waiting = False
         """Whether somebody waits for the last of `_open`, and will send it again if nodes are lost."""
         self._journal: list[Sent] = []
-        self._loaded: tuple[Checkpoint, Placing] | None = None
-        self.sizes = [0] * nodes
+        self._loaded: tuple[Checkpoint, Spread] | None = None
+        self.sizes = [0] * nodes.size
         """Bytes allocated on each node, as of the last version."""
         self.steps: list[int] = []
         """Bytes sent in each exchange of the last version, by all nodes together."""
         self._unresolved: weakref.WeakSet[RemoteChange] = weakref.WeakSet()
         shutil.rmtree(store.path / "exports", ignore_errors=True)  # of a program that did not close it
         self._options, self._keep = options, keep
-        self.cluster = cluster
-        self.interrupts = cluster.interrupts
-        cluster.restore = self._restore
-        cluster.used = True
-        cluster.surely(lambda: cluster.ask(Clear(options)))
+        self.nodes = nodes
+        self.interrupts = nodes.interrupts
+        nodes.restore = self._restore
+        nodes.used = True
+        nodes.surely(lambda: nodes.ask(Clear(options)))
 
     # ------------------------------------------------------------------ versions
 
@@ -131,19 +130,19 @@ class Nodes:
         statistics: VersionStatistics,
     ) -> dict[str, RowChange]:
         """Views that the new rules do not concern keep their rows, and their homes."""
-        placing = self._placing.defined(definitions, checked, facts)
-        self._become(placing)
-        command = Define(placing.text(), statistics.version, now, placing.base)
-        changes = self._version(Sent(command, placing, {}, facts), statistics)
+        spread = self._spread.defined(definitions, checked, facts)
+        self._become(spread)
+        command = Define(spread.text(), statistics.version, now, spread.base)
+        changes = self._version(Sent(command, spread, {}, facts), statistics)
         for change in changes.values():
             change.cancel()
         return {name: change for name, change in changes.items() if any(change.counts)}
 
     def learn(self, definitions: Definitions, checked: Checked, now: float) -> None:
         """Rows stay."""
-        placing = self._placing.defined(definitions, checked, {})
-        self._become(placing)
-        self._do(Sent(Learn(placing.text(), now), placing))
+        spread = self._spread.defined(definitions, checked, {})
+        self._become(spread)
+        self._do(Sent(Learn(spread.text(), now), spread))
 
     def change(
         self,
@@ -155,45 +154,45 @@ class Nodes:
         """Each node gets what belongs to it."""
         self._make_room(inserts, now, statistics)
         command = Change(statistics.version, now, tuple(sorted({*deletes, *inserts})))
-        return dict(self._version(Sent(command, self._placing, deletes, inserts), statistics))
+        return dict(self._version(Sent(command, self._spread, deletes, inserts), statistics))
 
     def must_move(self, inserts: Mapping[str, Ints]) -> bool:
         """Whether rows have to move to other nodes before these are inserted: then a checkpoint must come first."""
-        return bool(self._placing.grown(inserts)[1])
+        return bool(self._spread.grown(inserts)[1])
 
     def _make_room(self, inserts: Mapping[str, Ints], now: float, statistics: VersionStatistics) -> None:
         """Split base relations that are on every node and are about to grow too large for that."""
-        grown, moved = self._placing.grown(inserts)
+        grown, moved = self._spread.grown(inserts)
         if moved and (self._loaded is None or self._journal):
             return  # there is no checkpoint to move by: rows stay where they are until the next `apply`
         if moved:
             statistics.events.append(Repartitioned(tuple(moved)))
             assert self._loaded is not None
             self._before = None if self._before is None else grown
-            self._loaded, self._placing = (self._loaded[0], grown), grown
+            self._loaded, self._spread = (self._loaded[0], grown), grown
             self._open = []  # what was learned is in the checkpoint
             loaded = self._loaded
-            self.cluster.surely(lambda: self._load(*loaded))
-        elif grown is not self._placing:
+            self.nodes.surely(lambda: self._load(*loaded))
+        elif grown is not self._spread:
             self._become(grown)
             self._do(Sent(Learn(grown.text(), now), grown))
 
-    def _become(self, placing: Placing) -> None:
+    def _become(self, spread: Spread) -> None:
         if self._before is None:
-            self._before = self._placing
-        self._placing = placing
+            self._before = self._spread
+        self._spread = spread
 
     def _do(self, sent: Sent) -> list[Reply]:
         self._open.append(sent)
         self._waiting = True
         try:
-            return self.cluster.surely(lambda: self._send(sent))
+            return self.nodes.surely(lambda: self._send(sent))
         finally:
             self._waiting = False
 
     def _version(self, sent: Sent, statistics: VersionStatistics) -> dict[str, RemoteChange]:
         if self._before is None:
-            self._before = self._placing
+            self._before = self._spread
         for change in list(self._unresolved):
             change.resolve()
         self._unresolved.clear()
@@ -201,23 +200,23 @@ class Nodes:
         return self._take(reports, statistics)
 
     def _send(self, sent: Sent) -> list[Reply]:
-        deletes, inserts = self._split(sent.placing, sent.deletes), self._split(sent.placing, sent.inserts)
+        deletes, inserts = self._split(sent.spread, sent.deletes), self._split(sent.spread, sent.inserts)
         commands: list[Command[Any]] = [
             sent.command.given(*given) for given in zip(deletes, inserts, strict=True)
         ]
-        return self.cluster.ask_each(commands)
+        return self.nodes.ask_each(commands)
 
-    def _split(self, placing: Placing, changes: Mapping[str, Ints]) -> list[dict[str, pa.Table]]:
+    def _split(self, spread: Spread, changes: Mapping[str, Ints]) -> list[dict[str, pa.Table]]:
         """For each node, the rows that belong to it."""
-        tables: list[dict[str, pa.Table]] = [{} for _ in range(self.cluster.nodes)]
+        tables: list[dict[str, pa.Table]] = [{} for _ in range(self.nodes.size)]
         for name, rows in changes.items():
-            for node, part in placing.parts(self._owners, name, rows):
-                tables[node][name] = pack(self.codec, part, placing.checked.relations[name].layout.code_types)
+            for node, part in spread.parts(self._owners, name, rows):
+                tables[node][name] = pack(self.codec, part, spread.checked.relations[name].layout.code_types)
         return tables
 
     def _take(self, reports: Sequence[Report], statistics: VersionStatistics) -> dict[str, RemoteChange]:
         """What the version did, from what nodes say."""
-        homes, relations = self._placing.program.homes, self._placing.checked.relations
+        homes, relations = self._spread.program.homes, self._spread.checked.relations
         sizes: dict[str, int] = {}
         found: dict[str, RemoteChange] = {}
         for number, report in enumerate(reports):
@@ -234,37 +233,37 @@ class Nodes:
                     self._unresolved.add(found[name])
                 found[name].add(change)
             statistics.add_node(report.statistics)
-        self._placing = replace(self._placing, sizes=sizes)
+        self._spread = replace(self._spread, sizes=sizes)
         self.sizes = [report.nbytes for report in reports]
         self.steps = [sum(step) for step in zip_longest(*(r.steps for r in reports), fillvalue=0)]
         self.shipped = [report.shipped for report in reports]
         return found
 
     def _fetch(self, name: str) -> list[ChangedRows]:
-        fetched = self.cluster.surely(lambda: self.cluster.ask(FetchChange(name)))
+        fetched = self.nodes.surely(lambda: self.nodes.ask(FetchChange(name)))
         return [part.rows for part in fetched if part.rows is not None]
 
     def commit(self, statistics: VersionStatistics) -> None:
         """It is in the log: nodes that are lost from here on get it again."""
         self._journal += self._open
         self._open, self._before = [], None
-        self.cluster.commit_soon()
+        self.nodes.commit_soon()
 
     def rollback(self) -> None:
         """Everything is as it was."""
         opened, self._open = self._open, []
         if self._before is not None:
-            self._placing, self._before = self._before, None
+            self._spread, self._before = self._before, None
         self._unresolved.clear()
         if opened:
-            self.cluster.tell(Rollback())
+            self.nodes.tell(Rollback())
 
     # ------------------------------------------------------------------ after a loss
 
     def _restore(self) -> str:
         """Bring nodes that hold nothing to where the others were."""
         if self._loaded is None:
-            self.cluster.ask(Clear(self._options))
+            self.nodes.ask(Clear(self._options))
         else:
             self._load(*self._loaded)
         loaded = "nothing" if self._loaded is None else f"version {self._loaded[0].version}"
@@ -273,19 +272,19 @@ class Nodes:
             self._send(sent)
             log.debug("nodes have done a change again")
             if not isinstance(sent.command, Learn):
-                self.cluster.ask(Commit())
+                self.nodes.ask(Commit())
                 log.debug("nodes have committed it again")
         for sent in self._open[:-1] if self._waiting else self._open:
             self._send(sent)
             log.debug("nodes have opened the present version again")
         return f"loaded {loaded}, then did {len(self._journal)} changes again"
 
-    def _load(self, checkpoint: Checkpoint, placing: Placing) -> list[Report]:
+    def _load(self, checkpoint: Checkpoint, spread: Spread) -> list[Report]:
         tables: Any = checkpoint.tables
         assert isinstance(tables, SegmentTables)
         written: Any = checkpoint.meta
         state = StoredState(
-            program=placing.text(),
+            program=spread.text(),
             version=checkpoint.version,
             now=written["now"],
             clock=written["clock"],
@@ -293,37 +292,37 @@ class Nodes:
             strata=tuple(written.get("strata", ())),
             folder=str(tables.folder),
             segments=tuple(tables.segments),
-            reusable=(self.cluster.nodes, _homes(placing)) == (written.get("nodes"), written.get("homes")),
+            reusable=(self.nodes.size, _homes(spread)) == (written.get("nodes"), written.get("homes")),
         )
-        return self.cluster.ask(Load(self._options, state))
+        return self.nodes.ask(Load(self._options, state))
 
     # ------------------------------------------------------------------ reading
 
     def count(self, name: str) -> int:
         """Added up."""
-        return sum(part.rows for part in self.cluster.surely(lambda: self.cluster.ask(Count(name))))
+        return sum(part.rows for part in self.nodes.surely(lambda: self.nodes.ask(Count(name))))
 
     def stored(self, name: str) -> bool:
         """Known for base relations; of a view it is not ruled out."""
-        info = self._placing.checked.relations[name]
-        return not info.base or bool(self._placing.sizes.get(name))
+        info = self._spread.checked.relations[name]
+        return not info.base or bool(self._spread.sizes.get(name))
 
     def matrix(self, name: str) -> Ints:
         """All rows, brought here."""
-        types = self._placing.checked.relations[name].layout.code_types
-        fetched = self.cluster.surely(lambda: self.cluster.ask(FetchRows(name)))
+        types = self._spread.checked.relations[name].layout.code_types
+        fetched = self.nodes.surely(lambda: self.nodes.ask(FetchRows(name)))
         parts = [unpack(self.codec, part.rows, types) for part in fetched if part.rows is not None]
         return np.concatenate([np.empty((0, len(types)), np.int64), *parts])
 
     def table(self, name: str) -> pa.Table:
         """All rows, brought here, as values."""
-        info = self._placing.checked.relations[name]
+        info = self._spread.checked.relations[name]
         return info.layout.table(self.codec, self.matrix(name))
 
     def holds(self, name: str, rows: Ints) -> bool:
         """Whether any node has it."""
-        row = pack(self.codec, rows, self._placing.checked.relations[name].layout.code_types)
-        return any(part.found for part in self.cluster.surely(lambda: self.cluster.ask(Find(name, row))))
+        row = pack(self.codec, rows, self._spread.checked.relations[name].layout.code_types)
+        return any(part.found for part in self.nodes.surely(lambda: self.nodes.ask(Find(name, row))))
 
     def export(self, name: str) -> list[str]:
         """Files of the relation's rows as they are now, a Parquet file from each node, for Spark to read.
@@ -331,7 +330,7 @@ class Nodes:
         They are removed when the database is closed. Refused where Spark has no core left to read them with: it
         would wait for ever.
         """
-        if self.cluster.hosting.spare(self.cluster.nodes) <= 0:
+        if self.nodes.hosting.spare(self.nodes.size) <= 0:
             raise SparkError(
                 "no-free-core",
                 f"all cores of the session run nodes, so that Spark cannot read {name}",
@@ -339,23 +338,23 @@ class Nodes:
             )
         folder = self.store.path / "exports" / f"{name}-{uuid.uuid4().hex[:12]}"
         folder.mkdir(parents=True)
-        exported = self.cluster.surely(lambda: self.cluster.ask(Export(name, str(folder))))
+        exported = self.nodes.surely(lambda: self.nodes.ask(Export(name, str(folder))))
         return [part.file for part in exported if part.file is not None]
 
     def facts(self) -> Facts:
         """Sizes of all nodes together, and the join orders of the first."""
-        described = self.cluster.surely(lambda: self.cluster.ask(Describe()))
+        described = self.nodes.surely(lambda: self.nodes.ask(Describe()))
         relations = {name: RelationFacts() for name in described[0].relations}
-        facts = Facts(self._placing.program.checked.relations, relations, described[0].views)
-        everywhere = {name for name, home in self._placing.program.homes.items() if home == EVERYWHERE}
+        facts = Facts(self._spread.program.checked.relations, relations, described[0].views)
+        everywhere = {name for name, home in self._spread.program.homes.items() if home == EVERYWHERE}
         for number, part in enumerate(described):
             facts.add(part.relations, everywhere if number else ())
         messages, sent, rows = (
             sum(getattr(node, part) for node in self.shipped) for part in ("messages", "bytes", "rows")
         )
         facts.place = [
-            f"runs on {self.cluster.nodes} nodes, {self.cluster.hosting.words} ({self.why})",
-            *self._placing.lines(),
+            f"runs on {self.nodes.size} nodes, {self.nodes.hosting.words} ({self.why})",
+            *self._spread.lines(),
             f"  exchanged so far: {rows:,} derivations and questions, {sent:,} bytes, {messages:,} messages",
         ]
         return facts
@@ -377,13 +376,13 @@ class Nodes:
         folder, generation = store.next_segments()
         present = tuple(earlier.tables) if earlier is not None else ()
         command = WriteSegments(str(folder), generation, present)
-        written = self.cluster.surely(lambda: self.cluster.ask(command))
+        written = self.nodes.surely(lambda: self.nodes.ask(command))
         more = {
             "clock": max(part.clock for part in written),
             "incomplete": [list(names) for names in {names for part in written for names in part.incomplete}],
             "strata": list(written[0].strata),
-            "nodes": self.cluster.nodes,
-            "homes": _homes(self._placing),
+            "nodes": self.nodes.size,
+            "homes": _homes(self._spread),
         }
         store.write_checkpoint(
             Checkpoint(version, {**meta, **more}, tables),
@@ -391,7 +390,7 @@ class Nodes:
             written=[segment for part in written for segment in part.segments],
         )
         assert store.checkpoint is not None
-        self._loaded = store.checkpoint, self._placing
+        self._loaded = store.checkpoint, self._spread
         self._journal = []
 
     def load(self, checkpoint: Checkpoint, definitions: Definitions, checked: Checked) -> None:
@@ -402,19 +401,19 @@ class Nodes:
             name = TableName.parse(segment.table)
             if name.kind == ROWS:
                 sizes[name.relation] = sizes.get(name.relation, 0) + segment.rows
-        self._placing = Placing.chosen(definitions, checked, sizes, self._placing.replicate)
-        self._loaded = checkpoint, self._placing
-        replies = self.cluster.surely(lambda: self._load(checkpoint, self._placing))
+        self._spread = Spread.chosen(definitions, checked, sizes, self._spread.replicate)
+        self._loaded = checkpoint, self._spread
+        replies = self.nodes.surely(lambda: self._load(checkpoint, self._spread))
         self._take(replies, VersionStatistics())
 
     def close(self) -> None:
         """Send the nodes home, unless others want them."""
-        self.cluster.used = False
+        self.nodes.used = False
         if not self._keep:
-            self.cluster.close()
+            self.nodes.close()
         shutil.rmtree(self.store.path / "exports", ignore_errors=True)
 
 
-def _homes(placing: Placing) -> dict[str, list[object]]:
+def _homes(spread: Spread) -> dict[str, list[object]]:
     """Where relations live, as a checkpoint has it."""
-    return {name: home.to_json() for name, home in placing.homes.items()}
+    return {name: home.to_json() for name, home in spread.homes.items()}

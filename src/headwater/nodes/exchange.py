@@ -10,16 +10,16 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from headwater.maintain.exchange import ADD, ANSWER, ASK, LOSE, Parcel, Swapped
+from headwater.nodes import messages
+from headwater.nodes.messages import Exchanged, Values
+from headwater.nodes.owners import Owners
+from headwater.nodes.peers import Peers
+from headwater.nodes.row_tables import pack, unpack
+from headwater.nodes.sent_ranks import SentRanks
 from headwater.plan.execute import Sink
 from headwater.plan.steps import Ints
 from headwater.rules.checked import CheckedRule
 from headwater.rules.placement import ALL, EVERYWHERE, HERE, Localised, Route
-from headwater.run.nodes import messages
-from headwater.run.nodes.messages import Exchanged, Values
-from headwater.run.nodes.min_ship import MinShip
-from headwater.run.nodes.owners import Owners
-from headwater.run.nodes.peers import Peers
-from headwater.run.nodes.wire import pack, unpack
 from headwater.values.codec import Codec
 from headwater.values.types import Type
 
@@ -35,7 +35,7 @@ class NodeExchange:
         self.shipped = 0
         self._program: Localised | None = None
         self._min_ship = min_ship
-        self._sent: dict[tuple[int, str], MinShip] = {}
+        self._sent: dict[tuple[int, str], SentRanks] = {}
         self._posts: dict[tuple[int, str, str], list[Ints]] = {}
         self._types: dict[tuple[str, str], tuple[Type | None, ...]] = {}
         self._dropped = 0
@@ -127,7 +127,7 @@ class NodeExchange:
             key = other, rule.relation
             sent = self._sent.get(key)
             if sent is None:
-                sent = self._sent[key] = MinShip(rule.relation, tuples.shape[1] - 1)
+                sent = self._sent[key] = SentRanks(rule.relation, tuples.shape[1] - 1)
             tuples = sent.news(tuples, kind == ADD)
         if tuples.shape[0]:
             self._posts.setdefault((other, kind, rule.relation), []).append(tuples)

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from headwater.errors import MissingExtra
-from headwater.run import java
-from headwater.run.java import find_java, launcher, why_not
+from headwater.spark import java
+from headwater.spark.java import find_java, launcher, why_not
 
 
 def home(folder: Path, version: str, modules: str = "java.base@17\njdk.incubator.vector@17") -> Path:

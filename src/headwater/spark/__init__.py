@@ -1,0 +1,1 @@
+"""Spark beside this process: a Java, a session, and tables as Spark sees them."""
