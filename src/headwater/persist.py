@@ -103,8 +103,9 @@ def dump_relations(engine: Engine, codec: Codec, without: Collection[str] = ()) 
     unranked = engine.unranked()
     for name, relation in engine.workspace.relations.items():
         info = engine.workspace.infos[name]
+        grouped = info.aggregate is not None and info.aggregate.demand is None
         table_name = str(TableName(ROWS, name))
-        if relation.stored == 0 or name == UNIT or info.aggregate is not None or table_name in without:
+        if relation.stored == 0 or name == UNIT or grouped or table_name in without:
             continue
         codes, ranks, visible = relation.dump()
         if name in unranked:

@@ -26,7 +26,7 @@ from headwater.kernel.relation import Relation
 from headwater.kernel.states import VISIBLE
 from headwater.maintain.counting import Counting
 from headwater.maintain.fixpoint import count_round
-from headwater.maintain.instances import Instance, Instances, Key
+from headwater.maintain.instances import Instance, Instances, Key, looked_up
 from headwater.maintain.selection import Displacements, Unsettled
 from headwater.maintain.strategy import Strategy, Task
 from headwater.maintain.support import Support
@@ -197,12 +197,21 @@ class Version:
             delta = deltas.get(relation, NO_CHANGE)
             for codes in self._codes(relation, delta.gained if negated else delta.lost):
                 gone[Key(relation, codes, negated)] = None
+        differing = [
+            (demanded, self.instances.rules.differing(demanded, deltas))
+            for demanded in self.instances.rules.demanded.values()
+        ]
+        for demanded, found in differing:
+            for row in found.lost[:, :-1].tolist():
+                gone[looked_up(demanded.rule.relation, tuple(row))] = None
         self._lose(gone)
         for rule, position, relation, negated in self.instances.rules.lower:
             delta = deltas.get(relation, NO_CHANGE)
             rows = delta.lost if negated else delta.gained
             if rows.shape[0]:
                 self._run(rule, position, rows)
+        for demanded, found in differing:
+            self._run(demanded.rule, demanded.position, found.asking[demanded.standing(found.asking)])
         self._rise()
 
     def from_scratch(self) -> None:

@@ -190,7 +190,7 @@ class Engine:
         infos = [workspace.infos[name] for name in stratum.relations]
         choosers = {info.name: Chooser(workspace, info) for info in infos if info.selections}
         grouping = None
-        if infos[0].aggregate is not None:
+        if infos[0].aggregate is not None and not stratum.recursive:
             grouping = Grouping(workspace, infos[0], rules)
         strategy = STRATEGIES[self.strategy]()
         reason = strategy.refuses(stratum)

@@ -32,6 +32,7 @@ import numpy as np
 
 from headwater.errors import EvaluationError
 from headwater.kernel.relation import Fallen, Relation
+from headwater.maintain.demanded import Differing
 from headwater.maintain.exchange import ADD, ANSWER, ASK, LOSE, Parcel
 from headwater.maintain.selection import Chooser, Displacements, Unsettled
 from headwater.maintain.statistics import StratumStatistics
@@ -100,6 +101,9 @@ class Fixpoint:
             rows = delta.gained if negated else delta.lost
             if rows.shape[0]:
                 self._run(rule, position, rows, LOST, self._losing(rule))
+        differing = self._differing()
+        for rule, found in differing:
+            self._hand(rule, found.lost, self._losing(rule))
         self._down(DOWN_FIRST)
         self._up(STAYING)
         for rule, position, relation, negated in self.rules.lower:
@@ -107,8 +111,23 @@ class Fixpoint:
             rows = delta.lost if negated else delta.gained
             if rows.shape[0]:
                 self._run(rule, position, rows, GAINED, self._adding(rule))
+        for rule, found in differing:
+            still = self.rules.demanded[rule.label].standing(found.asking)
+            self._hand(rule, found.gained[still], self._adding(rule))
         self.lose = Relation.subtract
         self._rise()
+
+    def _differing(self) -> list[tuple[CheckedRule, Differing]]:
+        """For each aggregate by demand, which of its values the changes below make other ones."""
+        return [
+            (demanded.rule, self.rules.differing(demanded, self.deltas))
+            for demanded in self.rules.demanded.values()
+        ]
+
+    def _hand(self, rule: CheckedRule, tuples: Ints, sink: Sink) -> None:
+        if tuples.shape[0]:
+            sink(tuples)
+            self.statistics.derived(rule.label, tuples.shape[0] - self.exchange.dropped())
 
     def from_scratch(self) -> None:
         """Forget all rows of the stratum and derive them anew from what lower strata hold now."""

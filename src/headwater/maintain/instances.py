@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from headwater.language.program import Constant, Term, Variable, Wildcard
+from headwater.maintain.demanded import Demanded
 from headwater.maintain.workspace import Rows, RuleSet, Workspace
 from headwater.plan.execute import Access
 from headwater.plan.steps import Ints
@@ -70,7 +71,9 @@ class Instances:
     def __init__(self, workspace: Workspace, stratum: Stratum):
         named = tuple(_named(rule) for rule in stratum.rules)
         self.rules = RuleSet(workspace, replace(stratum, rules=tuple(_unprojected(rule) for rule in named)))
-        self._readers = {rule.label: _reader(workspace, rule) for rule in named}
+        self._readers = {
+            rule.label: _reader(workspace, rule) for rule in named if rule.label not in self.rules.demanded
+        }
 
     def run(
         self,
@@ -81,6 +84,11 @@ class Instances:
         take: Callable[[Instance], None],
     ) -> int:
         """Hand all instances of a rule that use one of the given rows at a body position to `take`."""
+        demanded = self.rules.demanded.get(rule.label)
+        if demanded is not None:
+            return self.rules.run(
+                rule, position, rows, access, lambda found: _looked_up(demanded, found, take)
+            )
         reader = self._readers[rule.label]
         place = reader.place[position]
 
@@ -90,6 +98,23 @@ class Instances:
                 take(Instance(rule.label, reader.head.key(binding), premises, place))
 
         return self.rules.run(rule, position, rows, access, sink)
+
+
+VALUE = "~value of "
+
+
+def looked_up(relation: str, codes: tuple[int, ...]) -> Key:
+    """That an aggregate by demand has the value that this row of it says, as a premise."""
+    return Key(VALUE + relation, codes)
+
+
+def _looked_up(demanded: Demanded, found: Ints, take: Callable[[Instance], None]) -> None:
+    """An aggregate by demand rests on the row that asks for it and on its value."""
+    label, relation = demanded.rule.label, demanded.rule.relation
+    for row, asking in zip(found[:, :-1].tolist(), demanded.asking(found).tolist(), strict=True):
+        head = Key(relation, tuple(row))
+        premises = (Key(demanded.relation, tuple(asking)), looked_up(relation, head.codes))
+        take(Instance(label, head, premises, 0))
 
 
 def _named(rule: CheckedRule) -> CheckedRule:
@@ -119,6 +144,8 @@ def _variables(rule: CheckedRule) -> tuple[Variable, ...]:
 
 
 def _unprojected(rule: CheckedRule) -> CheckedRule:
+    if rule.aggregate is not None:
+        return rule
     return replace(rule, head=_variables(rule))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from headwater.errors import EvaluationError, OutOfMemory
 from headwater.kernel.relation import Relation
+from headwater.maintain.demanded import Demanded, Differing
 from headwater.maintain.exchange import Alone, Exchange
 from headwater.maintain.interrupts import Interrupts
 from headwater.plan.execute import Access, Executor, Sink
@@ -101,14 +102,20 @@ class RuleSet:
         self.rules = stratum.rules
         self.lower: list[tuple[CheckedRule, int, str, bool]] = []
         self.recursive: list[tuple[CheckedRule, int, str]] = []
+        self.demanded = {
+            rule.label: Demanded(workspace.executor, workspace.planner, rule, self.own, self.known)
+            for rule in stratum.rules
+            if rule.aggregate is not None and rule.aggregate.demand is not None
+        }
         for rule in stratum.rules:
             for position, item in enumerate(rule.body):
                 if isinstance(item, Premise) and item.relation in self.own:
                     self.recursive.append((rule, position, item.relation))
-                elif isinstance(item, Premise | Absent):
+                elif isinstance(item, Premise | Absent) and rule.label not in self.demanded:
                     self.lower.append((rule, position, item.relation, isinstance(item, Absent)))
         self.inputs = {relation for _, _, relation, _ in self.lower}
-        self._plans: dict[tuple[str, int], KnownPlan] = {}
+        self.inputs |= {relation for demanded in self.demanded.values() for _, relation in demanded.lower}
+        self._plans: dict[tuple[str, Hashable], KnownPlan] = {}
         self._reads = {
             rule.label: tuple(item.relation for item in rule.body if isinstance(item, Premise))
             for rule in self.rules
@@ -116,31 +123,58 @@ class RuleSet:
 
     def plan(self, rule: CheckedRule, position: int) -> Plan:
         """The plan from a delta at `position`, or from the head for position -1."""
-        known = self._plans.get((rule.label, position))
+        planner = self.workspace.planner
+        if position < 0:
+            return self.known(rule, position, lambda: planner.goal(rule, self.own))
+        return self.known(rule, position, lambda: planner.delta(rule, position, self.own))
+
+    def known(self, rule: CheckedRule, name: Hashable, make: Callable[[], Plan]) -> Plan:
+        """A plan of a rule by some name: made on first use, and again when sizes have changed much."""
+        known = self._plans.get((rule.label, name))
         if known is not None and known.version == self.workspace.version:
             return known.plan
         sizes = tuple(self.workspace.size(name).bit_length() // 3 for name in self._reads[rule.label])
         if known is None or known.sizes != sizes:
-            planner = self.workspace.planner
-            plan = planner.goal(rule, self.own) if position < 0 else planner.delta(rule, position, self.own)
+            plan = make()
         else:
             plan = known.plan
-        self._plans[(rule.label, position)] = KnownPlan(plan, sizes, self.workspace.version)
+        self._plans[(rule.label, name)] = KnownPlan(plan, sizes, self.workspace.version)
         return plan
 
     def run(self, rule: CheckedRule, position: int, rows: Rows, access: Access, sink: Sink) -> int:
         """Run a rule from the given rows; return the number of derivations found."""
+        demanded = self.demanded.get(rule.label)
         try:
+            if demanded is not None and position >= 0:
+                return demanded.run(rows, access, sink)
+            if demanded is not None:
+                codes = self.workspace.relations[rule.relation].codes(rows)
+                return demanded.ask(codes, access, lambda found: sink(_numbered(rows, found)))
             return self.workspace.executor.run(self.plan(rule, position), rule.types, rows, access, sink)
         except (EvaluationError, OutOfMemory) as error:
             raise placed(error, rule) from error
 
     def ask(self, rule: CheckedRule, tuples: Ints, access: Access, sink: Sink) -> int:
         """Find derivations of the given rows, which need not be stored here; origins are their places."""
+        demanded = self.demanded.get(rule.label)
         try:
+            if demanded is not None:
+                return demanded.ask(tuples, access, sink)
             return self.workspace.executor.ask(self.plan(rule, -1), rule.types, tuples, access, sink)
         except (EvaluationError, OutOfMemory) as error:
             raise placed(error, rule) from error
+
+    def differing(self, demanded: Demanded, deltas: Mapping[str, Delta]) -> Differing:
+        """Which values of an aggregate by demand the changes below make other ones."""
+        changed = {
+            relation: np.concatenate((deltas[relation].lost, deltas[relation].gained))
+            for _, relation in demanded.lower
+            if relation in deltas
+        }
+        try:
+            return demanded.differing(changed)
+        except (EvaluationError, OutOfMemory) as error:
+            raise placed(error, demanded.rule) from error
 
     def starts(self) -> Iterator[tuple[CheckedRule, int]]:
         """For each rule without a premise in the recursion, the premise to start a full evaluation from."""
@@ -149,3 +183,8 @@ class RuleSet:
             if any(item.relation in self.own for _, item in premises):
                 continue
             yield rule, min(premises, key=lambda entry: self.workspace.size(entry[1].relation))[0]
+
+
+def _numbered(rows: Rows, places: Ints) -> Ints:
+    """Origins as row numbers, from origins as places in a list of rows."""
+    return np.column_stack((rows[places[:, 0]].astype(np.int64), places[:, 1:]))

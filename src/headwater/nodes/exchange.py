@@ -62,7 +62,7 @@ class NodeExchange:
                 layout = relations[rule.relation].layout
                 types = layout.code_types
                 self._types[ASK, rule.label] = types
-                if rule.aggregate is not None:
+                if rule.aggregate is not None and rule.aggregate.demand is None:
                     place = layout.code(rule.aggregate.position)
                     types = tuple(t for i, t in enumerate(types) if i != place)
                     if rule.aggregate.argument is not None:
@@ -101,7 +101,9 @@ class NodeExchange:
             return broadcast
         layout = self.program.checked.relations[rule.relation].layout
         column = route.home.column
-        missing = int(rule.aggregate is not None and column > rule.aggregate.position)
+        aggregate = rule.aggregate
+        grouped = aggregate is not None and aggregate.demand is None
+        missing = int(aggregate is not None and grouped and column > aggregate.position)
 
         def split(tuples: Ints) -> None:
             if route.home.split:

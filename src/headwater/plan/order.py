@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from heapq import heappop, heappush
 from typing import Protocol
 
@@ -234,6 +235,20 @@ class Planner:
             wanted.append(rule.aggregate.argument.name)
         return wanted
 
+    def groups(self, rule: CheckedRule, position: int, own: frozenset[str]) -> Plan:
+        """From rows of one premise, and that alone, to the row's number and the head without what is aggregated."""
+        assert rule.aggregate is not None
+        alone = replace(rule, body=(rule.body[position],), aggregate=replace(rule.aggregate, argument=None))
+        return self.bindings(alone, 0, own, [ORIGIN, *self._heads(alone)])
+
+    def bindings(
+        self, rule: CheckedRule, position: int, own: frozenset[str], wanted: Sequence[int | str]
+    ) -> Plan:
+        """From rows of the (absent) premise at `position` to wanted codes and variables, `ORIGIN` among them."""
+        item = rule.body[position]
+        assert isinstance(item, Premise | Absent)
+        return self._plan(rule, item.relation, item.args, position, own, wanted)
+
     @staticmethod
     def _refuse_wide(item: Test | Compute, where: Mapping[str, int]) -> None:
         """Functions and comparisons take values of one code each."""
@@ -258,7 +273,7 @@ class Planner:
         found: dict[str, int] = {}
         constants: list[tuple[int, int]] = []
         equalities: list[tuple[int, int]] = []
-        for column, code in enumerate(self._codes(rule.relation if head else relation, args)):
+        for column, code in enumerate(self.codes(rule.relation if head else relation, args)):
             if isinstance(code, int):
                 constants.append((column, code))
             elif code is not None:
@@ -268,7 +283,7 @@ class Planner:
                     found[code] = column
         layout = [name for name in found if logical(name) in keep]
         outputs = [found[name] for name in layout]
-        if head:
+        if ORIGIN in final:
             layout.insert(0, ORIGIN)
             outputs.insert(0, -1)
         start = Start(
@@ -305,7 +320,7 @@ class Planner:
             start, tuple(steps), ints(final_sources), ints(final_constants), identity, tuple(description)
         )
 
-    def _codes(self, relation: str, args: Sequence[Term]) -> list[Code]:
+    def codes(self, relation: str, args: Sequence[Term]) -> list[Code]:
         """What stands in each code column of an atom."""
         layout = self.statistics.layout(relation)
         found: list[Code] = []
@@ -401,7 +416,7 @@ class Planner:
         sources: list[int] = []
         constants: list[int] = []
         if isinstance(item, Absent):
-            for bound in self._codes(item.relation, item.args):
+            for bound in self.codes(item.relation, item.args):
                 if isinstance(bound, int):
                     constants.append(bound)
                     sources.append(-len(constants))
@@ -418,7 +433,7 @@ class Planner:
         scan_constants: list[tuple[int, int]] = []
         equalities: list[tuple[int, int]] = []
         new: dict[str, int] = {}
-        codes = self._codes(item.relation, item.args)
+        codes = self.codes(item.relation, item.args)
         for column, code in enumerate(codes):
             if isinstance(code, int):
                 constants.append(code)

@@ -131,7 +131,26 @@ class Instances:
         parts: dict[Key, list[Derivation]] = {}
         for part in self._of(relation, heads, None)[0]:
             parts.setdefault(part.head, []).append(part)
-        return [_together(bindings) for bindings in parts.values()], 0
+        found = [_together(bindings) for bindings in parts.values()]
+        return found + [self._of_nothing(head) for head in heads.values() if head not in parts], 0
+
+    def _of_nothing(self, head: Key) -> Derivation:
+        """The derivation of a count or sum of 0: it rests on the row that asks for it."""
+        rule = self.shapes[head[0]][0].rule
+        demand = next(
+            item
+            for item in rule.body
+            if isinstance(item, Premise)
+            and rule.aggregate is not None
+            and item.relation == rule.aggregate.demand
+        )
+        codes = self.workspace.planner.codes
+        columns = dict(zip(codes(rule.relation, rule.head), head[1], strict=True))
+        asking = tuple(
+            columns[code] if isinstance(code, str) else code or 0
+            for code in codes(demand.relation, demand.args)
+        )
+        return Derivation(rule, head, ((demand.relation, asking),), bindings=0)
 
     def _of(self, relation: str, heads: Mapping[int, Key], most: int | None) -> tuple[list[Derivation], int]:
         starts = np.array(list(heads), np.int32)
@@ -325,8 +344,11 @@ class Instances:
 
 def _together(parts: Sequence[Derivation]) -> Derivation:
     """The one derivation of an aggregate row, from its bindings."""
+    aggregate = parts[0].rule.aggregate
+    demand = aggregate.demand if aggregate is not None else None
+    asking = {row for row in parts[0].premises if row[0] == demand}
     return parts[0]._replace(
-        premises=tuple(row for part in parts for row in part.premises),
+        premises=(*asking, *(row for part in parts for row in part.premises if row not in asking)),
         absent=tuple(dict.fromkeys(row for part in parts for row in part.absent)),
         bindings=len(parts),
         values=tuple(value for part in parts for value in part.values),

@@ -140,7 +140,11 @@ class Wording:
         def put_in(term: Term) -> Term:
             return values.get(term.name, term) if isinstance(term, Variable) else term
 
-        return ", ".join(self.part(rebuild_part(item, put_in)) for item in rule.body if _real(item))  # type: ignore[arg-type]
+        asked = rule.aggregate.demand if rule.aggregate is not None else None
+        items = [
+            item for item in rule.body if not (isinstance(item, Premise) and item.relation in (UNIT, asked))
+        ]
+        return ", ".join(self.part(rebuild_part(item, put_in)) for item in items)  # type: ignore[arg-type]
 
     def unfolded(self, premise: Premise) -> Premise:
         """The premise itself, or the one that a projection in its place stands for."""
@@ -196,10 +200,6 @@ def plain_label(label: str) -> str:
     ('deg#1', 'deg#1', 'r1')
     """
     return re.sub(r"/\d+$", "", label.split("~")[0])
-
-
-def _real(item: Item) -> bool:
-    return not (isinstance(item, Premise) and item.relation == UNIT)
 
 
 def _plain(term: Term) -> Term:

@@ -13,6 +13,7 @@ What holds for a `Checked` program:
 - count, sum and avg stand alone: a relation with an aggregate has only aggregate rules, one aggregate each,
   the same function at the same position. Their premises are all in lower strata, and hold no wildcards. The
   aggregate ranges over the bindings of all the relation's rules, those of different rules being different;
+- but an aggregate by demand (`Aggregate.demand`) is in a recursion, as the one rule of its relation;
 - min and max are selections of a relation: all derivable rows are candidates, only a group's best are in the
   relation. This is the only non-monotone thing allowed inside a recursive stratum.
 """
@@ -72,11 +73,17 @@ Item = Premise | Absent | Test | Compute
 @dataclass(frozen=True)
 class Aggregate:
     """`function` (count, sum or avg) of `argument` over all bindings of the body, per group of the other head
-    columns; `position` is the head column that receives it. `argument` is `None` for count."""
+    columns; `position` is the head column that receives it. `argument` is `None` for count.
+
+    With a `demand`, the rule is part of a recursion. The demand is a relation of its own stratum, the one premise
+    that is, with the group's columns: each of its rows gives one row. count and sum over no bindings are then 0; min
+    and max are functions like the others.
+    """
 
     function: str
     position: int
     argument: Variable | None
+    demand: str | None = None
 
 
 @dataclass(frozen=True)

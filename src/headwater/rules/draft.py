@@ -67,6 +67,7 @@ class Draft:
     text or the data knows of (declared, derived, stated, input, known). `facts` are atoms of constants.
     `internal` maps each helping relation to the user's relation it serves; `given` are relations that take
     rows from outside; `bodies` are the internal relations that stand for an aggregate in a body;
+    `demands` gives, for those that do inside a recursion, the relation of the groups asked for;
     `projections` are those that project a relation to some of its columns.
     """
 
@@ -81,6 +82,7 @@ class Draft:
     selections: Mapping[str, tuple[Selection, ...]] = field(default_factory=dict)
     aggregates: Mapping[str, Aggregate] = field(default_factory=dict)
     bodies: frozenset[str] = frozenset()
+    demands: Mapping[str, str] = field(default_factory=dict)
     projections: Mapping[tuple[str, tuple[int, ...]], str] = field(default_factory=dict)
     facades: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()

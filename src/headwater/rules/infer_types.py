@@ -119,7 +119,7 @@ def _same_types(typing: Typing, rule: DraftRule) -> None:
         result = rule.head.args[rule.aggregate.position]
         assert isinstance(result, Variable)
         node = VariableOf(rule.label, result.name)
-        if rule.aggregate.function == "sum" and rule.aggregate.argument is not None:
+        if rule.aggregate.function in ("sum", "min", "max") and rule.aggregate.argument is not None:
             argument = VariableOf(rule.label, rule.aggregate.argument.name)
             classes.unite(node, argument, result.place or rule.place)
         else:

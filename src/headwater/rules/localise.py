@@ -64,6 +64,8 @@ def site(rule: CheckedRule, homes: Homes, own: Iterable[str] = ()) -> Site:
     positive = [(position, item) for position, item in apart if isinstance(item, Premise)]
     absent = [(position, item) for position, item in apart if isinstance(item, Absent)]
     own = frozenset(own)
+    if rule.aggregate is not None and rule.aggregate.demand is not None:
+        return _by_demand(rule, apart, homes)
     if not positive:  # all nodes find the same: what is not to be there must be known to all
         return Site(tuple((position, EVERYWHERE) for position, _ in absent), None, True, False, 0.0)
     if all(homes[item.relation] == ONE for _, item in positive):
@@ -86,6 +88,21 @@ def site(rule: CheckedRule, homes: Homes, own: Iterable[str] = ()) -> Site:
             best = Site(tuple(moves), variable, False, False, cost)
     assert best is not None
     return best
+
+
+def _by_demand(rule: CheckedRule, apart: Sequence[tuple[int, Premise | Absent]], homes: Homes) -> Site:
+    """Where the groups are asked for; all that they aggregate is on every node."""
+    assert rule.aggregate is not None
+    demand = next(item for _, item in apart if item.relation == rule.aggregate.demand)
+    moves = tuple((position, EVERYWHERE) for position, item in apart if item is not demand)
+    cost = BROADCAST * LOWER * len(moves)
+    if homes[demand.relation] == ONE:
+        return Site(moves, None, False, True, cost)
+    variable = _home_variable(demand, homes)
+    head = homes[rule.relation]
+    if variable is None or not head.split or _variable(rule.head[head.column]) != variable:
+        cost += SHIP
+    return Site(moves, variable, False, False, cost)
 
 
 def _moves(
@@ -302,7 +319,8 @@ def _cut(
 ) -> list[CheckedRule]:
     """The rule, or two rules through an internal relation where three or more premises have nothing in common."""
     apart = placed(rule, homes)
-    if len(apart) < 3 or _shared(item for _, item in apart):
+    by_demand = rule.aggregate is not None and rule.aggregate.demand is not None
+    if by_demand or len(apart) < 3 or _shared(item for _, item in apart):
         return [rule]
     positive = [(position, item) for position, item in apart if isinstance(item, Premise)]
     end = 0

@@ -125,6 +125,8 @@ def stratify(draft: Draft) -> list[tuple[tuple[str, ...], bool]]:
                 place=edge.place,
                 hint="negate a relation that does not depend on this one",
             )
+        if draft.demands.get(edge.source) == edge.target:
+            continue
         if edge.aggregate is not None or edge.source in draft.bodies:
             function = edge.aggregate or draft.selections[edge.source][0].best
             raise RuleError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from headwater.errors import RuleError
@@ -18,9 +19,18 @@ from headwater.language.program import (
     Wildcard,
 )
 from headwater.rules.draft import Draft, DraftRule, helper_atom
-from headwater.rules.rewrites.expand_disjunction import expand_rule
+from headwater.rules.rewrites.expand_disjunction import expand_rule, in_all_ways
 from headwater.rules.strata import dependencies, reachable
-from headwater.rules.terms import Part, atoms, binding, own_names, part_variables, variables
+from headwater.rules.terms import (
+    Part,
+    atoms,
+    binding,
+    own_names,
+    own_variables,
+    part_variables,
+    place_of,
+    variables,
+)
 
 _ZERO_IF_EMPTY = ("count", "sum")
 
@@ -32,6 +42,9 @@ def body_aggregates(draft: Draft) -> Draft:
     them must be bound outside. Where the braces use such a variable without binding it (`Y < X`), they are
     joined with an internal relation of the values it can have. count and sum over nothing are 0, so the rule
     is split in two, with and without a group; min, max and avg over nothing give no row.
+
+    Where only the rule's own recursion tells those values, the aggregate is *by demand*: a part of the recursion
+    itself, which asks for groups of what lies below (see `maintain/demanded`).
 
     >>> from headwater.language.datalog import parse
     >>> from headwater.rules.draft import begin
@@ -115,21 +128,25 @@ def _make_relation(
     helpers: list[DraftRule] = []
     inner: tuple[Literal, ...] = aggregate.body
     used_only = [v for v in shared if v.name not in binding(inner)]
+    demand: str | None = None
     if used_only:
+        values = values_of(draft, rule, rest, used_only)
+        recursive = recursion(draft, rule)
+        by_demand = any(map(recursive, values)) and not any(map(recursive, inner))
+        if by_demand:
+            values = values_of(draft, rule, rest, shared)
         draft, domain = draft.helper(f"{rule.label}~domain", rule.relation)
-        atom = helper_atom(domain, used_only, aggregate.place)
-        helpers.append(
-            replace(
-                rule,
-                label=domain,
-                heads=(atom,),
-                body=values_of(draft, rule, rest, used_only),
-                aggregate=None,
-            )
-        )
+        atom = helper_atom(domain, shared if by_demand else used_only, aggregate.place)
+        helpers.append(replace(rule, label=domain, heads=(atom,), body=values, aggregate=None))
+        if by_demand:
+            demand = domain
+            draft, below, inner = _below(draft, rule, inner, {v.name for v in shared})
+            helpers += below
         inner = (Positive(atom), *inner)
     draft, relation = draft.helper(f"{rule.label}~{aggregate.function}", rule.relation)
     draft = replace(draft, bodies=draft.bodies | {relation})
+    if demand is not None:
+        draft = replace(draft, demands={**draft.demands, relation: demand})
     target = aggregate.target if isinstance(aggregate.target, Variable) else None
     groups = helper_atom(f"{relation}~groups", shared, aggregate.place)
     columns = groups.args if shared else ()
@@ -140,13 +157,45 @@ def _make_relation(
     )
     helpers.append(replace(rule, label=relation, heads=(head,), body=inner, aggregate=None))
     with_group = Positive(replace(head, args=(*columns, result)))
-    if aggregate.function not in _ZERO_IF_EMPTY:
+    if aggregate.function not in _ZERO_IF_EMPTY or demand is not None:
         return *_expand_all(draft, helpers), [with_group]
     draft, _ = draft.helper(groups.relation, rule.relation)
     some = Positive(replace(head, args=(*columns, Wildcard())))
     helpers.append(replace(rule, label=groups.relation, heads=(groups,), body=(some,), aggregate=None))
     without = (Comparison("=", result, Constant(0), aggregate.place), Negated(groups))
     return *_expand_all(draft, helpers), [Disjunction(((with_group,), without), aggregate.place)]
+
+
+def _below(
+    draft: Draft, rule: DraftRule, inner: tuple[Literal, ...], shared: set[str]
+) -> tuple[Draft, list[DraftRule], tuple[Literal, ...]]:
+    """The body of an aggregate by demand without disjunctions and further aggregates: these go into a relation below.
+
+    That is possible for what does not mention the shared variables.
+    """
+
+    def splits(part: Literal) -> bool:
+        return isinstance(part, Disjunction) or _aggregate(part) is not None
+
+    if not any(map(splits, inner)):
+        return draft, [], inner
+    fresh = rule.fresh()
+    inner = tuple(fresh.named(part) for part in inner)  # type: ignore[misc]
+    apart = [part for part in inner if shared.isdisjoint(v.name for v in part_variables(part))]
+    plain = [part for part in inner if part not in apart]
+    if any(map(splits, plain)):
+        raise RuleError(
+            "unsupported",
+            "inside this recursion, alternatives and aggregates within the braces must not use values from outside",
+            place=next((place_of(part) for part in plain if splits(part)), None) or rule.place,
+            hint="give the alternatives a relation of their own",
+        )
+    draft, relation = draft.helper(f"{rule.label}~inner", rule.relation)
+    always = in_all_ways(apart)
+    found = [v for part in apart for v in own_variables(part) if v.name in always]
+    atom = helper_atom(relation, found, rule.place)
+    helper = replace(rule, label=relation, heads=(atom,), body=tuple(apart), aggregate=None)
+    return draft, [helper], (Positive(atom), *plain)
 
 
 def _expand_all(draft: Draft, helpers: list[DraftRule]) -> tuple[Draft, list[DraftRule]]:
@@ -160,6 +209,16 @@ def _expand_all(draft: Draft, helpers: list[DraftRule]) -> tuple[Draft, list[Dra
     return draft, result
 
 
+def recursion(draft: Draft, rule: DraftRule) -> Callable[[Part], bool]:
+    """Tells the parts that depend on the relation which the rule derives."""
+    graph = dependencies(draft.rules)
+
+    def depends(relation: str) -> bool:
+        return relation in draft.demands or rule.relation in {relation, *reachable(graph, relation)}
+
+    return lambda part: any(depends(atom.relation) for atom, _ in atoms([part]))
+
+
 def values_of(draft: Draft, rule: DraftRule, rest: list[Part], wanted: list[Variable]) -> tuple[Part, ...]:
     """A body that gives at least all values the wanted variables have in the rule.
 
@@ -167,11 +226,7 @@ def values_of(draft: Draft, rule: DraftRule, rest: list[Part], wanted: list[Vari
     the rule's own relation are left out if the others bind the variables: the aggregate stays outside the
     recursion. So are premises that share no variable with the wanted ones, directly or through others.
     """
-    graph = dependencies(draft.rules)
-
-    def recursive(part: Part) -> bool:
-        return any(rule.relation in {a.relation, *reachable(graph, a.relation)} for a, _ in atoms([part]))
-
+    recursive = recursion(draft, rule)
     needed = {v.name for v in wanted}
     parts = [part for part in rest if not _aggregate(part)]
     outside = [part for part in parts if not recursive(part)]

@@ -31,11 +31,17 @@ def cut_bodies(draft: Draft) -> Draft:
     """
     rules: list[DraftRule] = []
     for rule in draft.rules:
-        while sum(isinstance(item, Premise) for item in rule.body) > MOST_PREMISES:
+        while _long(rule):
             draft, first, rule = _cut(draft, rule)
             rules.append(first)
         rules.append(rule)
     return replace(draft, rules=tuple(rules))
+
+
+def _long(rule: DraftRule) -> bool:
+    if rule.aggregate is not None and rule.aggregate.demand is not None:
+        return False
+    return sum(isinstance(item, Premise) for item in rule.body) > MOST_PREMISES
 
 
 def _cut(draft: Draft, rule: DraftRule) -> tuple[Draft, DraftRule, DraftRule]:

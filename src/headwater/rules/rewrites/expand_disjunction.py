@@ -73,7 +73,7 @@ def expand_rule(draft: Draft, rule: DraftRule) -> tuple[Draft, list[DraftRule]]:
 def _expand_below(draft: Draft, rule: DraftRule) -> tuple[Draft, list[DraftRule]]:
     fresh = rule.fresh()
     body: tuple[Literal, ...] = tuple(fresh.named(part) for part in rule.body)  # type: ignore[misc]
-    everywhere = _in_all_ways(body)
+    everywhere = in_all_ways(body)
     columns = [v for part in body for v in own_variables(part) if v.name in everywhere]
     draft, relation = draft.helper(f"{rule.label}~rows", rule.relation)
     rows = helper_atom(relation, columns, rule.place)
@@ -81,12 +81,12 @@ def _expand_below(draft: Draft, rule: DraftRule) -> tuple[Draft, list[DraftRule]
     return draft, [*parts, replace(rule, body=(Positive(rows),))]
 
 
-def _in_all_ways(body: Iterable[Literal]) -> set[str]:
+def in_all_ways(body: Iterable[Literal]) -> set[str]:
     """The variables that occur whichever alternatives are chosen."""
     found: set[str] = set()
     for part in body:
         if isinstance(part, Disjunction):
-            found |= set.intersection(*(_in_all_ways(alternative) for alternative in part.alternatives))
+            found |= set.intersection(*(in_all_ways(alternative) for alternative in part.alternatives))
         else:
             found |= own_names([part])
     return found
@@ -143,7 +143,7 @@ def _stages(rule: DraftRule, body: Sequence[Literal]) -> list[_Stage] | None:
         done.append(ready)
         stages.append(_Stage(before, ready))
         later = own_names([*plain, *waiting]) | {v.name for arg in rule.head.args for v in variables(arg)}
-        if not own_names([ready]) & later <= _in_all_ways(done):
+        if not own_names([ready]) & later <= in_all_ways(done):
             return None  # a variable of one alternative joins it with what comes later
     stages[-1].before.extend(plain)
     return stages
@@ -176,7 +176,7 @@ def _expand_in_turn(draft: Draft, rule: DraftRule, stages: list[_Stage]) -> tupl
         target, later = rule, stages[number:]
         if later:
             needed = wanted.union(*(own_names([*after.before, after.disjunction]) for after in later))
-            columns = _in_all_ways([*before, stage.disjunction]) & needed
+            columns = in_all_ways([*before, stage.disjunction]) & needed
             found = [v for part in (*before, stage.disjunction) for v in own_variables(part)]
             draft, relation = draft.helper(f"{rule.label}~either", rule.relation)
             atom = helper_atom(relation, [v for v in found if v.name in columns], stage.disjunction.place)

@@ -109,14 +109,14 @@ def _single(
     draft: Draft, relation: str, rules: list[DraftRule], signature: Signature
 ) -> tuple[Draft, list[DraftRule]]:
     ((position, function),) = signature.items()
-    if function in _SELECTING:
+    if function in _SELECTING and relation not in draft.demands:
         arity = len(rules[0].head.args)
         group = tuple(i for i in range(arity) if i != position)
         draft = replace(
             draft, selections={**draft.selections, relation: (Selection(group, position, function),)}
         )
         return draft, [rule.with_head(_candidate(arg) for arg in rule.head.args) for rule in rules]
-    made = [_aggregate_rule(rule, position) for rule in rules]
+    made = [_aggregate_rule(rule, position, draft.demands.get(relation)) for rule in rules]
     assert made[0].aggregate is not None
     return replace(draft, aggregates={**draft.aggregates, relation: made[0].aggregate}), made
 
@@ -128,7 +128,7 @@ def _candidate(arg: Term) -> Term:
     return arg
 
 
-def _aggregate_rule(rule: DraftRule, position: int) -> DraftRule:
+def _aggregate_rule(rule: DraftRule, position: int, demand: str | None) -> DraftRule:
     fresh = rule.fresh()
     body = tuple(fresh.named(part) for part in rule.body)
     aggregate = rule.head.args[position]
@@ -138,7 +138,7 @@ def _aggregate_rule(rule: DraftRule, position: int) -> DraftRule:
     return replace(
         rule.with_head(args),
         body=body,
-        aggregate=Aggregate(aggregate.function, position, aggregate.argument),
+        aggregate=Aggregate(aggregate.function, position, aggregate.argument, demand),
     )
 
 

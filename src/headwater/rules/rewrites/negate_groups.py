@@ -8,6 +8,8 @@ from headwater.errors import RuleError
 from headwater.language.program import (
     Atom,
     BodyAggregate,
+    Comparison,
+    Constant,
     Disjunction,
     Literal,
     Negated,
@@ -17,7 +19,7 @@ from headwater.language.program import (
     Variable,
 )
 from headwater.rules.draft import Draft, DraftRule, helper_atom
-from headwater.rules.rewrites.body_aggregates import values_of
+from headwater.rules.rewrites.body_aggregates import recursion, values_of
 from headwater.rules.terms import Part, binding, own_names, part_variables, rebuild_literal, variables
 
 
@@ -26,7 +28,8 @@ def negate_groups(draft: Draft) -> Draft:
 
     The internal relation has the variables that a group shares with what is around it; all of them must be bound
     there. The others are the group's own: it asks whether there are such values. Where a group uses a shared
-    variable without binding it (`Y < X`), it is joined with an internal relation of the values it can have.
+    variable without binding it (`Y < X`), it is joined with an internal relation of the values it can have; where
+    only the rule's own recursion tells these, the group is counted instead, by demand.
 
     >>> from headwater.language.datalog import parse
     >>> from headwater.rules.draft import begin
@@ -74,7 +77,7 @@ class _Writer:
 
         return rebuild_literal(part, change)
 
-    def _negated(self, group: NegatedGroup, around: tuple[Literal, ...]) -> Negated:
+    def _negated(self, group: NegatedGroup, around: tuple[Literal, ...]) -> Negated | Comparison:
         around = tuple(part for part in around if not _has_group(part))
         outside = own_names(around) | {v.name for arg in self.rule.head.args for v in variables(arg)}
         shared: dict[str, Variable] = {}
@@ -92,10 +95,16 @@ class _Writer:
                 )
         inner = self.body(group.body, around)
         used_only = [v for v in shared.values() if v.name not in binding(inner)]
+        values = values_of(self.draft, self.rule, list(around), used_only) if used_only else ()
+        recursive = recursion(self.draft, self.rule)
+        if any(map(recursive, values)) and not any(map(recursive, inner)):
+            return Comparison(
+                "=", Constant(0), BodyAggregate("count", None, inner, place=group.place), group.place
+            )
         if used_only:
             self.draft, domain = self.draft.helper(f"{self.rule.label}~domain", self.rule.relation)
             atom = helper_atom(domain, used_only, group.place)
-            self._add(domain, atom, values_of(self.draft, self.rule, list(around), used_only))
+            self._add(domain, atom, values)
             inner = (Positive(atom), *inner)
         self.draft, relation = self.draft.helper(f"{self.rule.label}~not", self.rule.relation)
         head = helper_atom(relation, shared.values(), group.place)
