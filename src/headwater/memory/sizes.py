@@ -28,7 +28,8 @@ def size_in_bytes(size: object, *, of: int = 0) -> int:
                 return _positive(int(float(number) * factor), size)
     elif isinstance(size, int) and not isinstance(size, bool):
         return _positive(size, size)
-    raise DataError("unknown-option", f"memory is {size!r}", hint=HINT)
+    told = repr(size) if isinstance(size, (str, int, float)) else f"a {type(size).__name__}"
+    raise DataError("unknown-option", f"memory is {told}", hint=HINT)
 
 
 def _positive(size: int, given: object) -> int:
