@@ -8,8 +8,9 @@ are opened by one that needs them); groups of count, sum and avg are filled anew
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -95,11 +96,32 @@ def from_table(codec: Codec, table: pa.Table, info: RelationInfo) -> Ints:
     return info.layout.encode(codec, values, info.name)
 
 
-def dump_relations(engine: Engine, codec: Codec, without: Collection[str] = ()) -> dict[str, pa.Table]:
-    """A table per relation that has rows, except those that are quickly made anew and tables not asked for."""
-    import pyarrow as pa
+class Tables(Mapping[str, "pa.Table"]):
+    """Tables by name, each made when it is looked up: a checkpoint takes the memory of one table at a time."""
 
-    tables = {}
+    def __init__(self, makers: Mapping[str, Callable[[], pa.Table]]):
+        self._makers = dict(makers)
+
+    def __getitem__(self, name: str) -> pa.Table:
+        return self._makers[name]()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._makers)
+
+    def __len__(self) -> int:
+        return len(self._makers)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._makers
+
+    def __or__(self, others: Mapping[str, pa.Table]) -> Tables:
+        """These and others."""
+        return Tables({**self._makers, **{name: partial(others.__getitem__, name) for name in others}})
+
+
+def dump_relations(engine: Engine, codec: Codec, without: Collection[str] = ()) -> Tables:
+    """A table per relation that has rows, except those that are quickly made anew and tables not asked for."""
+    makers = {}
     unranked = engine.unranked()
     for name, relation in engine.workspace.relations.items():
         info = engine.workspace.infos[name]
@@ -107,16 +129,23 @@ def dump_relations(engine: Engine, codec: Codec, without: Collection[str] = ()) 
         table_name = str(TableName(ROWS, name))
         if relation.stored == 0 or name == UNIT or grouped or table_name in without:
             continue
-        codes, ranks, visible = relation.dump()
-        if name in unranked:
-            ranks = np.full_like(ranks, UNRANKED)
-        columns = {RANKS[column]: pa.array(ranks[:, column]) for column in range(ranks.shape[1])}
-        columns[VISIBLE] = pa.array(visible)
-        table = to_table(codec, codes, info) if info.arity else None
-        for column, values in columns.items():
-            table = pa.table({column: values}) if table is None else table.append_column(column, values)
-        tables[table_name] = table
-    return tables
+        makers[table_name] = partial(_dump, relation, info, codec, name not in unranked)
+    return Tables(makers)
+
+
+def _dump(relation: Relation, info: RelationInfo, codec: Codec, ranked: bool) -> pa.Table:
+    """All live rows, with ranks and counts (where there are any), and whether they are visible."""
+    import pyarrow as pa
+
+    codes, ranks, visible = relation.dump()
+    if not ranked:
+        ranks = np.full_like(ranks, UNRANKED)
+    columns = {RANKS[column]: pa.array(ranks[:, column]) for column in range(ranks.shape[1])}
+    columns[VISIBLE] = pa.array(visible)
+    table = to_table(codec, codes, info) if info.arity else None
+    for column, values in columns.items():
+        table = pa.table({column: values}) if table is None else table.append_column(column, values)
+    return table
 
 
 def identity(engine: Engine, view: View) -> str:
@@ -202,18 +231,23 @@ def _node(name: TableName) -> int:
     return -1 if name.node is None else name.node
 
 
-def dump_soft_state(soft: Mapping[str, SoftState], engine: Engine, codec: Codec) -> dict[str, pa.Table]:
+def dump_soft_state(soft: Mapping[str, SoftState], engine: Engine, codec: Codec) -> Tables:
     """A table per relation with a lifetime or a size."""
+    infos = engine.workspace.infos
+    return Tables(
+        {
+            str(TableName(SOFT, name)): partial(_dump_soft, state, infos[name], codec)
+            for name, state in soft.items()
+            if len(state)
+        }
+    )
+
+
+def _dump_soft(state: SoftState, info: RelationInfo, codec: Codec) -> pa.Table:
     import pyarrow as pa
 
-    tables = {}
-    for name, state in soft.items():
-        if len(state):
-            info = engine.workspace.infos[name]
-            rows, times = state.dump()
-            table = to_table(codec, rows, info)
-            tables[str(TableName(SOFT, name))] = table.append_column(TIME, pa.array(times, pa.float64()))
-    return tables
+    rows, times = state.dump()
+    return to_table(codec, rows, info).append_column(TIME, pa.array(times, pa.float64()))
 
 
 def load_soft_state(

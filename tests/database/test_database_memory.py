@@ -189,6 +189,17 @@ def test_a_state_that_does_not_fit(tmp_path: Path):
         assert len(db["big"]) == 200_000
 
 
+def test_a_checkpoint_is_not_held_to_the_budget(tmp_path: Path):
+    with reach(chain(0, 5), path=tmp_path / "s") as db:
+        db.apply(insert={"big": pairs(100_000)})
+        limit = db.budget.limit = db.memory.used
+        db.checkpoint()
+        assert db.budget.limit == limit, "only for as long as it takes"
+        before = seen(db)
+    with hw.connect(tmp_path / "s") as db:
+        assert seen(db) == before
+
+
 def test_a_refused_version_is_not_on_the_disk(tmp_path: Path):
     with reach(chain(0, 5), path=tmp_path / "s", memory="8 MB") as db:
         refused(db, lambda: db.apply(insert={"link": pairs(200_000)}))

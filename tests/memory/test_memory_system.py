@@ -156,11 +156,9 @@ class Further(Public):
 
 def test_allocators_errors_become_ours():
     public = Public()
-    for error in (
-        MemoryError(),
-        MemoryError("Unable to allocate 8 EiB"),
-        OSError(12, "Cannot allocate memory"),
-    ):
+    zstd = OSError("ZSTD compression failed: Allocation error : not enough memory")
+    no_addresses = OSError(12, "Cannot allocate memory")
+    for error in (MemoryError(), MemoryError("Unable to allocate 8 EiB"), no_addresses, zstd):
         with pytest.raises(OutOfMemory, match="during fails") as caught:
             public.fails(error)
         assert isinstance(caught.value, HeadwaterError) and caught.value.__cause__ is error

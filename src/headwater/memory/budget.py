@@ -7,13 +7,14 @@ counted only then. Whoever asks for little need not ask: less than `least` bytes
 A large request is also compared with what the system has left, whatever the budget says: else the system would
 kill the process, at a time and for a reason that nobody could tell.
 
-Undoing a version never asks.
+Undoing a version never asks. Writing a checkpoint is held to what the system has, not to the budget.
 """
 
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -97,6 +98,15 @@ class MemoryBudget:
                     f"{what} would take {shown_size(needed)}, and the system has {shown_size(left)} left"
                 )
                 raise OutOfMemory("out-of-memory", message, hint=HINT)
+
+    @contextmanager
+    def lifted(self) -> Iterator[None]:
+        """For what is given back at once and needs no budget (a checkpoint): only the system may refuse."""
+        limit, self.limit = self.limit, UNBOUNDED - 1
+        try:
+            yield
+        finally:
+            self.limit = limit
 
     def ask_ever(self, needed: int, what: str) -> None:
         """Refuse what could not be held even if nothing else were."""

@@ -6,6 +6,7 @@ import errno
 import inspect
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import wraps
 from typing import Any, TypeVar
 
@@ -19,14 +20,33 @@ def refused_memory(error: BaseException, doing: str) -> OutOfMemory | None:
     """The error of an allocator as ours; `None` for any other error, and for what is ours already."""
     if isinstance(error, OutOfMemory):
         return None
-    if not isinstance(error, MemoryError) and getattr(error, "errno", None) != errno.ENOMEM:
+    if not isinstance(error, MemoryError) and not _says_so(error):
         return None
-    size = f": {error}" if isinstance(error, MemoryError) and str(error) else ""
+    size = f": {error}" if str(error) and getattr(error, "errno", None) is None else ""
     return OutOfMemory(
         "out-of-memory",
         f"the system gave no more memory during {doing}{size}",
         hint="ask for less at once, or set a budget below what the process may have: memory=...",
     )
+
+
+def _says_so(error: BaseException) -> bool:
+    """Whether an error of the system, or of a library that has no better class for it, is about memory."""
+    if not isinstance(error, OSError):
+        return False
+    return error.errno == errno.ENOMEM or (error.errno is None and "not enough memory" in str(error))
+
+
+@contextmanager
+def memory_errors(doing: str) -> Iterator[None]:
+    """Errors of allocators in this block are ours."""
+    try:
+        yield
+    except (MemoryError, OSError) as error:
+        ours = refused_memory(error, doing)
+        if ours is None:
+            raise
+        raise ours from error
 
 
 def memory_errors_are_ours(kind: type[Class]) -> type[Class]:
@@ -54,7 +74,7 @@ def _guarded(method: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(method)
     def run(*args: Any, **options: Any) -> Any:
-        try:
+        try:  # not the context manager, which costs more than the small methods
             return method(*args, **options)
         except (MemoryError, OSError) as error:
             ours = refused_memory(error, doing)
@@ -64,12 +84,7 @@ def _guarded(method: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(method)
     def generate(*args: Any, **options: Any) -> Iterator[Any]:
-        try:
+        with memory_errors(doing):
             yield from method(*args, **options)
-        except (MemoryError, OSError) as error:
-            ours = refused_memory(error, doing)
-            if ours is None:
-                raise
-            raise ours from error
 
     return generate if inspect.isgeneratorfunction(method) else run

@@ -42,16 +42,18 @@ class CheckpointParts:
         mine = [name for name in map(TableName.parse, command.present) if name.node == self._number]
         reuse = [name for name in mine if name.kind == persist.ROWS and name.relation not in engine.changed]
         without = [str(TableName(name.kind, name.relation)) for name in reuse]
-        found = persist.dump_relations(engine, self._run.codec, without)
-        found.update(persist.dump_soft_state(self._run.base_changes.soft, engine, self._run.codec))
+        codec = self._run.codec
+        found = persist.dump_relations(engine, codec, without)
+        found |= persist.dump_soft_state(self._run.base_changes.soft, engine, codec)
         segments: list[Segment] = []
-        for text, table in found.items():
+        for text in found:
             name = TableName.parse(text).of_node(self._number)
             if self._number > 0 and program.homes.get(name.relation) == EVERYWHERE:
                 continue
             place = (self._number + 1) * SEGMENTS_OF_A_NODE + len(segments)
             file = segment_name(command.generation, place)
-            segments.append(write_segment(Path(command.folder), file, str(name), table))
+            with codec.budget.lifted():
+                segments.append(write_segment(Path(command.folder), file, str(name), found[text]))
         self._generation, self._written = command.generation, set(engine.changed)
         engine.changed.clear()
         progress = self._run.progress()

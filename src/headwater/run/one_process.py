@@ -17,6 +17,7 @@ from headwater.maintain.engine import Engine, Snapshot
 from headwater.maintain.row_change import RowChange
 from headwater.maintain.soft_state import SoftState
 from headwater.maintain.statistics import VersionStatistics
+from headwater.memory.guard import memory_errors
 from headwater.plan.steps import Ints
 from headwater.rules.checked import Checked
 from headwater.store import Checkpoint, Store
@@ -178,9 +179,10 @@ class OneProcess:
             if name.startswith("rows/") and name.removeprefix("rows/") not in self.engine.changed
         ]
         written = persist.dump_relations(self.engine, self.codec, without=reuse)
-        written.update(persist.dump_soft_state(self.base_changes.soft, self.engine, self.codec))
-        checkpoint = Checkpoint(version, {**meta, **self.progress()}, {**written, **tables})
-        store.write_checkpoint(checkpoint, reuse=reuse)
+        written |= persist.dump_soft_state(self.base_changes.soft, self.engine, self.codec)
+        checkpoint = Checkpoint(version, {**meta, **self.progress()}, written | tables)
+        with self.codec.budget.lifted(), memory_errors("a checkpoint"):
+            store.write_checkpoint(checkpoint, reuse=reuse)
         self.engine.changed.clear()
 
     def progress(self) -> dict[str, Any]:
