@@ -1,9 +1,11 @@
 """Delete and rederive across nodes (Gupta, Mumick, Subrahmanian; liu-2008 section 3.2): the yardstick.
 
 Nothing but rows is kept, and what each node has sent, so that it sends nothing twice. A deletion first takes
-away all that rests on the deleted row in any way. When all nodes are at rest, and not before, each asks for the
-rows it lost at the nodes that could still derive them. That they are asked makes them send a row again which
-they have sent before: else the suppression of duplicates would swallow it.
+away all that rests on the deleted row in any way. When all nodes are at rest, and not before, each node sends
+again what it took back and can still derive. A row may also be lost because one node took it back while another
+one, which sent it too, did not: that one is asked, and sends it again. (A node that took it back need not be
+asked.) So a row is shipped once for each node that loses a derivation of it, and once for each that still has or
+regains one: duplicates are seen only by who receives them, as in section 3.2.
 
 Changes must not overlap: `delete` waits until all nodes are at rest, before and after.
 """
@@ -30,8 +32,15 @@ class Node:
         self.homed: dict[Hashable, dict[Row, None]] = {}
         self.base: dict[Hashable, dict[Row, None]] = {}
         self.view: dict[Hashable, dict[Row, None]] = {}
+        self.joined: dict[Hashable, dict[Row, None]] = {}
+        """The base rows to join with, by their own home."""
         self.sent: set[Row] = set()
+        self.told: set[Row] = set()
+        """What was sent since deleted rows were last derived again."""
+        self.taken_back: dict[Row, None] = {}
         self.overdeleted: dict[Row, None] = {}
+        self.revoked: dict[Row, set[int]] = {}
+        """Rows of this node, and who took them back."""
 
     def insert(self, row: Row) -> None:
         """A base row of this node is inserted."""
@@ -51,40 +60,48 @@ class Node:
                 self._delete(start)
             self.channels.send(self.number, self.place(self.query.key(row)), Message(NO_BASE, row))
 
-    def handle(self, message: Message) -> None:
+    def handle(self, sender: int, message: Message) -> None:
         """Take a message."""
         row = message.row
         if message.kind == INSERT:
             self._insert(row)
         elif message.kind == DELETE:
+            self.revoked.setdefault(row, set()).add(sender)
             self._delete(row)
         elif message.kind == ASK:
-            self._answer(*row)
+            self._answer(row)
         else:
-            key = self.query.key(row)
+            key, home = self.query.key(row), self.query.home(row)
             if message.kind == BASE:
                 self.base.setdefault(key, {})[row] = None
+                self.joined.setdefault(home, {})[row] = None
             else:
                 del self.base[key][row]
+                del self.joined[home][row]
             tell = self._tell if message.kind == BASE else self._take_back
             for other in list(self.view.get(key, ())):
                 for result in self.query.step(row, other):
                     tell(result)
 
     def rederive(self) -> None:
-        """Bring back what a base row still gives, and ask other nodes for the rest of what was lost."""
+        """Bring back what a base row still gives, send again what was taken back and still follows, and ask for the
+        rest of what was lost at nodes that did not take it back."""
         lost, self.overdeleted = self.overdeleted, {}
+        revoked, self.revoked = self.revoked, {}
+        taken_back, self.taken_back = self.taken_back, {}
+        self.told = set()
         here = [start for rows in self.homed.values() for base in rows for start in self.query.start(base)]
         back = set(here) & lost.keys()
         for row in lost:
             if row not in back:
-                asked: dict[int, list[Hashable]] = {}
-                for key in self.query.sources(row, self.homed):
-                    asked.setdefault(self.place(key), []).append(key)
-                for target, keys in asked.items():
-                    self.channels.send(self.number, target, Message(ASK, (row, tuple(keys))))
+                could = {self.place(key) for key in self.query.sources(row, self.homed)}
+                for target in sorted(could - revoked.get(row, set())):
+                    self.channels.send(self.number, target, Message(ASK, row))
         for row in back:
             self._insert(row)
+        for row in taken_back:
+            if row not in self.sent and self._follows(row):
+                self._tell(row)
 
     def _insert(self, row: Row) -> None:
         key = self.query.view_key(row)
@@ -107,23 +124,31 @@ class Node:
             for result in self.query.step(base, row):
                 self._take_back(result)
 
-    def _answer(self, row: Row, keys: tuple[Hashable, ...]) -> None:
-        for key in keys:
+    def _follows(self, row: Row) -> bool:
+        """Whether a row can be derived from what is here."""
+        for key in self.query.sources(row, self.joined):
             for base in self.base.get(key, ()):
                 premise = self.query.premise(base, row)
                 if premise is not None and premise in self.view.get(key, ()):
-                    self.sent.discard(row)
-                    self._tell(row)
-                    return
+                    return True
+        return False
+
+    def _answer(self, row: Row) -> None:
+        """What was sent before the deletion, and not taken back, still follows: send it again, once."""
+        if row in self.sent and row not in self.told:
+            self.sent.discard(row)
+            self._tell(row)
 
     def _tell(self, row: Row) -> None:
         if row not in self.sent:
             self.sent.add(row)
+            self.told.add(row)
             self.channels.send(self.number, self.place(self.query.view_key(row)), Message(INSERT, row))
 
     def _take_back(self, row: Row) -> None:
         if row in self.sent:
             self.sent.discard(row)
+            self.taken_back[row] = None
             self.channels.send(self.number, self.place(self.query.view_key(row)), Message(DELETE, row))
 
 
@@ -148,7 +173,7 @@ class DRedCluster(PhasedCluster[Node]):
 
     def handle(self, sender: int, receiver: int, message: Message) -> None:
         """Give a message to its node."""
-        self.nodes[receiver].handle(message)
+        self.nodes[receiver].handle(sender, message)
 
     def view(self) -> set[Row]:
         """All rows of the view."""

@@ -25,8 +25,8 @@ class Stage:
 
     @property
     def patience(self) -> float:
-        """The CPU seconds after which a scheme that has not converged is given up."""
-        return 1.0 if self.quick else 10.0
+        """The CPU seconds after which a step of a scheme that has not converged is given up; the same for all."""
+        return 5.0 if self.quick else 60.0
 
 
 Read = Callable[[set[Row]], set[Row]]
@@ -60,7 +60,7 @@ def follow(
     """A scheme through all steps. Communication and time of a figure count from its first step on."""
     scheme: Scheme = make(workload, nodes)
     nodes = scheme.nodes
-    patience = stage.patience * (1 if scheme.hopeless else 20)
+    patience = stage.patience
     reference = RankedSupport(workload)
     points: list[Point] = []
     before: dict[int, Measures] = {}

@@ -25,8 +25,6 @@ class Scheme(Protocol):
 
     name: str
     nodes: int
-    hopeless: bool
-    """Whether it is not expected to converge on dense data: then it gets little time."""
 
     def change(self, insert: Sequence[Row], delete: Sequence[Row], patience: float) -> bool:
         """Apply changes, deletes one after the other; return whether the view converged in so many CPU seconds."""
@@ -44,9 +42,8 @@ class Scheme(Protocol):
 class OnNodes:
     """A cluster of simulated nodes."""
 
-    def __init__(self, cluster: Cluster, name: str = "", *, hopeless: bool = False):
+    def __init__(self, cluster: Cluster, name: str = ""):
         self.cluster = cluster
-        self.hopeless = hopeless
         self.name = name or cluster.name
         self.nodes = cluster.channels.nodes
 
@@ -85,7 +82,6 @@ class RankedSupport:
 
     name = "ranked support"
     nodes = 1
-    hopeless = False
 
     def __init__(self, workload: Workload):
         self.database = Database()
@@ -124,7 +120,7 @@ def relative_lazy(workload: Workload, nodes: int) -> Scheme:
 
 def absorption_eager(workload: Workload, nodes: int) -> Scheme:
     """Absorption provenance, every derivation shipped."""
-    return OnNodes(AbsorptionCluster(workload.query, nodes, batch=EAGER), hopeless=True)
+    return OnNodes(AbsorptionCluster(workload.query, nodes, batch=EAGER))
 
 
 def absorption_lazy(workload: Workload, nodes: int) -> Scheme:
@@ -142,7 +138,6 @@ def selecting(name: str, selection: Selection | None) -> Make:
     return lambda workload, nodes: OnNodes(
         AbsorptionCluster(workload.query, nodes, batch=LAZY, selection=selection),
         name,
-        hopeless=selection is None,
     )
 
 

@@ -26,7 +26,7 @@ class Workload:
 
 
 REACHABLE = """
-  base(x: int, y: int).
+  base(x: string, y: string).
   answer(X, Y) :- base(X, Y).
   answer(X, Y) :- base(X, Z), answer(Z, Y).
 """
@@ -36,7 +36,7 @@ REGION = """
   answer(Y, R) :- answer(X, R), base(X), near(X, Y).
 """
 PATHS = """
-  base(x: int, y: int, c: int).
+  base(x: string, y: string, c: int).
   answer(X, Y, min<C>) :- base(X, Y, C).
   answer(X, Y, min<C>) :- base(X, Z, A), answer(Z, Y, B), C = A + B.
 """
@@ -44,7 +44,7 @@ PATHS = """
 
 def links(transit: int, dense: bool, share: float, seed: int) -> Workload:
     """Reachability over a network; a share of its links is deleted."""
-    rows = [row[:2] for row in _numbered(transit, dense, seed)]
+    rows = [row[:2] for row in addressed(transit, dense, seed)]
     chance = random.Random(seed + 1)
     chance.shuffle(rows)
     return Workload(reachable(), tuple(rows), tuple(chance.sample(rows, round(share * len(rows)))), REACHABLE)
@@ -52,7 +52,7 @@ def links(transit: int, dense: bool, share: float, seed: int) -> Workload:
 
 def priced_links(transit: int, dense: bool, share: float, seed: int) -> Workload:
     """Best paths over a network with latencies; a share of its links is deleted."""
-    rows = _numbered(transit, dense, seed)
+    rows = addressed(transit, dense, seed)
     chance = random.Random(seed + 1)
     chance.shuffle(rows)
     return Workload(path(), tuple(rows), tuple(chance.sample(rows, round(share * len(rows)))), PATHS)
@@ -85,8 +85,9 @@ def sensors(side: int, seed: int, spacing: int = 10, reach: int = 20, seeds: int
     )
 
 
-def _numbered(transit: int, dense: bool, seed: int) -> list[tuple[int, int, int]]:
-    """Links in both directions, nodes as numbers."""
+def addressed(transit: int, dense: bool, seed: int) -> list[tuple[str, str, int]]:
+    """Links in both directions. Nodes are named by addresses, as in a network: annotations that name rows grow
+    with the names, those that number base rows do not."""
     network = transit_stub(transit, dense=dense, seed=seed)
-    number = {name: i for i, name in enumerate(network.nodes)}
-    return [(number[a], number[b], cost) for a, b, cost in network.rows()]
+    address = {name: f"192.168.{i // 250}.{i % 250 + 1}" for i, name in enumerate(network.nodes)}
+    return [(address[a], address[b], cost) for a, b, cost in network.rows()]
