@@ -8,9 +8,9 @@ from __future__ import annotations
 import pytest
 
 from headwater.annotations.boolean import Trust
-from headwater.annotations.equations import Derivation, solve
+from headwater.annotations.equations import Summand, solve
 from headwater.annotations.polynomial import Polynomial, evaluate
-from headwater.annotations.why import Why
+from headwater.annotations.why import WhyProvenance
 from headwater.errors import EvaluationError
 
 BASE = {"B(3,5)": 1, "U(2,5)": 2, "G(3,5,2)": 3, "G(1,2,3)": 4}
@@ -18,14 +18,14 @@ BASE = {"B(3,5)": 1, "U(2,5)": 2, "G(3,5,2)": 3, "G(1,2,3)": 4}
 
 GRAPH = {
     "B(3,5)": [],
-    "B(3,2)": [Derivation("m1", ("G(3,5,2)",)), Derivation("m4", ("B(3,5)", "U(2,5)"))],
-    "B(1,3)": [Derivation("m1", ("G(1,2,3)",))],
-    "B(3,3)": [Derivation("m4", ("B(3,2)", "U(3,2)"))],
-    "U(2,5)": [Derivation("m2", ("G(3,5,2)",))],
-    "U(3,2)": [Derivation("m2", ("G(1,2,3)",))],
-    "U(2,c2)": [Derivation("m3", ("B(3,2)",))],
-    "U(5,c1)": [Derivation("m3", ("B(3,5)",))],
-    "U(3,c3)": [Derivation("m3", ("B(1,3)",)), Derivation("m3", ("B(3,3)",))],
+    "B(3,2)": [Summand("m1", ("G(3,5,2)",)), Summand("m4", ("B(3,5)", "U(2,5)"))],
+    "B(1,3)": [Summand("m1", ("G(1,2,3)",))],
+    "B(3,3)": [Summand("m4", ("B(3,2)", "U(3,2)"))],
+    "U(2,5)": [Summand("m2", ("G(3,5,2)",))],
+    "U(3,2)": [Summand("m2", ("G(1,2,3)",))],
+    "U(2,c2)": [Summand("m3", ("B(3,2)",))],
+    "U(5,c1)": [Summand("m3", ("B(3,5)",))],
+    "U(3,c3)": [Summand("m3", ("B(1,3)",)), Summand("m3", ("B(3,3)",))],
 }
 """The graph of example 5: what each tuple is an immediate consequence of."""
 
@@ -35,9 +35,9 @@ def values(annotation, graph):
 
 
 def test_example_5_traces_paths_back_to_the_sources():
-    lines = values(Why(), GRAPH)
+    lines = values(WhyProvenance(), GRAPH)
     assert {frozenset({3}), frozenset({1, 2})} <= lines["B(3,2)"]
-    assert Why().support(lines["B(3,2)"]) == {1, 2, 3}
+    assert WhyProvenance().support(lines["B(3,2)"]) == {1, 2, 3}
 
 
 def test_example_6_provenance_expressions():
@@ -76,7 +76,7 @@ def test_example_7_trust_of_the_tuple():
 
 def test_tuples_that_derive_each_other_have_a_trust_and_no_finite_expression():
     """With a synonym U(5,2), m4 leads from B(3,2) back to B(3,5)."""
-    graph = {**GRAPH, "B(3,5)": [Derivation("m4", ("B(3,2)", "U(5,2)"))]}
+    graph = {**GRAPH, "B(3,5)": [Summand("m4", ("B(3,2)", "U(5,2)"))]}
     base = dict.fromkeys([*BASE, "U(5,2)"], True)
     assert solve(graph, Trust(), base)["B(3,2)"] is True
     with pytest.raises(EvaluationError) as caught:

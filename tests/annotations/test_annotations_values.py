@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from headwater.annotations.bdd import BDD
 from headwater.annotations.clearance import Clearance
-from headwater.annotations.equations import Derivation, solve
+from headwater.annotations.equations import Summand, solve
 from headwater.annotations.minimal_dnf import MinimalDNF
 from headwater.annotations.polynomial import Polynomial
 from headwater.annotations.registry import ANNOTATIONS, annotation
@@ -98,9 +98,9 @@ def test_cycles_are_solved_or_refused_with_a_reason(name):
     """a and b derive each other; a is also derived from base row 1, b from base row 2."""
     one = ANNOTATIONS[name]()
     system = {
-        "a": [Derivation("r", ("p",)), Derivation("r", ("b",))],
-        "b": [Derivation("r", ("q",)), Derivation("r", ("a",))],
-        "c": [Derivation("r", ("a", "b"))],
+        "a": [Summand("r", ("p",)), Summand("r", ("b",))],
+        "b": [Summand("r", ("q",)), Summand("r", ("a",))],
+        "c": [Summand("r", ("a", "b"))],
     }
     base = {"p": one.variable(1), "q": one.variable(2)}
     if one.converges_on_cycles:
@@ -121,7 +121,7 @@ def test_cycles_are_solved_or_refused_with_a_reason(name):
 
 
 def test_equations_without_cycles_have_values_in_every_annotation():
-    system = {"a": [Derivation("r", ("p",)), Derivation("s", ("p", "q"))], "b": [Derivation("r", ("a",))]}
+    system = {"a": [Summand("r", ("p",)), Summand("s", ("p", "q"))], "b": [Summand("r", ("a",))]}
     shown = {}
     for name, make in ANNOTATIONS.items():
         one = make()
@@ -142,7 +142,7 @@ def test_equations_without_cycles_have_values_in_every_annotation():
 
 def test_the_least_solution_on_cycles_is_the_minimal_one():
     dnf = MinimalDNF()
-    alone = {"a": [Derivation("r", ("b",))], "b": [Derivation("r", ("a",))]}
+    alone = {"a": [Summand("r", ("b",))], "b": [Summand("r", ("a",))]}
     assert solve(alone, dnf, {}) == {"a": dnf.zero, "b": dnf.zero}
 
 

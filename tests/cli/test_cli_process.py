@@ -106,6 +106,16 @@ def test_a_bug_can_be_traced(capsys: pytest.CaptureFixture[str], monkeypatch: py
     assert "Traceback" in capsys.readouterr().err
 
 
-def test_benchmarks_that_are_not_there(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "headwater.bench", None)
-    assert "pip install 'headwater[bench]'" in folder.refused("bench", "--help")
+def test_benchmarks_need_what_they_measure_against(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "benchmarks.command", None)
+    said = folder.refused("bench", "--help")
+    assert "script/bench" in said and "pip install 'headwater[bench]'" in said
+
+
+def test_benchmarks_are_no_part_of_the_package(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(headwater, "__file__", str(folder.path / "lib" / "headwater" / "__init__.py"))
+    assert "clone the repository, and run script/bench in it" in folder.refused("bench", "engine", "--quick")
+
+
+def test_benchmarks_from_a_clone(folder: Folder) -> None:
+    assert "engine" in folder.done("bench", "--help")

@@ -21,6 +21,7 @@ from headwater.values.functions import Functions
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "headwater"
+BENCHMARKS = ROOT / "benchmarks"
 DOCUMENTS = [
     ROOT / "README.md",
     ROOT / "ARCHITECTURE.md",
@@ -75,7 +76,7 @@ def codes() -> set[str]:
     """Every code that is written in the source as the first argument of an error."""
     kinds = {kind.__name__ for kind in HeadwaterError.__subclasses__()}
     found = set()
-    for file in PACKAGE.rglob("*.py"):
+    for file in (*PACKAGE.rglob("*.py"), *BENCHMARKS.rglob("*.py")):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if (
                 isinstance(node, ast.Call)
@@ -112,11 +113,11 @@ def test_every_rewrite_is_in_the_architecture():
 
 def test_every_module_is_in_the_architecture():
     missing = []
-    for file in sorted(PACKAGE.rglob("*.py")):
-        package = file.parent.relative_to(PACKAGE).as_posix()
+    for file in sorted((*PACKAGE.rglob("*.py"), *BENCHMARKS.rglob("*.py"))):
+        package = file.parent.relative_to(PACKAGE if PACKAGE in file.parents else ROOT).as_posix()
         words = section("ARCHITECTURE.md", "The top" if package == "." else f"`{package}/`")
         if file.name != "__init__.py" and file.stem not in quoted(words):
-            missing.append(file.relative_to(PACKAGE).as_posix())
+            missing.append(file.relative_to(ROOT).as_posix())
     assert not missing
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "headwater"
 LAYERS = re.findall(r"^\d+\. `(\w+)`:", (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8"), re.MULTILINE)
-USERS = ("networks", "files", "bench", "cli", "demo")
+USERS = ("networks", "files", "cli", "demo")
 """Layers that may use the package as its users do: `import headwater`."""
 
 
@@ -61,6 +61,12 @@ def test_a_layer_imports_only_from_layers_above_it():
             if not good:
                 wrong.append(f"{file.relative_to(PACKAGE)} imports {module}")
     assert not wrong
+
+
+def test_the_package_does_not_import_the_benchmarks():
+    for file in PACKAGE.rglob("*.py"):
+        for module in imports(ast.parse(file.read_text(encoding="utf-8"))):
+            assert module.partition(".")[0] != "benchmarks", file
 
 
 def test_the_kernel_imports_none_of_the_others():

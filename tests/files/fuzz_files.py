@@ -26,7 +26,7 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from headwater.errors import HeadwaterError
-from headwater.files.contents import Origin
+from headwater.files.contents import FactFile
 from headwater.files.feed import changes_of
 from headwater.files.load import load
 from headwater.files.read import read
@@ -236,7 +236,7 @@ def damaged(name: str, number: int, good: bytes) -> bytes:
 
 def rows_of(path: Path, types: tuple[Type | None, ...] = TYPES) -> list[tuple[Any, ...]]:
     """The rows that get into a database, the whole way from the file to the codes."""
-    contents = read(Origin(path), "r", COLUMNS, types)
+    contents = read(FactFile(path), "r", COLUMNS, types)
 
     def types_of(known: Mapping[str, tuple[Type | None, ...]]) -> Mapping[str, tuple[Type | None, ...]]:
         return {"r": known.get("r", types)}

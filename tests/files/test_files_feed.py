@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headwater.errors import DataError
-from headwater.files.contents import Origin
+from headwater.files.contents import FactFile
 from headwater.files.feed import changes_of, net
 from headwater.files.order import in_order
 from headwater.files.read import read
@@ -52,7 +52,7 @@ def test_nan_and_lists_are_equal_to_themselves() -> None:
 def feed(folder: Path, text: str) -> tuple[Any, Any]:
     path = folder / "r.csv"
     path.write_text(text)
-    contents = read(Origin(path), "r", ("k", "v"), (INT, INT))
+    contents = read(FactFile(path), "r", ("k", "v"), (INT, INT))
     inserted, deleted = changes_of(contents, typed(contents, (INT, INT)))
     return inserted.to_pylist(), deleted.to_pylist()
 

@@ -11,8 +11,8 @@ import pytest
 from pyarrow import feather, parquet
 
 from headwater.errors import DataError, LanguageError
-from headwater.files.contents import Origin
-from headwater.files.find import Folder
+from headwater.files.contents import FactFile
+from headwater.files.find import FactFolder
 from headwater.files.formats import CSV, SOUFFLE, Format, with_options
 from headwater.files.load import by_relation, load
 from headwater.files.read import read
@@ -27,7 +27,7 @@ def rows(path: Path, columns: str, format: Format | None = None) -> list[tuple[A
     named = [column.strip().partition(": ") for column in columns.split(",") if column.strip()]
     types = tuple(parse_type(type) if type else None for _, _, type in named)
     names = tuple(name for name, _, _ in named)
-    contents = read(Origin(path, format), "r", names, types)
+    contents = read(FactFile(path, format), "r", names, types)
 
     def types_of(known: Mapping[str, tuple[Type | None, ...]]) -> Mapping[str, tuple[Type | None, ...]]:
         return {"r": known.get("r", types)}
@@ -288,7 +288,7 @@ def loaded(folder: Path, text: str, files: Mapping[str, str]) -> dict[str, list[
     contents = []
     for name, written in files.items():
         info = relations[name.partition(".")[0]]
-        contents.append(read(Origin(file(folder, name, written)), info.name, info.columns, info.types))
+        contents.append(read(FactFile(file(folder, name, written)), info.name, info.columns, info.types))
     found = by_relation(contents, load(contents, types_of))
     return {
         name: list(zip(*(column.to_pylist() for column in table.columns), strict=True))
@@ -333,7 +333,7 @@ def test_what_looks_like_a_header_is_not_taken_for_a_row(tmp_path: Path, text: s
 def test_the_file_of_a_relation(tmp_path: Path) -> None:
     for name in ("a.facts", "b.csv", "b.parquet", "c.md", ".d.csv", "e.csv.gz", "f.parquet.gz"):
         file(tmp_path, name, "")
-    folder = Folder(tmp_path)
+    folder = FactFolder(tmp_path)
     assert folder.file_of("a") == tmp_path / "a.facts"
     assert folder.file_of("e") == tmp_path / "e.csv.gz"
     assert [folder.file_of(name) for name in "cdf"] == [None, None, None]

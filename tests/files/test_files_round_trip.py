@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from headwater.errors import DataError
-from headwater.files.contents import Origin
+from headwater.files.contents import FactFile
 from headwater.files.formats import SOUFFLE, WRITTEN, Format, with_options
 from headwater.files.list_cells import read_list, write_list
 from headwater.files.read import read
@@ -80,7 +80,7 @@ def to_table(types: tuple[Type, ...], rows: list[tuple[Any, ...]]) -> Any:
 
 def read_back(path: Path, format: Format | None, types: tuple[Type, ...]) -> list[tuple[Any, ...]]:
     columns = tuple(f"c{i}" for i in range(len(types)))
-    table = typed(read(Origin(path, format), "r", columns, types), types)
+    table = typed(read(FactFile(path, format), "r", columns, types), types)
     return list(zip(*(column.to_pylist() for column in table.columns), strict=True))
 
 
@@ -155,6 +155,6 @@ def test_floats_stay_floats_when_read_undeclared(tmp_path: Path) -> None:
 
     path = tmp_path / "r.csv"
     write(path, pa.table({"c0": [1.0, 2.0], "c1": [datetime.date(2024, 2, 29)] * 2}), 2, WRITTEN["csv"])
-    contents = read(Origin(path), "r", ("c0", "c1"), (None, None))
+    contents = read(FactFile(path), "r", ("c0", "c1"), (None, None))
     types = settle_types([contents], lambda known: {"r": known.get("r", (None, None))})
     assert types == {"r": (FLOAT, DATE)}

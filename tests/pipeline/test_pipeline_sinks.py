@@ -33,7 +33,7 @@ def connect(tmp_path, spark):
 def test_a_stop_between_commit_and_acknowledgement_is_made_good_at_the_next_start(
     spark, tmp_path, moment, monkeypatch
 ):
-    from headwater.pipeline.folders import Place
+    from headwater.pipeline.folders import Destination
 
     links = random_links(random.Random(1), 12)
     feed, rows = str(tmp_path / "feed"), str(tmp_path / "rows")
@@ -46,12 +46,12 @@ def test_a_stop_between_commit_and_acknowledgement_is_made_good_at_the_next_star
     def stop(*_):
         raise Stopped
 
-    put = Place.put
+    put = Destination.put
     with monkeypatch.context() as patch:
         if moment == "before":
             patch.setattr(FeedFolder, "publish", stop)
         elif moment == "in the middle":
-            patch.setattr(Place, "put", lambda *a: (put(*a), stop()))
+            patch.setattr(Destination, "put", lambda *a: (put(*a), stop()))
         else:
             patch.setattr(type(db), "acknowledge", stop)
         with pytest.raises(Stopped):

@@ -38,7 +38,7 @@ class Trust(Annotation[bool]):
         return bytes([wire.FLAG, value])
 
     def decode(self, data: bytes) -> bool:
-        reader = wire.Reader(data, wire.FLAG)
+        reader = wire.WireReader(data, wire.FLAG)
         value = reader.varint()
         reader.end()
         if value > 1:

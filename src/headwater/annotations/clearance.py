@@ -48,7 +48,7 @@ class Clearance(Annotation[int]):
         return bytes(out)
 
     def decode(self, data: bytes) -> int:
-        reader = wire.Reader(data, wire.LEVEL)
+        reader = wire.WireReader(data, wire.LEVEL)
         value = reader.varint()
         reader.end()
         if value > self.zero:

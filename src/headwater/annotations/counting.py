@@ -6,10 +6,10 @@ from headwater.annotations import wire
 from headwater.annotations.protocol import Annotation, not_an_element
 
 
-class Counting(Annotation[int]):
+class DerivationCount(Annotation[int]):
     """N with + and ·.
 
-    >>> Counting().times(2, 3)
+    >>> DerivationCount().times(2, 3)
     6
     """
 
@@ -39,7 +39,7 @@ class Counting(Annotation[int]):
         return bytes(out)
 
     def decode(self, data: bytes) -> int:
-        reader = wire.Reader(data, wire.COUNT)
+        reader = wire.WireReader(data, wire.COUNT)
         value = reader.varint()
         reader.end()
         return value

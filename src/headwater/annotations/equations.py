@@ -6,7 +6,7 @@ order. Those with cycles are iterated from zero until nothing changes, or refuse
 
 >>> from headwater.annotations.minimal_dnf import MinimalDNF
 >>> dnf = MinimalDNF()
->>> system = {"a": [Derivation("m", ("p",)), Derivation("m", ("b",))], "b": [Derivation("m", ("a", "q"))]}
+>>> system = {"a": [Summand("m", ("p",)), Summand("m", ("b",))], "b": [Summand("m", ("a", "q"))]}
 >>> solved = solve(system, dnf, {"p": dnf.variable(1), "q": dnf.variable(2)})
 >>> dnf.show(solved["a"]), dnf.show(solved["b"])
 ('p1', 'p1·p2')
@@ -26,14 +26,14 @@ Row = TypeVar("Row", bound=Hashable)
 
 
 @dataclass(frozen=True)
-class Derivation(Generic[Row]):
+class Summand(Generic[Row]):
     """One rule instance: a hyper-edge from its premises to the row it derives."""
 
     rule: str
     premises: tuple[Row, ...]
 
 
-Equations = Mapping[Row, Sequence[Derivation[Row]]]
+Equations = Mapping[Row, Sequence[Summand[Row]]]
 
 
 def solve(

@@ -108,7 +108,7 @@ class Polynomial(Restrictable[Sum]):
         return bytes(out)
 
     def decode(self, data: bytes) -> Sum:
-        reader = wire.Reader(data, wire.POLYNOMIAL)
+        reader = wire.WireReader(data, wire.POLYNOMIAL)
         counts: dict[Monomial, int] = {}
         for _ in range(reader.count()):
             count = reader.varint()
@@ -143,7 +143,7 @@ def _put(out: bytearray, monomial: Monomial) -> None:
             _put(out, factor[1])
 
 
-def _get(reader: wire.Reader, depth: int) -> Monomial:
+def _get(reader: wire.WireReader, depth: int) -> Monomial:
     if depth > DEEPEST:
         raise wire.damaged(f"more than {DEEPEST} rules deep")
     factors: list[Factor] = []

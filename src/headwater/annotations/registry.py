@@ -7,22 +7,22 @@ from collections.abc import Callable, Mapping
 from headwater.annotations.bdd import BDD
 from headwater.annotations.boolean import Trust
 from headwater.annotations.clearance import Clearance
-from headwater.annotations.counting import Counting
+from headwater.annotations.counting import DerivationCount
 from headwater.annotations.lineage import Lineage
 from headwater.annotations.minimal_dnf import MinimalDNF
 from headwater.annotations.polynomial import Polynomial
 from headwater.annotations.protocol import AnyAnnotation
 from headwater.annotations.tropical import Tropical
 from headwater.annotations.viterbi import Viterbi
-from headwater.annotations.why import Why
+from headwater.annotations.why import WhyProvenance
 from headwater.errors import DataError
 from headwater.values.scalars import show
 
 ANNOTATIONS: Mapping[str, Callable[[], AnyAnnotation]] = {
-    "counting": Counting,
+    "counting": DerivationCount,
     "trust": Trust,
     "lineage": Lineage,
-    "why": Why,
+    "why": WhyProvenance,
     "dnf": MinimalDNF,
     "bdd": BDD,
     "polynomial": Polynomial,

@@ -24,10 +24,10 @@ def get_number(data: bytes) -> Number:
     """The number back."""
     value: Number
     if data[:1] == bytes([wire.WHOLE]):
-        reader = wire.Reader(data, wire.WHOLE)
+        reader = wire.WireReader(data, wire.WHOLE)
         value = reader.varint()
     else:
-        reader = wire.Reader(data, wire.REAL)
+        reader = wire.WireReader(data, wire.REAL)
         (value,) = struct.unpack("<d", reader.raw(8))
     reader.end()
     return value

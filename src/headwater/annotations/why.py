@@ -11,10 +11,10 @@ from headwater.annotations.protocol import Names, Restrictable, not_an_element, 
 Witnesses = frozenset[frozenset[int]]
 
 
-class Why(Restrictable[Witnesses]):
+class WhyProvenance(Restrictable[Witnesses]):
     """Witnesses: each is a set of base rows that one derivation used.
 
-    >>> why = Why()
+    >>> why = WhyProvenance()
     >>> why.show(why.plus(why.variable(1), why.times(why.variable(1), why.variable(2))))
     '{p1} {p1, p2}'
     """

@@ -30,7 +30,7 @@ def put_varint(out: bytearray, number: int) -> None:
     out.append(number)
 
 
-class Reader:
+class WireReader:
     """Numbers out of bytes, in order; `end` checks that nothing is left."""
 
     def __init__(self, data: bytes, tag: int):
@@ -85,7 +85,7 @@ def put_set(out: bytearray, members: Iterable[int]) -> None:
         before = number
 
 
-def get_set(reader: Reader) -> list[int]:
+def get_set(reader: WireReader) -> list[int]:
     """The next set, in order."""
     members: list[int] = []
     before = -1
@@ -107,7 +107,7 @@ def encode_sets(tag: int, sets: Iterable[Iterable[int]]) -> bytes:
 
 def decode_sets(tag: int, data: bytes) -> list[list[int]]:
     """The sets back."""
-    reader = Reader(data, tag)
+    reader = WireReader(data, tag)
     sets = [get_set(reader) for _ in range(reader.count())]
     reader.end()
     return sets

@@ -18,7 +18,7 @@ from headwater.cli.compact import compact
 from headwater.cli.define import define
 from headwater.cli.depends import depends
 from headwater.cli.explain import explain
-from headwater.cli.outcome import Headwater
+from headwater.cli.outcome import CommandGroup
 from headwater.cli.pipeline import pipeline
 from headwater.cli.run import run
 from headwater.cli.show import show
@@ -30,7 +30,7 @@ __all__ = ["main"]
 
 
 @click.group(
-    cls=Headwater, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+    cls=CommandGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
 )
 @click.version_option(__version__, prog_name="headwater", message="%(prog)s %(version)s")
 def main() -> None:

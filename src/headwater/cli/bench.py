@@ -1,12 +1,15 @@
-"""`headwater bench`: the benchmarks, if they are installed."""
+"""`headwater bench`: a door to the benchmarks, which are in the repository and no part of the package."""
 
 from __future__ import annotations
 
 import importlib
+import sys
+from pathlib import Path
 from typing import Any
 
 import click
 
+import headwater
 from headwater.errors import MissingExtra
 
 
@@ -16,13 +19,28 @@ from headwater.errors import MissingExtra
 )
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def bench(arguments: tuple[str, ...]) -> Any:
-    """Measure Headwater, and others beside it (needs headwater[bench])."""
+    """Measure Headwater, and others beside it (in a clone of the repository)."""
+    repository = _repository()
+    if repository is None:
+        raise MissingExtra(
+            "missing-extra",
+            "the benchmarks are no part of the package",
+            hint="clone the repository, and run script/bench in it",
+        )
+    if str(repository) not in sys.path:
+        sys.path.insert(0, str(repository))
     try:
-        command = importlib.import_module("headwater.bench").command
-    except (ImportError, AttributeError) as error:
+        command = importlib.import_module("benchmarks.command").command
+    except ImportError as error:
         raise MissingExtra(
             "missing-extra",
             f"the benchmarks cannot be loaded: {error}",
-            hint="pip install 'headwater[bench]'",
+            hint="run script/bench, which installs what they need, or pip install 'headwater[bench]'",
         ) from None
     return command.main(args=list(arguments), prog_name="headwater bench", standalone_mode=False)
+
+
+def _repository() -> Path | None:
+    """The clone that this package is run from, if it is run from one."""
+    folder = Path(headwater.__file__).resolve().parents[2]
+    return folder if (folder / "benchmarks" / "command.py").is_file() else None

@@ -19,7 +19,7 @@ from headwater.cli.inputs import with_header
 from headwater.cli.state import check_base
 from headwater.database import Database
 from headwater.errors import DataError, LanguageError
-from headwater.files.contents import Contents, Origin
+from headwater.files.contents import Contents, FactFile
 from headwater.files.formats import format_of, split_extension
 from headwater.language.datalog import parse
 from headwater.rules.check import check
@@ -33,7 +33,7 @@ class Given:
 
     action: str
     relation: str
-    rows: Origin | Contents
+    rows: FactFile | Contents
 
 
 def from_option(database: Database, action: str, text: str, header: bool | None) -> Given:
@@ -44,7 +44,7 @@ def from_option(database: Database, action: str, text: str, header: bool | None)
     relation, name = file.groups()
     check_base(database, relation)
     if name == "-":
-        return Given(action, relation, Origin(None))
+        return Given(action, relation, FactFile(None))
     path = Path(name)
     if not path.is_file():
         raise click.BadParameter(f"there is no file {name}", param_hint=f"--{action}")
@@ -107,10 +107,10 @@ def _named(database: Database, path: Path, header: bool | None) -> Given:
     return Given(action, relation, _origin(path, header))
 
 
-def _origin(path: Path, header: bool | None) -> Origin:
-    return Origin(path, with_header(format_of(path), header))
+def _origin(path: Path, header: bool | None) -> FactFile:
+    return FactFile(path, with_header(format_of(path), header))
 
 
 def paths_of(given: Sequence[Given]) -> list[Path | None]:
     """The files among what is given."""
-    return [one.rows.path for one in given if isinstance(one.rows, Origin)]
+    return [one.rows.path for one in given if isinstance(one.rows, FactFile)]

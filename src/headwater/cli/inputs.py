@@ -19,8 +19,8 @@ from pathlib import Path
 from headwater.cli.outcome import note
 from headwater.cli.state import Described, base_relations
 from headwater.errors import DataError, LanguageError
-from headwater.files.contents import Contents, Origin
-from headwater.files.find import Folder, is_inside
+from headwater.files.contents import Contents, FactFile
+from headwater.files.find import FactFolder, is_inside
 from headwater.files.formats import Format, format_of, with_options
 from headwater.files.read import read
 from headwater.language.program import Directive, Program
@@ -33,7 +33,7 @@ class Input:
     """A file that holds rows of a relation; or one that is `missing`, which stands for no rows."""
 
     relation: str
-    origin: Origin
+    origin: FactFile
     missing: bool = False
 
 
@@ -45,7 +45,7 @@ def find_inputs(
     Without a folder, only `.input` relations are looked for, in the current one. With `outside`, the program may name
     files that are not in the folder.
     """
-    files = Folder(folder if folder is not None else Path("."))
+    files = FactFolder(folder if folder is not None else Path("."))
     found: list[Input] = []
     directives = [directive for directive in program.directives if directive.kind == "input"]
     for directive in directives:
@@ -57,7 +57,7 @@ def find_inputs(
             continue
         path = files.file_of(relation) if folder is not None and not program.souffle else None
         if path is not None:
-            found.append(Input(relation, Origin(path, with_header(format_of(path), header))))
+            found.append(Input(relation, FactFile(path, with_header(format_of(path), header))))
         else:
             without.append(relation)
     return found, without
@@ -67,20 +67,20 @@ def why_empty(relation: str, program: Program, folder: Path | None) -> str:
     """Why a base relation without a file has none, in words."""
     if folder is None:
         return f"no folder of facts was given (-F), and no `.input {relation}`"
-    path = Folder(folder).file_of(relation) if program.souffle else None
+    path = FactFolder(folder).file_of(relation) if program.souffle else None
     if path is not None:
         return f"{path} is not read without `.input {relation}`, since the text has declarations as Souffle's"
     return f"there is no {relation}.facts, {relation}.csv, ... in {folder}"
 
 
 def _asked(
-    directive: Directive, files: Folder, header: bool | None, *, missing: bool, outside: bool
+    directive: Directive, files: FactFolder, header: bool | None, *, missing: bool, outside: bool
 ) -> Input:
     relation, options = directive.relation, directive.options
     refuse_options(directive, _OPTIONS)
     source = options.get("IO", "file").lower()
     if source == "stdin":
-        return Input(relation, Origin(None, with_options(None, options, directive.place)))
+        return Input(relation, FactFile(None, with_options(None, options, directive.place)))
     if source != "file":
         raise unsupported(directive, f"IO={options['IO']} is not supported", "use IO=file or IO=stdin")
     error: DataError | None = None
@@ -97,10 +97,10 @@ def _asked(
         raise error
     if error is not None:
         note(f"{relation} is empty: {error.message}")
-        return Input(relation, Origin(path), missing=True)
+        return Input(relation, FactFile(path), missing=True)
     assert path is not None
     found = with_header(format_of(path), header if "headers" not in options else None)
-    return Input(relation, Origin(path, with_options(found, options, directive.place)))
+    return Input(relation, FactFile(path, with_options(found, options, directive.place)))
 
 
 def named_file(directive: Directive, folder: Path, name: str, *, outside: bool) -> Path:

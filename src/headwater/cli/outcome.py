@@ -26,7 +26,7 @@ class BrokenOutput(Exception):  # noqa: N818
     """Whoever read the output has gone (`| head`). Not an `OSError`, which Click would take for its own."""
 
 
-class Headwater(click.Group):
+class CommandGroup(click.Group):
     """A group of commands that ends the process with the right exit code."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:

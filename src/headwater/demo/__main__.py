@@ -9,11 +9,11 @@ from time import perf_counter
 
 from rich.console import Console
 
-from headwater.demo.contenders import Headwater, others
+from headwater.demo.contenders import HeadwaterViews, others
 from headwater.demo.crash import kill_and_reopen
 from headwater.demo.measure import compare, follow
 from headwater.demo.picture import draw
-from headwater.demo.report import Report
+from headwater.demo.report import DemoReport
 from headwater.demo.scenario import VIEWS, failures, network
 from headwater.demo.through_spark import ThroughSpark
 from headwater.demo.witness import enclosure, route
@@ -29,7 +29,7 @@ def main() -> None:
     parser.add_argument("--picture", type=Path, metavar="FILE", help="write what was measured as an SVG")
     options = parser.parse_args()
     started = perf_counter()
-    report = Report(Console(highlight=False))
+    report = DemoReport(Console(highlight=False))
     topology = network(options.seed)
     stub, transit, node = failures(topology)
 
@@ -44,7 +44,7 @@ def main() -> None:
         spark = None
         report.no_spark(error)
     report.rules()
-    ours = Headwater("Headwater", "support")
+    ours = HeadwaterViews("HeadwaterViews", "support")
     rivals = others()
     loading: dict[str, float] = {}
     for contender in (ours, *rivals):

@@ -51,7 +51,7 @@ class Contender(Protocol):
         ...
 
 
-class Headwater:
+class HeadwaterViews:
     """A database in memory, with the strategy given."""
 
     def __init__(self, name: str, strategy: str):
@@ -107,7 +107,7 @@ def _columns(rows: Sequence[Row]) -> list[list[str | int]]:
 
 def others() -> list[Contender]:
     """Those that start over: Headwater's own way of doing so, and DuckDB if it is installed."""
-    found: list[Contender] = [Headwater("recompute", "recompute")]
+    found: list[Contender] = [HeadwaterViews("recompute", "recompute")]
     with contextlib.suppress(ImportError):
         found.append(DuckDB())
     return found

@@ -20,7 +20,7 @@ from time import perf_counter
 
 import headwater as hw
 from headwater.database import Database
-from headwater.demo.contenders import Headwater
+from headwater.demo.contenders import HeadwaterViews
 from headwater.demo.scenario import PROGRAM, VIEWS, Row, network
 from headwater.networks import Link
 
@@ -29,17 +29,17 @@ KILL_AFTER = 100
 
 
 @dataclass(frozen=True)
-class Step:
+class WriterStep:
     """One version: links that go or links that come."""
 
     delete: tuple[Row, ...] = ()
     insert: tuple[Row, ...] = ()
 
 
-def steps(seed: int) -> Iterator[Step]:
+def steps(seed: int) -> Iterator[WriterStep]:
     """All links, then for ever: a random link goes, or one that is gone comes back."""
     topology = network(seed)
-    yield Step(insert=tuple(topology.rows()))
+    yield WriterStep(insert=tuple(topology.rows()))
     random = Random(seed)
     up, down = list(topology.links), list[Link]()
     while True:
@@ -48,7 +48,7 @@ def steps(seed: int) -> Iterator[Step]:
         link = source.pop(random.randrange(len(source)))
         sink.append(link)
         rows = tuple(link.rows())
-        yield Step(delete=rows) if fails else Step(insert=rows)
+        yield WriterStep(delete=rows) if fails else WriterStep(insert=rows)
 
 
 def write(folder: str, seed: int) -> None:
@@ -94,7 +94,7 @@ def kill_and_reopen(folder: Path, seed: int) -> Recovery:
     database, again = _open(folder)
     with database:
         links = _links_at(database.version, seed)
-        anew = Headwater("anew", "recompute")
+        anew = HeadwaterViews("anew", "recompute")
         anew.change((), sorted(links))
         return Recovery(
             acknowledged,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from time import perf_counter
 
 from headwater.changes import Changes
-from headwater.demo.contenders import Contender, Headwater
+from headwater.demo.contenders import Contender, HeadwaterViews
 from headwater.demo.scenario import VIEWS, Failure, Row
 
 REPEATS = 7
@@ -38,7 +38,7 @@ class DisagreementError(AssertionError):
     """Two contenders have different rows: a bug."""
 
 
-def follow(failure: Failure, headwater: Headwater, others: Sequence[Contender]) -> list[Outcome]:
+def follow(failure: Failure, headwater: HeadwaterViews, others: Sequence[Contender]) -> list[Outcome]:
     """Let links fail and come back, several times; compare all rows the first time."""
     contenders: list[Contender] = [headwater, *others]
     times: dict[tuple[bool, str], list[float]] = {}
@@ -60,7 +60,7 @@ def follow(failure: Failure, headwater: Headwater, others: Sequence[Contender]) 
     return outcomes
 
 
-def compare(headwater: Headwater, others: Sequence[Contender]) -> int:
+def compare(headwater: HeadwaterViews, others: Sequence[Contender]) -> int:
     """The number of rows in all views; raises `DisagreementError` unless all contenders have the same."""
     total = 0
     for view in VIEWS:

@@ -27,7 +27,7 @@ GAINED, LOST, OURS, FAINT = "green", "red", "bold cyan", "bright_black"
 _KINDS = {STUB: "inside a stub", ACCESS: "stub to transit node", TRANSIT: "between transit nodes"}
 
 
-class Report:
+class DemoReport:
     """Prints the chapters of the demo, one after another."""
 
     def __init__(self, console: Console):

@@ -15,7 +15,7 @@ from headwater.files.formats import Format
 
 
 @dataclass(frozen=True)
-class Origin:
+class FactFile:
     """A file to read; `None` for the path is standard input. Without a format, the extension tells."""
 
     path: Path | None

@@ -4,7 +4,7 @@
 >>> folder = Path(tempfile.mkdtemp())
 >>> for name in ("link.facts", "node.csv", "node.parquet", "README.md"):
 ...     _ = (folder / name).write_text("")
->>> files = Folder(folder)
+>>> files = FactFolder(folder)
 >>> files.file_of("link").name, files.file_of("cost")
 ('link.facts', None)
 >>> files.file_of("node")
@@ -34,7 +34,7 @@ def is_inside(folder: Path, name: str) -> bool:
     return "\0" not in name and path != base and os.path.commonpath((base, path)) == base
 
 
-class Folder:
+class FactFolder:
     """The fact files in a folder, by name without extension."""
 
     def __init__(self, path: Path):

@@ -6,7 +6,7 @@ The two steps are apart because the type of a column that nobody declared depend
 >>> import tempfile, pathlib
 >>> path = pathlib.Path(tempfile.mkdtemp(), "cost.csv")
 >>> _ = path.write_text("price,item\\n2.5,pen\\n3,ink\\n")
->>> contents = read(Origin(path), "cost", ("item", "price"), (None, None))
+>>> contents = read(FactFile(path), "cost", ("item", "price"), (None, None))
 >>> contents.header, [column.to_pylist() for column in contents.columns]
 (True, [['pen', 'ink'], ['2.5', '3']])
 """
@@ -19,7 +19,7 @@ from typing import Any
 import pyarrow as pa
 
 from headwater.errors import DataError, Place
-from headwater.files.contents import Contents, Origin, unreadable
+from headwater.files.contents import Contents, FactFile, unreadable
 from headwater.files.formats import SOUFFLE, Format, format_of
 from headwater.files.header import (
     Arrangement,
@@ -35,11 +35,11 @@ from headwater.values.scalars import show
 from headwater.values.sources import sound
 from headwater.values.types import STRING, Type
 
-__all__ = ["Origin", "read"]
+__all__ = ["FactFile", "read"]
 
 
 def read(
-    origin: Origin,
+    origin: FactFile,
     relation: str,
     columns: Sequence[str],
     types: Sequence[Type | None],
@@ -72,7 +72,7 @@ def _in_order(width: int, arity: int) -> Arrangement | None:
 
 
 def _contents(
-    origin: Origin,
+    origin: FactFile,
     relation: str,
     columns: Sequence[str],
     kind: str,
@@ -95,7 +95,7 @@ def _contents(
 
 
 def _read_text(
-    origin: Origin,
+    origin: FactFile,
     chosen: Format,
     relation: str,
     columns: tuple[str, ...],
@@ -135,7 +135,7 @@ def _only_units(file: TextFile, texts: Any) -> None:
             raise DataError("wrong-arity", f"{file.path}: {show(text)} is not ()", place=place)
 
 
-def _read_table(origin: Origin, chosen: Format) -> Any:
+def _read_table(origin: FactFile, chosen: Format) -> Any:
     """The table in a Parquet or Arrow file, sound in all its parts: nothing was cast or decoded before that.
 
     Read in this thread: Arrow's readers on several threads were seen to wait for ever after an error in one of them.

@@ -45,7 +45,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Record:
+class TextRecord:
     """The cells of one record, the line it starts in, and where in the text it ends (past the line's end)."""
 
     cells: tuple[Cell, ...]
@@ -53,7 +53,7 @@ class Record:
     end: int
 
 
-def records(text: str, delimiter: str, *, quoted: bool, keep_blank: bool = False) -> Iterator[Record]:
+def records(text: str, delimiter: str, *, quoted: bool, keep_blank: bool = False) -> Iterator[TextRecord]:
     """The records of `text`, in order; raises `OpenQuote`."""
     plain = _plain(delimiter)
     position, line, start = 0, 1, 0  # `start` is where the line starts
@@ -83,7 +83,7 @@ def records(text: str, delimiter: str, *, quoted: bool, keep_blank: bool = False
         position = ended.end() if ended is not None else position
         line, start = line + 1, position
         if keep_blank or len(cells) > 1 or cells[0].length:
-            yield Record(tuple(cells), first, position)
+            yield TextRecord(tuple(cells), first, position)
 
 
 def line_of(text: str, number: int) -> str:

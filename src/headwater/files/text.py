@@ -18,7 +18,7 @@ from itertools import islice
 from typing import Any
 
 from headwater.errors import DataError, Place
-from headwater.files.records import OpenQuote, Record, line_of, records
+from headwater.files.records import OpenQuote, TextRecord, line_of, records
 
 MARK = b"\xef\xbb\xbf"
 """The byte order mark, with which some programs begin a text."""
@@ -100,7 +100,7 @@ class TextFile:
 
     # -------------------------------------------------------------- the straightforward way
 
-    def check(self) -> list[Record]:
+    def check(self) -> list[TextRecord]:
         """All records but the header; raises `DataError` at the first that is not what it should be."""
         layout = self.layout
         found = []
@@ -146,7 +146,7 @@ class TextFile:
             text, column = text[start : start + _SHOWN], column - start
         return Place(self.path, line, column, length, text)
 
-    def _wrong_width(self, record: Record) -> DataError:
+    def _wrong_width(self, record: TextRecord) -> DataError:
         number = len(record.cells)
         expected = self.layout.width
         last = record.cells[-1]

@@ -1,10 +1,10 @@
 """What a file holds, as values of the relation's types.
 
 >>> import tempfile, pathlib
->>> from headwater.files.read import Origin, read
+>>> from headwater.files.read import FactFile, read
 >>> path = pathlib.Path(tempfile.mkdtemp(), "cost.csv")
 >>> _ = path.write_text("item,price\\npen,2.5\\nink,ten\\n")
->>> contents = read(Origin(path), "cost", ("item", "price"), (STRING, FLOAT))
+>>> contents = read(FactFile(path), "cost", ("item", "price"), (STRING, FLOAT))
 >>> typed(contents, (STRING, FLOAT))
 Traceback (most recent call last):
 headwater.errors.DataError: error[wrong-type]: ...cost.csv, line 3, column price: 'ten' is no float: ...

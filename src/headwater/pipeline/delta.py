@@ -28,7 +28,7 @@ _JAR = "io.delta.sql.DeltaSparkSessionExtension"
 def delta_table(path: str, *, wheel: bool | None = None) -> HistoryTable:
     """The table at a path. `wheel` chooses; by default, the session's jar is used if it has one."""
     path, wheel = checked_text("path", path), None if wheel is None else flag("wheel", wheel)
-    return Wheel(path) if wheel else Delta(path, "auto" if wheel is None else "jar")
+    return Wheel(path) if wheel else DeltaHistory(path, "auto" if wheel is None else "jar")
 
 
 def has_jar(session: SparkSession) -> bool:
@@ -128,7 +128,7 @@ class Wheel:
 
 
 @dataclass(frozen=True)
-class Delta:
+class DeltaHistory:
     """A Delta table read by Spark; with `way="auto"`, by the wheel if the session has no jar."""
 
     path: str

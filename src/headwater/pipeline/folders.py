@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 ROWS_FILE = "rows.parquet"
 
 
-class Place:
+class Destination:
     """A folder on any file system that Arrow knows: a path, or `s3://`, `gs://`, `hdfs://`."""
 
     def __init__(self, path: str):
@@ -117,7 +117,7 @@ class FeedFolder:
         info = to.database.info(to.view)
         data = ddl(info.columns, info.types)
         schema = f"{data}, {CHANGE_TYPE} string, {COMMIT_TIMESTAMP} timestamp, {COMMIT_VERSION} bigint"
-        place = Place(self.path)
+        place = Destination(self.path)
         complete = place.own(to.identity, schema)
         for one in owed:
             if one.version > complete and one.table is not None and one.table.num_rows:
@@ -155,7 +155,7 @@ class RowsFolder:
     def publish(self, owed: Sequence[Owed], to: Publication) -> None:
         """Replace the one file. (Its database is of no importance: all of it is replaced.)"""
         info = to.database.info(to.view)
-        place = Place(self.path)
+        place = Destination(self.path)
         schema = ddl(info.columns, info.types)
         if place.about() is None:
             place.own(to.identity, schema)

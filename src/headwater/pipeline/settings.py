@@ -96,10 +96,10 @@ def read_settings(file: Path) -> Settings:
 
 def parse_settings(text: str, file: Path) -> Settings:
     """Check what a pipeline's file says."""
-    return _Reader(text, file).settings()
+    return _SettingsReader(text, file).settings()
 
 
-class _Reader:
+class _SettingsReader:
     def __init__(self, text: str, file: Path):
         self.file = file
         self.lines = text.splitlines()

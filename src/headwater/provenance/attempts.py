@@ -34,7 +34,7 @@ MOST = 3
 
 
 @dataclass(frozen=True)
-class Attempt:
+class RuleAttempt:
     """A rule with values for its variables. `holds` and `fails` are items of the body with values put in; free
     variables are left. `unsure` are items that nobody can judge before the free variables have values."""
 
@@ -71,7 +71,7 @@ class Attempts:
         self.wording = wording
         self._plans: dict[tuple[str, frozenset[int]], Reduced | None] = {}
 
-    def of(self, key: Key, rule: Shape, most: int) -> list[Attempt]:
+    def of(self, key: Key, rule: Shape, most: int) -> list[RuleAttempt]:
         """The attempts of one rule with the fewest failing items, and those that rows alone could mend."""
         bound = self._head(rule.rule, key)
         if bound is None:
@@ -79,7 +79,7 @@ class Attempts:
         body = rule.named.body
         places = [place for place, item in enumerate(body) if not _unit(item)]
         rows = [place for place in places if isinstance(body[place], Premise | Absent)]
-        found: list[Attempt] = []
+        found: list[RuleAttempt] = []
         mendable = False
         for failing in _choices(places, rows):
             only_rows = set(failing) <= set(rows)
@@ -109,7 +109,7 @@ class Attempts:
         head = replace(Premise(rule.relation, rule.head))
         return f"its head is {self.wording.part(head)}"
 
-    def _attempts(self, shape: Shape, key: Key, failing: frozenset[int], most: int) -> list[Attempt]:
+    def _attempts(self, shape: Shape, key: Key, failing: frozenset[int], most: int) -> list[RuleAttempt]:
         rule = shape.named
         reduced = self._reduced(rule, failing)
         if reduced is None:
@@ -135,7 +135,9 @@ class Attempts:
                 )
 
             attempts.append(
-                Attempt(shape.rule, values, items(kept), items(sorted(failing)), items(unsure), min(failing))
+                RuleAttempt(
+                    shape.rule, values, items(kept), items(sorted(failing)), items(unsure), min(failing)
+                )
             )
         return attempts
 

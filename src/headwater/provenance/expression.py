@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from headwater.annotations.counting import Counting
-from headwater.annotations.equations import Derivation as Term
-from headwater.annotations.equations import Equations, solve
+from headwater.annotations.counting import DerivationCount
+from headwater.annotations.equations import Equations, Summand, solve
 from headwater.annotations.polynomial import Polynomial, Sum
 from headwater.annotations.protocol import AnyAnnotation, refuse_cycles
 from headwater.errors import EvaluationError
@@ -40,7 +39,7 @@ class NamedPolynomial(Polynomial):
 def equations(graph: Graph, wording: Wording) -> Equations[Key]:
     """The derivations as equations, rules by the labels that users know."""
     return {
-        head: [Term(_label(head, d.rule, wording), d.premises) for d in derivations]
+        head: [Summand(_label(head, d.rule, wording), d.premises) for d in derivations]
         for head, derivations in graph.derivations.items()
     }
 
@@ -78,7 +77,7 @@ def evaluated(
 def polynomial(graph: Graph, root: Key, wording: Wording, tokens: Tokens) -> str:
     """The expression of the root; refused where derivations form cycles and it would not end."""
     annotation = NamedPolynomial()
-    counting = Counting()
+    counting = DerivationCount()
     summands, _ = evaluated(graph, root, wording, counting, Values(counting))
     if summands > MOST_SUMMANDS:
         raise EvaluationError(

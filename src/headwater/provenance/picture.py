@@ -11,7 +11,7 @@ from headwater.provenance.lines import Line, counted, plain, visible
 from headwater.provenance.wording import Fact, Wording, json_fact
 
 
-class Row(NamedTuple):
+class PictureRow(NamedTuple):
     """A row of the graph. `kind` is base, given (a view's row from outside), view, or part (of a rule: an aggregate
     in its body, say); `looked_into` is false where limits ended the search."""
 
@@ -44,11 +44,11 @@ class DerivationGraph:
         self.more = {"rows": len(graph.waiting), "derivations": graph.cut}
 
     @cached_property
-    def rows(self) -> tuple[Row, ...]:
+    def rows(self) -> tuple[PictureRow, ...]:
         """The row that was asked about, those it is derived from, and so on."""
         facts = self._wording.facts(self._keys)
         return tuple(
-            Row(
+            PictureRow(
                 self._wording.words(key, facts[key]),
                 facts[key],
                 self._kind(key),

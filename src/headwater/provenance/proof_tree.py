@@ -13,7 +13,7 @@ LONG = 12
 """Of more premises than this (those of an aggregate), a tree shows the first ones."""
 
 
-class Step(NamedTuple):
+class ProofStep(NamedTuple):
     """One derivation of a proof: `rule` is its label; `absent` says in words which rows must not be there."""
 
     fact: Fact
@@ -64,10 +64,10 @@ class Proof:
         return order
 
     @property
-    def steps(self) -> tuple[Step, ...]:
+    def steps(self) -> tuple[ProofStep, ...]:
         """The derivations in an order in which each comes after those of its premises."""
         return tuple(
-            Step(
+            ProofStep(
                 self._facts[key],
                 self._words(key),
                 self._wording.label(derivation.rule),

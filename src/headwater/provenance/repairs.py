@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from headwater.changes import Changes
 from headwater.language.program import Call, Constant, Term, Variable
 from headwater.plan.order import variables
-from headwater.provenance.attempts import Attempt, Attempts
+from headwater.provenance.attempts import Attempts, RuleAttempt
 from headwater.provenance.graph import explore
 from headwater.provenance.instances import Key
 from headwater.provenance.repair import Repair, tried
@@ -138,7 +138,7 @@ class Repairs:
         rows = info.layout.encode(self.wording.codec, [fact.row], fact.relation)
         return fact.relation, tuple(rows[0].tolist())
 
-    def _mend(self, attempt: Attempt, key: Key) -> Iterator[State]:
+    def _mend(self, attempt: RuleAttempt, key: Key) -> Iterator[State]:
         """The changes that would make the failing items of an attempt hold."""
         if any(isinstance(item, Test) for item in attempt.fails):
             return
@@ -151,7 +151,7 @@ class Repairs:
             chosen = dict(zip(names, values, strict=True))
             yield from self._changes(attempt, chosen)
 
-    def _changes(self, attempt: Attempt, chosen: Mapping[str, Any]) -> Iterator[State]:
+    def _changes(self, attempt: RuleAttempt, chosen: Mapping[str, Any]) -> Iterator[State]:
         insert: set[Fact] = set()
         goals: list[Fact] = []
         free: set[tuple[Any, ...]] = set()
@@ -217,7 +217,7 @@ class Repairs:
 
     # ------------------------------------------------------------------ free variables
 
-    def _guesses(self, attempt: Attempt, name: str, key: Key) -> list[Any]:
+    def _guesses(self, attempt: RuleAttempt, name: str, key: Key) -> list[Any]:
         """A few values that a free variable might take: ones its column has, ones near constants it is compared
         with, or any of its type."""
         type_: Type | None = attempt.rule.types.get(name)
@@ -237,7 +237,7 @@ class Repairs:
             found[_any(type_)] = None
         return list(found)[:GUESSES]
 
-    def _summands(self, attempt: Attempt, name: str, key: Key) -> list[Any]:
+    def _summands(self, attempt: RuleAttempt, name: str, key: Key) -> list[Any]:
         """What a sum lacks, if the variable is what is summed."""
         aggregate = attempt.rule.aggregate
         if aggregate is None or aggregate.argument is None or aggregate.argument.name != name:

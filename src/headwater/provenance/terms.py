@@ -12,7 +12,7 @@ import heapq
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any, overload
 
-from headwater.annotations.equations import Derivation as Term
+from headwater.annotations.equations import Summand as Term
 from headwater.annotations.equations import solve
 from headwater.annotations.minimal_dnf import MinimalDNF, bits
 from headwater.annotations.minimal_dnf import Terms as Masks

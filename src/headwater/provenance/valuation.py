@@ -13,8 +13,7 @@ from typing import Any
 
 from headwater.annotations.boolean import Trust
 from headwater.annotations.clearance import Clearance
-from headwater.annotations.equations import Derivation as Term
-from headwater.annotations.equations import Equations, solve
+from headwater.annotations.equations import Equations, Summand, solve
 from headwater.annotations.protocol import AnyAnnotation, product
 from headwater.annotations.tropical import Tropical
 from headwater.annotations.viterbi import Viterbi
@@ -66,7 +65,7 @@ class Valuation:
     def equations(self) -> Equations[Key]:
         """The derivations as equations."""
         return {
-            head: [Term(self.label(derivation), derivation.premises) for derivation in derivations]
+            head: [Summand(self.label(derivation), derivation.premises) for derivation in derivations]
             for head, derivations in self.graph.derivations.items()
         }
 

@@ -23,7 +23,7 @@ _COMPRESS_FROM = 8 << 10  # bytes of column data
 _ROWS_PER_BATCH = 1 << 20  # bounds what is compressed at a time
 
 
-class Sink(Protocol):
+class ByteSink(Protocol):
     """What Arrow needs of a file that it writes."""
 
     closed: bool
@@ -68,7 +68,7 @@ def read_stream(data: pa.Buffer) -> pa.Table:
         return _sound(reader.read_all())
 
 
-def write_file(table: pa.Table, sink: Sink) -> None:
+def write_file(table: pa.Table, sink: ByteSink) -> None:
     """Write the table as an Arrow IPC file, piece by piece; errors of the sink pass through."""
     try:
         with pa.ipc.new_file(pa.PythonFile(sink, "w"), table.schema, options=_options(table)) as writer:

@@ -32,7 +32,7 @@ from headwater.memory.budget import MemoryBudget
 from headwater.values.columns import decode_column, encode_canonical, encode_column
 from headwater.values.dictionary import Codes, Dictionary
 from headwater.values.scalars import Misfit, canonical, fixed_code, fixed_value, is_coded, list_key
-from headwater.values.sources import Source, infer_types, read_source
+from headwater.values.sources import SourceColumns, infer_types, read_source
 from headwater.values.types import INT, STRING, Type
 
 __all__ = ["Codec", "infer_types"]
@@ -207,7 +207,7 @@ class Codec:
 
     def _matrix(
         self,
-        source: Source,
+        source: SourceColumns,
         types: Sequence[Type | None],
         relation: str,
         columns: Sequence[str],

@@ -28,7 +28,7 @@ from headwater.values.types import Type
 
 
 @dataclass(frozen=True)
-class Source:
+class SourceColumns:
     """Columns of equal length: Python lists, numpy arrays or Arrow arrays; and their names, if any."""
 
     columns: list[Any]
@@ -36,12 +36,12 @@ class Source:
     names: tuple[str, ...] | None = None
 
 
-def read_source(data: Any, relation: str, columns: Sequence[str]) -> Source:
+def read_source(data: Any, relation: str, columns: Sequence[str]) -> SourceColumns:
     """The columns of `data` in the order of `columns`; raises `DataError` if they are not as many."""
     source = _read(data, relation, columns)
     if source.names is not None and len(source.columns) == len(columns):
         order = _by_name(source.names, columns)
-        return Source([source.columns[i] for i in order], source.count, tuple(columns))
+        return SourceColumns([source.columns[i] for i in order], source.count, tuple(columns))
     if len(source.columns) != len(columns):
         raise DataError(
             "wrong-arity",
@@ -61,7 +61,7 @@ def _columns(count: int) -> str:
     return "1 column" if count == 1 else f"{count} columns"
 
 
-def _read(data: Any, relation: str, columns: Sequence[str] | None) -> Source:
+def _read(data: Any, relation: str, columns: Sequence[str] | None) -> SourceColumns:
     if isinstance(data, np.ndarray):
         return _read_array(data, relation)
     library = type(data).__module__.partition(".")[0]
@@ -85,7 +85,7 @@ def _read(data: Any, relation: str, columns: Sequence[str] | None) -> Source:
 # ------------------------------------------------------------------ tables
 
 
-def _read_arrow(data: Any, relation: str) -> Source:
+def _read_arrow(data: Any, relation: str) -> SourceColumns:
     import pyarrow as pa
 
     try:
@@ -93,7 +93,7 @@ def _read_arrow(data: Any, relation: str) -> Source:
             data = data.read_all()
         elif not isinstance(data, (pa.Table, pa.RecordBatch)):
             data = pa.table(data)
-        return Source(list(sound(data).columns), data.num_rows, tuple(data.schema.names))
+        return SourceColumns(list(sound(data).columns), data.num_rows, tuple(data.schema.names))
     except (pa.ArrowException, ValueError, TypeError) as error:
         raise DataError(
             "unreadable",
@@ -122,7 +122,7 @@ def _check_texts(field: Any) -> None:
         _check_texts(type.field(number))
 
 
-def _read_pandas(frame: Any, relation: str) -> Source:
+def _read_pandas(frame: Any, relation: str) -> SourceColumns:
     import pyarrow as pa
 
     columns: list[Any] = []
@@ -135,32 +135,32 @@ def _read_pandas(frame: Any, relation: str) -> Source:
         else:
             columns.append(pa.Array.from_pandas(series))
             _read_arrow(pa.table([columns[-1]], names=[str(i)]), relation)
-    return Source(columns, frame.shape[0], tuple(map(str, frame.columns)))
+    return SourceColumns(columns, frame.shape[0], tuple(map(str, frame.columns)))
 
 
 def _is_missing(value: object) -> bool:
     return type(value).__name__ in ("NAType", "NaTType") or isinstance(value, float) and value != value
 
 
-def _read_array(array: Any, relation: str) -> Source:
+def _read_array(array: Any, relation: str) -> SourceColumns:
     if array.ndim != 2:
         raise DataError(
             "wrong-arity",
             f"rows of {relation} cannot be read from an array of {array.ndim} dimensions",
             hint="give a 2-D array: one row of it for each row",
         )
-    return Source([array[:, i] for i in range(array.shape[1])], array.shape[0])
+    return SourceColumns([array[:, i] for i in range(array.shape[1])], array.shape[0])
 
 
 # ------------------------------------------------------------------ rows
 
 
-def _read_rows(rows: Sequence[Any], relation: str, columns: Sequence[str] | None) -> Source:
+def _read_rows(rows: Sequence[Any], relation: str, columns: Sequence[str] | None) -> SourceColumns:
     """Rows one by one; `columns` is `None` when the relation's are not known yet."""
     names: tuple[str, ...] | None = None
     if columns is None:
         if not rows:
-            return Source([], 0)
+            return SourceColumns([], 0)
         if isinstance(rows[0], Mapping):
             names = columns = tuple(rows[0])
     arity = len(columns) if columns is not None else _length(rows, 0, relation)
@@ -175,7 +175,7 @@ def _read_rows(rows: Sequence[Any], relation: str, columns: Sequence[str] | None
             f"{relation}, row {wrong + 1}: {show(rows[wrong])} has {_columns(len(rows[wrong]))}, "
             f"expected {arity}{named}",
         )
-    return Source([list(map(itemgetter(i), rows)) for i in range(arity)], len(rows), names)
+    return SourceColumns([list(map(itemgetter(i), rows)) for i in range(arity)], len(rows), names)
 
 
 def _length(rows: Sequence[Any], place: int, relation: str) -> int:

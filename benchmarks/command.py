@@ -1,0 +1,173 @@
+"""`script/bench`: measure on this machine what the documentation claims."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from benchmarks.options import PARTS, Options
+from headwater.errors import HeadwaterError
+
+
+@click.group("bench")
+def command() -> None:
+    """Measure Headwater against what you would use instead."""
+
+
+@command.command("engine")
+@click.option("--quick", is_flag=True, help="Small sizes: does everything work? Says nothing about speed.")
+@click.option(
+    "--only", multiple=True, type=click.Choice(PARTS), help="Measure this part alone; may be repeated."
+)
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="FOLDER",
+    help="Also write results.json, results.md and pictures.",
+)
+@click.option(
+    "--repeat",
+    type=click.IntRange(min=1),
+    default=None,
+    help="Repetitions of loads and batches. [default: 5; 2 if quick]",
+)
+@click.option("--pathway/--no-pathway", default=True, help="Measure Pathway too, where it is installed.")
+def engine(quick: bool, only: tuple[str, ...], out: Path | None, repeat: int | None, pathway: bool) -> None:
+    """Closures, batches, cheapest paths, groups and memory, against DuckDB and Pathway.
+
+    Every answer is compared with the rival's in the same run; a wrong one ends it.
+    """
+    from rich.console import Console
+
+    from benchmarks.bar import Bar
+    from benchmarks.pictures import require
+    from benchmarks.results import write
+    from benchmarks.suite import run
+    from benchmarks.terminal import table
+
+    chosen = tuple(part for part in PARTS if part in only) or PARTS
+    options = Options(chosen, quick, repeat or (2 if quick else Options.repeat), pathway=pathway)
+    console = Console()
+    if not console.is_terminal:
+        console.width = 120
+    try:
+        if out is not None:
+            require()
+        with Bar(Console(stderr=True)) as bar:
+            report = run(options, bar)
+    except HeadwaterError as error:
+        raise click.ClickException(str(error)) from None
+    console.print(table(report, console.width))
+    if out is not None:
+        for path in write(report, out):
+            click.echo(f"wrote {path}")
+
+
+@command.command("provenance")
+@click.option("--quick", is_flag=True, help="Small sizes: does everything work? Says nothing about cost.")
+@click.option(
+    "--only",
+    multiple=True,
+    type=click.IntRange(7, 14),
+    metavar="FIGURE",
+    help="Measure this figure alone (7 to 14); may be repeated.",
+)
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="FOLDER",
+    help="Also write provenance.json, provenance.md and pictures.",
+)
+def provenance(quick: bool, only: tuple[int, ...], out: Path | None) -> None:
+    """What provenance costs and saves across nodes: figures 7 to 14 of liu-2008.
+
+    Delete-and-rederive, relative and absorption provenance on simulated nodes, ranked support beside them. Every
+    view is compared with ranked support's in the same run; a wrong one ends it.
+    """
+    from rich.console import Console
+
+    from benchmarks.pictures import require
+    from benchmarks.provenance.page import table
+    from benchmarks.provenance.run import run, write
+
+    console, errors = Console(), Console(stderr=True)
+    if not console.is_terminal:
+        console.width = 120
+    try:
+        if out is not None:
+            require()
+        with errors.status("measuring") as status:
+            report = run(quick=quick, only=only, told=lambda what: status.update(what))
+    except HeadwaterError as error:
+        raise click.ClickException(str(error)) from None
+    console.print(table(report))
+    if out is not None:
+        for path in write(report, out):
+            click.echo(f"wrote {path}")
+
+
+@command.command("why")
+@click.option("--quick", is_flag=True, help="Small sizes: does everything work? Says nothing about speed.")
+@click.option(
+    "--repeat", type=click.IntRange(min=1), default=5, show_default=True, help="Ten times as many questions."
+)
+def why(quick: bool, repeat: int) -> None:
+    """Explanations of a row of a closure of 1.5 million rows, beside deleting one edge.
+
+    Every proof is compared with a shortest path in the same run; a wrong one ends it.
+    """
+    from rich.console import Console
+
+    from benchmarks.bar import Bar
+    from benchmarks.terminal import table
+    from benchmarks.why import run
+
+    console = Console()
+    if not console.is_terminal:
+        console.width = 120
+    try:
+        with Bar(Console(stderr=True)) as bar:
+            report = run(Options(quick=quick, repeat=repeat), bar)
+    except HeadwaterError as error:
+        raise click.ClickException(str(error)) from None
+    console.print(table(report, console.width, "script/bench why"))
+
+
+@command.command("spark")
+@click.option("--quick", is_flag=True, help="Small sizes: does everything work? Says nothing about speed.")
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="FOLDER",
+    help="Also write spark.json, spark.md and spark.svg.",
+)
+@click.option(
+    "--repeat", type=click.IntRange(min=1), default=3, show_default=True, help="Repetitions of loads."
+)
+def spark(quick: bool, out: Path | None, repeat: int) -> None:
+    """Recursion on nodes of an embedded Spark, against a loop of DataFrame joins and against one process.
+
+    Every answer is compared in the same run; a wrong one ends it.
+    """
+    from rich.console import Console
+
+    from benchmarks.bar import Bar
+    from benchmarks.pictures import require
+    from benchmarks.spark import run
+    from benchmarks.spark_results import write
+    from benchmarks.terminal import table
+
+    console = Console()
+    if not console.is_terminal:
+        console.width = 120
+    try:
+        require()
+        with Bar(Console(stderr=True)) as bar:
+            report, shipped = run(Options(quick=quick, repeat=repeat), bar)
+    except HeadwaterError as error:
+        raise click.ClickException(str(error)) from None
+    console.print(table(report, console.width, "script/bench spark"))
+    if out is not None:
+        for path in write(report, shipped, out):
+            click.echo(f"wrote {path}")

@@ -1,0 +1,47 @@
+"""All parts in order, into one report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from benchmarks import batches, closure, dred, flat, groups, memory, paths
+from benchmarks.options import PARTS, Options
+from benchmarks.pathway_rival import Pathway, RivalFailed, installed
+from benchmarks.report import BenchmarkReport, ReportRow
+from benchmarks.stage import Onlooker, Stage, Unwatched
+
+MEASURES: dict[str, Callable[[Stage], list[ReportRow]]] = {
+    module.PART: module.measure for module in (closure, batches, dred, paths, groups, memory, flat)
+}
+assert tuple(MEASURES) == PARTS
+
+
+def run(options: Options | None = None, progress: Onlooker | None = None) -> BenchmarkReport:
+    """Measure; raises `WrongAnswer` as soon as an answer of ours is not the rival's."""
+    options = options or Options()
+    stage = Stage(options, progress or Unwatched())
+    if not installed():
+        stage.notes.append("Pathway is not installed and was not measured: pip install 'headwater[pathway]'")
+    elif not options.pathway:
+        stage.notes.append("Pathway was not measured, as the options say")
+    else:
+        stage.pathway = Pathway()
+    rows: list[ReportRow] = []
+    try:
+        for part in options.only:
+            try:
+                rows += MEASURES[part](stage)
+            except RivalFailed as error:
+                stage.notes.append(f"{part} was measured without Pathway: {error.message}")
+                _give_up(stage)
+                rows += MEASURES[part](stage)
+    finally:
+        _give_up(stage)
+    return stage.report(rows)
+
+
+def _give_up(stage: Stage) -> None:
+    """End the process of Pathway, if there is one."""
+    if stage.pathway is not None:
+        stage.pathway.close()
+        stage.pathway = None
