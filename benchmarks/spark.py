@@ -30,7 +30,7 @@ COUNTS = (1, 2, 4)
 
 
 @dataclass
-class Shipped:
+class ShippedBytes:
     """What was sent while a closure was loaded and then changed, edge by edge: for each number of nodes and with or
     without MinShip, the bytes of each exchange of the load, and bytes and rows in all."""
 
@@ -49,7 +49,7 @@ def graph(options: Options, name: str) -> tuple[int, list[Edge]]:
     return nodes, random_digraph(nodes, edges, options.seed)
 
 
-def measure(stage: Stage, spark: Any) -> tuple[list[ReportRow], Shipped]:
+def measure(stage: Stage, spark: Any) -> tuple[list[ReportRow], ShippedBytes]:
     """All of it."""
     rows: list[ReportRow] = []
     loops: dict[str, list[float]] = {}
@@ -66,7 +66,7 @@ def measure(stage: Stage, spark: Any) -> tuple[list[ReportRow], Shipped]:
     with hw.start_nodes(NODES, spark=spark) as cluster:
         for name in ("closure", "network"):
             rows += _against(stage, cluster, name, loops[name])
-    shipped = Shipped()
+    shipped = ShippedBytes()
     for nodes in COUNTS:
         with hw.start_nodes(nodes, spark=spark) as cluster:
             _ship(stage, cluster, nodes, shipped)
@@ -167,7 +167,7 @@ def _outgrown(stage: Stage, cluster: Any) -> list[ReportRow]:
     ]  # fmt: skip
 
 
-def _ship(stage: Stage, cluster: Any, nodes: int, shipped: Shipped) -> None:
+def _ship(stage: Stage, cluster: Any, nodes: int, shipped: ShippedBytes) -> None:
     """Load and change a closure whose edges are split, so that derivations have to travel."""
     _, edges = graph(stage.options, "shipped")
     stage.begin(f"{nodes} nodes", 2)
@@ -193,7 +193,7 @@ def _sent(database: Database) -> tuple[int, int]:
     return sum(node.bytes for node in counts), sum(node.rows for node in counts)
 
 
-def _shipped_rows(shipped: Shipped) -> list[ReportRow]:
+def _shipped_rows(shipped: ShippedBytes) -> list[ReportRow]:
     rows = []
     for what, found in (("load", shipped.load), ("20 changes of 1 edge", shipped.changes)):
         for nodes in COUNTS[1:]:
@@ -215,7 +215,7 @@ def _shipped_rows(shipped: Shipped) -> list[ReportRow]:
     return rows
 
 
-def run(options: Options, progress: Onlooker | None = None) -> tuple[BenchmarkReport, Shipped]:
+def run(options: Options, progress: Onlooker | None = None) -> tuple[BenchmarkReport, ShippedBytes]:
     """Measure on an embedded session; raises `WrongAnswer` as soon as two answers differ."""
     spark = hw.spark_session(f"local[{max(COUNTS) + 1}]")
     stage = Stage(options, progress or Unwatched())

@@ -9,10 +9,10 @@ from typing import Any
 from benchmarks.markdown import markdown
 from benchmarks.pictures import BLUE, GREY, ORANGE, save
 from benchmarks.report import BenchmarkReport
-from benchmarks.spark import ALL, COUNTS, Shipped
+from benchmarks.spark import ALL, COUNTS, ShippedBytes
 
 
-def write(report: BenchmarkReport, shipped: Shipped, folder: Path) -> list[Path]:
+def write(report: BenchmarkReport, shipped: ShippedBytes, folder: Path) -> list[Path]:
     """Write spark.json, spark.md and spark.svg; return the files."""
     folder.mkdir(parents=True, exist_ok=True)
     data, page, picture = folder / "spark.json", folder / "spark.md", folder / "spark.svg"
@@ -26,7 +26,7 @@ def write(report: BenchmarkReport, shipped: Shipped, folder: Path) -> list[Path]
     return [data, page, picture]
 
 
-def draw(report: BenchmarkReport, shipped: Shipped) -> Any:
+def draw(report: BenchmarkReport, shipped: ShippedBytes) -> Any:
     """Times of the three ways, bytes by the number of nodes, and bytes by exchange."""
     from matplotlib.figure import Figure
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from headwater.errors import DataError
 from headwater.files.records import OpenQuote, records
-from headwater.files.text import Layout, TextFile
+from headwater.files.text import TextFile, TextLayout
 
 ALPHABET = ["a", "b", ",", "\t", '"', '""', "\n", "\r\n", "\r", " ", "é", "\0", "\u2028", ";"]
 
@@ -87,7 +87,7 @@ def test_the_quick_reader_agrees(
         expected = rows if all(len(row) == width for row in rows) else "wrong-arity"
     except OpenQuote:
         expected = "refused"
-    layout = Layout(delimiter, quoted, width, keep_blank=keep_blank)
+    layout = TextLayout(delimiter, quoted, width, keep_blank=keep_blank)
     try:
         columns = TextFile("f", text.encode(), layout).columns()
         found: object = [list(row) for row in zip(*(column.to_pylist() for column in columns), strict=True)]
@@ -101,9 +101,11 @@ def test_the_quick_reader_agrees(
 
 def test_a_record_longer_than_a_block_is_read() -> None:
     long = "x" * (5 << 20)
-    columns = TextFile("f", f'a,"{long}"\nb,c\n'.encode(), Layout(",", True, 2)).columns()
+    columns = TextFile("f", f'a,"{long}"\nb,c\n'.encode(), TextLayout(",", True, 2)).columns()
     assert [column.to_pylist() for column in columns] == [["a", "b"], [long, "c"]]
 
 
 def test_a_second_byte_order_mark_is_text() -> None:
-    assert TextFile("f", "\ufeffa\n".encode(), Layout(",", True, 1)).columns()[0].to_pylist() == ["\ufeffa"]
+    assert TextFile("f", "\ufeffa\n".encode(), TextLayout(",", True, 1)).columns()[0].to_pylist() == [
+        "\ufeffa"
+    ]

@@ -11,7 +11,7 @@ from headwater.annotations.minimal_dnf import MinimalDNF
 from headwater.errors import EvaluationError
 from headwater.networks.simulated.absorption import EAGER, LAZY, AbsorptionCluster
 from headwater.networks.simulated.aggregate_selection import AggSel, BestOf
-from headwater.networks.simulated.channels import Channels, Message
+from headwater.networks.simulated.channels import Channels, RowMessage
 from headwater.networks.simulated.fixpoint import ProvenanceFixpoint
 from headwater.networks.simulated.min_ship import ProvenanceMinShip
 from headwater.networks.simulated.queries import reachable
@@ -123,7 +123,7 @@ def test_channels_keep_their_order_and_count_what_leaves_a_node():
     for seed in range(20):
         channels = Channels(3, random.Random(seed))
         for number in range(30):
-            channels.send(number % 3, number % 2, Message("say", (number,)))
+            channels.send(number % 3, number % 2, RowMessage("say", (number,)))
         got: dict = {}
         channels.deliver(lambda a, b, message, got=got: got.setdefault((a, b), []).append(message.row[0]))
         assert all(numbers == sorted(numbers) for numbers in got.values())

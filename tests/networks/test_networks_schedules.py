@@ -15,7 +15,7 @@ from simulated_oracle import best, closure, regions
 from headwater.annotations.bdd import BDD
 from headwater.networks.simulated.absorption import EAGER, LAZY, AbsorptionCluster
 from headwater.networks.simulated.aggregate_selection import by_cost, by_cost_and_hops, by_hops
-from headwater.networks.simulated.channels import Message
+from headwater.networks.simulated.channels import RowMessage
 from headwater.networks.simulated.dred import DRedCluster
 from headwater.networks.simulated.queries import path, reachable, region
 from headwater.networks.simulated.relative import RelativeCluster
@@ -145,7 +145,7 @@ def test_what_arrives_after_its_base_row_is_gone_is_ignored():
     cluster.insert([(0, 1)])
     cluster.run()
     node = cluster.nodes[1]
-    late = Message("view", (1, 0), node.annotation.encode(cluster.provenance((0, 1))))
+    late = RowMessage("view", (1, 0), node.annotation.encode(cluster.provenance((0, 1))))
     cluster.delete([(0, 1)])
     cluster.run()
     node.handle(late)

@@ -8,16 +8,16 @@ from time import perf_counter
 
 from headwater.changes import Changes
 from headwater.demo.contenders import Contender, HeadwaterViews
-from headwater.demo.scenario import VIEWS, Failure, Row
+from headwater.demo.scenario import VIEWS, LinkFailure, Row
 
 REPEATS = 7
 
 
 @dataclass
-class Outcome:
+class Timings:
     """One change: what it did (the first time), the best times by contender in seconds, rows compared."""
 
-    failure: Failure
+    failure: LinkFailure
     fails: bool
     changes: Changes
     seconds: dict[str, float]
@@ -38,11 +38,11 @@ class DisagreementError(AssertionError):
     """Two contenders have different rows: a bug."""
 
 
-def follow(failure: Failure, headwater: HeadwaterViews, others: Sequence[Contender]) -> list[Outcome]:
+def follow(failure: LinkFailure, headwater: HeadwaterViews, others: Sequence[Contender]) -> list[Timings]:
     """Let links fail and come back, several times; compare all rows the first time."""
     contenders: list[Contender] = [headwater, *others]
     times: dict[tuple[bool, str], list[float]] = {}
-    outcomes: list[Outcome] = []
+    outcomes: list[Timings] = []
     for repeat in range(REPEATS):
         for fails in (True, False):
             delete: list[Row] = failure.rows if fails else []
@@ -52,7 +52,7 @@ def follow(failure: Failure, headwater: HeadwaterViews, others: Sequence[Contend
                 result = contender.change(delete, insert)
                 times.setdefault((fails, contender.name), []).append(perf_counter() - started)
                 if repeat == 0 and isinstance(result, Changes) and contender is headwater:
-                    outcomes.append(Outcome(failure, fails, result, {}))
+                    outcomes.append(Timings(failure, fails, result, {}))
             if repeat == 0:
                 outcomes[-1].compared = compare(headwater, others)
     for outcome in outcomes:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from math import cos, pi, sin
 
-from headwater.demo.measure import Outcome
+from headwater.demo.measure import Timings
 from headwater.networks import STUB, TRANSIT, Link, Topology
 from headwater.provenance.lines import visible
 
@@ -22,7 +22,7 @@ Point = tuple[float, float]
 
 def draw(
     topology: Topology,
-    outcomes: Sequence[Outcome],
+    outcomes: Sequence[Timings],
     failed: Link,
     before: Sequence[Link],
     after: Sequence[Link],
@@ -85,7 +85,7 @@ def _network(topology: Topology, failed: Link, before: Sequence[Link], after: Se
     return out
 
 
-def _times(outcomes: Sequence[Outcome]) -> list[str]:
+def _times(outcomes: Sequence[Timings]) -> list[str]:
     most = max(seconds for outcome in outcomes for seconds in outcome.seconds.values())
     out = [
         _text(470, 34, "The views follow", weight="bold", size=15),
@@ -108,7 +108,7 @@ def _times(outcomes: Sequence[Outcome]) -> list[str]:
     return out
 
 
-def _what(outcome: Outcome) -> str:
+def _what(outcome: Timings) -> str:
     counts: Mapping[str, tuple[int, int]] = {
         name: outcome.changes[name].counts for name in ("reach", "cheapest")
     }

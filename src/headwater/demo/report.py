@@ -15,7 +15,7 @@ from rich.text import Text
 
 from headwater.changes import Change
 from headwater.demo.crash import Recovery
-from headwater.demo.measure import REPEATS, Outcome
+from headwater.demo.measure import REPEATS, Timings
 from headwater.demo.scenario import PROGRAM
 from headwater.demo.through_spark import Turn
 from headwater.demo.witness import Enclosure
@@ -114,7 +114,7 @@ class DemoReport:
         self.say(f"All links in one version: {rows}.")
         self.say(f"[{FAINT}]Time to load: {times}.[/]")
 
-    def changed(self, outcomes: Sequence[Outcome]) -> None:
+    def changed(self, outcomes: Sequence[Timings]) -> None:
         """What each change did to the views."""
         self.chapter("Links fail and come back")
         for outcome in outcomes:
@@ -131,7 +131,7 @@ class DemoReport:
             )
         self._show(table)
 
-    def cost(self, outcomes: Sequence[Outcome], compared: int) -> None:
+    def cost(self, outcomes: Sequence[Timings], compared: int) -> None:
         """What it took, beside starting over."""
         self.chapter("What it took")
         names = list(outcomes[0].seconds)

@@ -21,7 +21,7 @@ Row = tuple[str, str, int]
 
 
 @dataclass(frozen=True)
-class Failure:
+class LinkFailure:
     """Links that fail together, and come back together."""
 
     what: str
@@ -39,11 +39,11 @@ def network(seed: int) -> Topology:
     return transit_stub(4, seed=seed)
 
 
-def failures(topology: Topology) -> list[Failure]:
+def failures(topology: Topology) -> list[LinkFailure]:
     """A link inside a stub, a link between two transit nodes, and all links of a transit node."""
     stub, transit = topology.of(STUB)[0], topology.of(TRANSIT)[0]
     return [
-        Failure("stub link", f"{stub.source} - {stub.target}", (stub,)),
-        Failure("transit link", f"{transit.source} - {transit.target}", (transit,)),
-        Failure("transit node", "t2, with its 6 links", tuple(topology.at("t2"))),
+        LinkFailure("stub link", f"{stub.source} - {stub.target}", (stub,)),
+        LinkFailure("transit link", f"{transit.source} - {transit.target}", (transit,)),
+        LinkFailure("transit node", "t2, with its 6 links", tuple(topology.at("t2"))),
     ]

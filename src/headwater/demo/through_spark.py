@@ -14,7 +14,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from headwater.database import Database
-from headwater.demo.scenario import VIEWS, Failure
+from headwater.demo.scenario import VIEWS, LinkFailure
 from headwater.networks import Link, Topology
 from headwater.pipeline import FeedFolder, Files, RowsFolder
 from headwater.spark.java import find_java
@@ -75,7 +75,7 @@ class ThroughSpark:
         done = database.pipeline([self.source], spark=self.session).run()
         return done.read, perf_counter() - begun
 
-    def turns(self, database: Database, failure: Failure) -> Iterator[Turn]:
+    def turns(self, database: Database, failure: LinkFailure) -> Iterator[Turn]:
         """Publish the views; then links fail and come back, in the file."""
         sinks = [FeedFolder(view, str(self.folder / f"{view}_changes")) for view in VIEWS]
         rows = [RowsFolder(view, str(self.folder / view)) for view in VIEWS]

@@ -30,7 +30,7 @@ from headwater.files.header import (
     wrong_names,
 )
 from headwater.files.json_rows import read_json
-from headwater.files.text import MARK, Layout, TextFile
+from headwater.files.text import MARK, TextFile, TextLayout
 from headwater.values.scalars import show
 from headwater.values.sources import sound
 from headwater.values.types import STRING, Type
@@ -114,7 +114,7 @@ def _read_text(
         raise likely_header(path, cells, relation, columns)
     width = len(cells) if chosen.header else max(1, len(columns))
     keep_blank = not chosen.quoted and len(columns) == 1 and types[0] in (STRING, None)
-    layout = Layout(chosen.delimiter, chosen.quoted, width, bool(chosen.header), keep_blank)
+    layout = TextLayout(chosen.delimiter, chosen.quoted, width, bool(chosen.header), keep_blank)
     file = TextFile(path, data, layout)
     values = file.columns(advance)
     if not columns:  # a relation without columns: a line `()` says that it holds

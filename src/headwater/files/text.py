@@ -4,7 +4,7 @@ What holds is said in `records`, the straightforward way of reading; this one is
 gives the same cells. What is wrong with a file is found by reading it again the straightforward way, so that
 the error can point at the line.
 
->>> file = TextFile("link.csv", b"src,dst\\na,b\\n", Layout(",", quoted=True, width=2, header=True))
+>>> file = TextFile("link.csv", b"src,dst\\na,b\\n", TextLayout(",", quoted=True, width=2, header=True))
 >>> [column.to_pylist() for column in file.columns()], file.place(0, 1).line
 ([['a'], ['b']], 2)
 """
@@ -29,7 +29,7 @@ _SHOWN = 120  # characters of a line that an error shows
 
 
 @dataclass(frozen=True)
-class Layout:
+class TextLayout:
     """How the text is cut: `width` cells in each record, the first of which is a `header` or not."""
 
     delimiter: str
@@ -42,7 +42,7 @@ class Layout:
 class TextFile:
     """A text file that was read into memory, without the byte order mark it may have had."""
 
-    def __init__(self, path: str, data: bytes, layout: Layout):
+    def __init__(self, path: str, data: bytes, layout: TextLayout):
         """Take the file's bytes; `path` is what errors call it."""
         self.path = path
         self.data = data

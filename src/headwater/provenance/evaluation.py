@@ -22,7 +22,7 @@ from headwater.provenance.asked import key_of, not_there
 from headwater.provenance.graph import by_relation, explore, look_into
 from headwater.provenance.instances import Derivation, Instances, Key
 from headwater.provenance.valuation import Valuation
-from headwater.provenance.values import Given, Values
+from headwater.provenance.values import Given, GivenValues
 from headwater.provenance.wording import Fact, Wording
 from headwater.values import arguments
 from headwater.version.guard import reads
@@ -52,7 +52,7 @@ class Evaluation(Mapping[tuple[Any, ...], Any]):
         self.annotation = named_annotation(annotation)
         self._database = database
         self.guard = database.guard
-        self._given = Values(self.annotation, base, rules)
+        self._given = GivenValues(self.annotation, base, rules)
         self._limit = limit
         self._pending: list[Mapping[str, RowChange]] = []
         self._build()

@@ -16,7 +16,7 @@ from headwater.annotations.protocol import AnyAnnotation, refuse_cycles
 from headwater.errors import EvaluationError
 from headwater.provenance.graph import Graph
 from headwater.provenance.instances import Key
-from headwater.provenance.values import Values
+from headwater.provenance.values import GivenValues
 from headwater.provenance.wording import Fact, Wording
 from headwater.values import arguments
 
@@ -54,7 +54,7 @@ def evaluated(
     root: Key,
     wording: Wording,
     annotation: AnyAnnotation,
-    values: Values,
+    values: GivenValues,
     tokens: Tokens = None,
 ) -> tuple[Any, list[Key]]:
     """What the root carries, and the base rows by number: in the order of their names."""
@@ -78,14 +78,14 @@ def polynomial(graph: Graph, root: Key, wording: Wording, tokens: Tokens) -> str
     """The expression of the root; refused where derivations form cycles and it would not end."""
     annotation = NamedPolynomial()
     counting = DerivationCount()
-    summands, _ = evaluated(graph, root, wording, counting, Values(counting))
+    summands, _ = evaluated(graph, root, wording, counting, GivenValues(counting))
     if summands > MOST_SUMMANDS:
         raise EvaluationError(
             "too-many-derivations",
             f"the expression of {wording.words(root)} has {summands:,} summands",
             hint="ask for the minimal explanations, dnf(), or evaluate it in an annotation",
         )
-    value, rows = evaluated(graph, root, wording, annotation, Values(annotation), tokens)
+    value, rows = evaluated(graph, root, wording, annotation, GivenValues(annotation), tokens)
     return annotation.show(value, lambda number: token(wording.fact(rows[number]), tokens))
 
 

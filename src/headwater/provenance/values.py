@@ -16,7 +16,7 @@ Given = Mapping[str, Any] | Callable[[str, tuple[Any, ...]], Any] | None
 
 
 @dataclass
-class Values:
+class GivenValues:
     """A row that nothing is said of carries what the annotation gives to a base row; a rule `one`."""
 
     annotation: AnyAnnotation
@@ -60,11 +60,11 @@ class Values:
             return True, rows
         return True, arguments.answer(f"base[{fact.relation!r}]({fact.row!r})", rows, fact.row)
 
-    def updated(self, given: Given, rules: Mapping[str, object] | None) -> Values:
+    def updated(self, given: Given, rules: Mapping[str, object] | None) -> GivenValues:
         """With something else said of some rows or rules."""
         merged: Given = self.given
         if given is not None:
-            later = Values(self.annotation, given)
+            later = GivenValues(self.annotation, given)
             earlier = self
 
             def merged(relation: str, row: tuple[Any, ...]) -> Any:
@@ -73,4 +73,4 @@ class Values:
                 return value if said else earlier._said(fact)[1]
 
         more = arguments.mapping("rules", rules, '{"reach#1": 2}')
-        return Values(self.annotation, merged, {**(self.rules or {}), **more})
+        return GivenValues(self.annotation, merged, {**(self.rules or {}), **more})

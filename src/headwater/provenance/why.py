@@ -32,7 +32,7 @@ from headwater.provenance.proof import System, complete_by_ranks
 from headwater.provenance.proof_tree import Proof
 from headwater.provenance.stored import stored_terms
 from headwater.provenance.terms import Terms, exactness, minimal_terms
-from headwater.provenance.values import Given, Values
+from headwater.provenance.values import Given, GivenValues
 from headwater.provenance.wording import Fact, Wording, json_fact
 from headwater.values import arguments
 from headwater.version.guard import reads
@@ -107,7 +107,7 @@ class Why:
     ) -> Any:
         """What the row carries in an annotation, given what base rows and rules carry."""
         chosen = named_annotation(annotation)
-        values = Values(chosen, base, rules)
+        values = GivenValues(chosen, base, rules)
         return evaluated(self._graph, self._key, self._wording, chosen, values)[0]
 
     @property

@@ -34,7 +34,7 @@ class Segment:
     crc32: int
 
 
-class _File:
+class _SegmentFile:
     """Where Arrow writes: gathers small pieces, and keeps length and checksum of all that passed."""
 
     closed = False
@@ -72,7 +72,7 @@ def write_segment(folder: Path, file: str, name: str, table: pa.Table) -> Segmen
     try:
         fd = create_file(path)
         try:
-            sink = _File(fd)
+            sink = _SegmentFile(fd)
             write_file(table, sink)
             sink.drain()
             sync_file(fd)

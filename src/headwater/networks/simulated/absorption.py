@@ -19,7 +19,7 @@ from headwater.annotations.minimal_dnf import MinimalDNF
 from headwater.annotations.protocol import Restrictable
 from headwater.annotations.variables import Variables
 from headwater.networks.simulated.aggregate_selection import BestOf
-from headwater.networks.simulated.channels import Channels, Message, Row
+from headwater.networks.simulated.channels import Channels, Row, RowMessage
 from headwater.networks.simulated.cluster import Measures, NodeOf, SimulatedCluster
 from headwater.networks.simulated.fixpoint import ProvenanceFixpoint
 from headwater.networks.simulated.join import PipelinedHashJoin
@@ -72,7 +72,7 @@ class AbsorptionNode:
             for start in self.query.start(row):
                 self._arrived(start, value)
             target = self.place(self.query.key(row))
-            self.channels.send(self.number, target, Message(BASE, row, self.annotation.encode(value)))
+            self.channels.send(self.number, target, RowMessage(BASE, row, self.annotation.encode(value)))
         for other in evicted:
             self.delete(other)
 
@@ -82,12 +82,12 @@ class AbsorptionNode:
         number = self.variables.delete(row)
         if number is not None:
             variable = number * self.channels.nodes + self.number
-            self.channels.broadcast(self.number, Message(GONE, (variable,)))
+            self.channels.broadcast(self.number, RowMessage(GONE, (variable,)))
             self._gone(variable)
 
     # ------------------------------------------------------------------ messages
 
-    def handle(self, message: Message) -> None:
+    def handle(self, message: RowMessage) -> None:
         """Take a message from another node, or from this one."""
         if message.kind == GONE:
             self._gone(message.row[0])
@@ -123,7 +123,7 @@ class AbsorptionNode:
 
     def _ship(self, row: Row, value: Provenance) -> None:
         target = self.place(self.query.view_key(row))
-        self.channels.send(self.number, target, Message(VIEW, row, self.annotation.encode(value)))
+        self.channels.send(self.number, target, RowMessage(VIEW, row, self.annotation.encode(value)))
 
     def tables(self) -> tuple[ProvenanceTable, ...]:
         """All state with provenance."""
@@ -182,7 +182,7 @@ class AbsorptionCluster(SimulatedCluster):
             for row in node.window.expired(now):
                 node.delete(row)
 
-    def handle(self, sender: int, receiver: int, message: Message) -> None:
+    def handle(self, sender: int, receiver: int, message: RowMessage) -> None:
         """Give a message to its node."""
         self.nodes[receiver].handle(message)
 

@@ -17,7 +17,7 @@ Row = tuple[Any, ...]
 """A tuple of ints, strings and tuples of such."""
 
 
-class Message(NamedTuple):
+class RowMessage(NamedTuple):
     """What is said of a row: `kind` is one of an algorithm's own; `body` is an annotation's wire form."""
 
     kind: str
@@ -25,7 +25,7 @@ class Message(NamedTuple):
     body: bytes = b""
 
 
-Handle = Callable[[int, int, Message], None]
+Handle = Callable[[int, int, RowMessage], None]
 """Sender, receiver and message: what a receiver does."""
 
 
@@ -38,14 +38,14 @@ class Channels:
         self.messages = 0
         self.bytes = 0
         self.sent_by = [0] * nodes
-        self.log: list[tuple[int, int, Message]] | None = None
+        self.log: list[tuple[int, int, RowMessage]] | None = None
         """Where messages between nodes are noted down, if anywhere."""
-        self._line: deque[tuple[int, int, Message]] = deque()
-        self._channels: dict[tuple[int, int], deque[Message]] = {}
+        self._line: deque[tuple[int, int, RowMessage]] = deque()
+        self._channels: dict[tuple[int, int], deque[RowMessage]] = {}
         self._busy: list[tuple[int, int]] = []
         self._sizes: dict[Row, int] = {}
 
-    def send(self, sender: int, receiver: int, message: Message) -> None:
+    def send(self, sender: int, receiver: int, message: RowMessage) -> None:
         """Put a message on its way."""
         if sender != receiver:
             size = 1 + self.size(message.row) + len(message.body)
@@ -62,7 +62,7 @@ class Channels:
             self._busy.append((sender, receiver))
         channel.append(message)
 
-    def broadcast(self, sender: int, message: Message) -> None:
+    def broadcast(self, sender: int, message: RowMessage) -> None:
         """To all other nodes."""
         for receiver in range(self.nodes):
             if receiver != sender:

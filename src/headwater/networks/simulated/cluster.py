@@ -10,7 +10,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from zlib import crc32
 
 from headwater.errors import EvaluationError
-from headwater.networks.simulated.channels import Channels, Message, Row
+from headwater.networks.simulated.channels import Channels, Row, RowMessage
 from headwater.networks.simulated.queries import LinearQuery
 
 NodeOf = Callable[[Hashable], int]
@@ -89,7 +89,7 @@ class SimulatedCluster(ABC):
         """What it has cost, and what it holds."""
 
     @abstractmethod
-    def handle(self, sender: int, receiver: int, message: Message) -> None:
+    def handle(self, sender: int, receiver: int, message: RowMessage) -> None:
         """What a node does with a message."""
 
     def deliver(self) -> None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 
-from headwater.networks.simulated.channels import Channels, Message, Row
+from headwater.networks.simulated.channels import Channels, Row, RowMessage
 from headwater.networks.simulated.cluster import Measures, NodeOf, PhasedCluster
 from headwater.networks.simulated.queries import LinearQuery
 
@@ -49,7 +49,7 @@ class DRedNode:
             rows[row] = None
             for start in self.query.start(row):
                 self._insert(start)
-            self.channels.send(self.number, self.place(self.query.key(row)), Message(BASE, row))
+            self.channels.send(self.number, self.place(self.query.key(row)), RowMessage(BASE, row))
 
     def delete(self, row: Row) -> None:
         """A base row of this node is deleted, and with it all that rests on it."""
@@ -58,9 +58,9 @@ class DRedNode:
             del rows[row]
             for start in self.query.start(row):
                 self._delete(start)
-            self.channels.send(self.number, self.place(self.query.key(row)), Message(NO_BASE, row))
+            self.channels.send(self.number, self.place(self.query.key(row)), RowMessage(NO_BASE, row))
 
-    def handle(self, sender: int, message: Message) -> None:
+    def handle(self, sender: int, message: RowMessage) -> None:
         """Take a message."""
         row = message.row
         if message.kind == INSERT:
@@ -96,7 +96,7 @@ class DRedNode:
             if row not in back:
                 could = {self.place(key) for key in self.query.sources(row, self.homed)}
                 for target in sorted(could - revoked.get(row, set())):
-                    self.channels.send(self.number, target, Message(ASK, row))
+                    self.channels.send(self.number, target, RowMessage(ASK, row))
         for row in back:
             self._insert(row)
         for row in taken_back:
@@ -143,13 +143,13 @@ class DRedNode:
         if row not in self.sent:
             self.sent.add(row)
             self.told.add(row)
-            self.channels.send(self.number, self.place(self.query.view_key(row)), Message(INSERT, row))
+            self.channels.send(self.number, self.place(self.query.view_key(row)), RowMessage(INSERT, row))
 
     def _take_back(self, row: Row) -> None:
         if row in self.sent:
             self.sent.discard(row)
             self.taken_back[row] = None
-            self.channels.send(self.number, self.place(self.query.view_key(row)), Message(DELETE, row))
+            self.channels.send(self.number, self.place(self.query.view_key(row)), RowMessage(DELETE, row))
 
 
 class DRedCluster(PhasedCluster[DRedNode]):
@@ -171,7 +171,7 @@ class DRedCluster(PhasedCluster[DRedNode]):
             node.rederive()
         self.deliver()
 
-    def handle(self, sender: int, receiver: int, message: Message) -> None:
+    def handle(self, sender: int, receiver: int, message: RowMessage) -> None:
         """Give a message to its node."""
         self.nodes[receiver].handle(sender, message)
 

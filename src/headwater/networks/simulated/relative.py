@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 
-from headwater.networks.simulated.channels import Channels, Message, Row
+from headwater.networks.simulated.channels import Channels, Row, RowMessage
 from headwater.networks.simulated.cluster import Measures, NodeOf, PhasedCluster
 from headwater.networks.simulated.queries import LinearQuery
 
@@ -61,9 +61,9 @@ class RelativeNode:
             self.homed[row] = None
             for start in self.query.start(row):
                 self._arrived(start, (row, ()))
-            self.channels.send(self.number, self.place(self.query.key(row)), Message(BASE, row))
+            self.channels.send(self.number, self.place(self.query.key(row)), RowMessage(BASE, row))
 
-    def handle(self, sender: int, message: Message) -> None:
+    def handle(self, sender: int, message: RowMessage) -> None:
         """Take a message."""
         row = message.row
         if message.kind == VIEW:
@@ -108,7 +108,7 @@ class RelativeNode:
         self.shipped[row] = edges
         target = self.place(self.query.view_key(row))
         for edge in edges:
-            self.channels.send(self.number, target, Message(VIEW, (row, edge)))
+            self.channels.send(self.number, target, RowMessage(VIEW, (row, edge)))
 
     @staticmethod
     def _index(index: dict[Used, set[tuple[Row, Instance]]], row: Row, edge: Instance) -> None:
@@ -121,7 +121,7 @@ class RelativeNode:
         """A base row of this node is deleted: tell everybody."""
         if row in self.homed:
             del self.homed[row]
-            self.channels.broadcast(self.number, Message(GONE, row))
+            self.channels.broadcast(self.number, RowMessage(GONE, row))
             self.gone(row)
 
     def gone(self, base: Row) -> None:
@@ -160,7 +160,7 @@ class RelativeNode:
         for result, edge in sorted(self.out_of.pop((1, row), ())):
             if self._forget(result, edge):
                 target = self.place(self.query.view_key(result))
-                self.channels.send(self.number, target, Message(DROP, (result, edge)))
+                self.channels.send(self.number, target, RowMessage(DROP, (result, edge)))
 
     def release(self) -> None:
         """Ship what was put by for rows of which nothing shipped is left."""
@@ -190,11 +190,11 @@ class RelativeNode:
             if premise not in self.asked:
                 self.asked.add(premise)
                 target = self.place(self.query.view_key(premise))
-                self.channels.send(self.number, target, Message(ASK, premise))
+                self.channels.send(self.number, target, RowMessage(ASK, premise))
 
     def _asked(self, row: Row, sender: int) -> None:
         if row in self.grounded:
-            self.channels.send(self.number, sender, Message(GROUNDED, row))
+            self.channels.send(self.number, sender, RowMessage(GROUNDED, row))
             return
         self.askers.setdefault(row, set()).add(sender)
         if row in self.edges:
@@ -205,7 +205,7 @@ class RelativeNode:
             self.answered.add(row)
             self.grounded.add(row)
             for asker in sorted(self.askers.get(row, ())):
-                self.channels.send(self.number, asker, Message(GROUNDED, row))
+                self.channels.send(self.number, asker, RowMessage(GROUNDED, row))
 
     def _grounded(self, premise: Row) -> None:
         self.grounded.add(premise)
@@ -247,7 +247,7 @@ class RelativeCluster(PhasedCluster[RelativeNode]):
             node.release()
         self.deliver()
 
-    def handle(self, sender: int, receiver: int, message: Message) -> None:
+    def handle(self, sender: int, receiver: int, message: RowMessage) -> None:
         """Give a message to its node."""
         self.nodes[receiver].handle(sender, message)
 
