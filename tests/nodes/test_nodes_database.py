@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 import time
 from collections.abc import Iterator
@@ -219,6 +220,12 @@ def test_nodes_serve_one_database_at_a_time(nodes: Any):
     with on_nodes(nodes), pytest.raises(hw.DataError) as refused:
         on_nodes(nodes)
     assert refused.value.code == "nodes-in-use"
+    forgotten = on_nodes(nodes)
+    forgotten.apply(insert={"link": CHAIN})
+    del forgotten
+    gc.collect()
+    with on_nodes(nodes) as db:
+        assert "link" not in db
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ ENVIRONMENT = {**os.environ, "PYTHONPATH": str(SOURCES)}
 def run(*args: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, str(PROGRAM), *args],
-        env=ENVIRONMENT, capture_output=True, text=True, timeout=400, check=False,
+        env=ENVIRONMENT, capture_output=True, text=True, timeout=900, check=False,
     )  # fmt: skip
 
 

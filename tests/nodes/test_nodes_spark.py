@@ -20,7 +20,7 @@ def test_the_same_rows_on_two_and_on_four_nodes(master: str, every: int):
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, PATH))}
     done = subprocess.run(
         [sys.executable, str(PROGRAM), master, str(every), "2", "4"],
-        env=environment, capture_output=True, text=True, timeout=300, check=False,
+        env=environment, capture_output=True, text=True, timeout=900, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     found = re.findall(r"(\d) nodes: (\d+) cases, (\d+) versions, 25 graphs, 6 rows", done.stdout)

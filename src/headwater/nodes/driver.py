@@ -115,8 +115,7 @@ class Driver:
         self._options, self._keep = options, keep
         self.nodes = nodes
         self.interrupts = nodes.interrupts
-        nodes.restore = self._restore
-        nodes.used = True
+        nodes.serve(self)
         nodes.surely(lambda: nodes.ask(Clear(options)))
 
     # ------------------------------------------------------------------ versions
@@ -260,7 +259,7 @@ class Driver:
 
     # ------------------------------------------------------------------ after a loss
 
-    def _restore(self) -> str:
+    def restore(self) -> str:
         """Bring nodes that hold nothing to where the others were."""
         if self._loaded is None:
             self.nodes.ask(Clear(self._options))
@@ -408,7 +407,8 @@ class Driver:
 
     def close(self) -> None:
         """Send the nodes home, unless others want them."""
-        self.nodes.used = False
+        if self.nodes.user is self:
+            self.nodes.serve(None)
         if not self._keep:
             self.nodes.close()
         shutil.rmtree(self.store.path / "exports", ignore_errors=True)

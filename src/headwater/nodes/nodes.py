@@ -7,7 +7,7 @@ import time
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from headwater.errors import EvaluationError, HeadwaterError, SparkError
 from headwater.maintain.interrupts import Interrupts
@@ -27,11 +27,16 @@ TRIES = 4
 """How often in a row nodes may be lost before giving up."""
 
 
-class Nodes:
-    """Running nodes, for one database after another. Databases that use them may call the functions given here.
+class User(Protocol):
+    """Whose state is on the nodes."""
 
-    `restore` is what the database does to put lost nodes' state together again, once they are back.
-    """
+    def restore(self) -> str:
+        """Put the state of nodes that hold nothing together again, and say how."""
+        ...
+
+
+class Nodes:
+    """Running nodes, for one database after another. Databases that use them may call the functions given here."""
 
     def __init__(
         self,
@@ -46,8 +51,7 @@ class Nodes:
         self.functions = dict(functions or {})
         self.interrupts = Interrupts()
         self.losses = 0
-        self.restore: Callable[[], str] = lambda: "there was nothing to do"
-        self.used = False
+        self._user: weakref.ref[User] | None = None
         self._commit_first = False
         self._given_up: HeadwaterError | None = None
         self.coordinator = Coordinator(nodes, host, patience)
@@ -63,6 +67,17 @@ class Nodes:
         except BaseException:
             self.close()
             raise
+
+    # ------------------------------------------------------------------ whose they are
+
+    @property
+    def user(self) -> User | None:
+        """Whose state they hold; nobody's, once that database is closed or forgotten."""
+        return None if self._user is None else self._user()
+
+    def serve(self, user: User | None) -> None:
+        """Hold somebody's state from now on, or nobody's."""
+        self._user = None if user is None else weakref.ref(user)
 
     # ------------------------------------------------------------------ asking
 
@@ -149,7 +164,8 @@ class Nodes:
                 self.coordinator.gather(START_TIMEOUT, self._supervisor.broken, self.interrupts.check)
                 self._supervisor.came()
                 self.coordinator.introduce()
-                return self.restore()
+                user = self.user
+                return "they hold nothing" if user is None else user.restore()
             except NodeLost as lost:
                 log.warning("%s while nodes were meeting", lost.message)
                 if lost.code == "node-stuck":

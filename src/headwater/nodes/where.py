@@ -92,7 +92,7 @@ class Where:
     def _nodes(self, functions: Mapping[str, Any]) -> Nodes:
         if isinstance(self.nodes, int) or self.nodes is None:
             return start_nodes(self.nodes, spark=self.spark, functions=functions, run=self.run)
-        if self.nodes.used:
+        if self.nodes.user is not None:
             raise DataError("nodes-in-use", "these nodes serve another database", hint="close that one first")
         missing = [name for name in functions if name not in self.nodes.functions]
         if missing:
