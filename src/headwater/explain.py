@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from headwater.maintain.engine import UNIT, Engine, View
+from headwater.maintain.engine import Engine, View
 from headwater.maintain.statistics import StratumStatistics
-from headwater.rules.checked import Premise, RelationInfo
+from headwater.rules.checked import UNIT, Premise, RelationInfo
 
 if TYPE_CHECKING:
     from headwater.database.opened import Opened

@@ -17,10 +17,10 @@ import numpy as np
 import numpy.typing as npt
 
 from headwater.kernel.relation import Relation
-from headwater.maintain.engine import UNIT, Engine, View
+from headwater.maintain.engine import Engine, View
 from headwater.maintain.soft_state import SoftState
 from headwater.plan.steps import Ints
-from headwater.rules.checked import RelationInfo
+from headwater.rules.checked import UNIT, RelationInfo
 from headwater.values.codec import Codec
 from headwater.values.types import Type, parse_type
 

@@ -9,8 +9,8 @@ import headwater as hw
 from headwater.database import Database
 from headwater.events import Recomputed, StrategyChanged
 from headwater.maintain.absorption import Expressions
-from headwater.maintain.annotated import Annotated, Ledger
-from headwater.maintain.instances import Key
+from headwater.maintain.annotated import Annotated
+from headwater.maintain.ledger import Ground, Ledger
 from headwater.maintain.relative import DerivationGraph
 
 ANNOTATED = ["absorption", "absorption-eager", "relative"]
@@ -38,7 +38,7 @@ def test_figure_2_of_liu_loses_no_row_without_link_c_b(strategy: str):
     assert len(db["reach"]) == 9
 
 
-def values(db: Database, key: Key) -> tuple[object, ...]:
+def values(db: Database, key: Ground) -> tuple[object, ...]:
     (row,) = db.codec.decode_rows(np.array([key.codes]), db.info(key.relation).types)
     return tuple(row)
 

@@ -20,7 +20,7 @@ from headwater.annotations.minimal_dnf import bits
 from headwater.database import Database
 from headwater.maintain.absorption import Expressions
 from headwater.maintain.annotated import Annotated
-from headwater.maintain.instances import Key
+from headwater.maintain.ledger import Ground
 
 ANNOTATED = ("absorption", "absorption-eager", "relative")
 
@@ -105,7 +105,7 @@ def assert_expressions(db: Database) -> None:
     names = {number: key for key, number in found.numbers.items()}
     types = {name: db.engine.workspace.infos[name].types for name in ("link", "reach")}
 
-    def values(key: Key) -> tuple[int, ...]:
+    def values(key: Ground) -> tuple[int, ...]:
         (row,) = db.codec.decode_rows(np.array([key.codes]), types[key.relation])
         return tuple(row)
 

@@ -22,9 +22,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from headwater.annotations.minimal_dnf import MinimalDNF, Terms, bits
-from headwater.maintain.annotated import Annotated, Ledger, TooLarge
-from headwater.maintain.instances import Instance, Key
+from headwater.maintain.annotated import Annotated
 from headwater.maintain.journal import Journal
+from headwater.maintain.ledger import Ground, Instance, Ledger, TooLarge
 
 MOST_TERMS = 4096
 """Terms of one expression, before absorption."""
@@ -46,28 +46,28 @@ class Expressions(Ledger):
     def clear(self) -> None:
         """Forget all rows and variables."""
         self.journal.commit()
-        self.sent: dict[Key, Terms] = {}
-        self.kept: dict[Key, Terms] = {}
-        self.numbers: dict[Key, int] = {}
-        self.premises: dict[int, Key] = {}
-        self.rows_of: dict[int, dict[Key, None]] = {}
-        self.masks: dict[Key, int] = {}
+        self.sent: dict[Ground, Terms] = {}
+        self.kept: dict[Ground, Terms] = {}
+        self.numbers: dict[Ground, int] = {}
+        self.premises: dict[int, Ground] = {}
+        self.rows_of: dict[int, dict[Ground, None]] = {}
+        self.masks: dict[Ground, int] = {}
         self._free: list[int] = []
         self._freed: list[int] = []
         self._next = 0
-        self._news: dict[Key, Terms] = {}
-        self._delta: dict[Key, Terms] = {}
+        self._news: dict[Ground, Terms] = {}
+        self._delta: dict[Ground, Terms] = {}
         self._tests = 0
 
-    def derivable(self, row: Key) -> bool:
+    def derivable(self, row: Ground) -> bool:
         """Whether the expression is not false."""
         return row in self.sent
 
-    def expression(self, row: Key) -> Terms:
+    def expression(self, row: Ground) -> Terms:
         """The whole expression of a row: what was propagated or put by."""
         return self.dnf.plus(self.sent.get(row, self.dnf.zero), self.kept.get(row, self.dnf.zero))
 
-    def proofs(self, row: Key) -> list[frozenset[Key]] | None:
+    def proofs(self, row: Ground) -> list[frozenset[Ground]] | None:
         """All minimal sets of premises that derive a row; `None` where they are not all known (lazy), or none is."""
         if self.lazy or row not in self.sent:
             return None
@@ -124,12 +124,12 @@ class Expressions(Ledger):
         if self._tests > MOST_TESTS:
             raise TooLarge
 
-    def _send(self, row: Key, before: Terms, after: Terms) -> None:
+    def _send(self, row: Ground, before: Terms, after: Terms) -> None:
         self.journal.put(self.sent, row, after)
         self._register(row, after)
         self._news[row] = self.dnf.plus(self._news.get(row, self.dnf.zero), frozenset(after - before))
 
-    def news(self) -> list[Key]:
+    def news(self) -> list[Ground]:
         """Rows with terms that their consequences do not know of yet."""
         self._delta, self._news = self._news, {}
         return list(self._delta)
@@ -138,16 +138,16 @@ class Expressions(Ledger):
         """Whether there are such rows."""
         return bool(self._news)
 
-    def announce(self, row: Key) -> None:
+    def announce(self, row: Ground) -> None:
         """All terms of the row are news."""
         self._delta.pop(row, None)
 
     # ------------------------------------------------------------------ premises out
 
-    def lose(self, gone: Iterable[Key]) -> tuple[list[Key], int]:
+    def lose(self, gone: Iterable[Ground]) -> tuple[list[Ground], int]:
         """Make variables false; rows without a term left take what was put by, or fall."""
         mask = 0
-        rows: dict[Key, None] = {}
+        rows: dict[Ground, None] = {}
         for premise in gone:
             number = self.numbers.get(premise)
             if number is None:
@@ -158,7 +158,7 @@ class Expressions(Ledger):
             self._freed.append(number)
             rows.update(self.rows_of.get(number, {}))
             self.journal.drop(self.rows_of, number)
-        dead: list[Key] = []
+        dead: list[Ground] = []
         for row in rows:
             self.journal.put(self.masks, row, self.masks[row] & ~mask)
             kept = self._cut(self.kept, row, mask)
@@ -180,7 +180,7 @@ class Expressions(Ledger):
                 self.journal.drop(self.masks, row)
         return dead, len(rows)
 
-    def _cut(self, table: dict[Key, Terms], row: Key, mask: int) -> Terms:
+    def _cut(self, table: dict[Ground, Terms], row: Ground, mask: int) -> Terms:
         """Drop the terms with any of these variables, and the entry if none is left."""
         value = table.get(row)
         if value is None:
@@ -194,7 +194,7 @@ class Expressions(Ledger):
 
     # ------------------------------------------------------------------ variables
 
-    def _number(self, premise: Key) -> int:
+    def _number(self, premise: Ground) -> int:
         number = self.numbers.get(premise)
         if number is None:
             if self._free:
@@ -207,7 +207,7 @@ class Expressions(Ledger):
             self.journal.put(self.rows_of, number, {})
         return number
 
-    def _register(self, row: Key, value: Terms) -> None:
+    def _register(self, row: Ground, value: Terms) -> None:
         """Enter the row under all its variables, so that it is found when one of them goes."""
         known = self.masks.get(row, 0)
         mask = known

@@ -16,8 +16,8 @@ beyond a limit (`TooLarge`), or whose best rows improve themselves (`Unsettled`)
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Protocol
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 import numpy as np
 
@@ -25,71 +25,17 @@ from headwater.events import Recomputed, StrategyChanged, WhyChanged
 from headwater.kernel.relation import Relation
 from headwater.kernel.states import VISIBLE
 from headwater.maintain.counting import Counting
+from headwater.maintain.demanded import Demanded
 from headwater.maintain.fixpoint import count_round
-from headwater.maintain.instances import Instance, Instances, Key, looked_up
+from headwater.maintain.ledger import Ground, Instance, Ledger, TooLarge, chosen, looked_up
 from headwater.maintain.selection import Displacements, Unsettled
 from headwater.maintain.strategy import Strategy, Task
 from headwater.maintain.support import Support
-from headwater.maintain.workspace import NO_CHANGE, NO_ROWS, Rows
+from headwater.maintain.workspace import NO_CHANGE, NO_ROWS, Rows, RuleSet, Workspace
 from headwater.plan.execute import PRESENT
+from headwater.plan.instances import Unprojected
 from headwater.plan.steps import Ints
-from headwater.rules.checked import Stratum
-
-
-class TooLarge(Exception):
-    """Keeping this stratum's provenance would take more than the ledger allows itself."""
-
-
-class Ledger(Protocol):
-    """What is known about the derivations of a stratum's rows. `enter` may raise `TooLarge`."""
-
-    def clear(self) -> None:
-        """Forget everything."""
-        ...
-
-    def enter(self, instance: Instance) -> None:
-        """Take note of a rule instance."""
-        ...
-
-    def lose(self, gone: Iterable[Key]) -> tuple[list[Key], int]:
-        """These premises do not hold any more: the rows that fall with them, and how many entries were seen."""
-        ...
-
-    def news(self) -> list[Key]:
-        """Rows whose consequences are to be looked for (again), since this was last asked; all derivable."""
-        ...
-
-    def waiting(self) -> bool:
-        """Whether there is news."""
-        ...
-
-    def derivable(self, row: Key) -> bool:
-        """Whether the row can be derived."""
-        ...
-
-    def announce(self, row: Key) -> None:
-        """The row has just become visible: consequences do not know any of its derivations yet."""
-        ...
-
-    def describe(self) -> str:
-        """How much is kept, in words."""
-        ...
-
-    def commit(self) -> None:
-        """The version stands."""
-        ...
-
-    def rollback(self) -> None:
-        """Undo the version."""
-        ...
-
-
-CHOICE = "~best of "
-
-
-def chosen(row: Key) -> Key:
-    """That a row is among the best of its group, as a premise."""
-    return Key(CHOICE + row.relation, row.codes)
+from headwater.rules.checked import CheckedRule, Stratum
 
 
 class Annotated(Strategy):
@@ -102,7 +48,7 @@ class Annotated(Strategy):
         self._was_ranked = False
         self._counting = Counting()
         self._support = Support()
-        self._instances: Instances | None = None
+        self._whole: WholeRules | None = None
         self._ready = False
         self._was_ready = False
 
@@ -135,9 +81,9 @@ class Annotated(Strategy):
             self._leave(task, "improves-itself")
 
     def _follow(self, task: Task) -> None:
-        if self._instances is None:
-            self._instances = Instances(task.workspace, task.rules.stratum)
-        version = Version(task, self._instances, self.ledger)
+        if self._whole is None:
+            self._whole = WholeRules(task.workspace, task.rules.stratum)
+        version = Version(task, self._whole, self.ledger)
         task.before_change(task.rules.own)
         if self._ready:
             version.change()
@@ -178,12 +124,54 @@ class Annotated(Strategy):
             self._ready = self._was_ready = False
 
 
+class WholeRules:
+    """A stratum's rules without projection, run forwards from given rows."""
+
+    def __init__(self, workspace: Workspace, stratum: Stratum):
+        self._rules = {
+            rule.label: Unprojected.of(rule, workspace.planner)
+            for rule in stratum.rules
+            if rule.aggregate is None
+        }
+        whole = tuple(
+            self._rules[rule.label].whole if rule.label in self._rules else rule for rule in stratum.rules
+        )
+        self.rules = RuleSet(workspace, replace(stratum, rules=whole))
+
+    def run(self, rule: CheckedRule, position: int, rows: Rows, take: Callable[[Instance], None]) -> int:
+        """Hand all instances of a rule that use one of the given rows at a body position to `take`."""
+        demanded = self.rules.demanded.get(rule.label)
+        if demanded is not None:
+            return self.rules.run(
+                rule, position, rows, PRESENT, lambda found: _looked_up(demanded, found, take)
+            )
+        unprojected = self._rules[rule.label]
+        start = unprojected.premise_at(position)
+
+        def sink(bindings: Ints) -> None:
+            for found in unprojected.derivations(bindings, unprojected.heads(bindings)):
+                premises = [Ground(*key) for key in found.premises]
+                premises += [Ground(*key, absent=True) for key in found.absent]
+                take(Instance(rule.label, Ground(*found.head), tuple(premises), start))
+
+        return self.rules.run(rule, position, rows, PRESENT, sink)
+
+
+def _looked_up(demanded: Demanded, found: Ints, take: Callable[[Instance], None]) -> None:
+    """An aggregate by demand rests on the row that asks for it and on its value."""
+    label, relation = demanded.rule.label, demanded.rule.relation
+    for row, asking in zip(found[:, :-1].tolist(), demanded.asking(found).tolist(), strict=True):
+        head = Ground(relation, tuple(row))
+        premises = (Ground(demanded.relation, tuple(asking)), looked_up(relation, head.codes))
+        take(Instance(label, head, premises, 0))
+
+
 class Version:
     """One stratum in one version."""
 
-    def __init__(self, task: Task, instances: Instances, ledger: Ledger):
+    def __init__(self, task: Task, whole: WholeRules, ledger: Ledger):
         self.task = task
-        self.instances = instances
+        self.whole = whole
         self.ledger = ledger
         self.relations = {name: task.workspace.relations[name] for name in task.rules.own}
         self.affected: dict[str, list[Rows]] = {name: [] for name in task.choosers}
@@ -192,20 +180,18 @@ class Version:
     def change(self) -> None:
         """From the stratum as it was before the version to what it is after it."""
         deltas = self.task.deltas
-        gone: dict[Key, None] = {}
-        for _, _, relation, negated in self.instances.rules.lower:
+        gone: dict[Ground, None] = {}
+        for _, _, relation, negated in self.whole.rules.lower:
             delta = deltas.get(relation, NO_CHANGE)
             for codes in self._codes(relation, delta.gained if negated else delta.lost):
-                gone[Key(relation, codes, negated)] = None
-        differing = [
-            (demanded, self.instances.rules.differing(demanded, deltas))
-            for demanded in self.instances.rules.demanded.values()
-        ]
+                gone[Ground(relation, codes, negated)] = None
+        rules = self.whole.rules
+        differing = [(demanded, rules.differing(demanded, deltas)) for demanded in rules.demanded.values()]
         for demanded, found in differing:
             for row in found.lost[:, :-1].tolist():
                 gone[looked_up(demanded.rule.relation, tuple(row))] = None
         self._lose(gone)
-        for rule, position, relation, negated in self.instances.rules.lower:
+        for rule, position, relation, negated in self.whole.rules.lower:
             delta = deltas.get(relation, NO_CHANGE)
             rows = delta.lost if negated else delta.gained
             if rows.shape[0]:
@@ -219,7 +205,7 @@ class Version:
         self.ledger.clear()
         for relation in self.relations.values():
             relation.kill_all()
-        for rule, position in self.instances.rules.starts():
+        for rule, position in self.whole.rules.starts():
             relation = self.task.workspace.relations[rule.body[position].relation]  # type: ignore[union-attr]
             self._run(rule, position, relation.live_rows())
         self._rise()
@@ -236,7 +222,7 @@ class Version:
             if not batch and not self.ledger.waiting():
                 return
             count_round(self.task.workspace, self.task.rules, statistics)
-            for rule, position, name in self.instances.rules.recursive:
+            for rule, position, name in self.whole.rules.recursive:
                 if name in batch:
                     self._run(rule, position, batch[name])
 
@@ -248,7 +234,7 @@ class Version:
         workspace = self.task.workspace
         return workspace.stops and self.task.statistics.rounds >= workspace.max_rounds
 
-    def _shown(self, news: list[Key]) -> dict[str, Rows]:
+    def _shown(self, news: list[Ground]) -> dict[str, Rows]:
         """Make rows visible that are to be: all derivable ones, or the best of each group. Return which of the
         news are visible now: theirs are the consequences to look for."""
         rows: dict[str, Rows] = {}
@@ -283,13 +269,13 @@ class Version:
                 self.affected[name] = [wanted[name], displaced[name]]
             if not any(gone.shape[0] for gone in displaced.values()):
                 break
-            gone: list[Key] = []
+            gone: list[Ground] = []
             for name, found in displaced.items():
                 if self.displacements.repeated(self.relations[name], found):
                     raise Unsettled
                 self.relations[name].fall(found)
                 self.relations[name].settle(found)
-                gone += [chosen(Key(name, codes)) for codes in self._codes(name, found)]
+                gone += [chosen(Ground(name, codes)) for codes in self._codes(name, found)]
             self._lose(gone)
         self.task.workspace.clock += 1
         for name, chooser in self.task.choosers.items():
@@ -297,12 +283,12 @@ class Version:
             shown = self.relations[name].show(wanted[name], self.task.workspace.clock)
             chooser.shown(shown)
             for codes in self._codes(name, shown):
-                self.ledger.announce(Key(name, codes))
+                self.ledger.announce(Ground(name, codes))
             rows[name] = np.unique(np.concatenate([rows.get(name, NO_ROWS), shown])).astype(np.int32)
 
     # ------------------------------------------------------------------ pieces
 
-    def _run(self, rule, position: int, rows: Rows) -> None:  # type: ignore[no-untyped-def]
+    def _run(self, rule: CheckedRule, position: int, rows: Rows) -> None:
         selected = self.task.choosers
         own = self.task.rules.own
 
@@ -316,10 +302,10 @@ class Version:
             if all(key.relation not in own or self.ledger.derivable(key) for key in instance.premises):
                 self.ledger.enter(instance)
 
-        found = self.instances.run(rule, position, rows, PRESENT, take)
+        found = self.whole.run(rule, position, rows, take)
         self.task.statistics.derived(rule.label, found)
 
-    def _lose(self, gone: Iterable[Key]) -> None:
+    def _lose(self, gone: Iterable[Ground]) -> None:
         """Tell the ledger, and take down what falls."""
         dead, seen = self.ledger.lose(gone)
         self.task.statistics.touched += seen
@@ -337,7 +323,7 @@ class Version:
         relation: Relation = self.task.workspace.relations[name]
         return [tuple(codes) for codes in relation.codes(rows).tolist()]
 
-    def _by_relation(self, keys: Iterable[Key]) -> dict[str, Ints]:
+    def _by_relation(self, keys: Iterable[Ground]) -> dict[str, Ints]:
         found: dict[str, list[tuple[int, ...]]] = {}
         for key in keys:
             found.setdefault(key.relation, []).append(key.codes)

@@ -22,8 +22,9 @@ import numpy.typing as npt
 from headwater.kernel.states import EITHER, KEPT, OLD, VISIBLE
 from headwater.language.program import Variable
 from headwater.plan.execute import PRESENT, Access, Executor, Sink
-from headwater.plan.order import ORIGIN, Code, Planner
+from headwater.plan.order import ORIGIN, Planner
 from headwater.plan.steps import Ints, Plan
+from headwater.plan.templates import Code, Template
 from headwater.rules.checked import Absent, CheckedRule, Premise
 from headwater.values.exact_sum import ExactIntSums, ExactSums
 from headwater.values.ordering import order_keys
@@ -112,11 +113,7 @@ class Demanded:
         """Rows of the demand, from rows of which is said what each column holds."""
         columns = {code: column for column, code in enumerate(given) if isinstance(code, str)}
         wanted = self.planner.codes(self.relation, self.premise.args)
-        out = np.empty((tuples.shape[0], len(wanted)), np.int64)
-        for column, code in enumerate(wanted):
-            assert code is not None, "the demand's columns are all known"
-            out[:, column] = tuples[:, columns[code]] if isinstance(code, str) else code
-        return out
+        return Template.of(self.relation, wanted, columns).matrix(tuples)
 
     # ------------------------------------------------------------------ changes below
 

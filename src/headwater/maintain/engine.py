@@ -32,14 +32,12 @@ from headwater.maintain.statistics import StratumStatistics, VersionStatistics
 from headwater.maintain.strategies import STRATEGIES
 from headwater.maintain.strategy import Strategy, Task
 from headwater.maintain.workspace import NO_CHANGE, Delta, RuleSet, Workspace
+from headwater.plan.instances import Instances
 from headwater.plan.steps import Ints
-from headwater.rules.checked import Absent, Checked, CheckedRule, Premise, RelationInfo, Stratum
+from headwater.rules.checked import UNIT, Absent, Checked, CheckedRule, Premise, RelationInfo, Stratum
 from headwater.values.codec import Codec
 from headwater.values.functions import Functions
 from headwater.values.types import Type
-
-UNIT = "~unit"
-"""A base relation without columns and with one row: the premise of rules that have none."""
 
 LARGE_GROUP = 10_000
 """Looking for a new best among more rows than this is worth saying."""
@@ -345,6 +343,14 @@ class Engine:
                 statistics.events.append(Indexed(name, columns))
         executor.built.clear()
         view.derived = True
+
+    def instances(self) -> Instances:
+        """The derivations of the rows that are there now, for those who look for them."""
+        strata = [view.stratum for view in self.views]
+        workspace = self.workspace
+        return Instances(
+            strata, workspace.relations, workspace.infos, workspace.planner, workspace.interrupts.check
+        )
 
     def unranked(self) -> set[str]:
         """Relations whose ranks and counts say nothing, since their strategy does not keep them."""

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from headwater.maintain.annotated import Annotated, Ledger
-from headwater.maintain.instances import Instance, Key
+from headwater.maintain.annotated import Annotated
 from headwater.maintain.journal import Journal
+from headwater.maintain.ledger import Ground, Instance, Ledger
 
-Edge = tuple[str, tuple[Key, ...]]
+Edge = tuple[str, tuple[Ground, ...]]
 """A rule and the premises of one instance of it."""
 
 
@@ -29,11 +29,11 @@ class DerivationGraph(Ledger):
     def clear(self) -> None:
         """Forget all instances."""
         self.journal.commit()
-        self.derivations: dict[Key, dict[Edge, None]] = {}
-        self.uses: dict[Key, dict[tuple[Key, Edge], None]] = {}
-        self._news: dict[Key, None] = {}
+        self.derivations: dict[Ground, dict[Edge, None]] = {}
+        self.uses: dict[Ground, dict[tuple[Ground, Edge], None]] = {}
+        self._news: dict[Ground, None] = {}
 
-    def derivable(self, row: Key) -> bool:
+    def derivable(self, row: Ground) -> bool:
         """Whether an instance derives it: between versions none rests on a cycle alone."""
         return row in self.derivations
 
@@ -55,7 +55,7 @@ class DerivationGraph(Ledger):
                 self.journal.put(self.uses, premise, users)
             self.journal.put(users, (instance.head, edge), None)
 
-    def news(self) -> list[Key]:
+    def news(self) -> list[Ground]:
         """Rows that can be derived and could not before."""
         found, self._news = list(self._news), {}
         return found
@@ -64,16 +64,16 @@ class DerivationGraph(Ledger):
         """Whether there are such rows."""
         return bool(self._news)
 
-    def announce(self, row: Key) -> None:
+    def announce(self, row: Ground) -> None:
         """Nothing to do: the graph does not remember what consequences know."""
 
-    def lose(self, gone: Iterable[Key]) -> tuple[list[Key], int]:
+    def lose(self, gone: Iterable[Ground]) -> tuple[list[Ground], int]:
         """`PropagateDelete`: the rows that cannot be derived without these premises."""
-        dead: dict[Key, None] = {}
+        dead: dict[Ground, None] = {}
         falling = list(gone)
         seen = 0
         while falling:
-            doubtful: dict[Key, None] = {}
+            doubtful: dict[Ground, None] = {}
             while falling:
                 for row, edge in list(self.uses.get(falling.pop(), ())):
                     seen += 1
@@ -95,23 +95,23 @@ class DerivationGraph(Ledger):
             self._news.pop(row, None)
         return list(dead), seen
 
-    def _cut_off(self, doubtful: Iterable[Key]) -> tuple[list[Key], int]:
+    def _cut_off(self, doubtful: Iterable[Ground]) -> tuple[list[Ground], int]:
         """Rows among the doubtful and their ancestors that cannot be derived from outside the recursion.
 
         Ancestors are looked at generation by generation, those of rows that are not derived yet. What the
         instances seen so far derive is derived at once, and the search ends when no doubtful row is left.
         """
         asked = dict.fromkeys(doubtful)
-        ancestors: dict[Key, None] = {}
-        lacking: dict[tuple[Key, Edge], int] = {}
-        derived: dict[Key, None] = {}
-        told: set[Key] = set()
+        ancestors: dict[Ground, None] = {}
+        lacking: dict[tuple[Ground, Edge], int] = {}
+        derived: dict[Ground, None] = {}
+        told: set[Ground] = set()
         """Derived rows whose users do not lack them any more."""
         generation = asked
         left = len(asked)
         while left and generation:
             ancestors.update(generation)
-            found: list[Key] = []
+            found: list[Ground] = []
             for row in generation:
                 for edge in self.derivations[row]:
                     own = sum(premise in self.derivations and premise not in told for premise in edge[1])
@@ -140,7 +140,7 @@ class DerivationGraph(Ledger):
             return [], len(lacking)
         return [row for row in ancestors if row not in derived], len(lacking)
 
-    def _remove(self, row: Key, edge: Edge) -> None:
+    def _remove(self, row: Ground, edge: Edge) -> None:
         self.journal.drop(self.derivations[row], edge)
         for premise in edge[1]:
             users = self.uses.get(premise)

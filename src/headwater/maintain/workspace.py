@@ -13,7 +13,7 @@ from headwater.kernel.relation import Relation
 from headwater.maintain.demanded import Demanded, Differing
 from headwater.maintain.exchange import Alone, Exchange
 from headwater.maintain.interrupts import Interrupts
-from headwater.plan.execute import Access, Executor, Sink
+from headwater.plan.execute import Access, Executor, Sink, placed
 from headwater.plan.order import Planner
 from headwater.plan.steps import Ints, Plan
 from headwater.rules.checked import Absent, CheckedRule, Premise, RelationInfo, Stratum
@@ -73,14 +73,6 @@ class Workspace:
         if index is not None and index.keys:
             return found.stored / index.keys
         return float(found.stored ** (1 - len(key) / max(1, found.arity)))
-
-
-def placed(error: EvaluationError | OutOfMemory, rule: CheckedRule) -> EvaluationError | OutOfMemory:
-    """The error, with the rule that was running if it does not say where it happened."""
-    if error.place is not None:
-        return error
-    message = f"{error.message}, in rule {rule.label}"
-    return type(error)(error.code, message, place=rule.place, hint=error.hint)
 
 
 @dataclass(frozen=True)

@@ -13,14 +13,16 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from headwater.errors import EvaluationError
+from headwater.errors import EvaluationError, OutOfMemory
 from headwater.kernel import join
 from headwater.kernel.relation import Relation, least_bytes
 from headwater.kernel.states import EITHER, KEPT, NEW, OLD, STANDING_OR_DYING, Accept
 from headwater.language.program import Call, Constant, Term, Variable
 from headwater.plan.steps import AddInts, AntiJoin, Extend, Filter, Generate, Ints, Join, Plan, Start
+from headwater.rules.checked import CheckedRule
 from headwater.values.codec import Codec
 from headwater.values.functions import Functions
+from headwater.values.layout import constant_code
 from headwater.values.types import Type, type_of
 
 PIECE = 1 << 14
@@ -317,8 +319,7 @@ class Executor:
             return bindings[:, columns[term.name]], known(types.get(term.name))
         if isinstance(term, Constant):
             type_ = known(type_of(term.value))
-            code = self.codec.encode_value(term.value, type_)
-            return np.full(bindings.shape[0], code, np.int64), type_
+            return np.full(bindings.shape[0], constant_code(self.codec, term.value), np.int64), type_
         assert isinstance(term, Call)
         args = [self._term(arg, columns, types, bindings) for arg in term.args]
         arg_types = [type_ for _, type_ in args]
@@ -329,6 +330,14 @@ class Executor:
         return self.functions.apply(
             term.function, [column for column, _ in args], arg_types, self.codec
         ), result
+
+
+def placed(error: EvaluationError | OutOfMemory, rule: CheckedRule) -> EvaluationError | OutOfMemory:
+    """The error, with the rule that was running if it does not say where it happened."""
+    if error.place is not None:
+        return error
+    message = f"{error.message}, in rule {rule.label}"
+    return type(error)(error.code, message, place=rule.place, hint=error.hint)
 
 
 def known(type_: Type | None) -> Type:

@@ -20,6 +20,7 @@ from headwater.errors import RuleError
 from headwater.language.datalog.render import render
 from headwater.language.program import Call, Constant, Term, Variable
 from headwater.plan.steps import AddInts, AntiJoin, Extend, Filter, Generate, Ints, Join, Plan, Start, Step
+from headwater.plan.templates import FURTHER, Code, Sources, atom_codes, logical
 from headwater.rules.checked import Absent, CheckedRule, Compute, Item, Premise, Test
 from headwater.rules.safety import may_fail
 from headwater.rules.terms import subterms
@@ -29,9 +30,6 @@ from headwater.values.layout import Layout, constant_code
 from headwater.values.types import INT, Type, type_of
 
 ORIGIN = "\0origin"
-FURTHER = "\1"
-"""A variable of a column with several codes stands for as many columns of bindings: the first has its name, the
-others its name, this mark and a number."""
 LAST = 1e12
 """What comes after all premises costs this much."""
 
@@ -50,20 +48,6 @@ class Statistics(Protocol):
     def layout(self, relation: str) -> Layout | None:
         """The layout of a relation; `None` if all its columns are plain, whatever there are."""
         ...
-
-
-Code = int | str | None
-"""What stands in a code column: a code, (the name of) one of a variable's codes, or anything."""
-
-
-def logical(name: str) -> str:
-    """The variable that a column of bindings belongs to."""
-    return name.partition(FURTHER)[0]
-
-
-def codes_of(name: str, width: int) -> list[Code]:
-    """The names of a variable's codes."""
-    return [name, *(f"{name}{FURTHER}{number}" for number in range(1, width))]
 
 
 def variables(term: Term) -> set[str]:
@@ -304,37 +288,19 @@ class Planner:
             search.bind(layout)
             steps.append(step)
             description.append(words)
-        final_sources: list[int] = []
-        final_constants: list[int] = []
-        places: dict[str, list[int]] = {}
-        for column, name in enumerate(layout):
-            places.setdefault(logical(name), []).append(column)
+        places: dict[str, list[str]] = {}
+        for name in layout:
+            places.setdefault(logical(name), []).append(name)
+        sources = Sources({name: column for column, name in enumerate(layout)})
+        results: list[int] = []
         for code in wanted:
-            if isinstance(code, int):
-                final_constants.append(code)
-                final_sources.append(-len(final_constants))
-            else:
-                final_sources += places[code]
-        identity = final_sources == list(range(len(layout)))
-        return Plan(
-            start, tuple(steps), ints(final_sources), ints(final_constants), identity, tuple(description)
-        )
+            results += [sources.of(each) for each in ([code] if isinstance(code, int) else places[code])]
+        identity = results == list(range(len(layout)))
+        return Plan(start, tuple(steps), ints(results), ints(sources.constants), identity, tuple(description))
 
     def codes(self, relation: str, args: Sequence[Term]) -> list[Code]:
         """What stands in each code column of an atom."""
-        layout = self.statistics.layout(relation)
-        found: list[Code] = []
-        for column, arg in enumerate(args):
-            if isinstance(arg, Constant):
-                found += (
-                    [constant_code(self.codec, arg.value)]
-                    if layout is None
-                    else layout.constant(self.codec, column, arg.value)
-                )
-            else:
-                width = 1 if layout is None else layout.width(column)
-                found += codes_of(arg.name, width) if isinstance(arg, Variable) else [None] * width
-        return found
+        return atom_codes(args, self.statistics.layout(relation), self.codec)
 
     def _sum(
         self,
@@ -346,16 +312,9 @@ class Planner:
         *,
         wraps: bool,
     ) -> AddInts:
-        constants: list[int] = []
-
-        def source(term: Term) -> int:
-            if isinstance(term, Variable):
-                return where[term.name]
-            assert isinstance(term, Constant)
-            constants.append(constant_code(self.codec, term.value))
-            return -len(constants)
-
-        return AddInts(source(left), source(right), ints(constants), op == "-", wraps, ints(outputs))
+        sources = Sources(where)
+        operands = [sources.of(code) for code in atom_codes((left, right), None, self.codec)]
+        return AddInts(operands[0], operands[1], ints(sources.constants), op == "-", wraps, ints(outputs))
 
     def fanout(self, item: Premise, bound: set[str]) -> float:
         """How many rows of a premise are expected to match one binding."""
@@ -413,38 +372,29 @@ class Planner:
                 left, right = item.value.args
                 return self._sum(item.value.function, left, right, where, outputs, wraps=False), names, words
             return Extend(item.value, where, ints(outputs)), names, words
-        sources: list[int] = []
-        constants: list[int] = []
+        sources = Sources(where)
         if isinstance(item, Absent):
-            for bound in self.codes(item.relation, item.args):
-                if isinstance(bound, int):
-                    constants.append(bound)
-                    sources.append(-len(constants))
-                else:
-                    assert bound is not None
-                    sources.append(where[bound])
+            row = [sources.of(code) for code in self.codes(item.relation, item.args)]
             words = f"unless {item.relation}({', '.join(render(arg) for arg in item.args)})"
             return (
-                AntiJoin(item.relation, place, ints(sources), ints(constants), ints(outputs)),
+                AntiJoin(item.relation, place, ints(row), ints(sources.constants), ints(outputs)),
                 kept,
                 words,
             )
         key: list[int] = []
+        known: list[int] = []
         scan_constants: list[tuple[int, int]] = []
         equalities: list[tuple[int, int]] = []
         new: dict[str, int] = {}
         codes = self.codes(item.relation, item.args)
         for column, code in enumerate(codes):
-            if isinstance(code, int):
-                constants.append(code)
-                scan_constants.append((column, code))
-                sources.append(-len(constants))
+            if isinstance(code, int) or code in where:
+                known.append(sources.of(code))
                 key.append(column)
+                if isinstance(code, int):
+                    scan_constants.append((column, code))
             elif code is not None:
-                if code in where:
-                    sources.append(where[code])
-                    key.append(column)
-                elif code in new:
+                if code in new:
                     equalities.append((new[code], column))
                 else:
                     new[code] = column
@@ -454,7 +404,7 @@ class Planner:
         access = "row" if whole else f"index({', '.join(map(str, key))})" if key else "scan"
         words = f"join {item.relation}({', '.join(render(arg) for arg in item.args)}) by {access}"
         join = Join(
-            item.relation, place, tuple(key), whole, ints(sources), ints(constants), pairs(scan_constants),
+            item.relation, place, tuple(key), whole, ints(known), ints(sources.constants), pairs(scan_constants),
             pairs(equalities), ints(outputs), item.relation in own,
         )  # fmt: skip
         return join, kept + fresh, words

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from headwater.errors import DataError
-from headwater.provenance.instances import Key
+from headwater.plan.stored_rows import Key
 from headwater.provenance.wording import Fact
 from headwater.values.scalars import show
 

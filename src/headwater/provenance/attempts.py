@@ -15,17 +15,15 @@ from typing import Any
 import numpy as np
 
 from headwater.errors import EvaluationError, RuleError
-from headwater.kernel.relation import Relation
 from headwater.language.program import Constant, Term, Variable, Wildcard
-from headwater.maintain.engine import UNIT
 from headwater.plan.execute import PRESENT
+from headwater.plan.instances import Instances, Unprojected
 from headwater.plan.order import needs, solved, variables
 from headwater.plan.steps import Ints, Plan
-from headwater.provenance.instances import Instances, Key, Shape
+from headwater.plan.stored_rows import Key
 from headwater.provenance.wording import Wording
-from headwater.rules.checked import Absent, CheckedRule, Compute, Item, Premise, Test
+from headwater.rules.checked import UNIT, Absent, CheckedRule, Compute, Item, Premise, Test
 from headwater.rules.terms import rebuild_part
-from headwater.values.types import type_of
 
 WANTED = "~wanted"
 """A relation that holds the row which is not there, for plans to start from."""
@@ -71,10 +69,9 @@ class Attempts:
         self.wording = wording
         self._plans: dict[tuple[str, frozenset[int]], Reduced | None] = {}
 
-    def of(self, key: Key, rule: Shape, most: int) -> list[RuleAttempt]:
+    def of(self, key: Key, rule: Unprojected, most: int) -> list[RuleAttempt]:
         """The attempts of one rule with the fewest failing items, and those that rows alone could mend."""
-        bound = self._head(rule.rule, key)
-        if bound is None:
+        if not self._fits(rule.rule, key):
             return []
         body = rule.named.body
         places = [place for place, item in enumerate(body) if not _unit(item)]
@@ -90,26 +87,24 @@ class Attempts:
             found += attempts
         return sorted(found, key=lambda attempt: attempt.distance)
 
-    def _head(self, rule: CheckedRule, key: Key) -> dict[str, int] | None:
-        """The head's variables with the row's values; `None` if they do not fit."""
+    def _fits(self, rule: CheckedRule, key: Key) -> bool:
+        """Whether the row can be a head of the rule: constants are the same, and so is what one variable stands for."""
         bound: dict[str, int] = {}
-        for arg, code in zip(rule.head, key[1], strict=True):
-            if isinstance(arg, Constant):
-                type_ = type_of(arg.value)
-                if type_ is None or self.instances.workspace.codec.encode_value(arg.value, type_) != code:
-                    return None
-            elif bound.setdefault(arg.name, code) != code:
-                return None
-        return bound
+        for code, given in zip(self.instances.planner.codes(rule.relation, rule.head), key[1], strict=True):
+            if (code if isinstance(code, int) else bound.setdefault(str(code), given)) != given:
+                return False
+        return True
 
     def misfit(self, rule: CheckedRule, key: Key) -> str | None:
         """Why the row cannot be a head of the rule, in words."""
-        if self._head(rule, key) is not None:
+        if self._fits(rule, key):
             return None
         head = replace(Premise(rule.relation, rule.head))
         return f"its head is {self.wording.part(head)}"
 
-    def _attempts(self, shape: Shape, key: Key, failing: frozenset[int], most: int) -> list[RuleAttempt]:
+    def _attempts(
+        self, shape: Unprojected, key: Key, failing: frozenset[int], most: int
+    ) -> list[RuleAttempt]:
         rule = shape.named
         reduced = self._reduced(rule, failing)
         if reduced is None:
@@ -147,18 +142,14 @@ class Attempts:
             kept, unsure, names = _kept(rule, failing)
             body = tuple(rule.body[place] for place in kept)
             try:
-                plan = self.instances.workspace.planner.instances(replace(rule, body=body), names, WANTED)
+                plan = self.instances.planner.instances(replace(rule, body=body), names, WANTED)
                 self._plans[rule.label, failing] = Reduced(kept, unsure, names, plan)
             except RuleError:
                 self._plans[rule.label, failing] = None
         return self._plans[rule.label, failing]
 
     def _run(self, plan: Plan, rule: CheckedRule, key: Key, most: int) -> Ints:
-        asked = Relation(WANTED, len(key[1]))
-        row = np.zeros((1, asked.arity + 1), np.int64)
-        row[0, : asked.arity] = key[1]
-        starts = asked.show(asked.add(row, 0), 0)
-        self.instances.relations[WANTED] = asked
+        starts = self.instances.rows.set_aside(WANTED, np.array([key[1]], np.int64).reshape(1, len(key[1])))
         taken: list[Ints] = []
 
         def sink(bindings: Ints) -> None:
@@ -172,7 +163,7 @@ class Attempts:
 
     def _decoded(self, rule: CheckedRule, name: str, code: int) -> Any:
         type_ = rule.types.get(name) or self._column_type(rule, name)
-        return self.instances.workspace.codec.decode_value(code, type_) if type_ is not None else code
+        return self.instances.planner.codec.decode_value(code, type_) if type_ is not None else code
 
     def _column_type(self, rule: CheckedRule, name: str) -> Any:
         """The type of a wildcard: that of the column it stands in."""

@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 from headwater.changes import Changes
 from headwater.memory.guard import memory_errors_are_ours
+from headwater.plan.instances import Derivation, Instances
+from headwater.plan.stored_rows import Key
 from headwater.provenance.asked import key_of, not_there
 from headwater.provenance.graph import by_relation
-from headwater.provenance.instances import Derivation, Instances, Key
 from headwater.provenance.lines import Line, counted, plain
 from headwater.provenance.wording import Fact, Wording, json_fact, ordered
 
@@ -117,11 +118,11 @@ def depends(
 ) -> Depends:
     """What depends on a row that is there. `suppose` works out a change and takes it back."""
     key = key_of(database, relation, row)
-    instances = Instances(database.engine)
+    instances = database.engine.instances()
     twin = database.program.facades.get(relation)
-    if key is not None and twin is not None and instances.has((twin, key[1])):
+    if key is not None and twin is not None and instances.rows.has((twin, key[1])):
         key = (twin, key[1])
-    if key is None or not instances.has(key):
+    if key is None or not instances.rows.has(key):
         raise not_there(Fact(relation, tuple(row.values()) if isinstance(row, dict) else tuple(row)))
     wording = Wording(database.engine, database.program)
     fact = wording.fact(key)

@@ -18,9 +18,10 @@ from headwater.annotations.variables import Variables
 from headwater.errors import EvaluationError
 from headwater.maintain.row_change import RowChange
 from headwater.memory.guard import memory_errors_are_ours
+from headwater.plan.instances import Derivation
+from headwater.plan.stored_rows import Key
 from headwater.provenance.asked import key_of, not_there
 from headwater.provenance.graph import by_relation, explore, look_into
-from headwater.provenance.instances import Derivation, Instances, Key
 from headwater.provenance.valuation import Valuation
 from headwater.provenance.values import Given, GivenValues
 from headwater.provenance.wording import Fact, Wording
@@ -64,7 +65,7 @@ class Evaluation(Mapping[tuple[Any, ...], Any]):
         """What a row carries."""
         self._sync()
         key = key_of(self._database, self.view, row)
-        if key is None or not (key in self._valuation.values or self._instances.has(key)):
+        if key is None or not (key in self._valuation.values or self._instances.rows.has(key)):
             raise not_there(Fact(self.view, tuple(row)))
         return self._valuation.values.get(key, self.annotation.zero)
 
@@ -173,7 +174,7 @@ class Evaluation(Mapping[tuple[Any, ...], Any]):
     def _build(self) -> None:
         database = self._database
         self._program = database.program
-        self._instances = Instances(database.engine)
+        self._instances = database.engine.instances()
         self._wording = Wording(database.engine, database.program)
         self._variables: Variables[Key] = Variables()
         stored = database.engine.workspace.relations[self.view]
@@ -212,7 +213,7 @@ class Evaluation(Mapping[tuple[Any, ...], Any]):
         if not self._pending:
             return
         lost, gained = self._news()
-        self._instances = Instances(self._database.engine)
+        self._instances = self._database.engine.instances()
         dirty = {head for key in lost for head in self._valuation.users.get(key, ())}
         dirty |= {head for key in gained for head in self._valuation.absent_users.get(key, ())}
         dirty |= {key for key in gained if key[0] == self.view}

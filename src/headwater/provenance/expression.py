@@ -14,8 +14,8 @@ from headwater.annotations.equations import Equations, Summand, solve
 from headwater.annotations.polynomial import Polynomial, Sum
 from headwater.annotations.protocol import AnyAnnotation, refuse_cycles
 from headwater.errors import EvaluationError
+from headwater.plan.stored_rows import Key
 from headwater.provenance.graph import Graph
-from headwater.provenance.instances import Key
 from headwater.provenance.values import GivenValues
 from headwater.provenance.wording import Fact, Wording
 from headwater.values import arguments

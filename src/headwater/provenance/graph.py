@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from headwater.provenance.instances import Derivation, Instances, Key
+from headwater.plan.instances import Derivation, Instances
+from headwater.plan.stored_rows import Key
 from headwater.rules.strata import components
 
 

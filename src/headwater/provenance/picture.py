@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from headwater.plan.stored_rows import Key
 from headwater.provenance.graph import Graph
-from headwater.provenance.instances import Key
 from headwater.provenance.lines import Line, counted, plain, visible
 from headwater.provenance.wording import Fact, Wording, json_fact
 

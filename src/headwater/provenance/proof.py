@@ -11,8 +11,9 @@ import heapq
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
+from headwater.plan.instances import Derivation, Instances
+from headwater.plan.stored_rows import Key
 from headwater.provenance.graph import Graph, look_into
-from headwater.provenance.instances import Derivation, Instances, Key
 
 
 @dataclass(frozen=True)
@@ -123,7 +124,7 @@ def leaves(settled: Settled, root: Key) -> set[Key]:
 
 def complete_by_ranks(instances: Instances, graph: Graph) -> None:
     """Look into as many more rows as one proof of the roots needs, led by ranks."""
-    strata = {name: number for number, view in enumerate(instances.engine.views) for name in view.rules.own}
+    strata = {name: number for number, stratum in enumerate(instances.strata) for name in stratum.relations}
     todo = list(graph.roots)
     seen: set[Key] = set()
     while todo:
@@ -145,9 +146,9 @@ def complete_by_ranks(instances: Instances, graph: Graph) -> None:
 
 def _leading(instances: Instances, graph: Graph, key: Key, strata: Mapping[str, int]) -> Derivation | None:
     """A derivation that uses only rows of its stratum that were derived before."""
-    rank, stratum = instances.rank(key), strata[key[0]]
+    rank, stratum = instances.rows.rank(key), strata[key[0]]
     for derivation in graph.derivations[key]:
         own = [premise for premise in derivation.premises if strata.get(premise[0]) == stratum]
-        if all(instances.rank(premise) < rank for premise in own):
+        if all(instances.rows.rank(premise) < rank for premise in own):
             return derivation
     return None

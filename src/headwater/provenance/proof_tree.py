@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from headwater.provenance.instances import Derivation, Instances, Key
+from headwater.plan.instances import Derivation, Instances
+from headwater.plan.stored_rows import CANDIDATES, Key
 from headwater.provenance.lines import Line, counted, plain, tree
 from headwater.provenance.proof import Settled, contracted, leaves
 from headwater.provenance.wording import Fact, Wording
@@ -135,7 +136,9 @@ class Proof:
             return [(f"  ({info.aggregate.function} of {counted(derivation.bindings, 'binding')})", "cyan")]
         if info.selections:
             best = " or ".join(dict.fromkeys(selection.best for selection in info.selections))
-            others = self._instances.candidates(derivation.head) - 1
+            others = (
+                len(self._instances.rows.group(derivation.head, info.selections[0].group, CANDIDATES)) - 1
+            )
             return [(f"  ({best}; {counted(others, 'other candidate')})", "cyan")]
         return []
 

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 from headwater.changes import Changes
 from headwater.language.program import Call, Constant, Term, Variable
 from headwater.plan.order import variables
+from headwater.plan.stored_rows import Key
 from headwater.provenance.attempts import Attempts, RuleAttempt
 from headwater.provenance.graph import explore
-from headwater.provenance.instances import Key
 from headwater.provenance.repair import Repair, tried
 from headwater.provenance.terms import minimal_terms
 from headwater.provenance.wording import Fact
@@ -114,10 +114,10 @@ class Repairs:
             yield State(state.insert | {goal}, state.delete, goals, passed, state.free)
         if relation.base or len(passed) > self.depth:
             return
-        key = self._key(goal)
+        key = self.wording.key(goal.relation, goal.row)
         if key is None:
             return
-        for shape in self.instances.shapes.get(goal.relation, ()):
+        for shape in self.instances.rules.get(goal.relation, ()):
             for attempt in self.attempts.of(key, shape, BINDINGS):
                 for change in self._mend(attempt, key):
                     new = tuple(fact for fact in change.goals if fact not in goals)
@@ -130,13 +130,6 @@ class Repairs:
             yield from self._unseat(key, state, goals, passed)
         if relation.aggregate is not None:
             yield from self._thin_out(key, state, goals, passed)
-
-    def _key(self, fact: Fact) -> Key | None:
-        info = self.wording.infos[fact.relation]
-        if None in info.types:
-            return None
-        rows = info.layout.encode(self.wording.codec, [fact.row], fact.relation)
-        return fact.relation, tuple(rows[0].tolist())
 
     def _mend(self, attempt: RuleAttempt, key: Key) -> Iterator[State]:
         """The changes that would make the failing items of an attempt hold."""
@@ -173,15 +166,15 @@ class Repairs:
             yield State(frozenset(insert), gone, tuple(goals), free=frozenset(free))
 
     def _there(self, fact: Fact) -> bool:
-        key = self._key(fact)
-        return key is not None and self.instances.has(key)
+        key = self.wording.key(fact.relation, fact.row)
+        return key is not None and self.instances.rows.has(key)
 
     # ------------------------------------------------------------------ taking rows away
 
     def removals(self, fact: Fact) -> list[frozenset[Fact]]:
         """Smallest sets of base rows whose deletion takes a row away, as far as its explanations tell."""
-        key = self._key(fact)
-        if key is None or not self.instances.has(key):
+        key = self.wording.key(fact.relation, fact.row)
+        if key is None or not self.instances.rows.has(key):
             return [frozenset()]
         graph = explore(self.instances, [key], limit=1000)
         terms = minimal_terms(graph, key, self.wording, TERMS)
@@ -192,7 +185,7 @@ class Repairs:
     ) -> Iterator[State]:
         """For a row that is beaten by a better one: take that away."""
         selection = self.wording.infos[key[0]].selections[0]
-        for best in self.instances.group(key, selection.group):
+        for best in self.instances.rows.group(key, selection.group):
             for gone in self.removals(self.wording.fact(best)):
                 yield State(state.insert, state.delete | gone, goals, passed, state.free)
 
@@ -213,7 +206,7 @@ class Repairs:
         info = self.wording.infos[key[0]]
         assert info.aggregate is not None
         group = [column for column in range(info.arity) if column != info.aggregate.position]
-        return [(relation, [row]) for relation, row in self.instances.group(key, group)]
+        return [(relation, [row]) for relation, row in self.instances.rows.group(key, group)]
 
     # ------------------------------------------------------------------ free variables
 

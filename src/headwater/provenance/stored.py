@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from headwater.maintain.absorption import Expressions
 from headwater.maintain.engine import Engine
-from headwater.maintain.instances import Key as Premise
-from headwater.provenance.instances import Key
+from headwater.maintain.ledger import Ground
+from headwater.plan.stored_rows import Key
 
 
 def stored_terms(engine: Engine, key: Key) -> list[frozenset[Key]] | None:
@@ -21,7 +21,7 @@ def stored_terms(engine: Engine, key: Key) -> list[frozenset[Key]] | None:
             ledger = getattr(view.strategy, "ledger", None)
             if not isinstance(ledger, Expressions):
                 return None
-            proofs = ledger.proofs(Premise(relation, codes))
+            proofs = ledger.proofs(Ground(relation, codes))
             if proofs is None:
                 return None
             terms = []

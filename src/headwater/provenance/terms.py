@@ -16,8 +16,9 @@ from headwater.annotations.equations import Summand as Term
 from headwater.annotations.equations import solve
 from headwater.annotations.minimal_dnf import MinimalDNF, bits
 from headwater.annotations.minimal_dnf import Terms as Masks
+from headwater.plan.instances import Instances
+from headwater.plan.stored_rows import Key
 from headwater.provenance.graph import Graph
-from headwater.provenance.instances import Instances, Key
 from headwater.provenance.lines import Line
 from headwater.provenance.proof import System, leaves
 from headwater.provenance.wording import Fact, Wording, json_fact, ordered

@@ -17,8 +17,9 @@ from headwater.annotations.equations import Equations, Summand, solve
 from headwater.annotations.protocol import AnyAnnotation, product
 from headwater.annotations.tropical import Tropical
 from headwater.annotations.viterbi import Viterbi
+from headwater.plan.instances import Derivation
+from headwater.plan.stored_rows import Key
 from headwater.provenance.graph import Graph
-from headwater.provenance.instances import Derivation, Key
 from headwater.provenance.proof import System
 
 ORDERS: Mapping[type, Callable[[Any], Any]] = {

@@ -22,10 +22,10 @@ from typing import TYPE_CHECKING, Any
 from headwater.annotations.protocol import AnyAnnotation
 from headwater.annotations.registry import annotation as named_annotation
 from headwater.memory.guard import memory_errors_are_ours
+from headwater.plan.stored_rows import Key
 from headwater.provenance.asked import key_of, not_there
 from headwater.provenance.expression import Tokens, checked_tokens, evaluated, polynomial, system
 from headwater.provenance.graph import explore
-from headwater.provenance.instances import Instances, Key
 from headwater.provenance.lines import Line, plain
 from headwater.provenance.picture import DerivationGraph
 from headwater.provenance.proof import System, complete_by_ranks
@@ -52,7 +52,7 @@ class Why:
 
     def __init__(self, database: Database, key: Key, *, depth: int | None, limit: int | None):
         self.guard = database.guard
-        self._instances = Instances(database.engine)
+        self._instances = database.engine.instances()
         self._wording = Wording(database.engine, database.program)
         self._key = key
         self._shown = self._graph = explore(self._instances, [key], depth=depth, limit=limit)
@@ -67,7 +67,7 @@ class Why:
         self._stored = stored_terms(database.engine, key)
         self.fact = self._wording.fact(key)
         self.version = database.version
-        self.notes = self._instances.notes()
+        self.notes = self._wording.notes(self._instances)
 
     @property
     def complete(self) -> bool:
@@ -161,7 +161,7 @@ class Why:
 def why(database: Database, relation: str, row: Any, *, depth: int | None, limit: int | None) -> Why:
     """Why the row is there; refused if it is not."""
     key = key_of(database, relation, row)
-    if key is None or not Instances(database.engine).has(key):
+    if key is None or not database.engine.instances().rows.has(key):
         values = tuple(row.values()) if isinstance(row, dict) else tuple(row)
         raise not_there(Fact(relation, values))
     return Why(database, key, depth=depth, limit=limit)

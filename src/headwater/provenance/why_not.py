@@ -33,9 +33,9 @@ from headwater.changes import Changes
 from headwater.kernel.states import LIVE, VISIBLE
 from headwater.language.program import Constant, Variable
 from headwater.memory.guard import memory_errors_are_ours
+from headwater.plan.stored_rows import Key
 from headwater.provenance.asked import key_of, there
 from headwater.provenance.attempts import Attempts
-from headwater.provenance.instances import Instances, Key
 from headwater.provenance.lines import Line, plain, tree
 from headwater.provenance.repair import Repair, tried
 from headwater.provenance.repairs import Repairs
@@ -179,7 +179,7 @@ class Explainer:
         found.note = self._beaten(key) or self._other_value(key)
         if found.note:
             return found
-        for shape in self.instances.shapes.get(key[0], ()):
+        for shape in self.instances.rules.get(key[0], ()):
             label, text = self.wording.label(shape.rule), self.wording.text(shape.rule)
             if label == "given" and not text:
                 found.ways.append(Way("given", "", [Reason("nobody inserted it")]))
@@ -214,11 +214,8 @@ class Explainer:
         return reason
 
     def _key(self, item: Premise) -> Key | None:
-        layout = self.wording.infos[item.relation].layout
-        values = tuple(arg.value for arg in item.args if isinstance(arg, Constant))
-        if len(values) < len(item.args) or None in layout.types:
-            return None
-        return item.relation, tuple(layout.encode(self.wording.codec, [values], item.relation)[0].tolist())
+        values = [arg.value for arg in item.args if isinstance(arg, Constant)]
+        return self.wording.key(item.relation, values) if len(values) == len(item.args) else None
 
     def _beaten(self, key: Key) -> str:
         """For a row that can be derived and is not the best of its group."""
@@ -230,7 +227,7 @@ class Explainer:
         if number < 0 or not stored.state[number] & LIVE or stored.state[number] & VISIBLE:
             return ""
         selection = info.selections[0]
-        best = self.instances.group(key, selection.group)
+        best = self.instances.rows.group(key, selection.group)
         words = " and ".join(self.wording.words(row) for row in best)
         return f"it can be derived, but {words} is the {selection.best}"
 
@@ -241,7 +238,7 @@ class Explainer:
             return ""
         position = info.aggregate.position
         group = [column for column in range(info.arity) if column != position]
-        for row in self.instances.group(key, group):
+        for row in self.instances.rows.group(key, group):
             value = self.wording.fact(row).row[position]
             return f"the {info.aggregate.function} is {value!r}"
         return ""
@@ -294,14 +291,14 @@ def why_not(
     """Why the row is not there; refused if it is."""
     key = key_of(database, relation, row, intern=True)
     fact = Fact(relation, tuple(row.values()) if isinstance(row, dict) else tuple(row))
-    instances = Instances(database.engine)
+    instances = database.engine.instances()
     wording = Wording(database.engine, database.program)
     if key is None:
         return _untold(wording, fact, repairs, suppose)
     fact = wording.fact(key)
-    if instances.has(key):
+    if instances.rows.has(key):
         raise there(fact)
     attempts = Attempts(instances, wording)
     absence = Explainer(attempts, depth).absence(key)
     found = Repairs(database, attempts, suppose, max(depth, DEPTH)).of(fact, repairs) if repairs else []
-    return WhyNot(fact, absence, tuple(found), instances.notes())
+    return WhyNot(fact, absence, tuple(found), wording.notes(instances))

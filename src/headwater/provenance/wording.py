@@ -15,9 +15,10 @@ import numpy as np
 
 from headwater.errors import Place
 from headwater.language.program import Constant, Term, Variable, Wildcard
-from headwater.maintain.engine import UNIT, Engine
-from headwater.provenance.instances import Key
-from headwater.rules.checked import Absent, Checked, CheckedRule, Compute, Item, Premise
+from headwater.maintain.engine import Engine
+from headwater.plan.instances import Instances
+from headwater.plan.stored_rows import Key
+from headwater.rules.checked import UNIT, Absent, Checked, CheckedRule, Compute, Item, Premise
 from headwater.rules.render import render_part, render_term, render_value
 from headwater.rules.terms import rebuild_part
 
@@ -70,6 +71,19 @@ class Wording:
                 if rule.place is not None and not self.infos[rule.relation].internal:
                     self._labels.setdefault(rule.place, plain_label(rule.label))
 
+    def notes(self, instances: Instances) -> tuple[str, ...]:
+        """Scans, and indexes made on first use, that a search needed so far."""
+        executor = instances.executor
+        said = [f"scanned {self._part(name)}" for name in executor.scans if name != UNIT]
+        for name, key in executor.built:
+            columns = ", ".join(self.infos[name].layout.names(key))
+            said.append(f"indexed {self._part(name)} by ({columns}), once")
+        return tuple(dict.fromkeys(said))
+
+    def _part(self, relation: str) -> str:
+        """The relation's name; those that rewriting made are parts of rules."""
+        return f"a part of {relation.split('~')[0]}" if self.infos[relation].internal else relation
+
     def shown(self, relation: str) -> bool:
         """Whether users know the relation: they named it, or gave it rows."""
         return relation in self.given or not self.infos[relation].internal
@@ -82,6 +96,13 @@ class Wording:
     def fact(self, key: Key) -> Fact:
         """The row with its values; one of a twin is one of its relation."""
         return self.facts([key])[key]
+
+    def key(self, relation: str, values: Sequence[Any]) -> Key | None:
+        """The key of a row with these values, there or not; `None` where a column's type is not known yet."""
+        layout = self.infos[relation].layout
+        if None in layout.types:
+            return None
+        return relation, tuple(layout.encode(self.codec, [tuple(values)], relation)[0].tolist())
 
     def facts(self, keys: Iterable[Key]) -> dict[Key, Fact]:
         """Many rows at once."""

@@ -29,6 +29,9 @@ from headwater.language.program import Constant, Term, Variable, Wildcard
 from headwater.values.layout import Coding, Layout
 from headwater.values.types import Type
 
+UNIT = "~unit"
+"""A base relation without columns and with one row: the premise of rules that have none."""
+
 
 @dataclass(frozen=True)
 class Premise:
