@@ -321,7 +321,7 @@ def tables(draw: Any, base: Mapping[str, int]) -> dict[str, Table]:
 def programs(
     draw: Any, *, recursion: bool = True, limited: bool = False, improving: bool = True
 ) -> RandomProgram:
-    """One to four strata over the base relations. Some of these have keys, lifetimes and sizes if `limited`; values may
+    """One to four strata over the base relations. Some have keys, lifetimes and sizes if `limited`; values may
     improve themselves if `improving`."""
     readable = dict(BASE)
     strata: list[Stratum] = []

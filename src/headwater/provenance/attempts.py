@@ -88,7 +88,7 @@ class Attempts:
         return sorted(found, key=lambda attempt: attempt.distance)
 
     def _fits(self, rule: CheckedRule, key: Key) -> bool:
-        """Whether the row can be a head of the rule: constants are the same, and so is what one variable stands for."""
+        """Whether the row can be a head of the rule: the constants are its own, and equal variables equal values."""
         bound: dict[str, int] = {}
         for code, given in zip(self.instances.planner.codes(rule.relation, rule.head), key[1], strict=True):
             if (code if isinstance(code, int) else bound.setdefault(str(code), given)) != given:
