@@ -68,7 +68,7 @@ def parts(seed: int) -> Iterator[Part]:
     yield tests("killed stores", "store/test_store_crash.py", seed, done={"kills": 3 * 8})
     yield tests(
         "schedules",
-        "operators/test_operators_schedules.py",
+        "networks/test_networks_schedules.py",
         seed,
         done={"schedules": 10_000 + 600 + 750 + 1000},
     )
