@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import headwater as hw
@@ -43,6 +44,16 @@ def test_what_oscillates_is_refused_within_a_few_rounds(strategy: str):
     assert (db["p"].rows(), db["q"].rows()) == ([(7,)], [(7,)])
     db.apply(insert={"q": [(8,)]})
     assert db["p"].rows() == [(8,)]
+
+
+def test_two_relations_oscillate_where_numpy_raises_for_every_overflow():
+    db = opened(
+        "support", "q(x: int). p(max<X>) :- q(X). p(max<Y>) :- r(X), Y = 10 - X. r(max<Y>) :- p(Y). r(max<X>) :- q(X)."
+    )
+    for value in range(5):
+        with np.errstate(all="raise"), pytest.raises(hw.EvaluationError) as caught:
+            db.apply(insert={"q": [(value,)]})
+        assert caught.value.code == "oscillation"
 
 
 def test_it_is_said_in_every_version_that_iterates():

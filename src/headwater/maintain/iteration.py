@@ -94,14 +94,14 @@ class Iteration:
         """Sums over the rows of a choice on all nodes."""
         found = []
         for multiplier in MULTIPLIERS:
-            total = np.uint64(0)
+            total = 0
             for number, codes in enumerate(choice.values()):
                 hashes = np.full(codes.shape[0], number + 1, np.uint64)
                 for column in codes.T.astype(np.uint64):
                     hashes = (hashes ^ column) * multiplier
                     hashes ^= hashes >> np.uint64(29)
-                total += hashes.sum(dtype=np.uint64)
-            found.append(float(total >> np.uint64(64 - EXACT)))
+                total += int(hashes.sum(dtype=np.uint64))
+            found.append(float(total % (1 << 64) >> (64 - EXACT)))
         return self.fixpoint.totals(*found)
 
     def _oscillates(self, now: int, before: int) -> EvaluationError:
