@@ -195,6 +195,23 @@ def test_files_that_include_each_other_are_refused(tmp_path):
     assert place('#include "self.dl"', folder=tmp_path) == ("self.dl", 1, 1)
 
 
+def test_files_that_are_included_too_often_are_refused(tmp_path):
+    for i in range(40):
+        write(tmp_path, **{f"a{i}": f'#include "a{i + 1}.dl"\n#include "a{i + 1}.dl"\n'})
+    write(tmp_path, a40="")
+    with pytest.raises(LanguageError, match="more than 10,000 files are included") as caught:
+        parse('#include "a0.dl"', folder=tmp_path)
+    assert caught.value.code == "include" and caught.value.place is not None
+
+
+def test_files_that_include_each_other_in_a_long_row_are_refused(tmp_path):
+    for i in range(70):
+        write(tmp_path, **{f"a{i}": f'#include "a{i + 1}.dl"'})
+    with pytest.raises(LanguageError, match="more than 64 files include each other in a row") as caught:
+        parse('#include "a0.dl"', folder=tmp_path)
+    assert caught.value.code == "include" and caught.value.place.source.endswith("a63.dl")
+
+
 @pytest.mark.parametrize("name", ["a\0b", "x" * 5_000, "loop.dl", ".", "folder", "/dev/zero"])
 def test_names_that_are_no_files(name, tmp_path):
     (tmp_path / "folder").mkdir()
@@ -212,6 +229,13 @@ def test_a_file_that_is_not_utf8(tmp_path):
 def test_macros_that_explode_are_refused():
     text = "#define a0 x\n" + "".join(f"#define a{i} a{i - 1} a{i - 1}\n" for i in range(1, 60)) + "p(a59)."
     with pytest.raises(LanguageError) as caught:
+        parse(text)
+    assert caught.value.code == "preprocessor" and caught.value.place.line == 61
+
+
+def test_macros_whose_arguments_explode_are_refused():
+    text = "#define a0(x) x\n" + "".join(f"#define a{i}(x) a{i - 1}(x x)\n" for i in range(1, 60)) + "p(a59(1))."
+    with pytest.raises(LanguageError, match="expands to more than") as caught:
         parse(text)
     assert caught.value.code == "preprocessor" and caught.value.place.line == 61
 

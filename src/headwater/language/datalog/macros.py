@@ -120,11 +120,11 @@ class Macros:
             raise MacroProblem(f"more than {MOST_NESTED} macros use each other")
         raw = dict(zip(macro.parameters or (), arguments, strict=True))
         expanded = {name: self.expand(argument, hidden) for name, argument in raw.items()}
-        result = self.expand(macro.filled(raw, expanded), hidden | {macro.name})
-        self._left -= len(result) + _COST
+        filled = macro.filled(raw, expanded)
+        self._left -= len(filled) + _COST
         if self._left < 0:
             raise MacroProblem(f"{macro.name} expands to more than {MOST_CHARACTERS:,} characters")
-        return result
+        return self.expand(filled, hidden | {macro.name})
 
 
 def _arguments(macro: Macro, text: str, position: int) -> tuple[list[str], int]:

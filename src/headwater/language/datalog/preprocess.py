@@ -27,6 +27,8 @@ from headwater.language.source import Source
 
 MOST_INCLUDED = 64
 """Files that may include each other in a row."""
+MOST_FILES = 10_000
+"""Files that may be included, counting each as often as it is."""
 MOST_CHARACTERS = 1 << 28
 """What included files may have in all."""
 
@@ -95,6 +97,7 @@ class _Reader:
     macros: Macros
     open_files: list[Path] = field(default_factory=list)
     once: set[Path] = field(default_factory=set)
+    files: int = 0
     characters: int = 0
 
     def lines(self, source: Source, folder: Path | None) -> list[str]:
@@ -118,10 +121,18 @@ class _Reader:
         real = path.resolve()
         if real in self.once:
             return path, []
-        if real in self.open_files or len(self.open_files) >= MOST_INCLUDED:
+        if real in self.open_files:
             message = f"{name} includes itself, directly or through others"
             raise LanguageError("include", message, place=place, hint="put what both need into a third file")
+        if len(self.open_files) >= MOST_INCLUDED:
+            message = f"more than {MOST_INCLUDED} files include each other in a row"
+            raise LanguageError("include", message, place=place, hint="include them side by side")
+        if self.files >= MOST_FILES:
+            message = f"more than {MOST_FILES:,} files are included"
+            hint = "#pragma once, in a file that several include, lets it count once"
+            raise LanguageError("include", message, place=place, hint=hint)
         self.open_files.append(real)
+        self.files += 1
         text = self._text(path, place)
         lines = self.lines(Source(str(path), text), path.parent)
         self.open_files.pop()
