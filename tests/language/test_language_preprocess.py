@@ -234,7 +234,9 @@ def test_macros_that_explode_are_refused():
 
 
 def test_macros_whose_arguments_explode_are_refused():
-    text = "#define a0(x) x\n" + "".join(f"#define a{i}(x) a{i - 1}(x x)\n" for i in range(1, 60)) + "p(a59(1))."
+    text = (
+        "#define a0(x) x\n" + "".join(f"#define a{i}(x) a{i - 1}(x x)\n" for i in range(1, 60)) + "p(a59(1))."
+    )
     with pytest.raises(LanguageError, match="expands to more than") as caught:
         parse(text)
     assert caught.value.code == "preprocessor" and caught.value.place.line == 61

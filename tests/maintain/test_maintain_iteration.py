@@ -48,7 +48,8 @@ def test_what_oscillates_is_refused_within_a_few_rounds(strategy: str):
 
 def test_two_relations_oscillate_where_numpy_raises_for_every_overflow():
     db = opened(
-        "support", "q(x: int). p(max<X>) :- q(X). p(max<Y>) :- r(X), Y = 10 - X. r(max<Y>) :- p(Y). r(max<X>) :- q(X)."
+        "support",
+        "q(x: int). p(max<X>) :- q(X). p(max<Y>) :- r(X), Y = 10 - X. r(max<Y>) :- p(Y). r(max<X>) :- q(X).",
     )
     for value in range(5):
         with np.errstate(all="raise"), pytest.raises(hw.EvaluationError) as caught:
