@@ -114,6 +114,20 @@ def test_a_relation_with_rules_that_has_data_already_has_one_too():
     assert _check("p(X) :- q(X).", known={"q": (None,)}).facades == {}
 
 
+def test_relations_have_kinds_and_helpers_have_owners():
+    text = ".input far far(X) :- node(X), !link(X, _), N = count : { link(_, X) }, N < 2. far(9)."
+    relations = _check(text).relations
+    assert {name: (info.kind.value, info.owner) for name, info in relations.items()} == {
+        "far": ("stored", None),
+        "node": ("base", None),
+        "link": ("base", None),
+        "far#1~count": ("helper", "far"),
+        "far#1~count~groups": ("helper", "far"),
+        "far~given": ("base", "far"),
+        "link~0": ("helper", "link"),
+    }
+
+
 def test_a_key_is_a_set_of_columns():
     checked = _check("materialize(q, infinity, infinity, keys(2, 1, 2)). p(X) :- q(X, Y, Z).")
     assert checked.relations["q"].key == (1, 0)

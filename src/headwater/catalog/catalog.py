@@ -6,7 +6,7 @@ happens meanwhile.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -92,7 +92,9 @@ class Catalog:
     def following(self, definitions: Definitions, stored: Stored = nothing_stored) -> Catalog:
         """With other definitions, all checked together."""
         fixed = {
-            name: info.types for name, info in self.program.relations.items() if info.base and stored(name)
+            info.owner or name: info.types
+            for name, info in self.program.relations.items()
+            if info.base and stored(name)
         }
         return replace(
             self,
@@ -100,9 +102,11 @@ class Catalog:
             program=definitions.check(self.functions, fixed, strict=self.strict),
         )
 
-    def with_program(self, program: Program, stored: Stored = nothing_stored) -> Catalog:
+    def with_program(
+        self, program: Program, stored: Stored = nothing_stored, ids: Sequence[str] | None = None
+    ) -> Catalog:
         """With what one more text says; its facts are in the program until they are `settled`."""
-        return self.following(self.definitions.with_program(program), stored)
+        return self.following(self.definitions.with_program(program, ids), stored)
 
     def with_rows(self, insert: Mapping[str, Any], stored: Stored = nothing_stored) -> Catalog:
         """With the types that rows tell where nothing else does, and relations never heard of; itself if all is
@@ -119,5 +123,6 @@ class Catalog:
 
     def settled(self) -> Catalog:
         """Once the facts of the last text are rows, whose types are known for good."""
-        types = {name: self.program.relations[name].types for name in self.program.facts}
+        infos = [self.program.relations[name] for name in self.program.facts]
+        types = {info.owner or info.name: info.types for info in infos}
         return replace(self, definitions=self.definitions.settled(types))

@@ -6,10 +6,11 @@ have been deleted since), so they are left out of the check; the types they gave
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from headwater.catalog.rule_ids import identified, ids_of, recalled
 from headwater.language.datalog import parse
 from headwater.language.program import Column, Declaration, Program
 from headwater.persist import types_from_json, types_to_json
@@ -20,6 +21,8 @@ from headwater.values.functions import Functions
 from headwater.values.types import Type
 
 Types = tuple[Type | None, ...]
+EARLIER_TWIN = "~given"
+"""What ends names in states that told types by the hidden relation in which a view's given rows are kept."""
 
 
 @dataclass(frozen=True)
@@ -27,8 +30,11 @@ class Definitions:
     """Texts, types learned from rows by base relation, and the columns of relations that no text mentions."""
 
     programs: tuple[Program, ...] = ()
+    """Their rules have ids: see `rule_ids`."""
     known: Mapping[str, Types] = field(default_factory=dict)
     columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    numbers: Mapping[str, int] = field(default_factory=dict)
+    """The highest number that a rule of each relation was ever given."""
 
     def check(self, functions: Functions, stored: Mapping[str, Types], *, strict: bool) -> Checked:
         """Check everything; `stored` has the types of base relations that have rows."""
@@ -49,9 +55,12 @@ class Definitions:
         )
         return check(whole, functions, known={**stored, **self.known}, strict=strict)
 
-    def with_program(self, program: Program) -> Definitions:
-        """With one more text, whose facts are rows still to come."""
-        return replace(self, programs=(*self.programs, program))
+    def with_program(self, program: Program, ids: Sequence[str] | None = None) -> Definitions:
+        """With one more text, whose facts are rows still to come; `ids` are those its rules were given before."""
+        program, numbers = identified(program, self.numbers)
+        if ids is not None:
+            program = recalled(program, ids)
+        return replace(self, programs=(*self.programs, program), numbers=numbers)
 
     def settled(self, facts: Mapping[str, Types]) -> Definitions:
         """As it is once the facts of the last text are rows of relations with these types."""
@@ -75,6 +84,7 @@ class Definitions:
     def to_json(self) -> dict[str, Any]:
         """What is learned, for a record."""
         return {
+            "numbers": dict(self.numbers),
             "known": {name: types_to_json(types) for name, types in self.known.items()},
             "names": dict(self.columns),
         }
@@ -83,12 +93,31 @@ class Definitions:
         """With what a record says was learned."""
         return replace(
             self,
-            known={name: types_from_json(types) for name, types in meta["known"].items()},
+            numbers=meta.get("numbers", self.numbers),
+            known={
+                name.removesuffix(EARLIER_TWIN): types_from_json(types)
+                for name, types in meta["known"].items()
+            },
             columns={name: tuple(columns) for name, columns in meta["names"].items()},
         )
 
+    def rules(self) -> list[list[str]]:
+        """The ids of the rules of each text, for a record."""
+        return [ids_of(program) for program in self.programs]
+
     @staticmethod
-    def parsed(texts: Sequence[tuple[str, str]]) -> tuple[Program, ...]:
-        """Programs whose facts are rows already."""
-        programs = (parse(text, source) for text, source in texts)
-        return tuple(replace(p, rules=tuple(rule for rule in p.rules if rule.body)) for p in programs)
+    def of(texts: Iterable[tuple[str, str]], rules: Sequence[Sequence[str]] | None = None) -> Definitions:
+        """Texts whose facts are rows already, and the ids of their rules, if these were written down."""
+        read = [Definitions.parsed(text, source) for text, source in texts]
+        if rules is None:
+            definitions = Definitions()
+            for program in read:
+                definitions = definitions.with_program(program)
+            return definitions
+        return Definitions(tuple(recalled(program, ids) for program, ids in zip(read, rules, strict=True)))
+
+    @staticmethod
+    def parsed(text: str, source: str) -> Program:
+        """A text whose facts are rows already."""
+        program = parse(text, source)
+        return replace(program, rules=tuple(rule for rule in program.rules if rule.body))

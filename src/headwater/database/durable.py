@@ -26,7 +26,8 @@ class Durable(Opened):
         """The last text, and the rows it came with."""
         text, source = self._catalog.texts[-1]
         learned = self._catalog.definitions.to_json() if inserts else {}
-        meta = {"text": text, "source": source, "now": self.now, **learned}
+        rules = self._catalog.definitions.rules()[-1]
+        meta = {"text": text, "source": source, "rules": rules, "now": self.now, **learned}
         self._log("define", meta, self._tables("insert", inserts), changes)
 
     def _log_change(
@@ -88,6 +89,7 @@ class Durable(Opened):
             "now": self.now,
             "progress": progress,
             "texts": [list(text) for text in self._catalog.texts],
+            "rules": self._catalog.definitions.rules(),
             **self._catalog.definitions.to_json(),
         }
         self.runner.write_checkpoint(self._store, self.version, meta, owed)

@@ -254,7 +254,7 @@ class Versions(Durable):
         if checkpoint is not None:
             meta: Any = checkpoint.meta
             self.now = meta["now"]
-            definitions = Definitions(Definitions.parsed(meta["texts"])).learned(meta)
+            definitions = Definitions.of(meta["texts"], meta.get("rules")).learned(meta)
             catalog = self._catalog.following(definitions)
             self.runner.load(checkpoint, catalog.definitions, catalog.program)
             self._catalog = catalog
@@ -272,7 +272,8 @@ class Versions(Durable):
         statistics = VersionStatistics(record.version)
         self.now = meta["now"]
         if record.kind == "define":
-            catalog = self._catalog.with_program(parse(meta["text"], meta["source"]), self._stored)
+            program = parse(meta["text"], meta["source"])
+            catalog = self._catalog.with_program(program, self._stored, meta.get("rules"))
             if "known" in meta:
                 catalog = catalog.following(catalog.definitions.learned(meta), self._stored)
             self._take_on(catalog, self._recorded(record, "insert", catalog), log=False)

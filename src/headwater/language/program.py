@@ -134,7 +134,10 @@ Literal = Positive | Negated | NegatedGroup | Comparison | Disjunction
 
 @dataclass(frozen=True)
 class Rule:
-    """`label heads :- body.` A fact has no body. `delete` is NDlog's `label delete head :- body.`"""
+    """`label heads :- body.` A fact has no body. `delete` is NDlog's `label delete head :- body.`
+
+    `id` names the rule for as long as it is defined: its label, or one that it was given; `None` until then.
+    """
 
     label: str | None
     heads: tuple[Atom, ...]
@@ -143,6 +146,7 @@ class Rule:
     place: Place | None = field(default=None, compare=False, repr=False)
     text: str = field(default="", compare=False, repr=False)
     souffle: bool = field(default=False, compare=False, repr=False)
+    id: str | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 import weakref
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -34,7 +34,16 @@ from headwater.maintain.strategy import Strategy, Task
 from headwater.maintain.workspace import NO_CHANGE, Delta, RuleSet, Workspace
 from headwater.plan.instances import Instances
 from headwater.plan.steps import Ints
-from headwater.rules.checked import UNIT, Absent, Checked, CheckedRule, Premise, RelationInfo, Stratum
+from headwater.rules.checked import (
+    UNIT,
+    Absent,
+    Checked,
+    CheckedRule,
+    Kind,
+    Premise,
+    RelationInfo,
+    Stratum,
+)
 from headwater.values.codec import Codec
 from headwater.values.functions import Functions
 from headwater.values.types import Type
@@ -106,7 +115,7 @@ class Engine:
             self._defined = self.snapshot()
         kept = {self._identity(view.stratum): view for view in self.views}
         infos = dict(checked.relations)
-        infos[UNIT] = RelationInfo(UNIT, (), (), base=True, internal=True)
+        infos[UNIT] = RelationInfo(UNIT, (), (), Kind.BASE, owner=UNIT)
         changed: set[str] = set()
         relations: dict[str, Relation] = {}
         for name, info in infos.items():
@@ -462,9 +471,6 @@ def _with_unit(stratum: Stratum) -> Stratum:
     def fixed(rule: CheckedRule) -> CheckedRule:
         if any(isinstance(item, Premise) for item in rule.body):
             return rule
-        return CheckedRule(
-            rule.label, rule.relation, rule.head, (Premise(UNIT, ()), *rule.body), rule.types, rule.aggregate,
-            rule.place, rule.text,
-        )  # fmt: skip
+        return replace(rule, body=(Premise(UNIT, ()), *rule.body))
 
     return Stratum(stratum.relations, tuple(fixed(rule) for rule in stratum.rules), stratum.recursive)

@@ -188,10 +188,11 @@ class Report(Reply):
 
 @dataclass(frozen=True)
 class ProgramText(Message):
-    """All that nodes need to know to come to the same program: texts with their sources, what rows told about types
-    and columns, the types of base relations that have rows, and where each relation lives."""
+    """All that nodes need to know to come to the same program: texts with their sources, the ids of their rules, what
+    rows told about types and columns, the types of base relations that have rows, and where each relation lives."""
 
     texts: tuple[tuple[str, str], ...]
+    rules: tuple[tuple[str, ...], ...]
     known: dict[str, Types]
     columns: dict[str, tuple[str, ...]]
     stored: dict[str, Types]

@@ -15,6 +15,7 @@ from typing import Any
 import pyarrow as pa
 
 from headwater.catalog.definitions import Definitions
+from headwater.catalog.rule_ids import recalled
 from headwater.kernel.memory import release_idle
 from headwater.language.program import Program
 from headwater.maintain.row_change import RowChange
@@ -135,8 +136,9 @@ class Node:
     def _localised(self, text: ProgramText) -> tuple[Definitions, Localised]:
         for key in text.texts:
             if key not in self._parsed:
-                (self._parsed[key],) = Definitions.parsed([key])
-        programs = tuple(self._parsed[key] for key in text.texts)
+                self._parsed[key] = Definitions.parsed(*key)
+        read = zip(text.texts, text.rules, strict=True)
+        programs = tuple(recalled(self._parsed[key], ids) for key, ids in read)
         definitions = Definitions(programs, text.known, text.columns)
         checked = definitions.check(self.functions, text.stored, strict=self.strict)
         return definitions, localise(checked, text.homes)
@@ -199,7 +201,7 @@ class Node:
         sizes = {
             name: self.run.engine.workspace.relations[name].stored
             for name, info in self.program.checked.relations.items()
-            if info.base and not info.name.startswith("~")
+            if info.base
         }
         shipped = messages.Shipped(self.peers.messages, self.peers.bytes, self.exchange.shipped)
         return Report(changes, sizes, statistics, shipped, self.run.nbytes, tuple(self.peers.steps))

@@ -94,9 +94,14 @@ class Spread:
         """All that nodes need to know to come to the same program."""
         return ProgramText(
             texts=tuple((program.text, program.source) for program in self.definitions.programs),
+            rules=tuple(map(tuple, self.definitions.rules())),
             known=dict(self.definitions.known),
             columns={name: tuple(columns) for name, columns in self.definitions.columns.items()},
-            stored={name: self.checked.relations[name].types for name in self.base if self.sizes.get(name)},
+            stored={
+                self.checked.relations[name].owner or name: self.checked.relations[name].types
+                for name in self.base
+                if self.sizes.get(name)
+            },
             homes=self.homes,
         )
 

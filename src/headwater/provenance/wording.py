@@ -7,13 +7,11 @@ in bodies. A row of such a relation is shown as what it stands for: the rule's o
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from headwater.errors import Place
 from headwater.language.program import Constant, Term, Variable, Wildcard
 from headwater.maintain.engine import Engine
 from headwater.plan.instances import Instances
@@ -64,12 +62,9 @@ class Wording:
         self.infos = engine.workspace.infos
         self.given = {twin: name for name, twin in checked.facades.items()}
         self.rules: dict[str, list[CheckedRule]] = {}
-        self._labels: dict[Place, str] = {}
         for view in engine.views:
             for rule in view.rules.rules:
                 self.rules.setdefault(rule.relation, []).append(rule)
-                if rule.place is not None and not self.infos[rule.relation].internal:
-                    self._labels.setdefault(rule.place, plain_label(rule.label))
 
     def notes(self, instances: Instances) -> tuple[str, ...]:
         """Scans, and indexes made on first use, that a search needed so far."""
@@ -82,7 +77,8 @@ class Wording:
 
     def _part(self, relation: str) -> str:
         """The relation's name; those that rewriting made are parts of rules."""
-        return f"a part of {relation.split('~')[0]}" if self.infos[relation].internal else relation
+        owner = self.infos[relation].owner
+        return relation if owner is None else f"a part of {owner}"
 
     def shown(self, relation: str) -> bool:
         """Whether users know the relation: they named it, or gave it rows."""
@@ -204,23 +200,12 @@ class Wording:
         """The label of the rule as the user wrote it."""
         if rule.relation in self.given.values() and rule.label in self.given:
             return "given"
-        if rule.place is not None and rule.place in self._labels:
-            return self._labels[rule.place]
-        return plain_label(rule.label)
+        return rule.written or self.infos[rule.relation].owner or rule.relation
 
     def text(self, rule: CheckedRule) -> str:
         """The rule as the user wrote it; empty for those that no text has."""
         text = " ".join(rule.text.split())
         return text.removeprefix(self.label(rule)).lstrip(": ") if rule.text else ""
-
-
-def plain_label(label: str) -> str:
-    """A label without what rewrites add.
-
-    >>> plain_label("deg#1/2"), plain_label("deg#1~count"), plain_label("r1")
-    ('deg#1', 'deg#1', 'r1')
-    """
-    return re.sub(r"/\d+$", "", label.split("~")[0])
 
 
 def _plain(term: Term) -> Term:

@@ -88,6 +88,7 @@ def _finish(typing: Typing, rule: DraftRule) -> CheckedRule:
         aggregate=aggregate,
         place=rule.place,
         text=rule.text,
+        written=rule.written,
     )
 
 

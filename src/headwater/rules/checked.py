@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 from functools import cached_property
 
 from headwater.errors import Place
@@ -91,7 +92,11 @@ class Aggregate:
 
 @dataclass(frozen=True)
 class CheckedRule:
-    """One normalised rule. For an aggregate rule, `head[aggregate.position]` is a placeholder variable."""
+    """One normalised rule. For an aggregate rule, `head[aggregate.position]` is a placeholder variable.
+
+    `label` is its own; `written` is the id of the rule in the text that it comes from, whose label users know. It is
+    empty for rules that stand for nothing in a text: those of projections, copies and twins.
+    """
 
     label: str
     relation: str
@@ -101,6 +106,7 @@ class CheckedRule:
     aggregate: Aggregate | None = None
     place: Place | None = field(default=None, compare=False, repr=False)
     text: str = field(default="", compare=False, repr=False)
+    written: str = field(default="", compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -112,30 +118,58 @@ class Selection:
     best: str
 
 
+class Kind(Enum):
+    """Where the rows of a relation come from, and whether they are kept."""
+
+    BASE = "base"
+    """From outside."""
+    STORED = "stored"
+    """From rules, and kept: a view."""
+    VIRTUAL = "virtual"
+    """From rules, when somebody asks. (There are none so far.)"""
+    WATCHED = "watched"
+    """From rules, for those who wait for them. (There are none so far.)"""
+    HELPER = "helper"
+    """From rules that a rewrite made, for its owner."""
+
+
 @dataclass(frozen=True)
 class RelationInfo:
     """A relation's shape. `key`, `lifetime` and `size` are for base relations. All columns named here, by their
     numbers too, are logical ones; `layout` has the code columns. `codings` are given for columns that are not plain.
 
     A row is in a relation with several selections when it is best by any one of them.
+
+    A relation that no text names has an `owner`, the one that it serves: a helper has, and so has the twin that holds
+    the rows given to a view, which is a base relation.
     """
 
     name: str
     columns: tuple[str, ...]
     types: tuple[Type | None, ...]
-    base: bool
+    kind: Kind
+    owner: str | None = None
     key: tuple[int, ...] | None = None
     lifetime: float | None = None
     size: int | None = None
     selections: tuple[Selection, ...] = ()
     aggregate: Aggregate | None = None
-    internal: bool = False
     codings: tuple[Coding | None, ...] = ()
 
     @cached_property
     def layout(self) -> Layout:
         """Which codes the rows consist of."""
         return Layout(self.columns, self.types, self.codings)
+
+    @property
+    def base(self) -> bool:
+        """Whether rows come from outside, not from rules."""
+        return self.kind is Kind.BASE
+
+    @property
+    def internal(self) -> bool:
+        """Whether no text names it."""
+        return self.owner is not None
 
     @property
     def arity(self) -> int:

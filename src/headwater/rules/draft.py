@@ -23,7 +23,10 @@ GIVEN = "~given"  # ends the name of the hidden twin that takes a derived relati
 
 @dataclass(frozen=True)
 class DraftRule:
-    """A rule on its way: one head once `split_heads` has run; a body of literals, later of items."""
+    """A rule on its way: one head once `split_heads` has run; a body of literals, later of items.
+
+    `written` is the id of the rule in the text that it comes from.
+    """
 
     label: str
     heads: tuple[Atom, ...]
@@ -31,6 +34,7 @@ class DraftRule:
     aggregate: Aggregate | None = None
     place: Place | None = field(default=None, compare=False, repr=False)
     text: str = field(default="", compare=False, repr=False)
+    written: str = field(default="", compare=False, repr=False)
 
     @property
     def head(self) -> Atom:
@@ -121,7 +125,7 @@ def begin(
 ) -> Draft:
     """The text's rules, each with a label of its own.
 
-    Labels in the text are kept; the others are numbered by relation: `reach#1`, `reach#2`.
+    Labels in the text are kept; the others are ids that were given before, or are numbered by relation: `reach#1`.
     """
     seen: dict[str, Place | None] = {}
     numbers: dict[str, int] = {}
@@ -151,9 +155,8 @@ def begin(
             seen[label] = rule.place
         else:
             numbers[relation] = numbers.get(relation, 0) + 1
-            label = f"{relation}#{numbers[relation]}"
-        rules.append(DraftRule(label, rule.heads, rule.body, None, rule.place, rule.text))
-    known = _by_written_name(known)
+            label = rule.id or f"{relation}#{numbers[relation]}"
+        rules.append(DraftRule(label, rule.heads, rule.body, None, rule.place, rule.text, label))
     inputs = {d.relation for d in program.directives if d.kind == "input"}
     given = frozenset(known) | inputs
     taken = (
@@ -163,9 +166,3 @@ def begin(
         | {t.relation for t in program.tables}
     )
     return Draft(tuple(rules), program, functions, known, frozenset(taken), given)
-
-
-def _by_written_name(known: Mapping[str, tuple[Type | None, ...]]) -> dict[str, tuple[Type | None, ...]]:
-    """Data of a hidden twin counts as data of its relation; data of other internal relations as none."""
-    written = {name.removesuffix(GIVEN): types for name, types in known.items()}
-    return {name: types for name, types in written.items() if "~" not in name}

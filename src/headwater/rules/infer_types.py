@@ -8,7 +8,7 @@ nothing else is known does it make its column int.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from headwater.errors import Place, RuleError
@@ -23,11 +23,16 @@ from headwater.values.types import FLOAT, INT, Type, TypeClash, type_of, unify
 
 @dataclass
 class Typing:
-    """What is known about types; `weak` are the int constants that stand in a node."""
+    """What is known about types; `weak` are the int constants that stand in a node, `owners` whom relations serve."""
 
     functions: Functions
     classes: TypeClasses = field(default_factory=TypeClasses)
     weak: list[tuple[Node, Constant]] = field(default_factory=list)
+    owners: Mapping[str, str] = field(default_factory=dict)
+
+    def slot(self, relation: str, position: int) -> ColumnOf:
+        """A column, with the name that users know it by."""
+        return ColumnOf(relation, position, self.owners.get(relation, relation))
 
     def column(self, relation: str, position: int) -> Type | None:
         """The type of a column."""
@@ -54,7 +59,7 @@ class Typing:
 
 def infer_types(draft: Draft) -> Typing:
     """Unify all that must have one type; raises `type-clash` where two types meet."""
-    typing = Typing(draft.functions)
+    typing = Typing(draft.functions, owners=draft.internal)
     classes = typing.classes
     for declaration in draft.program.declarations:
         for i, column in enumerate(declaration.columns):
@@ -87,7 +92,7 @@ def _fact_types(typing: Typing, draft: Draft) -> None:
                 key = (relation, i, type_of(constant.value))
                 if key not in seen:
                     seen.add(key)
-                    _constant(typing, ColumnOf(relation, i), constant, atom.place)
+                    _constant(typing, typing.slot(relation, i), constant, atom.place)
 
 
 def _twins(typing: Typing, draft: Draft) -> None:
@@ -95,14 +100,14 @@ def _twins(typing: Typing, draft: Draft) -> None:
     arity = {rule.relation: len(rule.head.args) for rule in draft.rules}
     for relation, twin in draft.facades.items():
         for i in range(arity[relation]):
-            typing.classes.unite(ColumnOf(twin, i), ColumnOf(relation, i), None)
+            typing.classes.unite(typing.slot(twin, i), typing.slot(relation, i), None)
 
 
 def _same_types(typing: Typing, rule: DraftRule) -> None:
     """What must have one type whatever the functions are."""
     classes = typing.classes
     node: Node
-    for node, term in _slots(rule):
+    for node, term in _slots(typing, rule):
         place = term.place or rule.place
         if isinstance(term, Variable):
             classes.unite(VariableOf(rule.label, term.name), node, place)
@@ -127,14 +132,14 @@ def _same_types(typing: Typing, rule: DraftRule) -> None:
             classes.give(node, type, Origin(f"the result of {rule.aggregate.function}", result.place))
 
 
-def _slots(rule: DraftRule) -> Iterator[tuple[ColumnOf, Term]]:
+def _slots(typing: Typing, rule: DraftRule) -> Iterator[tuple[ColumnOf, Term]]:
     """Every argument of the head, the premises and the absent premises, with its column."""
     for i, term in enumerate(rule.head.args):
-        yield ColumnOf(rule.relation, i), term
+        yield typing.slot(rule.relation, i), term
     for item in rule.body:
         if isinstance(item, (Premise, Absent)):
             for i, term in enumerate(item.args):
-                yield ColumnOf(item.relation, i), term
+                yield typing.slot(item.relation, i), term
 
 
 def _constant(typing: Typing, node: Node, constant: Constant, place: Place | None) -> None:

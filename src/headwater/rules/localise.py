@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 
 from headwater.language.program import Variable
-from headwater.rules.checked import Absent, Checked, CheckedRule, Item, Premise, RelationInfo, Stratum
+from headwater.rules.checked import Absent, Checked, CheckedRule, Item, Kind, Premise, RelationInfo, Stratum
 from headwater.rules.placement import ALL, EVERYWHERE, HERE, ONE, Localised, Placement, Route, by
 from headwater.rules.terms import part_variables
 
@@ -255,8 +255,8 @@ def localise(checked: Checked, homes: Homes) -> Localised:
                     if copy.relation not in relations:
                         relations[copy.relation] = replace(
                             relations[item.relation],
-                            name=copy.relation, base=False, key=None, lifetime=None, size=None, selections=(),
-                            aggregate=None, internal=True,
+                            name=copy.relation, kind=Kind.HELPER, owner=_owner(relations[item.relation]),
+                            key=None, lifetime=None, size=None, selections=(), aggregate=None,
                         )  # fmt: skip
                         homes[copy.relation] = target
                         routes[copy.label] = _route(copy, site(copy, homes, own), homes)
@@ -285,6 +285,11 @@ def localise(checked: Checked, homes: Homes) -> Localised:
 
 def _words(target: Placement, info: RelationInfo) -> str:
     return f"split by {info.columns[target.column]}" if target.split else "to every node"
+
+
+def _owner(info: RelationInfo) -> str:
+    """The relation that a helper of this one serves."""
+    return info.owner or info.name
 
 
 def _copy(info: RelationInfo, target: Placement) -> CheckedRule:
@@ -340,9 +345,9 @@ def _cut(
     name = f"{rule.label}~first"
     while name in relations:  # a rule that is cut more than once
         name += "~"
-    relations[name] = RelationInfo(
-        name, tuple(v.name for v in kept), tuple(rule.types[v.name] for v in kept), base=False, internal=True
-    )
+    columns, types = tuple(v.name for v in kept), tuple(rule.types[v.name] for v in kept)
+    owner = _owner(relations[rule.relation])
+    relations[name] = RelationInfo(name, columns, types, Kind.HELPER, owner)
     joins = [column for column, v in enumerate(kept) if v.name in _names(_premises(rest, homes))]
     homes[name] = by(joins[0] if joins else 0)
     head = replace(rule, label=name, relation=name, head=kept, body=first, aggregate=None)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from headwater.errors import RuleError
 from headwater.language.program import Materialize
-from headwater.rules.checked import Aggregate, RelationInfo
+from headwater.rules.checked import Aggregate, Kind, RelationInfo
 from headwater.rules.draft import Draft
 from headwater.rules.infer_types import Typing
 from headwater.rules.shapes import Shape, column_names
@@ -29,15 +29,21 @@ def relations(
             name=relation,
             columns=names,
             types=tuple(typing.column(relation, i) for i in range(len(names))),
-            base=relation not in derived,
+            kind=_kind(draft, relation, derived),
+            owner=draft.internal.get(relation),
             key=_key(table),
             lifetime=table.lifetime if table is not None else None,
             size=table.size if table is not None else None,
             selections=draft.selections.get(relation, ()),
             aggregate=_plain(draft.aggregates.get(relation)),
-            internal=relation in draft.internal,
         )
     return result, notes
+
+
+def _kind(draft: Draft, relation: str, derived: set[str]) -> Kind:
+    if relation not in derived:
+        return Kind.BASE
+    return Kind.HELPER if relation in draft.internal else Kind.STORED
 
 
 def _key(table: Materialize | None) -> tuple[int, ...] | None:

@@ -5,7 +5,7 @@ A union-find. Each class remembers who gave it its type, so that a clash can nam
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from headwater.errors import Place, RuleError
 from headwater.values.types import Type, TypeClash, unify
@@ -13,14 +13,15 @@ from headwater.values.types import Type, TypeClash, unify
 
 @dataclass(frozen=True)
 class ColumnOf:
-    """A column of a relation, counted from 0."""
+    """A column of a relation, counted from 0; `owner` is the relation that users know it by."""
 
     relation: str
     position: int
+    owner: str = field(default="", compare=False)
 
     def __str__(self) -> str:
         """The column in words."""
-        return f"column {self.position + 1} of {self.relation.split('~')[0]}"
+        return f"column {self.position + 1} of {self.owner or self.relation}"
 
 
 @dataclass(frozen=True)

@@ -174,7 +174,8 @@ def _join(
         body.append(Positive(Atom(helper, tuple(columns[i] for i in [*group, position]))))
     label = rules[0].label if len(rules) == 1 else f"{relation}~join"
     head = Atom(relation, tuple(columns.values()), place=rules[0].head.place)
-    join = DraftRule(label, (head,), tuple(body), None, rules[0].place, rules[0].text)
+    written = rules[0].written if len(rules) == 1 else ""
+    join = DraftRule(label, (head,), tuple(body), None, rules[0].place, rules[0].text, written)
     return draft, [*made, join]
 
 

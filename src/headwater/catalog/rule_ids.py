@@ -1,0 +1,48 @@
+"""What rules are called for as long as they are defined.
+
+A rule keeps its label. One without is called by its relation and a number that no other rule of the relation had
+before: `reach#2`. Ids are given when a text is defined, and written to the log and to checkpoints, so none changes
+when others go. A state without them was written when rules were numbered in order each time: that gives the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from headwater.language.program import Program, Rule
+
+
+def identified(program: Program, numbers: Mapping[str, int]) -> tuple[Program, dict[str, int]]:
+    """The program with an id for each rule; `numbers` has the highest number given so far, by relation.
+
+    >>> from headwater.language.datalog import parse
+    >>> program, numbers = identified(parse("p(X) :- q(X). r1 p(X) :- s(X). p(X) :- t(X)."), {"p": 2})
+    >>> [rule.id for rule in program.rules], numbers
+    (['p#3', 'r1', 'p#4'], {'p': 4})
+    """
+    given = dict(numbers)
+    rules: list[Rule] = []
+    for rule in program.rules:
+        if rule.body and rule.label is None:
+            relation = rule.heads[0].relation
+            given[relation] = given.get(relation, 0) + 1
+            rule = replace(rule, id=f"{relation}#{given[relation]}")
+        elif rule.body:
+            rule = replace(rule, id=rule.label)
+        rules.append(rule)
+    return replace(program, rules=tuple(rules)), given
+
+
+def ids_of(program: Program) -> list[str]:
+    """The ids of the program's rules, in order."""
+    return [rule.id for rule in program.rules if rule.id is not None]
+
+
+def recalled(program: Program, ids: Sequence[str]) -> Program:
+    """The program with ids that were written down for its rules, in order."""
+    left = iter(ids)
+    return replace(
+        program,
+        rules=tuple(replace(rule, id=next(left)) if rule.body else rule for rule in program.rules),
+    )
