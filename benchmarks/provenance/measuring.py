@@ -26,7 +26,7 @@ class FigureStage:
     @property
     def patience(self) -> float:
         """The CPU seconds after which a step of a scheme that has not converged is given up; the same for all."""
-        return 5.0 if self.quick else 60.0
+        return 2.0 if self.quick else 60.0
 
 
 Read = Callable[[set[Row]], set[Row]]
