@@ -161,7 +161,9 @@ def print_sink() -> pipelines.Callback:
 
 
 CALLS: dict[str, Callable[[Database], Call]] = {
-    "define": lambda db: Call(db.define, {"text": "n(1).", "source": "s"}),
+    "define": lambda db: Call(
+        db.define, {"text": "n(1).", "source": "s", "insert": {"link": [(9, 9)]}, "folder": "."}
+    ),
     "apply": lambda db: Call(
         db.apply, {"insert": {"link": [(9, 9)]}, "delete": {"link": [(1, 2)]}, "marks": {"source": 1}}
     ),
@@ -268,7 +270,10 @@ def test_odd_arguments_are_refused_or_taken_and_nothing_else(name: str, tmp_path
 def test_every_public_method_is_attacked():
     """A method that is added to the database is added to `CALLS`."""
     methods = {name for name, _ in inspect.getmembers(Database, callable) if not name.startswith("_")}
-    assert methods - {name.partition(",")[0] for name in CALLS} == {"close"}
+    assert methods - set(CALLS) == {"close"}
+    for name in methods & CALLS.keys():
+        parameters = inspect.signature(getattr(Database, name)).parameters
+        assert set(parameters) - {"self", "options"} <= set(CALLS[name](small()).arguments), name
 
 
 # ------------------------------------------------------------------ opening one

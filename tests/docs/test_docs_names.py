@@ -8,7 +8,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 HOMONYMS = {
-    "Change", "DerivationGraph", "Ending", "Fact", "Holder", "Instances", "Parcel", "Report", "Shape", "Source",
+    "Change", "DerivationGraph", "Ending", "Fact", "Holder", "Parcel", "Report", "Source",
     "Stream",
 }  # fmt: skip
 """Names that two classes still have. The goal is none."""
