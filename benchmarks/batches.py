@@ -12,7 +12,7 @@ from benchmarks.graphs import random_digraph
 from benchmarks.reachability import QUERY, describe, load, load_duck
 from benchmarks.report import ReportRow, Target
 from benchmarks.stage import DUCKDB, Stage
-from headwater.changes import Changes
+from headwater.version.changes import Changes
 
 PART = "batches"
 APPLY = "the apply alone"

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
+from headwater.catalog import Catalog
 from headwater.maintain.engine import Engine, View
-from headwater.maintain.statistics import StratumStatistics
+from headwater.memory.budget import MemoryUse
 from headwater.rules.checked import UNIT, Premise, RelationInfo
-
-if TYPE_CHECKING:
-    from headwater.database.opened import Opened
+from headwater.version.statistics import StratumStatistics, VersionStatistics
 
 
 @dataclass(frozen=True)
@@ -91,12 +89,17 @@ def _view_facts(view: View) -> ViewFacts:
     return ViewFacts(view.stratum.relations, view.stratum.recursive, strategy, rules)
 
 
-def explain(database: Opened, name: str | None) -> Explanation:
+def explain(
+    facts: Facts,
+    catalog: Catalog,
+    statistics: VersionStatistics,
+    memory: MemoryUse,
+    name: str | None,
+) -> Explanation:
     """Explain the stratum of a view, or all strata and base relations."""
-    facts = database.runner.facts()
     lines = list(facts.place)
     if name is None or facts.infos[name].base:
-        for relation in [name] if name is not None else database.relations:
+        for relation in [name] if name is not None else catalog.relations:
             info = facts.infos[relation]
             if info.base:
                 size = facts.relations[relation]
@@ -111,11 +114,11 @@ def explain(database: Opened, name: str | None) -> Explanation:
                     lines.append(f"  size: at most {info.size:,} rows")
     for view in facts.views:
         if name is None or name in view.relations:
-            lines += _view(facts, view, database.statistics.strata)
+            lines += _view(facts, view, statistics.strata)
     if name is None:
-        lines.append(f"memory: {database.memory}")
-        lines += [f"rewrite: {note}" for note in database.program.notes]
-    for fallback in database.statistics.fallbacks:
+        lines.append(f"memory: {memory}")
+        lines += [f"rewrite: {note}" for note in catalog.program.notes]
+    for fallback in statistics.fallbacks:
         lines.append(f"last version: {fallback}")
     return Explanation(tuple(lines))
 

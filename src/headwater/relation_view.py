@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from headwater.errors import DataError, MissingExtra
 from headwater.memory.guard import memory_errors_are_ours
+from headwater.rules.checked import RelationInfo
+from headwater.run.runner import Runner
+from headwater.values.codec import Codec
 from headwater.values.layout import Layout
 from headwater.values.types import Type
-from headwater.version.guard import reads
+from headwater.version.guard import Guard, reads
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -17,14 +20,29 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
-    from headwater.database.opened import Opened
-
 
 @memory_errors_are_ours
+class Readable(Protocol):
+    """What a relation is read from."""
+
+    guard: Guard
+    codec: Codec
+    spark: Any
+
+    @property
+    def runner(self) -> Runner:
+        """Where the rows are."""
+        ...
+
+    def info(self, name: str) -> RelationInfo:
+        """A relation's columns and types."""
+        ...
+
+
 class RelationView:
     """A base relation or a view, as it is now. Row order means nothing."""
 
-    def __init__(self, database: Opened, name: str):
+    def __init__(self, database: Readable, name: str):
         self._database = database
         self.guard = database.guard
         self.name = name

@@ -11,7 +11,7 @@ import decimal
 import inspect
 import itertools
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from database_support import REACH, closure, reach, refusal, rows, state
 import headwater as hw
 import headwater.pipeline as pipelines
 from headwater.database import Database
+from headwater.options import Options
 from headwater.values.types import MOST_LEVELS
 
 LINKS = [(1, 2), (2, 3), (3, 1), (3, 4)]
@@ -145,7 +146,7 @@ def works(db: Database) -> None:
 def connected(*given: Any, **options: Any) -> None:
     """Connect and use the database; an odd option may be fine."""
     with hw.connect(*given, **options) as db:
-        if db.mode == "w" and not db.relations:
+        if db.options.mode == "w" and not db.relations:
             db.define(REACH)
         works(db)
 
@@ -278,7 +279,7 @@ def test_every_public_method_is_attacked():
 
 # ------------------------------------------------------------------ opening one
 
-OPTIONS = [name for name in inspect.signature(Database.__init__).parameters if name not in ("self", "path")]
+OPTIONS = [field.name for field in fields(Options)]
 
 
 @pytest.mark.parametrize("option", OPTIONS)

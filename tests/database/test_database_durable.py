@@ -9,7 +9,7 @@ import pytest
 from database_support import REACH, chain, file_size_limit, in_child, refusal, rows, state
 
 import headwater as hw
-from headwater.database import durable as database_module
+from headwater.database import durability as database_module
 
 TEXT = (
     REACH

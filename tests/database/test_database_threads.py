@@ -58,7 +58,6 @@ CALLS: dict[str, Callable[[Database], object]] = {
     "what_if": lambda db: db.what_if(insert={"e": [(9,)]}),
     "subscribe": lambda db: db.subscribe("me", "p"),
     "unsubscribe": lambda db: db.unsubscribe("other"),
-    "owed": lambda db: db.owed("other"),
     "acknowledge": lambda db: db.acknowledge("other", 1),
     "checkpoint": lambda db: db.checkpoint(),
     "register": lambda db: db.register("g", abs, args=["int"], returns="int"),
@@ -122,6 +121,15 @@ def test_changes_that_are_known_can_be_read_whatever_goes_on():
     assert len(changes["q"].inserted) == 3
     with applying(db, held):
         assert sorted(changes["q"].inserted) == [(1, 5), (5, 1), (5, 5)]
+
+
+def test_what_is_committed_can_be_read_whatever_goes_on(tmp_path):
+    held = Held()
+    db = database(held, path=tmp_path / "state")
+    db.subscribe("other", "p")
+    with applying(db, held):
+        assert [owed.version for owed in db.owed("other")] == [2]
+        assert (db.version, db.marks, db.relations) == (2, {}, ("e", "p", "q"))
 
 
 @pytest.mark.parametrize("call", CALLS)

@@ -14,7 +14,7 @@ USERS = ("networks", "files", "cli", "demo")
 """Layers that may use the package as its users do: `import headwater`."""
 
 
-DOORS = {("database/subscriptions.py", "headwater.pipeline")}
+DOORS = {("database/database.py", "headwater.pipeline")}
 """Doors into layers below, named in ARCHITECTURE.md: a method that imports what it opens when it is called."""
 
 

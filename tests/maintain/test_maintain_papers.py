@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import headwater as hw
-from headwater.changes import Changes
+from headwater.version.changes import Changes
 
 LINKS = [("a", "b"), ("b", "c"), ("c", "a"), ("c", "b")]
 

@@ -64,7 +64,7 @@ def test_a_checkpoint_that_failed_does_not_make_the_next_one_forget(tmp_path: Pa
             raise StoreError("disk-full", "no room")
 
         with monkeypatch.context() as patched:
-            patched.setattr(db._store, "write_checkpoint", full)
+            patched.setattr(db._durability.store, "write_checkpoint", full)
             with pytest.raises(StoreError):
                 db.checkpoint()
         db.checkpoint()

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 from oracle_tables import Table, Tables
 
 import headwater as hw
-from headwater.changes import Changes
 from headwater.database import Database
+from headwater.version.changes import Changes
 
 if TYPE_CHECKING:
     from oracle_strategies import Version

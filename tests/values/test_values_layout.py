@@ -15,7 +15,6 @@ from headwater.errors import DataError, RuleError
 from headwater.language.datalog import parse
 from headwater.maintain.base_changes import BaseChanges
 from headwater.maintain.engine import Engine
-from headwater.maintain.statistics import VersionStatistics
 from headwater.nodes.owners import Owners
 from headwater.nodes.row_tables import pack, unpack
 from headwater.rules.check import check
@@ -27,6 +26,7 @@ from headwater.values.functions import Functions
 from headwater.values.layout import Layout
 from headwater.values.scalars import Misfit
 from headwater.values.types import INT, STRING, Type
+from headwater.version.statistics import VersionStatistics
 
 Rows = list[tuple[Any, ...]]
 

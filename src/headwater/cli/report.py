@@ -8,10 +8,10 @@ from typing import Any
 
 import click
 
-from headwater.changes import Changes
 from headwater.cli.screen import counted, print_table, seconds, written
 from headwater.database import Database
 from headwater.files.json_rows import plain
+from headwater.version.changes import Changes
 
 
 def print_changes(database: Database, changes: Changes, *, rows: int, supposed: bool = False) -> None:

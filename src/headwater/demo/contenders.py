@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 import headwater as hw
-from headwater.changes import Changes
 from headwater.demo.scenario import PROGRAM, Row
+from headwater.version.changes import Changes
 
 REACH = """
 CREATE OR REPLACE TABLE reach AS

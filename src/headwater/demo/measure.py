@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from time import perf_counter
 
-from headwater.changes import Changes
 from headwater.demo.contenders import Contender, HeadwaterViews
 from headwater.demo.scenario import VIEWS, LinkFailure, Row
+from headwater.version.changes import Changes
 
 REPEATS = 7
 

@@ -13,7 +13,6 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from headwater.changes import Change
 from headwater.demo.crash import Recovery
 from headwater.demo.measure import REPEATS, Timings
 from headwater.demo.scenario import PROGRAM
@@ -22,6 +21,7 @@ from headwater.demo.witness import Enclosure
 from headwater.errors import MissingExtra
 from headwater.explain import Explanation
 from headwater.networks import ACCESS, STUB, TRANSIT, Link, Topology
+from headwater.version.changes import Change
 
 GAINED, LOST, OURS, FAINT = "green", "red", "bold cyan", "bright_black"
 _KINDS = {STUB: "inside a stub", ACCESS: "stub to transit node", TRANSIT: "between transit nodes"}

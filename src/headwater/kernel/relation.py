@@ -67,7 +67,7 @@ class Backup(NamedTuple):
     journal: int
 
 
-class Ending(NamedTuple):
+class CommitPlan(NamedTuple):
     """What a commit will do: rows to remove now, dead rows left for later; or be empty; or compact."""
 
     removed: Rows
@@ -126,7 +126,7 @@ class Relation:
         self.journal_rows, self.journal, self.created = fresh.journal_rows, fresh.journal, fresh.created
         self.sizes, self._ghosts, self.indexes = fresh.sizes, fresh.ghosts, indexes
         self._backup: Backup | None = None
-        self._ending: Ending | None = None
+        self._plan: CommitPlan | None = None
 
     # ------------------------------------------------------------------ size
 
@@ -381,27 +381,27 @@ class Relation:
         # Some may have come back to life since.
         removed = some[(self.state[some] & (STORED | LIVE)) == STORED]
         self._reserve_free(removed.shape[0])
-        self._ending = Ending(removed, ghosts[: ghosts.shape[0] - most], empty, compact)
+        self._plan = CommitPlan(removed, ghosts[: ghosts.shape[0] - most], empty, compact)
 
     def commit(self) -> bool:
         """Forget the journal and remove dead rows; return whether the relation was compacted."""
-        if self._ending is None:
+        if self._plan is None:
             self.prepare()
-        ending, self._ending = self._ending, None
-        assert ending is not None
+        plan, self._plan = self._plan, None
+        assert plan is not None
         if self._backup is not None:
             rowops.seal_all(self.sizes[0], self.state)
         else:
             rowops.seal(self.journal_rows[: self.sizes[3]], self.state)
             rowops.seal(self.created[: self.sizes[4]], self.state)
         self._forget()
-        if ending.empty:
+        if plan.empty:
             self._reset()
             return False
-        if ending.compact and self._compacted():
+        if plan.compact and self._compacted():
             return True
-        self._ghosts = ending.ghosts
-        self._remove(ending.removed)
+        self._ghosts = plan.ghosts
+        self._remove(plan.removed)
         return False
 
     def _compacted(self) -> bool:
@@ -414,7 +414,7 @@ class Relation:
 
     def rollback(self) -> None:
         """Put every touched row back as it was when the version began. Takes no memory to speak of."""
-        self._ending = None
+        self._plan = None
         entries = int(self.sizes[3])
         if self._backup is not None:
             top = self._backup.state.shape[0]

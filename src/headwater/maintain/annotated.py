@@ -83,7 +83,7 @@ class Annotated(Strategy):
     def _follow(self, task: Task) -> None:
         if self._whole is None:
             self._whole = WholeRules(task.workspace, task.rules.stratum)
-        version = Version(task, self._whole, self.ledger)
+        version = AnnotatedVersion(task, self._whole, self.ledger)
         task.before_change(task.rules.own)
         if self._ready:
             version.change()
@@ -166,7 +166,7 @@ def _looked_up(demanded: Demanded, found: Ints, take: Callable[[Instance], None]
         take(Instance(label, head, premises, 0))
 
 
-class Version:
+class AnnotatedVersion:
     """One stratum in one version."""
 
     def __init__(self, task: Task, whole: WholeRules, ledger: Ledger):

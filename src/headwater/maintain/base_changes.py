@@ -16,6 +16,7 @@ from headwater.maintain.keys import last_by_key, replaced
 from headwater.maintain.soft_state import SoftState
 from headwater.plan.steps import Ints
 from headwater.rules.checked import Checked
+from headwater.version.version import Version
 
 Rows = dict[str, Ints]
 
@@ -25,11 +26,15 @@ class BaseChanges:
 
     def __init__(self) -> None:
         self.soft: dict[str, SoftState] = {}
+        self._before: dict[str, SoftState] | None = None
+        """What there was when the version began, if it has made or dropped any."""
 
     def adopt(self, checked: Checked, relations: Mapping[str, Relation], now: float) -> Rows:
         """Take on the lifetimes and sizes that relations have now. Where there was none before, the lifetimes of
         rows that are there begin now; rows too many are returned, to be deleted."""
         too_many: Rows = {}
+        if self._before is None:
+            self._before = dict(self.soft)
         for name, info in checked.relations.items():
             soft = self.soft.get(name)
             if soft is not None and (soft.lifetime, soft.size) == (info.lifetime, info.size):
@@ -89,13 +94,16 @@ class BaseChanges:
                     deletes[name] = plus(deletes.get(name), stored)
         return deletes, inserts
 
-    def commit(self) -> None:
+    def commit(self, version: Version) -> None:
         """Keep what the version did."""
         for soft in self.soft.values():
             soft.commit()
+        self._before = None
 
     def rollback(self) -> None:
         """Undo what the version did."""
+        if self._before is not None:
+            self.soft, self._before = self._before, None
         for soft in self.soft.values():
             soft.rollback()
 

@@ -1,7 +1,7 @@
 """All strata of a program over one set of relations: changes in, changes out, a version at a time.
 
-`apply` works on the relations in place; then either `commit` or `rollback` must follow. Rows are matrices of
-codes throughout; what they mean is known further up.
+`define` and `apply` work on the relations in place; the engine takes part in the version that does so. Rows are
+matrices of codes throughout; what they mean is known further up.
 """
 
 from __future__ import annotations
@@ -26,9 +26,7 @@ from headwater.events import (
 )
 from headwater.kernel.relation import CHUNK, Relation
 from headwater.maintain.grouping import Grouping
-from headwater.maintain.row_change import Replacement, RowChange, StoredChange
 from headwater.maintain.selection import Chooser
-from headwater.maintain.statistics import StratumStatistics, VersionStatistics
 from headwater.maintain.strategies import STRATEGIES
 from headwater.maintain.strategy import Strategy, Task
 from headwater.maintain.workspace import NO_CHANGE, Delta, RuleSet, Workspace
@@ -47,6 +45,9 @@ from headwater.rules.checked import (
 from headwater.values.codec import Codec
 from headwater.values.functions import Functions
 from headwater.values.types import Type
+from headwater.version.row_change import Replacement, RowChange, StoredChange
+from headwater.version.statistics import StratumStatistics, VersionStatistics
+from headwater.version.version import Version
 
 LARGE_GROUP = 10_000
 """Looking for a new best among more rows than this is worth saying."""
@@ -67,7 +68,8 @@ class View:
     """Why it must be derived anew in the next version that concerns it: its counts are not those of its rows."""
 
 
-Snapshot = tuple[dict[str, Relation], dict[str, RelationInfo], list[View]]
+Defined = tuple[Checked, dict[str, Relation], dict[str, RelationInfo], list[View]]
+"""A program as it is maintained: as it was checked, its relations, what is known of them, its views."""
 
 
 class Engine:
@@ -84,6 +86,7 @@ class Engine:
     ):
         self.workspace = Workspace(codec, functions, max_rounds, at_max_rounds)
         self.strategy = strategy
+        self.checked = Checked({}, ())
         self.views: list[View] = []
         self.changed: set[str] = set()
         """Relations touched since whoever empties this set did so last."""
@@ -98,7 +101,7 @@ class Engine:
         """What the open version did, once somebody has asked."""
         self._unresolved: dict[str, weakref.WeakSet[RowChange]] = {}
         """Changes of earlier versions that are worked out before their relation is changed."""
-        self._defined: Snapshot | None = None
+        self._defined: Defined | None = None
         self._clock = 0
         """The time of the clock when the version began."""
 
@@ -106,13 +109,12 @@ class Engine:
 
     def define(self, checked: Checked, anew: Collection[str] = ()) -> None:
         """Take on a program. Views whose rules and inputs are as before keep their rows; `apply` derives the others,
-        and those of `anew`, once it has changed the base relations.
-
-        Base relations are kept. The caller commits or rolls back.
+        and those of `anew`, once it has changed the base relations. Base relations are kept.
         """
         workspace = self.workspace
         if self._defined is None:
-            self._defined = self.snapshot()
+            self._defined = self.checked, dict(workspace.relations), workspace.infos, self.views
+        self.checked = checked
         kept = {self._identity(view.stratum): view for view in self.views}
         infos = dict(checked.relations)
         infos[UNIT] = RelationInfo(UNIT, (), (), Kind.BASE, owner=UNIT)
@@ -174,13 +176,9 @@ class Engine:
             view.anew = existing.anew
         return view
 
-    def snapshot(self) -> Snapshot:
-        """What is defined now, with its rows, for `restore`."""
-        return dict(self.workspace.relations), self.workspace.infos, self.views
-
-    def restore(self, snapshot: Snapshot) -> None:
-        """Go back to what was defined before. Rows must be as they were: roll an open version back first."""
-        relations, self.workspace.infos, self.views = snapshot
+    def _restore(self, defined: Defined) -> None:
+        """Go back to what was defined before; rows are as they were."""
+        self.checked, relations, self.workspace.infos, self.views = defined
         self._read = {name for view in self.views for name in view.rules.inputs}
         self.workspace.relations.clear()
         self.workspace.relations.update(relations)
@@ -252,7 +250,7 @@ class Engine:
         """The relation that had the name when the version began; another one is read by none that keeps its rows."""
         if name in self._replaced:
             return self._replaced[name]
-        known = self.workspace.relations if self._defined is None else self._defined[0]
+        known = self.workspace.relations if self._defined is None else self._defined[1]
         return known.get(name)
 
     def _concerns(self, view: View, deltas: Mapping[str, Delta]) -> bool:
@@ -370,9 +368,9 @@ class Engine:
 
     def derive(self, view: View) -> None:
         """Derive a view from relations that were loaded whole; commits."""
-        statistics = VersionStatistics()
-        self._refresh(view, None, statistics)
-        self.commit(statistics)
+        version = Version(0, 0.0)
+        self._refresh(view, None, version.statistics)
+        self.commit(version)
 
     def changes(self) -> dict[str, RowChange]:
         """What the open version has done to every relation that differs."""
@@ -394,8 +392,9 @@ class Engine:
         for grouping in self._groupings:
             grouping.groups.prepare()
 
-    def commit(self, statistics: VersionStatistics) -> None:
+    def commit(self, version: Version) -> None:
         """Keep what the open version did."""
+        statistics = version.statistics
         self.changed.update(self._touched)
         for name in self._touched:
             if self.workspace.relations[name].commit():
@@ -427,7 +426,7 @@ class Engine:
         for view, anew in reversed(self._anew):
             view.anew = anew
         if self._defined is not None:
-            self.restore(self._defined)
+            self._restore(self._defined)
         self.workspace.executor.built.clear()
         self.workspace.clock = self._clock
         self._close()

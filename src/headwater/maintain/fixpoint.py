@@ -35,7 +35,6 @@ from headwater.kernel.relation import Fallen, Relation
 from headwater.maintain.demanded import Differing
 from headwater.maintain.exchange import ADD, ANSWER, ASK, LOSE, Parcel
 from headwater.maintain.selection import Chooser, Displacements, Unsettled
-from headwater.maintain.statistics import StratumStatistics
 from headwater.maintain.workspace import NO_CHANGE, NO_ROWS, Delta, Rows, RuleSet, Workspace
 from headwater.plan.execute import (
     ANY_RANK,
@@ -51,6 +50,7 @@ from headwater.plan.execute import (
 )  # fmt: skip
 from headwater.plan.steps import Ints
 from headwater.rules.checked import CheckedRule
+from headwater.version.statistics import StratumStatistics
 
 Lose = Callable[[Relation, Ints], Fallen]
 

@@ -16,13 +16,13 @@ from headwater.errors import EvaluationError
 from headwater.kernel.memory import grown
 from headwater.kernel.relation import Relation
 from headwater.maintain.exchange import ADD, LOSE
-from headwater.maintain.statistics import StratumStatistics
 from headwater.maintain.workspace import NO_CHANGE, Delta, Rows, RuleSet, Workspace
 from headwater.plan.execute import GAINED, LOST, PRESENT, Access, placed
 from headwater.plan.steps import Ints
 from headwater.rules.checked import CheckedRule, RelationInfo
 from headwater.values.exact_sum import ExactIntSums, ExactSums
 from headwater.values.types import FLOAT
+from headwater.version.statistics import StratumStatistics
 
 
 class Saved(NamedTuple):

@@ -11,9 +11,9 @@ from headwater.kernel.relation import Relation
 from headwater.maintain.fixpoint import Fixpoint, Lose
 from headwater.maintain.iteration import Iteration
 from headwater.maintain.selection import Chooser, Unsettled
-from headwater.maintain.statistics import StratumStatistics
 from headwater.maintain.workspace import NO_CHANGE, Delta, RuleSet, Workspace
 from headwater.rules.checked import Stratum
+from headwater.version.statistics import StratumStatistics
 
 
 @dataclass

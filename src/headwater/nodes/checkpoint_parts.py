@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 
 from headwater import persist
-from headwater.catalog.definitions import Definitions
 from headwater.nodes.messages import SegmentsWritten, StoredState, WriteSegments
 from headwater.nodes.owners import Owners
 from headwater.persist import TableName
@@ -73,7 +72,7 @@ class CheckpointParts:
             strata,
         )
 
-    def load(self, state: StoredState, definitions: Definitions, program: Localised) -> None:
+    def load(self, state: StoredState, program: Localised) -> None:
         """Take what belongs here."""
         known = {
             "now": state.now,
@@ -92,6 +91,6 @@ class CheckpointParts:
             return np.full(rows.shape[0], home == EVERYWHERE or self._number == 0)
 
         checkpoint = Checkpoint(state.version, known, stored)
-        self._run.load(checkpoint, definitions, program.checked, mine)
+        self._run.load_program(checkpoint, program.checked, mine)
         if not state.reusable:
             self._run.engine.changed.update(program.checked.relations)

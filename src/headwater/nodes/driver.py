@@ -19,12 +19,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from headwater.catalog.definitions import Definitions
-from headwater.errors import SparkError
+from headwater.catalog import Catalog
+from headwater.errors import DataError, SparkError
 from headwater.events import Repartitioned
 from headwater.explain import Facts, RelationFacts
-from headwater.maintain.row_change import RowChange
-from headwater.maintain.statistics import VersionStatistics
+from headwater.maintain.engine import Engine
 from headwater.nodes.messages import (
     Change,
     ChangedRows,
@@ -55,11 +54,13 @@ from headwater.nodes.row_tables import pack, unpack
 from headwater.nodes.spread import REPLICATE, Spread
 from headwater.persist import ROWS, TableName
 from headwater.plan.steps import Ints
-from headwater.rules.checked import Checked
 from headwater.rules.placement import EVERYWHERE
 from headwater.store import Checkpoint, Store
 from headwater.store.segments import SegmentTables
 from headwater.values.codec import Codec
+from headwater.version.row_change import RowChange
+from headwater.version.statistics import VersionStatistics
+from headwater.version.version import Version
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -79,7 +80,9 @@ class Sent:
 
 
 class Driver:
-    """Implements `run.runner.Runner` over nodes."""
+    """Implements `run.runner.Runner` over nodes, and takes part in versions for all of them."""
+
+    here = False
 
     def __init__(
         self,
@@ -120,40 +123,41 @@ class Driver:
 
     # ------------------------------------------------------------------ versions
 
-    def define(
-        self,
-        definitions: Definitions,
-        checked: Checked,
-        facts: Mapping[str, Ints],
-        now: float,
-        statistics: VersionStatistics,
-    ) -> dict[str, RowChange]:
+    def define(self, version: Version, catalog: Catalog, facts: Mapping[str, Ints]) -> dict[str, RowChange]:
         """Views that the new rules do not concern keep their rows, and their homes."""
-        spread = self._spread.defined(definitions, checked, facts)
+        version.join(self)
+        spread = self._spread.defined(catalog.definitions, catalog.program, facts)
         self._become(spread)
-        command = Define(spread.text(), statistics.version, now, spread.base)
-        changes = self._version(Sent(command, spread, {}, facts), statistics)
+        command = Define(spread.text(), version.number, version.now, spread.base)
+        changes = self._version(Sent(command, spread, {}, facts), version.statistics)
         for change in changes.values():
             change.cancel()
         return {name: change for name, change in changes.items() if any(change.counts)}
 
-    def learn(self, definitions: Definitions, checked: Checked, now: float) -> None:
+    def learn(self, version: Version, catalog: Catalog) -> None:
         """Rows stay."""
-        spread = self._spread.defined(definitions, checked, {})
+        version.join(self)
+        spread = self._spread.defined(catalog.definitions, catalog.program, {})
         self._become(spread)
-        self._do(Sent(Learn(spread.text(), now), spread))
+        self._do(Sent(Learn(spread.text(), version.now), spread))
 
     def change(
-        self,
-        deletes: Mapping[str, Ints],
-        inserts: Mapping[str, Ints],
-        now: float,
-        statistics: VersionStatistics,
-    ) -> dict[str, RowChange]:
+        self, version: Version, deletes: Mapping[str, Ints], inserts: Mapping[str, Ints]
+    ) -> Mapping[str, RowChange]:
         """Each node gets what belongs to it."""
-        self._make_room(inserts, now, statistics)
-        command = Change(statistics.version, now, tuple(sorted({*deletes, *inserts})))
-        return dict(self._version(Sent(command, self._spread, deletes, inserts), statistics))
+        version.join(self)
+        self._make_room(inserts, version.now, version.statistics)
+        command = Change(version.number, version.now, tuple(sorted({*deletes, *inserts})))
+        return self._version(Sent(command, self._spread, deletes, inserts), version.statistics)
+
+    @property
+    def engine(self) -> Engine:
+        """There is one on each node, and none here."""
+        raise DataError(
+            "on-nodes",
+            "the rows of this database are on nodes, where this is not to be had",
+            hint="close it, and open its state in one process: connect(path)",
+        )
 
     def must_move(self, inserts: Mapping[str, Ints]) -> bool:
         """Whether rows have to move to other nodes before these are inserted: then a checkpoint must come first."""
@@ -242,7 +246,7 @@ class Driver:
         fetched = self.nodes.surely(lambda: self.nodes.ask(FetchChange(name)))
         return [part.rows for part in fetched if part.rows is not None]
 
-    def commit(self, statistics: VersionStatistics) -> None:
+    def commit(self, version: Version) -> None:
         """It is in the log: nodes that are lost from here on get it again."""
         self._journal += self._open
         self._open, self._before = [], None
@@ -392,7 +396,7 @@ class Driver:
         self._loaded = store.checkpoint, self._spread
         self._journal = []
 
-    def load(self, checkpoint: Checkpoint, definitions: Definitions, checked: Checked) -> None:
+    def load(self, checkpoint: Checkpoint, catalog: Catalog) -> None:
         """Each node takes what belongs to it, whoever wrote it."""
         tables: Any = checkpoint.tables
         sizes: dict[str, int] = {}
@@ -400,7 +404,7 @@ class Driver:
             name = TableName.parse(segment.table)
             if name.kind == ROWS:
                 sizes[name.relation] = sizes.get(name.relation, 0) + segment.rows
-        self._spread = Spread.chosen(definitions, checked, sizes, self._spread.replicate)
+        self._spread = Spread.chosen(catalog.definitions, catalog.program, sizes, self._spread.replicate)
         self._loaded = checkpoint, self._spread
         replies = self.nodes.surely(lambda: self._load(checkpoint, self._spread))
         self._take(replies, VersionStatistics())

@@ -20,10 +20,10 @@ import pyarrow as pa
 from headwater.errors import Place
 from headwater.events import Event
 from headwater.explain import RelationFacts, ViewFacts
-from headwater.maintain.statistics import VersionStatistics
 from headwater.rules.placement import Placement
 from headwater.store.segments import Segment
 from headwater.values.types import Type
+from headwater.version.statistics import VersionStatistics
 
 Types = tuple[Type | None, ...]
 Tables = dict[str, pa.Table]

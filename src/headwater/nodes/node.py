@@ -18,14 +18,13 @@ from headwater.catalog.definitions import Definitions
 from headwater.catalog.rule_ids import recalled
 from headwater.kernel.memory import release_idle
 from headwater.language.program import Program
-from headwater.maintain.row_change import RowChange
-from headwater.maintain.statistics import VersionStatistics
 from headwater.memory.budget import memory_budget
 from headwater.memory.guard import refused_memory
 from headwater.nodes import messages
 from headwater.nodes.checkpoint_parts import CheckpointParts
 from headwater.nodes.exchange import NodeExchange
 from headwater.nodes.faults import fault_of
+from headwater.nodes.local_program import LocalProgram
 from headwater.nodes.messages import Done, EngineOptions, Failure, Order, ProgramText, Reply, Report
 from headwater.nodes.peers import PeerFailed, PeerLost, Peers
 from headwater.nodes.row_tables import pack, unpack
@@ -35,6 +34,9 @@ from headwater.rules.placement import EVERYWHERE, Localised
 from headwater.run.one_process import OneProcess
 from headwater.values.codec import Codec
 from headwater.values.functions import Functions
+from headwater.version.row_change import RowChange
+from headwater.version.statistics import VersionStatistics
+from headwater.version.version import Version
 
 MOST_ROWS_TOLD = 10_000
 """Changes of a version are told at once if there are no more of them; else when somebody asks."""
@@ -86,8 +88,8 @@ class Node:
         )
         self.run.engine.workspace.exchange = self.exchange
         self._parts = CheckpointParts(self.number, self.run, self.exchange.owners)
-        self._program: Localised | None = None
-        self._before: list[Localised | None] = []
+        self._local = LocalProgram(self.exchange)
+        self._version: Version | None = None
         self._changes: dict[str, RowChange] = {}
 
     # ------------------------------------------------------------------ commands
@@ -130,10 +132,9 @@ class Node:
     @property
     def program(self) -> Localised:
         """What runs now."""
-        assert self._program is not None
-        return self._program
+        return self._local.program
 
-    def _localised(self, text: ProgramText) -> tuple[Definitions, Localised]:
+    def _localised(self, text: ProgramText) -> Localised:
         for key in text.texts:
             if key not in self._parsed:
                 self._parsed[key] = Definitions.parsed(*key)
@@ -141,47 +142,40 @@ class Node:
         programs = tuple(recalled(self._parsed[key], ids) for key, ids in read)
         definitions = Definitions(programs, text.known, text.columns)
         checked = definitions.check(self.functions, text.stored, strict=self.strict)
-        return definitions, localise(checked, text.homes)
-
-    def _use(self, program: Localised) -> set[str]:
-        """Go by another program; return the views that live elsewhere from now on, to be derived again there."""
-        before = {} if self._program is None else self._program.homes
-        self._before.append(self._program)
-        self._program = program
-        self.exchange.use(program)
-        return {name for name, home in program.homes.items() if before.get(name, home) != home}
+        return localise(checked, text.homes)
 
     def define(self, command: messages.Define) -> Report:
         """Take on definitions, with facts."""
-        definitions, program = self._localised(command.program)
-        statistics = VersionStatistics(command.version)
-        moved = self._use(program)
-        self._changes = self.run.define(
-            definitions,
-            program.checked,
-            self._rows(command.inserts),
-            command.now,
-            statistics,
-            command.touches,
-            moved,
-        )
-        return self._report(statistics)
+        version = self._opened(command.now, command.version)
+        program = self._localised(command.program)
+        moved = self._local.become(version, program)
+        rows = self._rows(command.inserts)
+        self._changes = self.run.define_program(version, program.checked, rows, command.touches, moved)
+        return self._report(version.statistics)
 
     def learn(self, command: messages.Learn) -> Done:
         """Take on types."""
-        definitions, program = self._localised(command.program)
-        moved = self._use(program)
-        self.run.learn(definitions, program.checked, command.now, moved)
+        version = self._opened(command.now)
+        program = self._localised(command.program)
+        self.run.learn_program(version, program.checked, self._local.become(version, program))
         return Done()
 
     # ------------------------------------------------------------------ versions
 
+    def _opened(self, now: float, number: int = 0) -> Version:
+        """The open version; the first command of a version opens it."""
+        if self._version is None:
+            self._version = Version(number, now)
+        self._version.now, self._version.statistics = now, VersionStatistics(number)
+        return self._version
+
     def change(self, command: messages.Change) -> Report:
         """Delete and insert rows that belong here."""
-        statistics = VersionStatistics(command.version)
+        version = self._opened(command.now, command.version)
+        version.join(self._local)
         deletes, inserts = self._rows(command.deletes), self._rows(command.inserts)
-        self._changes = self.run.change(deletes, inserts, command.now, statistics, command.touches)
-        return self._report(statistics)
+        self._changes = self.run.change_rows(version, deletes, inserts, command.touches)
+        return self._report(version.statistics)
 
     def _rows(self, tables: Mapping[str, pa.Table]) -> dict[str, Ints]:
         relations = self.program.checked.relations
@@ -228,20 +222,18 @@ class Node:
 
     def commit(self, command: messages.Commit) -> messages.Committed:
         """Keep the open version."""
-        statistics = VersionStatistics()
-        self.run.commit(statistics)
-        self.exchange.commit()
-        self._before = []
-        return messages.Committed(tuple(statistics.events))
+        version, self._version = self._version, None
+        if version is None:
+            return messages.Committed(())
+        version.statistics = VersionStatistics()
+        version.keep()
+        return messages.Committed(tuple(version.statistics.events))
 
     def rollback(self, command: messages.Rollback) -> Done:
         """Undo the open version."""
-        self.exchange.rollback()
-        self.run.rollback()
-        if self._before:
-            self._program = self._before[0]
-            self.exchange.use(self._program)
-            self._before = []
+        version, self._version = self._version, None
+        if version is not None:
+            version.undo()
         self._changes = {}
         return Done()
 
@@ -294,8 +286,9 @@ class Node:
     def load(self, command: messages.Load) -> Report:
         """Forget everything; then take what belongs here from a checkpoint."""
         self._start(command.options)
-        definitions, program = self._localised(command.state.program)
-        self._use(program)
-        self._parts.load(command.state, definitions, program)
-        self._before = []
-        return self._report(VersionStatistics())
+        version = Version(0, command.state.now)
+        program = self._localised(command.state.program)
+        self._local.become(version, program)
+        self._parts.load(command.state, program)
+        version.keep()
+        return self._report(version.statistics)

@@ -8,12 +8,12 @@ import numpy as np
 import pyarrow as pa
 
 from headwater.maintain.base_changes import without
-from headwater.maintain.row_change import RowChange
 from headwater.nodes.messages import ChangeCount, ChangedRows
 from headwater.nodes.row_tables import unpack
 from headwater.plan.steps import Ints
 from headwater.values.codec import Codec
 from headwater.values.types import Type
+from headwater.version.row_change import RowChange
 
 Parts = Sequence[ChangedRows]
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from headwater.pipeline.fields import check_fields
 from headwater.pipeline.folders import stamped
 from headwater.pipeline.sink import Publication
-from headwater.progress import Owed
+from headwater.version.progress import Owed
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -16,7 +16,7 @@ from headwater.pipeline.fields import check_fields
 from headwater.pipeline.folders import stamped
 from headwater.pipeline.shape import CHANGE_TYPE
 from headwater.pipeline.sink import Publication, others, together
-from headwater.progress import Owed
+from headwater.version.progress import Owed
 
 
 @dataclass(frozen=True)

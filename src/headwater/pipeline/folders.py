@@ -20,9 +20,9 @@ from headwater.pipeline.feed import ABOUT, About
 from headwater.pipeline.fields import check_fields
 from headwater.pipeline.shape import CHANGE_TYPE, COMMIT_TIMESTAMP, COMMIT_VERSION
 from headwater.pipeline.sink import Publication, others
-from headwater.progress import Owed
 from headwater.spark.frames import ddl
 from headwater.store.durable import sync_file, sync_folder
+from headwater.version.progress import Owed
 
 if TYPE_CHECKING:
     import pyarrow as pa

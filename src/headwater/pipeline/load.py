@@ -52,7 +52,7 @@ def _define(database: Database, settings: Settings) -> None:
     text = preprocess(
         settings.program.read_text(encoding="utf-8"), str(settings.program), folder=settings.program.parent
     )
-    if database.version == 0 and database.mode == "w":
+    if database.version == 0 and database.options.mode == "w":
         database.define(text, source=str(settings.program))
     elif all(known != text for known, _ in database.texts):
         raise DataError(

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from headwater.errors import PipelineError
 from headwater.files.feed import net
 from headwater.pipeline.shape import SHAPE
-from headwater.progress import Owed
+from headwater.version.progress import Owed
 
 if TYPE_CHECKING:
     import pyarrow as pa

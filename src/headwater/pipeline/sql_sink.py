@@ -14,8 +14,8 @@ from headwater.errors import PipelineError
 from headwater.pipeline.fields import check_fields
 from headwater.pipeline.sink import Publication, others, together
 from headwater.pipeline.sql_tables import open_engine
-from headwater.progress import Owed
 from headwater.values.types import Type
+from headwater.version.progress import Owed
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ from headwater.pipeline.folders import stamped
 from headwater.pipeline.projection import refusals
 from headwater.pipeline.shape import COMMIT_VERSION
 from headwater.pipeline.sink import Publication, others
-from headwater.progress import Owed
 from headwater.spark.frames import frame_of
+from headwater.version.progress import Owed
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from headwater.errors import DataError
 from headwater.plan.stored_rows import Key
+from headwater.provenance.evidence import Evidence
 from headwater.provenance.wording import Fact
 from headwater.values.scalars import show
 
-if TYPE_CHECKING:
-    from headwater.database import Database
 
-
-def key_of(database: Database, relation: str, row: Any, *, intern: bool = False) -> Key | None:
+def key_of(evidence: Evidence, relation: str, row: Any, *, intern: bool = False) -> Key | None:
     """The row's key; `None` if it has a value that no row ever had (unless `intern` gives it a code)."""
-    info = database.info(relation)
+    info = evidence.info(relation)
     if not isinstance(row, (tuple, list, Mapping)):
         raise DataError(
             "wrong-type",
@@ -26,7 +24,7 @@ def key_of(database: Database, relation: str, row: Any, *, intern: bool = False)
             hint=f"a tuple: ({', '.join(info.columns)}{',' if info.arity == 1 else ''})",
         )
     given = dict(row) if isinstance(row, Mapping) else tuple(row)
-    codec = database.codec
+    codec = evidence.codec
     if None in info.types:
         if len(given) != info.arity:
             raise DataError(

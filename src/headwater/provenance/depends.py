@@ -12,19 +12,17 @@ appear is not.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from headwater.changes import Changes
 from headwater.memory.guard import memory_errors_are_ours
 from headwater.plan.instances import Derivation, Instances
 from headwater.plan.stored_rows import Key
 from headwater.provenance.asked import key_of, not_there
+from headwater.provenance.evidence import Evidence
 from headwater.provenance.graph import by_relation
 from headwater.provenance.lines import Line, counted, plain
 from headwater.provenance.wording import Fact, Wording, json_fact, ordered
-
-if TYPE_CHECKING:
-    from headwater.database import Database
+from headwater.version.changes import Changes
 
 LIMIT = 10_000
 """How many rows that use the row are followed unless more are asked for."""
@@ -109,7 +107,7 @@ def _listed(facts: frozenset[Fact], style: str, alone: frozenset[Fact]) -> list[
 
 
 def depends(
-    database: Database,
+    evidence: Evidence,
     relation: str,
     row: Any,
     *,
@@ -117,14 +115,14 @@ def depends(
     suppose: Callable[..., Changes],
 ) -> Depends:
     """What depends on a row that is there. `suppose` works out a change and takes it back."""
-    key = key_of(database, relation, row)
-    instances = database.engine.instances()
-    twin = database.program.facades.get(relation)
+    key = key_of(evidence, relation, row)
+    instances = evidence.engine.instances()
+    twin = evidence.program.facades.get(relation)
     if key is not None and twin is not None and instances.rows.has((twin, key[1])):
         key = (twin, key[1])
     if key is None or not instances.rows.has(key):
         raise not_there(Fact(relation, tuple(row.values()) if isinstance(row, dict) else tuple(row)))
-    wording = Wording(database.engine, database.program)
+    wording = Wording(evidence.engine, evidence.program)
     fact = wording.fact(key)
     uses, more = _uses(instances, key, limit)
     alone = _alone(instances, key)

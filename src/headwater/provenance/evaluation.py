@@ -9,27 +9,25 @@ when somebody asks: the rows whose derivations it may have changed are looked in
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 from headwater.annotations.protocol import AnyAnnotation, refuse_cycles
 from headwater.annotations.registry import annotation as named_annotation
 from headwater.annotations.variables import Variables
-from headwater.errors import EvaluationError
-from headwater.maintain.row_change import RowChange
+from headwater.errors import DataError, EvaluationError
 from headwater.memory.guard import memory_errors_are_ours
 from headwater.plan.instances import Derivation
 from headwater.plan.stored_rows import Key
 from headwater.provenance.asked import key_of, not_there
+from headwater.provenance.evidence import Evidence
 from headwater.provenance.graph import by_relation, explore, look_into
 from headwater.provenance.valuation import Valuation
 from headwater.provenance.values import Given, GivenValues
 from headwater.provenance.wording import Fact, Wording
 from headwater.values import arguments
 from headwater.version.guard import reads
-
-if TYPE_CHECKING:
-    from headwater.database import Database
+from headwater.version.row_change import RowChange
 
 LIMIT = 1_000_000
 """How many derivations an evaluation holds unless more are allowed."""
@@ -41,18 +39,18 @@ class Evaluation(Mapping[tuple[Any, ...], Any]):
 
     def __init__(
         self,
-        database: Database,
+        evidence: Callable[[], Evidence],
         view: str,
         annotation: str | AnyAnnotation,
         base: Given,
         rules: Mapping[str, object] | None,
         limit: int | None,
     ):
-        info = database.info(view)
-        self.view = info.name
+        now = evidence()
+        self.view = now.info(view).name
         self.annotation = named_annotation(annotation)
-        self._database = database
-        self.guard = database.guard
+        self._evidence = evidence
+        self.guard = now.guard
         self._given = GivenValues(self.annotation, base, rules)
         self._limit = limit
         self._pending: list[Mapping[str, RowChange]] = []
@@ -64,7 +62,7 @@ class Evaluation(Mapping[tuple[Any, ...], Any]):
     def __getitem__(self, row: Any) -> Any:
         """What a row carries."""
         self._sync()
-        key = key_of(self._database, self.view, row)
+        key = key_of(self._evidence(), self.view, row)
         if key is None or not (key in self._valuation.values or self._instances.rows.has(key)):
             raise not_there(Fact(self.view, tuple(row)))
         return self._valuation.values.get(key, self.annotation.zero)
@@ -79,8 +77,15 @@ class Evaluation(Mapping[tuple[Any, ...], Any]):
         self._sync()
         return len(self._rows())
 
+    @reads
     def __contains__(self, row: object) -> bool:
-        return row in self._database[self.view]
+        if not isinstance(row, tuple):
+            return False
+        try:
+            key = key_of(self._evidence(), self.view, row)
+        except DataError:
+            return False
+        return key is not None and self._evidence().engine.instances().rows.has(key)
 
     def _rows(self) -> list[Key]:
         return [key for key in self._valuation.values if key[0] == self.view]
@@ -114,7 +119,7 @@ class Evaluation(Mapping[tuple[Any, ...], Any]):
         from rich.table import Table
 
         table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
-        for column in (*self._database.info(self.view).columns, self.annotation.name):
+        for column in (*self._evidence().info(self.view).columns, self.annotation.name):
             table.add_column(column)
         for row, value in sorted(self.items(), key=lambda item: str(item[0])):
             table.add_row(*map(str, row), self.annotation.show(value, self._name))
@@ -161,7 +166,7 @@ class Evaluation(Mapping[tuple[Any, ...], Any]):
             (self._program.facades.get(name, name), key[1])
             for name, rows in base.items()
             for row in rows
-            if (key := key_of(self._database, name, row)) is not None
+            if (key := key_of(self._evidence(), name, row)) is not None
         ]
         return [key for key in found if key in self._graph.base]
 
@@ -172,12 +177,12 @@ class Evaluation(Mapping[tuple[Any, ...], Any]):
     # ------------------------------------------------------------------ from scratch
 
     def _build(self) -> None:
-        database = self._database
-        self._program = database.program
-        self._instances = database.engine.instances()
-        self._wording = Wording(database.engine, database.program)
+        now = self._evidence()
+        self._program = now.program
+        self._instances = now.engine.instances()
+        self._wording = Wording(now.engine, now.program)
         self._variables: Variables[Key] = Variables()
-        stored = database.engine.workspace.relations[self.view]
+        stored = now.engine.workspace.relations[self.view]
         roots = [(self.view, row) for row in map(tuple, stored.matrix().tolist())]
         self._graph = explore(self._instances, roots, limit=self._limit)
         self._check_size()
@@ -207,13 +212,13 @@ class Evaluation(Mapping[tuple[Any, ...], Any]):
     # ------------------------------------------------------------------ following the database
 
     def _sync(self) -> None:
-        if self._program is not self._database.program:
+        if self._program is not self._evidence().program:
             self._pending.clear()
             self._build()
         if not self._pending:
             return
         lost, gained = self._news()
-        self._instances = self._database.engine.instances()
+        self._instances = self._evidence().engine.instances()
         dirty = {head for key in lost for head in self._valuation.users.get(key, ())}
         dirty |= {head for key in gained for head in self._valuation.absent_users.get(key, ())}
         dirty |= {key for key in gained if key[0] == self.view}

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from headwater.changes import Changes
 from headwater.errors import HeadwaterError
 from headwater.provenance.lines import Line
 from headwater.provenance.wording import Fact, json_fact, ordered
+from headwater.version.changes import Changes
 
 
 @dataclass(frozen=True)

@@ -12,22 +12,20 @@ import heapq
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations, product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from headwater.changes import Changes
 from headwater.language.program import Call, Constant, Term, Variable
 from headwater.plan.order import variables
 from headwater.plan.stored_rows import Key
 from headwater.provenance.attempts import Attempts, RuleAttempt
+from headwater.provenance.evidence import Evidence
 from headwater.provenance.graph import explore
 from headwater.provenance.repair import Repair, tried
 from headwater.provenance.terms import minimal_terms
 from headwater.provenance.wording import Fact
 from headwater.rules.checked import Absent, Premise, Test
 from headwater.values.types import Type
-
-if TYPE_CHECKING:
-    from headwater.database import Database
+from headwater.version.changes import Changes
 
 EXPANSIONS, TRIALS, GUESSES, TERMS, BINDINGS = 60, 30, 4, 30, 6
 """How many rows are brought about on the way, repairs tried, values guessed for a free variable, explanations hit,
@@ -56,14 +54,14 @@ class State:
 class Repairs:
     """The search. Internal relations' rows are brought about like any others."""
 
-    def __init__(self, database: Database, attempts: Attempts, suppose: Callable[..., Changes], depth: int):
-        self.database = database
+    def __init__(self, evidence: Evidence, attempts: Attempts, suppose: Callable[..., Changes], depth: int):
+        self.engine = evidence.engine
         self.attempts = attempts
         self.suppose = suppose
         self.depth = depth
         self.wording = attempts.wording
         self.instances = attempts.instances
-        self.twins = database.program.facades
+        self.twins = evidence.program.facades
 
     def of(self, fact: Fact, most: int) -> list[Repair]:
         """The smallest repairs found, smallest first; each has been tried."""
@@ -96,7 +94,7 @@ class Repairs:
 
     def _works(self, state: State, fact: Fact) -> bool:
         repair = Repair(state.insert, state.delete)
-        workspace = self.database.engine.workspace
+        workspace = self.engine.workspace
         allowed = workspace.max_rounds
         workspace.max_rounds = min(allowed, ROUNDS)
         try:

@@ -17,13 +17,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from headwater.annotations.protocol import AnyAnnotation
 from headwater.annotations.registry import annotation as named_annotation
 from headwater.memory.guard import memory_errors_are_ours
 from headwater.plan.stored_rows import Key
 from headwater.provenance.asked import key_of, not_there
+from headwater.provenance.evidence import Evidence
 from headwater.provenance.expression import Tokens, checked_tokens, evaluated, polynomial, system
 from headwater.provenance.graph import explore
 from headwater.provenance.lines import Line, plain
@@ -37,9 +38,6 @@ from headwater.provenance.wording import Fact, Wording, json_fact
 from headwater.values import arguments
 from headwater.version.guard import reads
 
-if TYPE_CHECKING:
-    from headwater.database import Database
-
 LIMIT = 10_000
 """How many derivations are looked at unless more are asked for."""
 TERMS = 100
@@ -50,10 +48,10 @@ TERMS = 100
 class Why:
     """The explanation of a row as it was when it was asked for. `notes` tells of scans and indexes it needed."""
 
-    def __init__(self, database: Database, key: Key, *, depth: int | None, limit: int | None):
-        self.guard = database.guard
-        self._instances = database.engine.instances()
-        self._wording = Wording(database.engine, database.program)
+    def __init__(self, evidence: Evidence, key: Key, *, depth: int | None, limit: int | None):
+        self.guard = evidence.guard
+        self._instances = evidence.engine.instances()
+        self._wording = Wording(evidence.engine, evidence.program)
         self._key = key
         self._shown = self._graph = explore(self._instances, [key], depth=depth, limit=limit)
         self._settled = System(self._graph, self._wording.passes_on).settle(stop=key)
@@ -64,9 +62,9 @@ class Why:
         if key not in self._settled.sizes:  # a strategy without ranks led astray
             self._graph = explore(self._instances, [key])
             self._settled = System(self._graph, self._wording.passes_on).settle(stop=key)
-        self._stored = stored_terms(database.engine, key)
+        self._stored = stored_terms(evidence.engine, key)
         self.fact = self._wording.fact(key)
-        self.version = database.version
+        self.version = evidence.version
         self.notes = self._wording.notes(self._instances)
 
     @property
@@ -158,10 +156,10 @@ class Why:
         }
 
 
-def why(database: Database, relation: str, row: Any, *, depth: int | None, limit: int | None) -> Why:
+def why(evidence: Evidence, relation: str, row: Any, *, depth: int | None, limit: int | None) -> Why:
     """Why the row is there; refused if it is not."""
-    key = key_of(database, relation, row)
-    if key is None or not database.engine.instances().rows.has(key):
+    key = key_of(evidence, relation, row)
+    if key is None or not evidence.engine.instances().rows.has(key):
         values = tuple(row.values()) if isinstance(row, dict) else tuple(row)
         raise not_there(Fact(relation, values))
-    return Why(database, key, depth=depth, limit=limit)
+    return Why(evidence, key, depth=depth, limit=limit)

@@ -25,25 +25,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from headwater.changes import Changes
 from headwater.kernel.states import LIVE, VISIBLE
 from headwater.language.program import Constant, Variable
 from headwater.memory.guard import memory_errors_are_ours
 from headwater.plan.stored_rows import Key
 from headwater.provenance.asked import key_of, there
 from headwater.provenance.attempts import Attempts
+from headwater.provenance.evidence import Evidence
 from headwater.provenance.lines import Line, plain, tree
 from headwater.provenance.repair import Repair, tried
 from headwater.provenance.repairs import Repairs
 from headwater.provenance.wording import Fact, Wording, json_fact
 from headwater.rules.checked import Absent, Premise
-
-if TYPE_CHECKING:
-    from headwater.database import Database
+from headwater.version.changes import Changes
 
 DEPTH = 3
 REPAIRS = 3
@@ -280,7 +278,7 @@ def _values(item: Premise) -> tuple[Any, ...]:
 
 
 def why_not(
-    database: Database,
+    evidence: Evidence,
     relation: str,
     row: Any,
     *,
@@ -289,10 +287,10 @@ def why_not(
     suppose: Callable[..., Changes],
 ) -> WhyNot:
     """Why the row is not there; refused if it is."""
-    key = key_of(database, relation, row, intern=True)
+    key = key_of(evidence, relation, row, intern=True)
     fact = Fact(relation, tuple(row.values()) if isinstance(row, dict) else tuple(row))
-    instances = database.engine.instances()
-    wording = Wording(database.engine, database.program)
+    instances = evidence.engine.instances()
+    wording = Wording(evidence.engine, evidence.program)
     if key is None:
         return _untold(wording, fact, repairs, suppose)
     fact = wording.fact(key)
@@ -300,5 +298,5 @@ def why_not(
         raise there(fact)
     attempts = Attempts(instances, wording)
     absence = Explainer(attempts, depth).absence(key)
-    found = Repairs(database, attempts, suppose, max(depth, DEPTH)).of(fact, repairs) if repairs else []
+    found = Repairs(evidence, attempts, suppose, max(depth, DEPTH)).of(fact, repairs) if repairs else []
     return WhyNot(fact, absence, tuple(found), wording.notes(instances))

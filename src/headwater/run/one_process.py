@@ -9,27 +9,31 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from headwater import persist
-from headwater.catalog.definitions import Definitions
+from headwater.catalog import Catalog
 from headwater.explain import Facts, facts_of
 from headwater.kernel.states import VISIBLE
 from headwater.maintain.base_changes import BaseChanges, plus
-from headwater.maintain.engine import Engine, Snapshot
-from headwater.maintain.row_change import RowChange
-from headwater.maintain.soft_state import SoftState
-from headwater.maintain.statistics import VersionStatistics
+from headwater.maintain.engine import Engine
 from headwater.memory.guard import memory_errors
 from headwater.plan.steps import Ints
 from headwater.rules.checked import Checked
 from headwater.store import Checkpoint, Store
 from headwater.values.codec import Codec
 from headwater.values.functions import Functions
+from headwater.version.row_change import RowChange
+from headwater.version.version import Version
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 
 class OneProcess:
-    """The relations of a database, here. See `Runner` for what its methods promise."""
+    """The relations of a database, here. See `Runner` for what its methods promise.
+
+    A node of many has a program of its own, made from that of the database, and uses the methods that take it.
+    """
+
+    here = True
 
     def __init__(
         self,
@@ -46,83 +50,75 @@ class OneProcess:
         )
         self.interrupts = self.engine.workspace.interrupts
         self.base_changes = BaseChanges()
-        self.checked = Checked({}, ())
-        self._before: tuple[Checked, Snapshot, dict[str, SoftState]] | None = None
-        self.engine.define(self.checked)
-        self.engine.commit(VersionStatistics())
+        version = Version(0, 0.0)
+        self.learn_program(version, Checked({}, ()))
+        version.keep()
 
     # ------------------------------------------------------------------ versions
 
-    def define(
+    def define(self, version: Version, catalog: Catalog, facts: Mapping[str, Ints]) -> dict[str, RowChange]:
+        return self.define_program(version, catalog.program, facts)
+
+    def learn(self, version: Version, catalog: Catalog) -> None:
+        self.learn_program(version, catalog.program)
+
+    def change(
+        self, version: Version, deletes: Mapping[str, Ints], inserts: Mapping[str, Ints]
+    ) -> dict[str, RowChange]:
+        return self.change_rows(version, deletes, inserts)
+
+    def define_program(
         self,
-        definitions: Definitions,
+        version: Version,
         checked: Checked,
         facts: Mapping[str, Ints],
-        now: float,
-        statistics: VersionStatistics,
         possible: Iterable[str] = (),
         anew: Collection[str] = (),
     ) -> dict[str, RowChange]:
-        """Views that the new rules do not concern keep their rows, unless they are to be derived `anew`."""
-        self.base_changes.check_keys(self.checked, checked, self.engine.workspace.relations)
+        """Take on a program and rows. Views that are not concerned keep their rows, unless they are to be derived
+        `anew`. `possible`: as for `change_rows`."""
+        self.base_changes.check_keys(self.engine.checked, checked, self.engine.workspace.relations)
         rows = dict(facts)
         for name, moved in self._moved(checked).items():
             rows[name] = plus(rows.get(name), moved)
-        too_many = self._take_on(checked, now, anew)
-        return self.change(too_many, rows, now, statistics, possible)
+        too_many = self.learn_program(version, checked, anew)
+        return self.change_rows(version, too_many, rows, possible)
 
     def _moved(self, checked: Checked) -> dict[str, Ints]:
         """Rows of base relations that get rules now: the hidden base relation for rows from outside takes them."""
         rows = {}
         for name, hidden in checked.facades.items():
-            old = self.checked.relations.get(name)
+            old = self.engine.checked.relations.get(name)
             if old is not None and old.base:
                 rows[hidden] = self.engine.workspace.relations[name].matrix()
         return rows
 
-    def learn(
-        self, definitions: Definitions, checked: Checked, now: float, anew: Collection[str] = ()
-    ) -> None:
-        """Rows stay as they are; views may have to be derived `anew`, with the change that follows."""
-        self._take_on(checked, now, anew)
-
-    def _take_on(self, checked: Checked, now: float, anew: Collection[str]) -> dict[str, Ints]:
-        """Go by another program; return the rows for which there is no room any more."""
-        if self._before is None:
-            self._before = self.checked, self.engine.snapshot(), dict(self.base_changes.soft)
+    def learn_program(
+        self, version: Version, checked: Checked, anew: Collection[str] = ()
+    ) -> dict[str, Ints]:
+        """Go by another program. Rows stay, but for those returned, for which there is no room any more; views that
+        are new, and those of `anew`, are derived with the change that follows."""
+        version.join(self.engine, self.base_changes)
         self.engine.define(checked, anew)
-        self.checked = checked
-        return self.base_changes.adopt(checked, self.engine.workspace.relations, now)
+        return self.base_changes.adopt(checked, self.engine.workspace.relations, version.now)
 
-    def change(
+    def change_rows(
         self,
+        version: Version,
         deletes: Mapping[str, Ints],
         inserts: Mapping[str, Ints],
-        now: float,
-        statistics: VersionStatistics,
         possible: Iterable[str] = (),
     ) -> dict[str, RowChange]:
-        """`possible` names further base relations that may change on other nodes."""
+        """Delete and insert rows. `possible` names further base relations that may change on other nodes."""
+        version.join(self.engine, self.base_changes)
         relations = self.engine.workspace.relations
-        worked_out = self.base_changes.work_out(self.checked, relations, dict(deletes), dict(inserts), now)
-        self.engine.apply(*worked_out, statistics, {*possible, *self.base_changes.soft})
+        worked_out = self.base_changes.work_out(
+            self.engine.checked, relations, dict(deletes), dict(inserts), version.now
+        )
+        self.engine.apply(*worked_out, version.statistics, {*possible, *self.base_changes.soft})
         changes = self.engine.changes()
         self.engine.prepare()
         return changes
-
-    def commit(self, statistics: VersionStatistics) -> None:
-        """Keep it."""
-        self.engine.commit(statistics)
-        self.base_changes.commit()
-        self._before = None
-
-    def rollback(self) -> None:
-        self.engine.rollback()
-        self.base_changes.rollback()
-        if self._before is not None:
-            self.checked, snapshot, self.base_changes.soft = self._before
-            self._before = None
-            self.engine.restore(snapshot)
 
     # ------------------------------------------------------------------ reading
 
@@ -142,7 +138,7 @@ class OneProcess:
 
     def table(self, name: str) -> pa.Table:
         """The rows as values."""
-        info = self.checked.relations[name]
+        info = self.engine.checked.relations[name]
         return info.layout.table(self.codec, self.matrix(name))
 
     def holds(self, name: str, rows: Ints) -> bool:
@@ -194,29 +190,29 @@ class OneProcess:
             "strata": [persist.identity(engine, view) for view in engine.views],
         }
 
-    def load(
-        self,
-        checkpoint: Checkpoint,
-        definitions: Definitions,
-        checked: Checked,
-        keep: persist.Keep | None = None,
+    def load(self, checkpoint: Checkpoint, catalog: Catalog) -> None:
+        self.load_program(checkpoint, catalog.program)
+
+    def load_program(
+        self, checkpoint: Checkpoint, checked: Checked, keep: persist.Keep | None = None
     ) -> None:
-        """Views come with their ranks and counts, so they are not derived again unless their rules are others."""
+        """Take what a checkpoint holds, or what of it is to be kept here. Views come with their ranks and counts, so
+        they are not derived again unless their rules are others."""
         meta: Any = checkpoint.meta
+        version = Version(checkpoint.version, meta["now"])
         self.engine.workspace.clock = meta["clock"]
-        self.learn(definitions, checked, meta["now"])
+        self.learn_program(version, checked)
         known = meta.get("strata")
         derived = persist.load_relations(self.engine, self.codec, checkpoint.tables, known, keep)
         persist.load_soft_state(self.base_changes.soft, self.engine, self.codec, checkpoint.tables, keep)
         for view in self.engine.views:
             if list(view.stratum.relations) in meta.get("incomplete", []):
                 view.anew = "no-counts"
-        self.engine.commit(VersionStatistics())
+        version.keep()
         self.engine.changed.clear()
         self.engine.changed.update(derived)
         if meta.get("nodes") is not None:  # parts, to be written whole
             self.engine.changed.update(checked.relations)
-        self._before = None
 
     def must_move(self, inserts: Mapping[str, Ints]) -> bool:
         """There is nowhere to move to."""

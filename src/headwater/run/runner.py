@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
-from headwater.catalog.definitions import Definitions
+from headwater.catalog import Catalog
 from headwater.explain import Facts
+from headwater.maintain.engine import Engine
 from headwater.maintain.interrupts import Interrupts
-from headwater.maintain.row_change import RowChange
-from headwater.maintain.statistics import VersionStatistics
 from headwater.plan.steps import Ints
-from headwater.rules.checked import Checked
 from headwater.store import Checkpoint, Store
+from headwater.version.row_change import RowChange
+from headwater.version.version import Version
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -21,43 +21,31 @@ if TYPE_CHECKING:
 class Runner(Protocol):
     """Relations and their views, a version at a time.
 
-    `define`, `learn` and `change` open a version; `commit` or `rollback` ends it. After a failure, `rollback` makes
-    all as it was, definitions included. Matrices hold codes of the database's own codec.
+    What `define`, `learn` and `change` do joins the version that they are given. Matrices hold codes of the
+    database's own codec.
     """
 
     interrupts: Interrupts
+    here: bool
+    """Whether the relations are in this process."""
 
-    def define(
-        self,
-        definitions: Definitions,
-        checked: Checked,
-        facts: Mapping[str, Ints],
-        now: float,
-        statistics: VersionStatistics,
-    ) -> dict[str, RowChange]:
-        """Take on a program, and rows that its text states."""
+    @property
+    def engine(self) -> Engine:
+        """The engine, if it is in this process; else refused."""
         ...
 
-    def learn(self, definitions: Definitions, checked: Checked, now: float) -> None:
+    def define(self, version: Version, catalog: Catalog, facts: Mapping[str, Ints]) -> dict[str, RowChange]:
+        """Take on a catalog, and rows that are there when its rules first run."""
+        ...
+
+    def learn(self, version: Version, catalog: Catalog) -> None:
         """Go by what is known of types now; rows stay."""
         ...
 
     def change(
-        self,
-        deletes: Mapping[str, Ints],
-        inserts: Mapping[str, Ints],
-        now: float,
-        statistics: VersionStatistics,
-    ) -> dict[str, RowChange]:
+        self, version: Version, deletes: Mapping[str, Ints], inserts: Mapping[str, Ints]
+    ) -> Mapping[str, RowChange]:
         """Delete and insert rows of base relations, and all that follows from keys, lifetimes and sizes."""
-        ...
-
-    def commit(self, statistics: VersionStatistics) -> None:
-        """Keep what the open version did."""
-        ...
-
-    def rollback(self) -> None:
-        """Undo what the open version did, because of an error or because it was only tried."""
         ...
 
     def count(self, name: str) -> int:
@@ -99,8 +87,8 @@ class Runner(Protocol):
         """Write all that is here, and the tables given, as a checkpoint of the store."""
         ...
 
-    def load(self, checkpoint: Checkpoint, definitions: Definitions, checked: Checked) -> None:
-        """Take all from a checkpoint whose definitions these are."""
+    def load(self, checkpoint: Checkpoint, catalog: Catalog) -> None:
+        """Take all from a checkpoint of this catalog."""
         ...
 
     def must_move(self, inserts: Mapping[str, Ints]) -> bool:

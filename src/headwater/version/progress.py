@@ -22,11 +22,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headwater.changes import Change
 from headwater.errors import DataError
 from headwater.store.durable import write_new
 from headwater.store.record import json_text
 from headwater.values import arguments
+from headwater.version.changes import Change
+from headwater.version.version import Version
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -104,7 +105,7 @@ class Progress:
         meta = {"name": name, "at": at, "subscription": vars(subscription)}
         return meta, {} if table is None else {OWED + subscription.view: table}
 
-    def commit(self) -> None:
+    def commit(self, version: Version) -> None:
         """The version is committed."""
         staged, self._staged = self._staged, None
         if staged is not None:
@@ -134,9 +135,10 @@ class Progress:
     def owed(self, name: str) -> list[Owed]:
         """What a subscriber has not acknowledged, in the order of versions."""
         subscription = self._subscription(name)
-        first = [self._first[name]] if name in self._first else []
+        first = self._first.get(name)
         since = [one for one in self._owed.get(subscription.view, ()) if one.version > subscription.since]
-        return [one for one in (*first, *since) if one.version > subscription.acknowledged]
+        owed = since if first is None else [first, *since]
+        return [one for one in owed if one.version > subscription.acknowledged]
 
     def acknowledge(self, name: str, version: int) -> None:
         """A subscriber needs nothing up to this version any more. What nobody needs is forgotten."""

@@ -12,17 +12,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Protocol
 
 from headwater.errors import DataError
-from headwater.maintain.row_change import RowChange
-from headwater.maintain.statistics import VersionStatistics
 from headwater.memory.guard import memory_errors_are_ours
+from headwater.rules.checked import RelationInfo
 from headwater.values.arguments import relation_name
 from headwater.values.codec import Codec
 from headwater.values.layout import Layout
 from headwater.version.guard import Guard
+from headwater.version.row_change import RowChange
+from headwater.version.statistics import VersionStatistics
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -133,18 +134,47 @@ class Changes(Mapping[str, Change]):
         return f"<version {self.version}: {inside or 'no change'}>"
 
 
-class EmptyChanges(Mapping[str, Change]):
-    """An empty change for each relation of a database; raises for any other name."""
+class Relations(Protocol):
+    """What is defined: relations by name."""
 
-    def __init__(self, database: Any):
-        self._database = database
+    @property
+    def relations(self) -> tuple[str, ...]:
+        """Their names."""
+        ...
+
+    def info(self, name: str) -> RelationInfo:
+        """A relation's columns and types; refused if it is not there."""
+        ...
+
+
+class EmptyChanges(Mapping[str, Change]):
+    """An empty change for each relation that is defined now; raises for any other name."""
+
+    def __init__(self, codec: Codec, defined: Callable[[], Relations]):
+        self._codec = codec
+        self._defined = defined
 
     def __getitem__(self, relation: str) -> Change:
-        layout = self._database.info(relation).layout
-        return Change(self._database.codec, layout, RowChange(layout.empty(), layout.empty()))
+        layout = self._defined().info(relation).layout
+        return Change(self._codec, layout, RowChange(layout.empty(), layout.empty()))
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._database.relations)
+        return iter(self._defined().relations)
 
     def __len__(self) -> int:
-        return len(self._database.relations)
+        return len(self._defined().relations)
+
+
+def shown_changes(
+    codec: Codec,
+    relations: Mapping[str, RelationInfo],
+    changes: Mapping[str, RowChange],
+    guard: Guard | None = None,
+) -> dict[str, Change]:
+    """Changes of base relations and views; those that leave the database are read through its guard."""
+    shown = {}
+    for name, change in changes.items():
+        info = relations.get(name)
+        if info is not None and not info.internal:
+            shown[name] = Change(codec, info.layout, change, guard)
+    return shown

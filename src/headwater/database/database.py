@@ -1,0 +1,469 @@
+"""The facade: every public call of a database, checked, guarded, and handed to the part whose business it is."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from headwater.annotations.protocol import AnyAnnotation
+from headwater.catalog import Catalog
+from headwater.database.durability import Durability
+from headwater.database.rows import by_relation, given_rows
+from headwater.database.standing import Followers, Standing
+from headwater.database.versions import Versions
+from headwater.errors import DataError, HeadwaterError, StoreError
+from headwater.events import CheckpointFailed, MovedToNodes
+from headwater.explain import Explanation, explain
+from headwater.kernel.memory import release_idle
+from headwater.language.datalog import parse
+from headwater.language.program import Program
+from headwater.maintain.engine import Engine
+from headwater.memory.budget import MemoryUse, memory_budget
+from headwater.memory.guard import memory_errors_are_ours
+from headwater.options import Options
+from headwater.provenance import depends, evaluation, why_not
+from headwater.provenance.evidence import Evidence
+from headwater.provenance.values import Given
+from headwater.provenance.why import LIMIT, Why, why
+from headwater.relation_view import RelationView
+from headwater.rules.checked import Checked, RelationInfo
+from headwater.run.one_process import OneProcess
+from headwater.run.runner import Runner
+from headwater.values import arguments
+from headwater.values.arguments import relation_name
+from headwater.values.codec import Codec
+from headwater.values.functions import Functions, declared_functions
+from headwater.values.types import Type
+from headwater.version.changes import Changes
+from headwater.version.guard import Guard, changes, reads
+from headwater.version.progress import Owed, Progress, Subscription
+from headwater.version.statistics import VersionStatistics
+
+if TYPE_CHECKING:
+    from headwater.pipeline import Pipeline
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def uninterrupted(method: Method) -> Method:
+    """A method that changes the database; Ctrl-C stops it only where all can be taken back, or once it is done."""
+
+    @changes
+    @wraps(method)
+    def run(self: Database, *args: Any, **options: Any) -> Any:
+        with self.runner.interrupts:
+            return method(self, *args, **options)
+
+    return run  # type: ignore[return-value]
+
+
+@memory_errors_are_ours
+class Database:
+    """A set of base relations and the views over them. See `headwater.connect`."""
+
+    def __init__(self, path: str | os.PathLike[str] | None = None, **options: Any):
+        self.options = Options(**options)
+        self.path = None if path is None else arguments.folder("path", path)
+        self.guard = Guard(self.options.threads, durable=path is not None)
+        self.budget = memory_budget(self.options.memory, release_idle)
+        self.codec = Codec(self.budget)
+        self.functions = Functions()
+        self.spark = self.options.spark
+        self._python = declared_functions(self.options.functions)
+        for name, (function, args, returns) in self._python.items():
+            self.functions.register(name, function, args, returns)
+        self._closed = False
+        self._place = self.options.place
+        self._standing = Standing(Catalog(self.functions, self.options.strict), real_time=self._real_time)
+        self._progress = Progress(self.path)
+        self._durability = Durability(self.codec, self._standing, self._progress)
+        self._followers = Followers()
+        self._versions = Versions(
+            self.codec, self.guard, self._standing, self._progress, self._durability, self._followers
+        )
+        try:
+            self._start()
+        except BaseException:
+            self.close()
+            raise
+        self._standing.now = self._standing.time()
+
+    @property
+    def _real_time(self) -> bool:
+        return self.options.clock == "real"
+
+    def _start(self) -> None:
+        """Open the folder, put relations where they are to be, and bring them to where they were."""
+        store = None
+        if self.path is not None:
+            store = self._durability.open(self.path, mode=self.options.mode, sync=self.options.sync)
+        if self._place.on_nodes:
+            self._versions.runner = self._place.start(
+                self.codec,
+                store or self._durability.open_temporary(),
+                self.options.evaluation,
+                self._python,
+            )
+        else:
+            self._versions.runner = OneProcess(
+                self.codec,
+                self.functions,
+                strategy=self.options.strategy,
+                max_rounds=self.options.max_rounds,
+                at_max_rounds=self.options.at_max_rounds,
+            )
+        if store is not None:
+            self._versions.recover(store)
+
+    # ------------------------------------------------------------------ opening and closing
+
+    def close(self) -> None:
+        """Release the files. Everything acknowledged is on the disk already."""
+        with self.guard.closing():
+            self._closed = True
+            if hasattr(self._versions, "runner"):
+                self.runner.close()
+            self._durability.close()
+
+    def __enter__(self) -> Database:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _check_writable(self) -> None:
+        if self._closed:
+            raise StoreError("closed", "this database is closed", hint="connect again")
+        if self.options.mode == "r":
+            raise StoreError(
+                "read-only", "this database was opened for reading", hint="connect with mode='w'"
+            )
+
+    @changes
+    def register(
+        self,
+        name: str,
+        function: Callable[..., Any],
+        *,
+        args: Sequence[Type | str] | None = None,
+        returns: Type | str,
+    ) -> None:
+        """Let rules call a Python function. It must give the same result for the same arguments, for ever.
+
+        Functions are not stored. To open a state whose rules call some, pass them as `functions` to `connect`.
+        """
+        if not self.runner.here:
+            raise DataError(
+                "nodes-are-running",
+                f"{name} cannot be registered while nodes are running without it",
+                hint="give it to connect: functions={name: (function, argument types, result type)}",
+            )
+        self.functions.register(name, function, args, returns)
+        self._python[name] = (function, args, returns)
+
+    # ------------------------------------------------------------------ versions
+
+    def define(
+        self,
+        text: str | Program,
+        *,
+        source: str = "<text>",
+        insert: Mapping[str, Any] | None = None,
+        folder: str | Path | None = None,
+    ) -> Changes:
+        """Add rules, declarations and facts, as Datalog text (or parsed, as a `Program`); one version.
+
+        Facts, and rows to `insert` as for `apply`, are there when the rules first run. Views that the new rules do
+        not concern keep their rows. If anything is refused, nothing changes. Files that the text includes are looked
+        for in `folder`; what is kept is the text with all of them.
+        """
+        if not isinstance(text, Program):
+            arguments.text("define", text)
+        arguments.text("source", source)
+        beside = None if folder is None else arguments.folder("define(folder=...)", folder)
+        program = parse(text, source, folder=beside) if isinstance(text, str) else text
+        return self._define(program, given_rows("insert", insert))
+
+    @uninterrupted
+    def _define(self, program: Program, insert: Mapping[str, Any]) -> Changes:
+        self._check_writable()
+        return self._afterwards(self._versions.define(program, insert))
+
+    def apply(
+        self,
+        insert: Mapping[str, Any] | None = None,
+        delete: Mapping[str, Any] | None = None,
+        *,
+        marks: Mapping[str, Any] | None = None,
+    ) -> Changes:
+        """Delete and insert rows of base relations (deletes first) as one version; return what that did.
+
+        Rows are sequences of tuples or dicts, Arrow tables, pandas or polars DataFrames, or numpy matrices.
+        Inserting a row that is there, or deleting one that is not, does nothing but count. `marks` say how far
+        sources were read, as JSON by source; they are kept with the version (see the property `marks`).
+        """
+        marks = arguments.mapping("marks", marks, '{"links": 3}')
+        return self._apply(given_rows("insert", insert), by_relation("delete", delete), marks)
+
+    @uninterrupted
+    def _apply(
+        self, insert: Mapping[str, Any], delete: Mapping[str, Any], marks: Mapping[str, Any]
+    ) -> Changes:
+        self._check_writable()
+        return self._afterwards(self._versions.apply(insert, delete, marks))
+
+    @uninterrupted
+    def advance(self, to: float | None = None) -> Changes:
+        """Set the time to `to` (seconds; now, with a real clock) and let base rows expire; one version."""
+        self._check_writable()
+        if to is None:
+            if not self._real_time:
+                raise DataError("no-time", "a logical clock advances to a time given", hint="advance(to=...)")
+            to = self._standing.time()
+        to = arguments.seconds("advance(to=...)", to)
+        if to < self.now:
+            raise DataError(
+                "time-goes-back", f"it is {self.now} already", hint=f"advance to {self.now} or later"
+            )
+        return self._afterwards(self._versions.advance(to))
+
+    def what_if(
+        self, insert: Mapping[str, Any] | None = None, delete: Mapping[str, Any] | None = None
+    ) -> Changes:
+        """What `apply` would do, without doing it: worked out, then taken back. No version, nothing in the log."""
+        return self._what_if(given_rows("insert", insert), by_relation("delete", delete))
+
+    @changes
+    def _what_if(self, insert: Mapping[str, Any], delete: Mapping[str, Any]) -> Changes:
+        return self._versions.suppose(insert, delete)
+
+    def _afterwards(self, done: Changes) -> Changes:
+        """Write a checkpoint if the log has grown long, and move to nodes if the state has outgrown this process.
+
+        The version stands: that no checkpoint could be written is only told.
+        """
+        if self._durability.due():
+            try:
+                self._durability.checkpoint(self.runner)
+            except HeadwaterError as error:
+                self.statistics.events.append(CheckpointFailed(error.code, error.message))
+        if self._place.run == "auto" and self.runner.here:
+            size, limit = self.runner.nbytes + self.codec.nbytes, self._place.limit()
+            if size > limit:
+                self._move(MovedToNodes(self.version, size, limit))
+        return done
+
+    def _move(self, moved: MovedToNodes) -> None:
+        """From here to nodes, by way of a checkpoint."""
+        store = self._durability.store or self._durability.open_temporary()
+        self._durability.checkpoint(self.runner)
+        assert store.checkpoint is not None
+        nodes = self._place.start(self.codec, store, self.options.evaluation, self._python, str(moved))
+        try:
+            nodes.load(store.checkpoint, self._standing.catalog)
+        except BaseException:
+            nodes.close()
+            raise
+        self._versions.runner = nodes
+        self.statistics.events.append(moved)
+
+    @changes
+    def checkpoint(self) -> None:
+        """Write the relations that changed as new segments and start an empty log; old files are removed."""
+        self._check_writable()
+        self._durability.checkpoint(self.runner)
+
+    # ------------------------------------------------------------------ where it stands
+
+    @property
+    def version(self) -> int:
+        """The number of the last version."""
+        return self._standing.number
+
+    @property
+    def now(self) -> float:
+        """The time of the last version."""
+        return self._standing.now
+
+    @now.setter
+    def now(self, time: float) -> None:
+        self._standing.now = time
+
+    @property
+    def statistics(self) -> VersionStatistics:
+        """What the last version cost."""
+        return self._standing.statistics
+
+    @property
+    def catalog(self) -> Catalog:
+        """All that is defined."""
+        self.guard.check()
+        return self._standing.catalog
+
+    @property
+    def relations(self) -> tuple[str, ...]:
+        """The names of all base relations and views."""
+        return self.catalog.relations
+
+    def info(self, name: str) -> RelationInfo:
+        """A relation's columns, types and kind."""
+        return self.catalog.info(relation_name(name))
+
+    def __getitem__(self, name: str) -> RelationView:
+        self.info(name)
+        return RelationView(self, name)
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and name in self.relations
+
+    @property
+    def texts(self) -> tuple[tuple[str, str], ...]:
+        """All that was defined, in order: texts and where they came from."""
+        return self.catalog.texts
+
+    @property
+    def program(self) -> Checked:
+        """All rules, checked and rewritten."""
+        return self.catalog.program
+
+    @reads
+    def types_if(self, known: Mapping[str, tuple[Type | None, ...]]) -> dict[str, tuple[Type | None, ...]]:
+        """What the types of all relations would be if those of some base relations were these."""
+        known = arguments.mapping("known", known, '{"link": (INT, INT)}')
+        for name, types in known.items():
+            if not isinstance(types, tuple) or not all(isinstance(type, Type | None) for type in types):
+                raise arguments.wrong(
+                    f"known[{name!r}]", types, "a tuple of types, None where it is not known"
+                )
+        return self.catalog.types_if(known, self._versions.stored)
+
+    @reads
+    def explain(self, name: str | None = None) -> Explanation:
+        """How a view (or all) is maintained: rules, join orders, strategy, sizes, and what the last version cost."""
+        if name is not None:
+            self.info(name)
+        return explain(self.runner.facts(), self.catalog, self.statistics, self.memory, name)
+
+    @property
+    @reads
+    def nbytes(self) -> int:
+        """Bytes allocated for rows, indexes and dictionaries."""
+        return self.runner.nbytes + self.codec.nbytes
+
+    @property
+    def memory(self) -> MemoryUse:
+        """What rows, indexes and dictionaries of this process take, against the memory budget."""
+        return self.budget.use
+
+    @property
+    def runner(self) -> Runner:
+        """Where the relations are."""
+        return self._versions.runner
+
+    @property
+    def engine(self) -> Engine:
+        """The engine of a database that runs in this process."""
+        return self.runner.engine
+
+    # ------------------------------------------------------------------ sources and subscribers
+
+    @property
+    def marks(self) -> Mapping[str, Any]:
+        """How far each source was read: what `apply` was given as `marks`, the last of each name."""
+        self.guard.check()
+        return dict(self._progress.marks)
+
+    @property
+    def subscriptions(self) -> Mapping[str, Subscription]:
+        """Who is told what happens to which view, and up to which version they have acknowledged it."""
+        self.guard.check()
+        return dict(self._progress.subscriptions)
+
+    @uninterrupted
+    def subscribe(self, name: str, view: str, *, rows: bool = True) -> Subscription:
+        """From now on keep what each version does to a view until it is acknowledged; one version, if new.
+
+        What is owed first are all rows the view has now. With `rows=False` only the versions are kept.
+        """
+        self._check_writable()
+        arguments.name("name", name)
+        arguments.flag("rows", rows)
+        known = self._progress.subscriptions.get(name)
+        if known is not None and (known.view, known.rows) == (view, rows):
+            return known
+        return self._versions.subscribe(name, self.info(view).name, rows=rows)
+
+    @uninterrupted
+    def unsubscribe(self, name: str) -> None:
+        """End a subscription, and forget what it was owed; one version."""
+        self._check_writable()
+        self._progress.owed(name)
+        self._versions.unsubscribe(name)
+
+    def owed(self, name: str) -> list[Owed]:
+        """What a subscriber has not acknowledged yet, in the order of versions. (At any time: it is committed.)"""
+        self.guard.check()
+        return self._progress.owed(name)
+
+    @uninterrupted
+    def acknowledge(self, name: str, version: int) -> None:
+        """A subscriber needs nothing up to this version (of those there are) any more."""
+        self._check_writable()
+        arguments.whole_number("version", version, least=0, most=self.version)
+        self._progress.acknowledge(name, version)
+
+    def pipeline(self, sources: Sequence[Any], sinks: Sequence[Any] = (), **options: Any) -> Pipeline:
+        """Read sources into base relations and publish views, through Spark; see `headwater.pipeline`."""
+        from headwater.pipeline import Pipeline
+
+        return Pipeline(self, sources, sinks, **options)
+
+    # ------------------------------------------------------------------ questions
+
+    def _evidence(self) -> Evidence:
+        """What questions are asked of."""
+        return Evidence(self.engine, self.catalog, self.version, self.guard)
+
+    @reads
+    def why(self, relation: str, row: Any, *, depth: int | None = None, limit: int | None = LIMIT) -> Why:
+        """Why a row is there: all derivations (at most `limit`, `depth` levels deep), proof, minimal explanations."""
+        depth, limit = arguments.limit("depth", depth), arguments.limit("limit", limit)
+        return why(self._evidence(), relation, row, depth=depth, limit=limit)
+
+    @changes
+    def why_not(
+        self, relation: str, row: Any, *, depth: int = why_not.DEPTH, repairs: int = why_not.REPAIRS
+    ) -> why_not.WhyNot:
+        """Why a row is not there: what each rule lacks, `depth` levels deep; and the smallest repairs found."""
+        depth = arguments.whole_number("depth", depth, least=0)
+        repairs = arguments.whole_number("repairs", repairs, least=0)
+        suppose = self._versions.suppose
+        return why_not.why_not(self._evidence(), relation, row, depth=depth, repairs=repairs, suppose=suppose)
+
+    @changes
+    def depends(self, relation: str, row: Any, *, limit: int | None = depends.LIMIT) -> depends.Depends:
+        """What would fall with a row, what else uses it (at most `limit` rows), and what it derives alone."""
+        limit = arguments.limit("limit", limit)
+        return depends.depends(self._evidence(), relation, row, limit=limit, suppose=self._versions.suppose)
+
+    @reads
+    def evaluate(
+        self,
+        view: str,
+        annotation: str | AnyAnnotation,
+        base: Given = None,
+        *,
+        rules: Mapping[str, object] | None = None,
+        limit: int | None = evaluation.LIMIT,
+    ) -> evaluation.Evaluation:
+        """What the rows of a view carry in an annotation, kept right while rows and values change."""
+        limit = arguments.limit("limit", limit)
+        found = evaluation.Evaluation(self._evidence, view, annotation, base, rules, limit)
+        self._followers.add(found)
+        return found

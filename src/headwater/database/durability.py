@@ -1,0 +1,153 @@
+"""What is on the disk: a version is in the log before it is committed; checkpoints; where both are kept."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from headwater import persist
+from headwater.database.standing import Standing
+from headwater.errors import StoreError
+from headwater.plan.steps import Ints
+from headwater.run.runner import Runner
+from headwater.store import Record, Store
+from headwater.values.codec import Codec
+from headwater.version.changes import shown_changes
+from headwater.version.progress import Progress, Subscription
+from headwater.version.version import Version
+
+CHECKPOINT_BYTES = 16 << 20
+CHECKPOINT_RECORDS = 1000
+
+
+class Durability:
+    """A database's store, if it has one, and what is written to it."""
+
+    def __init__(self, codec: Codec, standing: Standing, progress: Progress):
+        self.store: Store | None = None
+        self.records = 0
+        """How many versions are in the log."""
+        self._codec = codec
+        self._standing = standing
+        self._progress = progress
+        self._logged = standing.catalog
+        self._temporary: tempfile.TemporaryDirectory[str] | None = None
+
+    def open(self, path: Path, *, mode: str, sync: bool) -> Store:
+        """Keep everything in a folder."""
+        self.store = Store.open(path, mode=mode, sync=sync)  # type: ignore[arg-type]
+        return self.store
+
+    def open_temporary(self) -> Store:
+        """A store for nodes to recover from, gone when the database is closed."""
+        self._temporary = tempfile.TemporaryDirectory(prefix="headwater-")
+        self.store = Store.open(self._temporary.name, sync=False)
+        return self.store
+
+    def close(self) -> None:
+        """Give the folder back."""
+        store, self.store = self.store, None
+        if store is not None:
+            store.close()
+        if self._temporary is not None:
+            self._temporary.cleanup()
+
+    def holds(self, number: int) -> bool:
+        """Whether a version is on the disk."""
+        return self.store is not None and self.store.version >= number
+
+    # ------------------------------------------------------------------ the log
+
+    def log_definition(self, version: Version, inserts: Mapping[str, Ints]) -> None:
+        """The last text, and the rows it came with."""
+        catalog = self._standing.coming
+        text, source = catalog.texts[-1]
+        learned = catalog.definitions.to_json() if inserts else {}
+        meta = {"text": text, "source": source, "rules": catalog.definitions.rules()[-1], **learned}
+        self._log(version, "define", meta, self._tables("insert", inserts), {})
+
+    def log_change(
+        self,
+        version: Version,
+        deletes: Mapping[str, Ints],
+        inserts: Mapping[str, Ints],
+        marks: Mapping[str, Any],
+    ) -> None:
+        """Rows, and the types they told."""
+        catalog = self._standing.coming
+        learned = {} if catalog is self._logged else catalog.definitions.to_json()
+        tables = {**self._tables("delete", deletes), **self._tables("insert", inserts)}
+        self._log(version, "apply", learned, tables, marks)
+        self._logged = catalog
+
+    def log_time(self, version: Version) -> None:
+        """That time has gone on."""
+        self._log(version, "advance", {}, {}, {})
+
+    def log_subscription(
+        self, version: Version, name: str, subscription: Subscription | None, table: Any
+    ) -> None:
+        """That somebody subscribes, and to which rows there are; or does so no more."""
+        version.join(self._progress)
+        meta, tables = self._progress.stage_subscription(name, subscription, table)
+        self._append(version, "subscribe", meta, tables)
+
+    def _log(
+        self,
+        version: Version,
+        kind: str,
+        meta: Mapping[str, Any],
+        tables: Mapping[str, Any],
+        marks: Mapping[str, Any],
+    ) -> None:
+        """Write the open version to the log, with what is owed for it; only then may it be committed."""
+        version.join(self._progress)
+        relations = self._standing.coming.program.relations
+        told = self._progress.subscriptions
+        shown = shown_changes(self._codec, relations, version.changes) if told else {}
+        more, owed = self._progress.stage(version.number, marks, shown)
+        self._append(version, kind, {**meta, **more}, {**tables, **owed})
+
+    def _append(
+        self, version: Version, kind: str, meta: Mapping[str, Any], tables: Mapping[str, Any]
+    ) -> None:
+        if self.store is not None:
+            self.store.append(Record(version.number, kind, {"now": version.now, **meta}, tables))
+            self.records += 1
+
+    def _tables(self, kind: str, rows: Mapping[str, Ints]) -> dict[str, Any]:
+        """Rows as tables of a record, if there is anywhere to write it."""
+        if self.store is None:
+            return {}
+        infos = self._standing.coming.program.relations
+        return {
+            f"{kind}/{name}": persist.to_table(self._codec, matrix, infos[name])
+            for name, matrix in rows.items()
+            if matrix.shape[0]
+        }
+
+    # ------------------------------------------------------------------ checkpoints
+
+    def due(self) -> bool:
+        """Whether the log has grown so long that a checkpoint should be written."""
+        return self.store is not None and (
+            self.records >= CHECKPOINT_RECORDS or self.store.stats().log_bytes > CHECKPOINT_BYTES
+        )
+
+    def checkpoint(self, runner: Runner) -> None:
+        """Write the relations that changed, and start an empty log. (In an open version: with its catalog.)"""
+        if self.store is None:
+            raise StoreError("not-durable", "this database lives in memory only", hint="connect with a path")
+        progress, owed = self._progress.dump()
+        catalog = self._standing.coming
+        meta = {
+            "now": self._standing.now,
+            "progress": progress,
+            "texts": [list(text) for text in catalog.texts],
+            "rules": catalog.definitions.rules(),
+            **catalog.definitions.to_json(),
+        }
+        runner.write_checkpoint(self.store, self._standing.number, meta, owed)
+        self.records = 0

@@ -1,0 +1,72 @@
+"""What a database can be told when it is opened: one field an option, checked together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from headwater.errors import DataError
+from headwater.maintain.strategies import STRATEGIES
+from headwater.nodes.where import Where
+from headwater.values import arguments
+from headwater.values.types import Type
+from headwater.version.guard import THREADS
+
+CHOICES: Mapping[str, Sequence[str]] = {
+    "mode": ("w", "r"),
+    "clock": ("logical", "real"),
+    "at_max_rounds": ("raise", "stop"),
+    "threads": THREADS,
+}
+FLAGS = ("strict", "sync", "min_ship")
+
+
+@dataclass(frozen=True)
+class Options:
+    """See `headwater.connect`, whose keyword arguments these are."""
+
+    mode: Literal["w", "r"] = "w"
+    strategy: str = "support"
+    strict: bool = False
+    max_rounds: int = 1_000_000
+    at_max_rounds: Literal["raise", "stop"] = "raise"
+    clock: Literal["logical", "real"] = "logical"
+    functions: Mapping[str, tuple[Callable[..., Any], Sequence[Type | str] | None, Type | str]] | None = None
+    sync: bool = True
+    memory: int | str | None = None
+    threads: Literal["refuse", "wait"] = "refuse"
+    spark: Any = None
+    run: str = "local"
+    nodes: Any = None
+    budget: int | None = None
+    replicate: int | None = None
+    min_ship: bool = True
+
+    def __post_init__(self) -> None:
+        arguments.one_of("strategy", self.strategy, STRATEGIES, "unknown-strategy")
+        for option, allowed in CHOICES.items():
+            arguments.one_of(option, getattr(self, option), allowed)
+        for option in FLAGS:
+            arguments.flag(option, getattr(self, option), "unknown-option")
+        arguments.whole_number("max_rounds", self.max_rounds, least=1, code="unknown-option")
+        self.place.check()
+        if self.run != "local" and not STRATEGIES[self.strategy]().ranked:
+            raise DataError(
+                "unknown-option",
+                f"strategy {self.strategy} runs in one process only",
+                hint="leave out run=..., or use strategy='support'",
+            )
+        if self.place.on_nodes and self.mode == "r":
+            raise DataError("unknown-option", "a reader runs in this process", hint="leave out run=...")
+
+    @property
+    def place(self) -> Where:
+        """Where to run."""
+        return Where(self.run, self.spark, self.nodes, self.budget, self.replicate, self.min_ship)
+
+    @property
+    def evaluation(self) -> dict[str, Any]:
+        """What an engine is told, here or on nodes."""
+        names = ("strategy", "max_rounds", "at_max_rounds", "strict", "memory")
+        return {name: getattr(self, name) for name in names}
