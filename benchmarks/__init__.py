@@ -6,7 +6,7 @@ rival's: a run with a wrong answer is refused, not reported.
 """
 
 from benchmarks.command import command
-from benchmarks.options import PARTS, Options
+from benchmarks.options import PARTS, BenchmarkOptions
 from benchmarks.report import BenchmarkReport, Check, Measure, ReportRow, Target
 from benchmarks.suite import run
 
@@ -14,7 +14,7 @@ __all__ = [
     "PARTS",
     "Check",
     "Measure",
-    "Options",
+    "BenchmarkOptions",
     "BenchmarkReport",
     "ReportRow",
     "Target",

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from headwater.database.relation_view import RelationView
 from headwater.errors import HeadwaterError
-from headwater.relation_view import RelationView
 
 Columns = Sequence[npt.NDArray[Any]]
 """A table as its columns, of int64 or float64."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from benchmarks.options import PARTS, Options
+from benchmarks.options import PARTS, BenchmarkOptions
 from headwater.errors import HeadwaterError
 
 
@@ -47,7 +47,9 @@ def engine(quick: bool, only: tuple[str, ...], out: Path | None, repeat: int | N
     from benchmarks.terminal import table
 
     chosen = tuple(part for part in PARTS if part in only) or PARTS
-    options = Options(chosen, quick, repeat or (2 if quick else Options.repeat), pathway=pathway)
+    options = BenchmarkOptions(
+        chosen, quick, repeat or (2 if quick else BenchmarkOptions.repeat), pathway=pathway
+    )
     console = Console()
     if not console.is_terminal:
         console.width = 120
@@ -128,7 +130,7 @@ def why(quick: bool, repeat: int) -> None:
         console.width = 120
     try:
         with Bar(Console(stderr=True)) as bar:
-            report = run(Options(quick=quick, repeat=repeat), bar)
+            report = run(BenchmarkOptions(quick=quick, repeat=repeat), bar)
     except HeadwaterError as error:
         raise click.ClickException(str(error)) from None
     console.print(table(report, console.width, "script/bench why"))
@@ -164,7 +166,7 @@ def spark(quick: bool, out: Path | None, repeat: int) -> None:
     try:
         require()
         with Bar(Console(stderr=True)) as bar:
-            report, shipped = run(Options(quick=quick, repeat=repeat), bar)
+            report, shipped = run(BenchmarkOptions(quick=quick, repeat=repeat), bar)
     except HeadwaterError as error:
         raise click.ClickException(str(error)) from None
     console.print(table(report, console.width, "script/bench spark"))

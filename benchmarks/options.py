@@ -9,7 +9,7 @@ PARTS = ("closure", "batches", "dred", "paths", "groups", "memory", "flat")
 
 
 @dataclass(frozen=True)
-class Options:
+class BenchmarkOptions:
     """The choices of one run.
 
     `quick` takes sizes that finish in seconds and say nothing about speed; `repeat` is how often whole loads and

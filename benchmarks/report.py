@@ -12,7 +12,7 @@ import statistics
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from benchmarks.options import Options
+from benchmarks.options import BenchmarkOptions
 
 Kind = Literal["faster", "longer"]
 """How a ratio is read: "faster" is theirs / ours, "longer" is ours / theirs."""
@@ -120,7 +120,7 @@ class Machine:
 class BenchmarkReport:
     """All of one run."""
 
-    options: Options
+    options: BenchmarkOptions
     machine: Machine
     versions: dict[str, str]
     started: str

@@ -15,7 +15,7 @@ import headwater as hw
 from benchmarks.answers import columns_of
 from benchmarks.duel import Duel, timed
 from benchmarks.graphs import Edge, random_digraph
-from benchmarks.options import Options
+from benchmarks.options import BenchmarkOptions
 from benchmarks.reachability import PROGRAM, load
 from benchmarks.report import BenchmarkReport, Measure, ReportRow, Target
 from benchmarks.spark_loop import closure, edges_frame
@@ -39,7 +39,7 @@ class ShippedBytes:
     changes: dict[tuple[int, bool], tuple[int, int]] = field(default_factory=dict)
 
 
-def graph(options: Options, name: str) -> tuple[int, list[Edge]]:
+def graph(options: BenchmarkOptions, name: str) -> tuple[int, list[Edge]]:
     """The graphs that are measured."""
     nodes, edges = {
         "closure": (200, 350) if options.quick else (2000, 3500),
@@ -215,7 +215,7 @@ def _shipped_rows(shipped: ShippedBytes) -> list[ReportRow]:
     return rows
 
 
-def run(options: Options, progress: Onlooker | None = None) -> tuple[BenchmarkReport, ShippedBytes]:
+def run(options: BenchmarkOptions, progress: Onlooker | None = None) -> tuple[BenchmarkReport, ShippedBytes]:
     """Measure on an embedded session; raises `WrongAnswer` as soon as two answers differ."""
     spark = hw.spark_session(f"local[{max(COUNTS) + 1}]")
     stage = Stage(options, progress or Unwatched())

@@ -10,10 +10,10 @@ from typing import Protocol
 
 from benchmarks.answers import Columns, columns_of, compare
 from benchmarks.machine import load, machine, versions
-from benchmarks.options import Options
+from benchmarks.options import BenchmarkOptions
 from benchmarks.pathway_rival import Pathway
 from benchmarks.report import BenchmarkReport, Check, ReportRow
-from headwater.relation_view import RelationView
+from headwater.database.relation_view import RelationView
 
 DUCKDB = "DuckDB recompute"
 PATHWAY = "Pathway"
@@ -43,7 +43,7 @@ class Unwatched:
 class Stage:
     """One run while it goes on."""
 
-    options: Options
+    options: BenchmarkOptions
     progress: Onlooker = field(default_factory=Unwatched)
     pathway: Pathway | None = None
     part: str = ""

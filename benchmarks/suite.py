@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from benchmarks import batches, closure, dred, flat, groups, memory, paths
-from benchmarks.options import PARTS, Options
+from benchmarks.options import PARTS, BenchmarkOptions
 from benchmarks.pathway_rival import Pathway, RivalFailed, installed
 from benchmarks.report import BenchmarkReport, ReportRow
 from benchmarks.stage import Onlooker, Stage, Unwatched
@@ -16,9 +16,9 @@ MEASURES: dict[str, Callable[[Stage], list[ReportRow]]] = {
 assert tuple(MEASURES) == PARTS
 
 
-def run(options: Options | None = None, progress: Onlooker | None = None) -> BenchmarkReport:
+def run(options: BenchmarkOptions | None = None, progress: Onlooker | None = None) -> BenchmarkReport:
     """Measure; raises `WrongAnswer` as soon as an answer of ours is not the rival's."""
-    options = options or Options()
+    options = options or BenchmarkOptions()
     stage = Stage(options, progress or Unwatched())
     if not installed():
         stage.notes.append("Pathway is not installed and was not measured: pip install 'headwater[pathway]'")

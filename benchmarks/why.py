@@ -13,7 +13,7 @@ from typing import Any
 from benchmarks.answers import WrongAnswer
 from benchmarks.duel import Duel, timed
 from benchmarks.graphs import Edge, random_digraph
-from benchmarks.options import Options
+from benchmarks.options import BenchmarkOptions
 from benchmarks.reachability import describe, load
 from benchmarks.report import BenchmarkReport, Check, ReportRow, Target
 from benchmarks.stage import Onlooker, Stage, Unwatched
@@ -89,7 +89,7 @@ def _check(stage: Stage, database: Database, edges: list[Edge], row: Edge, why: 
     stage.checks.append(Check(PART, f"proof of reach{row}", PATHS, why.proof().size))
 
 
-def run(options: Options, progress: Onlooker | None = None) -> BenchmarkReport:
+def run(options: BenchmarkOptions, progress: Onlooker | None = None) -> BenchmarkReport:
     """Measure; raises `WrongAnswer` at a proof that is none, or not the shortest."""
     stage = Stage(options, progress or Unwatched())
     rows = measure(stage)

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 pytest.importorskip("duckdb")
 pytest.importorskip("matplotlib")
 
-from benchmarks import PARTS, Measure, Options, ReportRow, Target, command  # noqa: E402
+from benchmarks import PARTS, BenchmarkOptions, Measure, ReportRow, Target, command  # noqa: E402
 from benchmarks.answers import WrongAnswer, compare  # noqa: E402
 from benchmarks.pathway_rival import installed  # noqa: E402
 
@@ -104,5 +104,5 @@ def test_a_missed_target_says_so():
 
 def test_unknown_parts_are_refused():
     with pytest.raises(ValueError, match="no part speed"):
-        Options(only=("speed",))
+        BenchmarkOptions(only=("speed",))
     assert CliRunner().invoke(command, ["engine", "--only", "speed"]).exit_code == 2

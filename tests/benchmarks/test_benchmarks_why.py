@@ -5,12 +5,12 @@ from click.testing import CliRunner
 
 pytest.importorskip("networkx")
 
-from benchmarks import Options, command  # noqa: E402
+from benchmarks import BenchmarkOptions, command  # noqa: E402
 from benchmarks.why import PATHS, run  # noqa: E402
 
 
 def test_every_question_is_asked_and_every_proof_checked():
-    report = run(Options(quick=True, repeat=1))
+    report = run(BenchmarkOptions(quick=True, repeat=1))
     assert [row.what.split(":")[0] for row in report.rows] == [
         "why", "the same as text, with 5 minimal explanations", "why not", "what if 1 edge were deleted",
     ]  # fmt: skip

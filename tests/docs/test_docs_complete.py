@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from headwater.database import Database
+from headwater.database.relation_view import RelationView
 from headwater.errors import HeadwaterError
 from headwater.maintain.strategies import STRATEGIES
 from headwater.options import Options
-from headwater.relation_view import RelationView
 from headwater.rules.rewrites import REWRITES
 from headwater.values.functions import Functions
 from headwater.version.changes import Change, Changes

@@ -1,4 +1,4 @@
-"""Imports follow the order of layers in ARCHITECTURE.md. Imports for annotations only do not count."""
+"""Imports follow the layers of ARCHITECTURE.md; those for annotations only do not count, except of the facade."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "headwater"
 LAYERS = re.findall(r"^\d+\. `(\w+)`:", (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8"), re.MULTILINE)
-USERS = ("networks", "files", "cli", "demo")
+USERS = ("files", "cli", "demo")
 """Layers that may use the package as its users do: `import headwater`."""
 
 
@@ -22,10 +22,10 @@ def layer_of(file: Path) -> str:
     return file.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
 
-def imports(node: ast.AST) -> Iterator[str]:
-    """The modules of ours that code imports, whatever happens when; not those for annotations only."""
+def imports(node: ast.AST, *, for_types: bool = False) -> Iterator[str]:
+    """The modules of ours that code imports, whatever happens when; those for annotations only if asked for."""
     for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING":
+        if isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING" and not for_types:
             continue
         if isinstance(child, ast.Import):
             yield from (alias.name for alias in child.names)
@@ -35,7 +35,7 @@ def imports(node: ast.AST) -> Iterator[str]:
                 yield from (f"headwater.{alias.name}" for alias in child.names)
             else:
                 yield child.module or ""
-        yield from imports(child)
+        yield from imports(child, for_types=for_types)
 
 
 def test_every_layer_is_listed():
@@ -59,6 +59,18 @@ def test_a_layer_imports_only_from_layers_above_it():
             else:
                 good = target in above or (str(file.relative_to(PACKAGE)), module) in DOORS
             if not good:
+                wrong.append(f"{file.relative_to(PACKAGE)} imports {module}")
+    assert not wrong
+
+
+def test_nothing_below_the_facade_knows_it_even_by_its_type():
+    wrong = []
+    for file in sorted(PACKAGE.rglob("*.py")):
+        layer = layer_of(file)
+        if layer in ("__init__", "__main__") or LAYERS.index(layer) >= LAYERS.index("database"):
+            continue
+        for module in imports(ast.parse(file.read_text(encoding="utf-8")), for_types=True):
+            if module.startswith("headwater.database"):
                 wrong.append(f"{file.relative_to(PACKAGE)} imports {module}")
     assert not wrong
 

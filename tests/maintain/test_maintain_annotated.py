@@ -8,10 +8,10 @@ import pytest
 import headwater as hw
 from headwater.database import Database
 from headwater.events import Recomputed, StrategyChanged
-from headwater.maintain.absorption import Expressions
-from headwater.maintain.annotated import Annotated
-from headwater.maintain.ledger import Ground, Ledger
-from headwater.maintain.relative import DerivationGraph
+from headwater.maintain.strategies.absorption import Expressions
+from headwater.maintain.strategies.annotated import Annotated
+from headwater.maintain.strategies.ledger import Ground, Ledger
+from headwater.maintain.strategies.relative import InstanceLedger
 
 ANNOTATED = ["absorption", "absorption-eager", "relative"]
 CLOSURE = "reach(X, Y) :- link(X, Y). reach(X, Y) :- link(X, Z), reach(Z, Y)."
@@ -115,7 +115,7 @@ def test_the_graph_of_example_5_has_one_edge_for_each_instance():
     db.define(MAPPINGS)
     db.apply(insert={"g": [(1, 2, 3), (3, 5, 2)], "bl": [(3, 5)], "ul": [(2, 5)]})
     graph = ledger(db, "b")
-    assert isinstance(graph, DerivationGraph)
+    assert isinstance(graph, InstanceLedger)
     edges = {key.codes: edges for key, edges in graph.derivations.items() if key.relation == "b"}
     rules = {rule.split("#")[0] for rule, _ in edges[3, 2]}
     assert rules == {"m1", "m4"}
@@ -133,7 +133,7 @@ def test_nothing_is_left_behind_when_all_base_rows_are_gone(strategy: str):
         assert not found.sent and not found.kept and not found.numbers and not found.masks
         assert not any(found.rows_of.values())
     else:
-        assert isinstance(found, DerivationGraph)
+        assert isinstance(found, InstanceLedger)
         assert not found.derivations and not found.uses
 
 

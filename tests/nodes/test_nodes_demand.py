@@ -5,9 +5,10 @@ from __future__ import annotations
 from contextlib import closing
 
 import pytest
-from headwater.run.place import start_nodes
 from oracle_demand import RECURSIONS, Recursion, versions
 from oracle_lockstep import Lockstep, examples
+
+from headwater.nodes.where import start_nodes
 
 
 @pytest.mark.parametrize("recursion", RECURSIONS, ids=lambda recursion: recursion.name)

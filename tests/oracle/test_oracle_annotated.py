@@ -18,9 +18,9 @@ from oracle_support import assert_support
 import headwater as hw
 from headwater.annotations.minimal_dnf import bits
 from headwater.database import Database
-from headwater.maintain.absorption import Expressions
-from headwater.maintain.annotated import Annotated
-from headwater.maintain.ledger import Ground
+from headwater.maintain.strategies.absorption import Expressions
+from headwater.maintain.strategies.annotated import Annotated
+from headwater.maintain.strategies.ledger import Ground
 
 ANNOTATED = ("absorption", "absorption-eager", "relative")
 

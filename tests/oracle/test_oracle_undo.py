@@ -15,7 +15,8 @@ import pytest
 import headwater as hw
 from headwater.database import Database
 from headwater.kernel import index, relation
-from headwater.maintain import base_changes, engine, fixpoint, grouping, row_change, selection, soft_state
+from headwater.maintain import engine, fixpoint, grouping, row_change, selection
+from headwater.maintain.base import base_changes, soft_state
 from headwater.values import exact_sum
 
 MODULES = (

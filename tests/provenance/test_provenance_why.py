@@ -12,7 +12,7 @@ from oracle_strategies import programs
 from provenance_cases import STRATEGIES, Case, cases, fresh, layered, only, positive
 
 import headwater as hw
-from headwater.provenance.terms import by_equations, by_search
+from headwater.provenance.graph.terms import by_equations, by_search
 
 REACH = "reach(X, Y) :- link(X, Y). reach(X, Y) :- link(X, Z), reach(Z, Y)."
 

@@ -10,10 +10,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from headwater import persist
 from headwater.errors import DataError, RuleError
 from headwater.language.datalog import parse
-from headwater.maintain.base_changes import BaseChanges
+from headwater.local import persist
+from headwater.maintain.base.base_changes import BaseChanges
 from headwater.maintain.engine import Engine
 from headwater.nodes.owners import Owners
 from headwater.nodes.row_tables import pack, unpack

@@ -13,12 +13,11 @@ from typing import Any
 from headwater.catalog.rule_ids import identified, ids_of, recalled
 from headwater.language.datalog import parse
 from headwater.language.program import Column, Declaration, Program
-from headwater.persist import types_from_json, types_to_json
 from headwater.rules.check import check
 from headwater.rules.checked import Checked, RelationInfo
 from headwater.values.codec import infer_types
 from headwater.values.functions import Functions
-from headwater.values.types import Type
+from headwater.values.types import Type, types_from_json, types_to_json
 
 Types = tuple[Type | None, ...]
 EARLIER_TWIN = "~given"

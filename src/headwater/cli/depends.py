@@ -35,7 +35,7 @@ def depends(state: Path, row: str, limit: int, form: str) -> None:
     from headwater.cli.asked import asked_row
     from headwater.cli.screen import console
     from headwater.cli.state import open_state
-    from headwater.provenance.lines import rich_text
+    from headwater.provenance.show.lines import rich_text
 
     with open_state(state, mode="r") as database:
         found = database.depends(*asked_row(database, row), limit=limit)

@@ -50,7 +50,7 @@ def why(
     from headwater.cli.asked import asked_row, print_notes
     from headwater.cli.screen import console
     from headwater.cli.state import open_state
-    from headwater.provenance.lines import rich_text
+    from headwater.provenance.show.lines import rich_text
 
     with open_state(state, mode="r") as database:
         found = database.why(*asked_row(database, row), depth=depth, limit=limit)

@@ -34,7 +34,7 @@ def why_not(state: Path, row: str, depth: int, repairs: int, form: str) -> None:
     from headwater.cli.asked import asked_row, print_notes
     from headwater.cli.screen import console
     from headwater.cli.state import open_state
-    from headwater.provenance.lines import rich_text
+    from headwater.provenance.show.lines import rich_text
 
     with open_state(state, mode="r") as database:
         found = database.why_not(*asked_row(database, row), depth=depth, repairs=repairs)

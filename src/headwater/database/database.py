@@ -12,27 +12,28 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from headwater.annotations.protocol import AnyAnnotation
 from headwater.catalog import Catalog
 from headwater.database.durability import Durability
+from headwater.database.progress import Owed, Progress, Subscription
+from headwater.database.relation_view import RelationView
 from headwater.database.rows import by_relation, given_rows
 from headwater.database.standing import Followers, Standing
 from headwater.database.versions import Versions
 from headwater.errors import DataError, HeadwaterError, StoreError
 from headwater.events import CheckpointFailed, MovedToNodes
-from headwater.explain import Explanation, explain
 from headwater.kernel.memory import release_idle
 from headwater.language.datalog import parse
 from headwater.language.program import Program
+from headwater.local.explain import Explanation, explain
+from headwater.local.one_process import OneProcess
+from headwater.local.runner import Runner
 from headwater.maintain.engine import Engine
 from headwater.memory.budget import MemoryUse, memory_budget
 from headwater.memory.guard import memory_errors_are_ours
 from headwater.options import Options
-from headwater.provenance import depends, evaluation, why_not
+from headwater.provenance.ask import depends, evaluation, why_not
+from headwater.provenance.ask.values import Given
+from headwater.provenance.ask.why import LIMIT, Why, why
 from headwater.provenance.evidence import Evidence
-from headwater.provenance.values import Given
-from headwater.provenance.why import LIMIT, Why, why
-from headwater.relation_view import RelationView
 from headwater.rules.checked import Checked, RelationInfo
-from headwater.run.one_process import OneProcess
-from headwater.run.runner import Runner
 from headwater.values import arguments
 from headwater.values.arguments import relation_name
 from headwater.values.codec import Codec
@@ -40,7 +41,6 @@ from headwater.values.functions import Functions, declared_functions
 from headwater.values.types import Type
 from headwater.version.changes import Changes
 from headwater.version.guard import Guard, changes, reads
-from headwater.version.progress import Owed, Progress, Subscription
 from headwater.version.statistics import VersionStatistics
 
 if TYPE_CHECKING:

@@ -7,15 +7,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from headwater import persist
+from headwater.database.progress import Progress, Subscription
 from headwater.database.standing import Standing
 from headwater.errors import StoreError
+from headwater.local import persist
+from headwater.local.runner import Runner
 from headwater.plan.steps import Ints
-from headwater.run.runner import Runner
 from headwater.store import Record, Store
 from headwater.values.codec import Codec
 from headwater.version.changes import shown_changes
-from headwater.version.progress import Progress, Subscription
 from headwater.version.version import Version
 
 CHECKPOINT_BYTES = 16 << 20

@@ -10,20 +10,20 @@ from typing import Any
 
 import numpy as np
 
-from headwater import persist
 from headwater.catalog import Catalog
 from headwater.catalog.definitions import Definitions
 from headwater.database.durability import Durability
+from headwater.database.progress import Progress, Subscription
 from headwater.database.standing import Followers, Standing
 from headwater.language.datalog import parse
 from headwater.language.program import Program
+from headwater.local import persist
+from headwater.local.runner import Runner
 from headwater.plan.steps import Ints
-from headwater.run.runner import Runner
 from headwater.store import Record, Store
 from headwater.values.codec import Codec
 from headwater.version.changes import Changes, EmptyChanges, shown_changes
 from headwater.version.guard import Guard
-from headwater.version.progress import Progress, Subscription
 from headwater.version.row_change import RowChange
 from headwater.version.version import Version
 

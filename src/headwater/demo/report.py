@@ -19,7 +19,7 @@ from headwater.demo.scenario import PROGRAM
 from headwater.demo.through_spark import Turn
 from headwater.demo.witness import Enclosure
 from headwater.errors import MissingExtra
-from headwater.explain import Explanation
+from headwater.local.explain import Explanation
 from headwater.networks import ACCESS, STUB, TRANSIT, Link, Topology
 from headwater.version.changes import Change
 

@@ -33,7 +33,7 @@ RESERVE = 16
 KEPT = 1 << 28
 
 
-class Holder(Protocol):
+class Reserved(Protocol):
     """Something that keeps memory for as long as it is there."""
 
     @property
@@ -47,7 +47,7 @@ class Room(Protocol):
 
     least: int
 
-    def keep(self, holder: Holder) -> None:
+    def keep(self, holder: Reserved) -> None:
         """Count what this holds from now on."""
         ...
 
@@ -61,7 +61,7 @@ class Unbounded:
 
     least = sys.maxsize
 
-    def keep(self, holder: Holder) -> None:
+    def keep(self, holder: Reserved) -> None:
         """Nobody counts."""
 
     def ask(self, needed: int, what: str) -> None:

@@ -1,6 +1,6 @@
 """A text and the places in it. A line `#line 7 "file"` says that the next one is line 7 of that file.
 
->>> source = Source("reach.dl", "a(1).\\nreach(X) :- a(X).")
+>>> source = SourceText("reach.dl", "a(1).\\nreach(X) :- a(X).")
 >>> place = source.place(6, 14)
 >>> (place.line, place.column, place.length, place.text)
 (2, 1, 8, 'reach(X) :- a(X).')
@@ -21,7 +21,7 @@ MARKER = re.compile(r'\#(?:line)?[ \t]+(\d{1,9})(?:[ \t]+("(?:\\[\\"]|[^"\\\x00-
 
 
 @dataclass(frozen=True)
-class Source:
+class SourceText:
     """A text with its name; offsets count characters from 0, lines and columns from 1."""
 
     name: str

@@ -28,7 +28,7 @@ from headwater.kernel.relation import CHUNK, Relation
 from headwater.maintain.grouping import Grouping
 from headwater.maintain.selection import Chooser
 from headwater.maintain.strategies import STRATEGIES
-from headwater.maintain.strategy import Strategy, Task
+from headwater.maintain.strategies.strategy import Strategy, Task
 from headwater.maintain.workspace import NO_CHANGE, Delta, RuleSet, Workspace
 from headwater.plan.instances import Instances
 from headwater.plan.steps import Ints

@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from headwater import persist
+from headwater.local import persist
+from headwater.local.one_process import OneProcess
+from headwater.local.persist import TableName
 from headwater.nodes.messages import SegmentsWritten, StoredState, WriteSegments
 from headwater.nodes.owners import Owners
-from headwater.persist import TableName
 from headwater.plan.steps import Ints
 from headwater.rules.placement import EVERYWHERE, Localised
-from headwater.run.one_process import OneProcess
 from headwater.store import Checkpoint
 from headwater.store.manifest import segment_name
 from headwater.store.segments import Segment, SegmentTables, write_segment

@@ -22,11 +22,12 @@ import numpy as np
 from headwater.catalog import Catalog
 from headwater.errors import DataError, SparkError
 from headwater.events import Repartitioned
-from headwater.explain import Facts, RelationFacts
+from headwater.local.explain import Facts, RelationFacts
+from headwater.local.persist import ROWS, TableName
 from headwater.maintain.engine import Engine
 from headwater.nodes.messages import (
-    Change,
     ChangedRows,
+    ChangeRows,
     Clear,
     Command,
     Commit,
@@ -41,10 +42,10 @@ from headwater.nodes.messages import (
     Learn,
     Load,
     Reply,
-    Report,
     Rollback,
     Shipped,
     StoredState,
+    VersionReport,
     WriteSegments,
 )
 from headwater.nodes.nodes import Nodes
@@ -52,7 +53,6 @@ from headwater.nodes.owners import Owners
 from headwater.nodes.remote_change import RemoteChange
 from headwater.nodes.row_tables import pack, unpack
 from headwater.nodes.spread import REPLICATE, Spread
-from headwater.persist import ROWS, TableName
 from headwater.plan.steps import Ints
 from headwater.rules.placement import EVERYWHERE
 from headwater.store import Checkpoint, Store
@@ -72,7 +72,7 @@ log = logging.getLogger("headwater.nodes")
 class Sent:
     """What nodes were told in a version, to be told again if they are lost."""
 
-    command: Define | Learn | Change
+    command: Define | Learn | ChangeRows
     """Without rows."""
     spread: Spread
     deletes: Mapping[str, Ints] = field(default_factory=dict)
@@ -147,7 +147,7 @@ class Driver:
         """Each node gets what belongs to it."""
         version.join(self)
         self._make_room(inserts, version.now, version.statistics)
-        command = Change(version.number, version.now, tuple(sorted({*deletes, *inserts})))
+        command = ChangeRows(version.number, version.now, tuple(sorted({*deletes, *inserts})))
         return self._version(Sent(command, self._spread, deletes, inserts), version.statistics)
 
     @property
@@ -199,7 +199,7 @@ class Driver:
         for change in list(self._unresolved):
             change.resolve()
         self._unresolved.clear()
-        reports = [reply for reply in self._do(sent) if isinstance(reply, Report)]
+        reports = [reply for reply in self._do(sent) if isinstance(reply, VersionReport)]
         return self._take(reports, statistics)
 
     def _send(self, sent: Sent) -> list[Reply]:
@@ -217,7 +217,9 @@ class Driver:
                 tables[node][name] = pack(self.codec, part, spread.checked.relations[name].layout.code_types)
         return tables
 
-    def _take(self, reports: Sequence[Report], statistics: VersionStatistics) -> dict[str, RemoteChange]:
+    def _take(
+        self, reports: Sequence[VersionReport], statistics: VersionStatistics
+    ) -> dict[str, RemoteChange]:
         """What the version did, from what nodes say."""
         homes, relations = self._spread.program.homes, self._spread.checked.relations
         sizes: dict[str, int] = {}
@@ -282,7 +284,7 @@ class Driver:
             log.debug("nodes have opened the present version again")
         return f"loaded {loaded}, then did {len(self._journal)} changes again"
 
-    def _load(self, checkpoint: Checkpoint, spread: Spread) -> list[Report]:
+    def _load(self, checkpoint: Checkpoint, spread: Spread) -> list[VersionReport]:
         tables: Any = checkpoint.tables
         assert isinstance(tables, SegmentTables)
         written: Any = checkpoint.meta

@@ -50,7 +50,7 @@ class StreamEnded(OSError):
     """The other end is gone, or this one has been let go."""
 
 
-class Stream:
+class FlightStream:
     """One end of a stream. Sending and receiving may be done by different threads."""
 
     def __init__(self, reader: Any, writer: Any):
@@ -107,7 +107,7 @@ class Listener(flight.FlightServerBase):  # type: ignore[misc]
         host: str,
         secret: str,
         *,
-        arrived: Callable[[list[str], Stream], None] = lambda says, stream: None,
+        arrived: Callable[[list[str], FlightStream], None] = lambda says, stream: None,
         told: Callable[[Message], Message] | None = None,
     ):
         self._arrived = arrived
@@ -127,7 +127,7 @@ class Listener(flight.FlightServerBase):  # type: ignore[misc]
         with self._ended:
             self._open += 1
         writer.begin(pa.schema([]))
-        stream = Stream(reader, writer)
+        stream = FlightStream(reader, writer)
         del reader, writer
         try:
             self._arrived([part.decode() for part in descriptor.path], stream)
@@ -162,7 +162,7 @@ class Connection:
             self._writer.begin(pa.schema([]))
         except FAILURES as error:
             raise StreamEnded(f"{address} cannot be reached: {error}") from error
-        self.stream = Stream(self._reader, self._writer)
+        self.stream = FlightStream(self._reader, self._writer)
 
     def finish(self) -> None:
         """Say that nothing more will be sent."""

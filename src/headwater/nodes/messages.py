@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from headwater.errors import Place
 from headwater.events import Event
-from headwater.explain import RelationFacts, ViewFacts
+from headwater.local.explain import RelationFacts, ViewFacts
 from headwater.rules.placement import Placement
 from headwater.store.segments import Segment
 from headwater.values.types import Type
@@ -171,7 +171,7 @@ class Shipped(Message):
 
 
 @dataclass(frozen=True)
-class Report(Reply):
+class VersionReport(Reply):
     """What the open version did on a node. `sizes` are the rows stored of each base relation, `steps` the bytes sent
     in each exchange."""
 
@@ -200,7 +200,7 @@ class ProgramText(Message):
 
 
 @dataclass(frozen=True)
-class Define(Command[Report]):
+class Define(Command[VersionReport]):
     """Take on definitions, with facts. `touches` are the base relations that may change on any node."""
 
     program: ProgramText
@@ -227,7 +227,7 @@ class Learn(Command[Done]):
 
 
 @dataclass(frozen=True)
-class Change(Command[Report]):
+class ChangeRows(Command[VersionReport]):
     """Delete and insert rows that belong to the node. `touches` are the base relations that change on any node."""
 
     version: int
@@ -236,7 +236,7 @@ class Change(Command[Report]):
     deletes: Tables = field(default_factory=dict)
     inserts: Tables = field(default_factory=dict)
 
-    def given(self, deletes: Tables, inserts: Tables) -> Change:
+    def given(self, deletes: Tables, inserts: Tables) -> ChangeRows:
         """With the rows for one node."""
         return replace(self, deletes=deletes, inserts=inserts)
 
@@ -385,7 +385,7 @@ class Clear(Command[Done]):
 
 
 @dataclass(frozen=True)
-class Load(Command[Report]):
+class Load(Command[VersionReport]):
     """Forget everything, and take what belongs to the node from a checkpoint."""
 
     options: EngineOptions
@@ -436,7 +436,7 @@ class Step(Message):
 
 
 @dataclass(frozen=True)
-class Parcel(Message):
+class ParcelTable(Message):
     """Derivations, questions or answers about a relation or rule; see `maintain.exchange.Parcel`."""
 
     kind: str
@@ -451,7 +451,7 @@ class Exchanged(PeerMessage):
     clock: int
     died: int
     posted: int
-    parcels: tuple[Parcel, ...] = ()
+    parcels: tuple[ParcelTable, ...] = ()
 
 
 @dataclass(frozen=True)

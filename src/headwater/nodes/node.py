@@ -18,6 +18,7 @@ from headwater.catalog.definitions import Definitions
 from headwater.catalog.rule_ids import recalled
 from headwater.kernel.memory import release_idle
 from headwater.language.program import Program
+from headwater.local.one_process import OneProcess
 from headwater.memory.budget import memory_budget
 from headwater.memory.guard import refused_memory
 from headwater.nodes import messages
@@ -25,13 +26,12 @@ from headwater.nodes.checkpoint_parts import CheckpointParts
 from headwater.nodes.exchange import NodeExchange
 from headwater.nodes.faults import fault_of
 from headwater.nodes.local_program import LocalProgram
-from headwater.nodes.messages import Done, EngineOptions, Failure, Order, ProgramText, Reply, Report
+from headwater.nodes.messages import Done, EngineOptions, Failure, Order, ProgramText, Reply, VersionReport
 from headwater.nodes.peers import PeerFailed, PeerLost, Peers
 from headwater.nodes.row_tables import pack, unpack
 from headwater.plan.steps import Ints
 from headwater.rules.localise import localise
 from headwater.rules.placement import EVERYWHERE, Localised
-from headwater.run.one_process import OneProcess
 from headwater.values.codec import Codec
 from headwater.values.functions import Functions
 from headwater.version.row_change import RowChange
@@ -60,7 +60,7 @@ class Node:
             messages.Load: self.load,
             messages.Define: self.define,
             messages.Learn: self.learn,
-            messages.Change: self.change,
+            messages.ChangeRows: self.change,
             messages.FetchChange: self.fetch_change,
             messages.Commit: self.commit,
             messages.Rollback: self.rollback,
@@ -144,7 +144,7 @@ class Node:
         checked = definitions.check(self.functions, text.stored, strict=self.strict)
         return localise(checked, text.homes)
 
-    def define(self, command: messages.Define) -> Report:
+    def define(self, command: messages.Define) -> VersionReport:
         """Take on definitions, with facts."""
         version = self._opened(command.now, command.version)
         program = self._localised(command.program)
@@ -169,7 +169,7 @@ class Node:
         self._version.now, self._version.statistics = now, VersionStatistics(number)
         return self._version
 
-    def change(self, command: messages.Change) -> Report:
+    def change(self, command: messages.ChangeRows) -> VersionReport:
         """Delete and insert rows that belong here."""
         version = self._opened(command.now, command.version)
         version.join(self._local)
@@ -184,7 +184,7 @@ class Node:
             for name, table in tables.items()
         }
 
-    def _report(self, statistics: VersionStatistics) -> Report:
+    def _report(self, statistics: VersionStatistics) -> VersionReport:
         """What the open version did here: how many rows, and the rows where they are few."""
         changes = {}
         for name, change in self._changes.items():
@@ -198,7 +198,7 @@ class Node:
             if info.base
         }
         shipped = messages.Shipped(self.peers.messages, self.peers.bytes, self.exchange.shipped)
-        return Report(changes, sizes, statistics, shipped, self.run.nbytes, tuple(self.peers.steps))
+        return VersionReport(changes, sizes, statistics, shipped, self.run.nbytes, tuple(self.peers.steps))
 
     def _told_by_others(self, name: str) -> bool:
         """Whether all nodes have the relation whole, and the first one speaks for it."""
@@ -283,7 +283,7 @@ class Node:
         self._start(command.options)
         return Done()
 
-    def load(self, command: messages.Load) -> Report:
+    def load(self, command: messages.Load) -> VersionReport:
         """Forget everything; then take what belongs here from a checkpoint."""
         self._start(command.options)
         version = Version(0, command.state.now)

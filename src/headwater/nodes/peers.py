@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
 from headwater.errors import HeadwaterError
-from headwater.nodes.flight_streams import Connection, Stream, StreamEnded
+from headwater.nodes.flight_streams import Connection, FlightStream, StreamEnded
 from headwater.nodes.messages import PeerMessage, Step, Unable
 
 Content = TypeVar("Content", bound=PeerMessage)
@@ -57,7 +57,7 @@ class Peers:
             box.put(None)
         return box
 
-    def arrived(self, says: Sequence[str], stream: Stream) -> None:
+    def arrived(self, says: Sequence[str], stream: FlightStream) -> None:
         """Another node's stream has arrived: take in all it sends, unless it is of another attempt."""
         attempt, sender = says
         if attempt != self._attempt:

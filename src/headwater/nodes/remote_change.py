@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pyarrow as pa
 
-from headwater.maintain.base_changes import without
+from headwater.maintain.base.base_changes import without
 from headwater.nodes.messages import ChangeCount, ChangedRows
 from headwater.nodes.row_tables import unpack
 from headwater.plan.steps import Ints

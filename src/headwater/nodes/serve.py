@@ -13,7 +13,7 @@ import threading
 from collections.abc import Sequence
 
 from headwater.errors import HeadwaterError
-from headwater.nodes.flight_streams import Listener, Stream, StreamEnded, ask
+from headwater.nodes.flight_streams import FlightStream, Listener, StreamEnded, ask
 from headwater.nodes.hosting import Invitation
 from headwater.nodes.messages import (
     Beat,
@@ -45,13 +45,13 @@ class Orders:
     def __init__(self, node: Node):
         self._node = node
         self._inbox: queue.SimpleQueue[Order | None] = queue.SimpleQueue()
-        self._stream: Stream | None = None
+        self._stream: FlightStream | None = None
         self._came = threading.Event()
         self._over = threading.Event()
         self._leave: Leave | None = None
         self._current = self._interrupted = 0
 
-    def arrived(self, says: Sequence[str], stream: Stream) -> None:
+    def arrived(self, says: Sequence[str], stream: FlightStream) -> None:
         """A stream has come: the driver's, or another node's."""
         if says[0] != "driver":
             self._node.peers.arrived(says, stream)

@@ -10,10 +10,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from headwater.database.progress import Owed
 from headwater.pipeline.fields import check_fields
 from headwater.pipeline.folders import stamped
 from headwater.pipeline.sink import Publication
-from headwater.version.progress import Owed
 
 if TYPE_CHECKING:
     import pyarrow as pa

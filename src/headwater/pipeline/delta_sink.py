@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from headwater.database.progress import Owed
 from headwater.errors import PipelineError
 from headwater.pipeline.delta import require_wheel
 from headwater.pipeline.fields import check_fields
 from headwater.pipeline.folders import stamped
 from headwater.pipeline.shape import CHANGE_TYPE
 from headwater.pipeline.sink import Publication, others, together
-from headwater.version.progress import Owed
 
 
 @dataclass(frozen=True)

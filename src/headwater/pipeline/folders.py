@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from headwater.database.progress import Owed
 from headwater.errors import PipelineError
 from headwater.pipeline.feed import ABOUT, About
 from headwater.pipeline.fields import check_fields
@@ -22,7 +23,6 @@ from headwater.pipeline.shape import CHANGE_TYPE, COMMIT_TIMESTAMP, COMMIT_VERSI
 from headwater.pipeline.sink import Publication, others
 from headwater.spark.frames import ddl
 from headwater.store.durable import sync_file, sync_folder
-from headwater.version.progress import Owed
 
 if TYPE_CHECKING:
     import pyarrow as pa

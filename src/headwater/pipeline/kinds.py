@@ -42,7 +42,7 @@ Values = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Kind:
+class EndpointKind:
     """What a kind needs besides `relation` (or `view`) and `kind`; what it may have besides `name`."""
 
     make: Callable[[Values], Any]
@@ -54,11 +54,11 @@ def _common(values: Values) -> dict[str, Any]:
     return {key: values[key] for key in ("relation", "name", "columns", "where") if key in values}
 
 
-def _files(format: str) -> Kind:
+def _files(format: str) -> EndpointKind:
     def make(values: Values) -> Files:
         return Files(path=values["path"], format=format, options=values.get("options", {}), **_common(values))
 
-    return Kind(make, ("path",), ("columns", "where", "options"))
+    return EndpointKind(make, ("path",), ("columns", "where", "options"))
 
 
 def _query(values: Values) -> Snapshot:
@@ -120,24 +120,24 @@ def _history(values: Values) -> History:
 
 
 _CHOICE = ("columns", "where")
-SOURCES: Mapping[str, Kind] = {
+SOURCES: Mapping[str, EndpointKind] = {
     "csv": _files("csv"),
     "parquet": _files("parquet"),
     "json": _files("json"),
     "orc": _files("orc"),
-    "table": Kind(lambda v: Table(table=v["table"], **_common(v)), ("table",), _CHOICE),
-    "query": Kind(_query, ("query",), _CHOICE),
-    "feed": Kind(_feed, ("path",), (*_CHOICE, "format", "options")),
-    "changes": Kind(
+    "table": EndpointKind(lambda v: Table(table=v["table"], **_common(v)), ("table",), _CHOICE),
+    "query": EndpointKind(_query, ("query",), _CHOICE),
+    "feed": EndpointKind(_feed, ("path",), (*_CHOICE, "format", "options")),
+    "changes": EndpointKind(
         lambda v: Feed(frame=table_changes(v["table"]), **{"name": f"changes:{v['table']}", **_common(v)}),
         ("table",),
         _CHOICE,
     ),
-    "delta": Kind(_history, ("path",), _CHOICE),
-    "iceberg": Kind(_history, ("table",), _CHOICE),
-    "stream": Kind(_stream, ("path",), (*_CHOICE, "format", "schema", "options", "checkpoint")),
-    "jdbc": Kind(_jdbc, ("url", "table"), (*_CHOICE, "options")),
-    "sqlalchemy": Kind(_sqlalchemy, ("url",), (*_CHOICE, "table", "query")),
+    "delta": EndpointKind(_history, ("path",), _CHOICE),
+    "iceberg": EndpointKind(_history, ("table",), _CHOICE),
+    "stream": EndpointKind(_stream, ("path",), (*_CHOICE, "format", "schema", "options", "checkpoint")),
+    "jdbc": EndpointKind(_jdbc, ("url", "table"), (*_CHOICE, "options")),
+    "sqlalchemy": EndpointKind(_sqlalchemy, ("url",), (*_CHOICE, "table", "query")),
 }
 
 
@@ -162,11 +162,13 @@ def _with_mode(make: Any, place: str) -> Callable[[Values], Any]:
     return sink
 
 
-SINKS: Mapping[str, Kind] = {
-    "feed": Kind(_with_mode(FeedFolder, "path"), ("path",)),
-    "rows": Kind(_with_mode(RowsFolder, "path"), ("path",)),
-    "delta": Kind(_with_mode(DeltaSink, "path"), ("path",), ("mode",)),
-    "table": Kind(_with_mode(TableSink, "table"), ("table",), ("mode",)),
-    "sql": Kind(lambda v: SqlSink(v["view"], v["url"], v["table"], v.get("name", "")), ("url", "table")),
-    "python": Kind(_python, ("call",)),
+SINKS: Mapping[str, EndpointKind] = {
+    "feed": EndpointKind(_with_mode(FeedFolder, "path"), ("path",)),
+    "rows": EndpointKind(_with_mode(RowsFolder, "path"), ("path",)),
+    "delta": EndpointKind(_with_mode(DeltaSink, "path"), ("path",), ("mode",)),
+    "table": EndpointKind(_with_mode(TableSink, "table"), ("table",), ("mode",)),
+    "sql": EndpointKind(
+        lambda v: SqlSink(v["view"], v["url"], v["table"], v.get("name", "")), ("url", "table")
+    ),
+    "python": EndpointKind(_python, ("call",)),
 }

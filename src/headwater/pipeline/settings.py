@@ -28,7 +28,7 @@ from typing import Any
 
 from headwater.errors import PipelineError, Place
 from headwater.nodes.where import RUNS
-from headwater.pipeline.kinds import PATHS, SINKS, SOURCES, TYPES, Kind
+from headwater.pipeline.kinds import PATHS, SINKS, SOURCES, TYPES, EndpointKind
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -57,7 +57,7 @@ class Part:
     values: Mapping[str, Any]
     place: Place | None
 
-    def make(self, kinds: Mapping[str, Kind]) -> Any:
+    def make(self, kinds: Mapping[str, EndpointKind]) -> Any:
         """The source or sink itself."""
         try:
             return kinds[self.values["kind"]].make(self.values)
@@ -144,7 +144,7 @@ class _SettingsReader:
             data.get("memory"),
         )
 
-    def _parts(self, table: str, subject: str, kinds: Mapping[str, Kind]) -> Sequence[Part]:
+    def _parts(self, table: str, subject: str, kinds: Mapping[str, EndpointKind]) -> Sequence[Part]:
         parts = []
         for number, values in enumerate(self.data.get(table, [])):
             if not isinstance(values, dict):

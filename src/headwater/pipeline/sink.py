@@ -14,10 +14,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
+from headwater.database.progress import Owed
 from headwater.errors import PipelineError
 from headwater.files.feed import net
 from headwater.pipeline.shape import SHAPE
-from headwater.version.progress import Owed
 
 if TYPE_CHECKING:
     import pyarrow as pa

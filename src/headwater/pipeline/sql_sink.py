@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from headwater.database.progress import Owed
 from headwater.errors import PipelineError
 from headwater.pipeline.fields import check_fields
 from headwater.pipeline.sink import Publication, others, together
 from headwater.pipeline.sql_tables import open_engine
 from headwater.values.types import Type
-from headwater.version.progress import Owed
 
 
 @dataclass(frozen=True)

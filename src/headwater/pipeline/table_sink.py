@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from headwater.database.progress import Owed
 from headwater.errors import PipelineError
 from headwater.pipeline.fields import check_fields
 from headwater.pipeline.folders import stamped
@@ -17,7 +18,6 @@ from headwater.pipeline.projection import refusals
 from headwater.pipeline.shape import COMMIT_VERSION
 from headwater.pipeline.sink import Publication, others
 from headwater.spark.frames import frame_of
-from headwater.version.progress import Owed
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -109,3 +109,13 @@ def type_of(value: object) -> Type | None:
                 return None
         return list_of(element)
     return None
+
+
+def types_to_json(types: tuple[Type | None, ...]) -> list[str | None]:
+    """Types by name."""
+    return [None if type_ is None else str(type_) for type_ in types]
+
+
+def types_from_json(names: list[str | None]) -> tuple[Type | None, ...]:
+    """Types from what `types_to_json` gave."""
+    return tuple(None if name is None else parse_type(name) for name in names)

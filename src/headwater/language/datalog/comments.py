@@ -3,9 +3,9 @@
 `//` and `/* */` always start a comment. `%` does, unless a value ends just before it on the same line: there
 it is the remainder, as in `X % 2`. So `%` after a full stop, a comma, or first on its line starts a comment.
 
->>> blank_comments(Source("t", 'even(X) :- n(X), 0 = X % 2.  % two'))
+>>> blank_comments(SourceText("t", 'even(X) :- n(X), 0 = X % 2.  % two'))
 'even(X) :- n(X), 0 = X % 2.       '
->>> blank_comments(Source("t", 'a("// no"). // yes'))
+>>> blank_comments(SourceText("t", 'a("// no"). // yes'))
 'a("// no").       '
 
 `#line` lines, which say where the next line came from, are blanked too. What can only be seen at this level is
@@ -17,7 +17,7 @@ from __future__ import annotations
 import re
 
 from headwater.errors import LanguageError
-from headwater.language.source import Source
+from headwater.language.source import SourceText
 
 _INTERESTING = re.compile(
     r'(?P<string>"(?:\\.|[^"\\\n])*")'
@@ -34,7 +34,7 @@ _INTERESTING = re.compile(
 _VALUE_ENDS = re.compile(r"[\w)\]}\"?]")
 
 
-def blank_comments(source: Source, *, directives: bool = False) -> str:
+def blank_comments(source: SourceText, *, directives: bool = False) -> str:
     """The text with every comment turned into spaces; lines stay as they are.
 
     With `directives`, it is for the preprocessor: `#line`, `#error` and `#pragma` lines stay.
@@ -65,7 +65,7 @@ def _value_ends_before(characters: list[str], position: int) -> bool:
     return position > 0 and _VALUE_ENDS.match(characters[position - 1]) is not None
 
 
-def _refusal(source: Source, kind: str, match: re.Match[str]) -> LanguageError:
+def _refusal(source: SourceText, kind: str, match: re.Match[str]) -> LanguageError:
     start = match.start()
     if kind == "open_string":
         end = source.text.find("\n", start)

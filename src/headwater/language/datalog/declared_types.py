@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from headwater.errors import LanguageError
 from headwater.language.datalog.nesting import MOST_BRACKETS
 from headwater.language.datalog.trees import end_of, start_of, trees
-from headwater.language.source import Source
+from headwater.language.source import SourceText
 from headwater.values.types import INT, STRING, Type, list_of, parse_type
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ OPEN = ("_", "any")
 class TypeNames:
     """Resolves the types of columns through the `.type` statements of a text."""
 
-    def __init__(self, source: Source, aliases: list[Tree[Token]]):
+    def __init__(self, source: SourceText, aliases: list[Tree[Token]]):
         """Read the `.type` statements; refuse those that do not come down to a built-in type."""
         self.source = source
         self._parts: dict[str, list[Tree[Token]]] = {}

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from headwater.language.datalog.operators import BINARY, UNARY
 from headwater.language.datalog.trees import end_of, is_word, start_of
 from headwater.language.program import Call, Term
-from headwater.language.source import Source
+from headwater.language.source import SourceText
 
 if TYPE_CHECKING:
     from lark import Token
@@ -38,7 +38,7 @@ class Expression:
     Operators and operands wait on two stacks, so a run may be longer than Python's own stack is deep.
     """
 
-    source: Source
+    source: SourceText
     run: list[Node]
     operand: Callable[[Node], Term]
     negative: Callable[[Token, int], Term]

@@ -31,7 +31,7 @@ _NOT_FACTS = ("materialize", "watch")
 
 
 @dataclass(frozen=True)
-class Fact:
+class PlainFact:
     """A fact as it is written: the offsets of its start and its end, and of its arguments."""
 
     relation: str
@@ -51,16 +51,16 @@ class Word:
     end: int
 
 
-def take_facts(text: str) -> tuple[str, list[Fact]]:
+def take_facts(text: str) -> tuple[str, list[PlainFact]]:
     """The text with its plain facts blanked, and these. The text has no comments any more."""
-    facts: list[Fact] = []
+    facts: list[PlainFact] = []
     pieces: list[str] = []
     done = 0
     position = _end(_SPACE.match(text))
     while position < len(text):
         first = position
         while (match := _FACT.match(text, position)) is not None and match[1] not in _NOT_FACTS:
-            facts.append(Fact(match[1], position, match.end(), tuple(_words(text, *match.span(2)))))
+            facts.append(PlainFact(match[1], position, match.end(), tuple(_words(text, *match.span(2)))))
             position = _end(_SPACE.match(text, match.end()))
         if position > first:
             pieces += [text[done:first], re.sub(r"[^\n]", " ", text[first:position])]

@@ -9,14 +9,14 @@ from __future__ import annotations
 import re
 
 from headwater.errors import LanguageError
-from headwater.language.source import Source
+from headwater.language.source import SourceText
 
 MOST_BRACKETS = 64
 
 _BRACKET = re.compile(r'"(?:\\.|[^"\\\n])*"|[(\[{]|[)\]}]|\.(?=\s)')
 
 
-def refuse_deep(source: Source, blanked: str) -> None:
+def refuse_deep(source: SourceText, blanked: str) -> None:
     """Raise `LanguageError` at the first bracket that is inside too many others. A full stop closes all."""
     depth = 0
     for match in _BRACKET.finditer(blanked):

@@ -19,7 +19,7 @@ from headwater.language.datalog.nesting import refuse_deep
 from headwater.language.datalog.preprocess import preprocess
 from headwater.language.datalog.statements import StatementReader
 from headwater.language.program import Program
-from headwater.language.source import Source
+from headwater.language.source import SourceText
 
 if TYPE_CHECKING:
     from lark import Lark
@@ -37,7 +37,7 @@ def parse(text: str, source: str = "<text>", *, folder: Path | None = None) -> P
     from headwater.language.datalog.slips import explain
 
     text = preprocess(text.removeprefix("\ufeff"), source, folder=folder)
-    where = Source(source, text)
+    where = SourceText(source, text)
     blanked = blank_comments(where)
     rest, facts = take_facts(blanked)
     refuse_deep(where, rest)

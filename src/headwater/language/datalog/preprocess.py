@@ -23,7 +23,7 @@ from pathlib import Path
 from headwater.errors import LanguageError, Place
 from headwater.language.datalog.comments import blank_comments
 from headwater.language.datalog.macros import MacroProblem, Macros
-from headwater.language.source import Source
+from headwater.language.source import SourceText
 
 MOST_INCLUDED = 64
 """Files that may include each other in a row."""
@@ -86,7 +86,7 @@ def preprocess(
             known.define(f"{name} {body}")
         except MacroProblem as problem:
             raise LanguageError("preprocessor", f"the macro {name}: {problem}") from None
-    return "\n".join(_Reader(Includes(folder, tuple(include)), known).lines(Source(source, text), folder))
+    return "\n".join(_Reader(Includes(folder, tuple(include)), known).lines(SourceText(source, text), folder))
 
 
 @dataclass
@@ -100,7 +100,7 @@ class _Reader:
     files: int = 0
     characters: int = 0
 
-    def lines(self, source: Source, folder: Path | None) -> list[str]:
+    def lines(self, source: SourceText, folder: Path | None) -> list[str]:
         """The lines of a text that lies in `folder`."""
         self.characters += len(source.text)
         if self.characters > MOST_CHARACTERS:
@@ -134,7 +134,7 @@ class _Reader:
         self.open_files.append(real)
         self.files += 1
         text = self._text(path, place)
-        lines = self.lines(Source(str(path), text), path.parent)
+        lines = self.lines(SourceText(str(path), text), path.parent)
         self.open_files.pop()
         return path, lines
 
@@ -157,7 +157,7 @@ class _Reader:
 class _File:
     """Reads one text line by line."""
 
-    def __init__(self, reader: _Reader, source: Source, folder: Path | None):
+    def __init__(self, reader: _Reader, source: SourceText, folder: Path | None):
         self.reader = reader
         self.source = source
         self.folder = folder

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from headwater.errors import LanguageError
 from headwater.language.datalog.operators import AGGREGATES
 from headwater.language.datalog.stuck import Stuck, find_stuck
-from headwater.language.source import Source
+from headwater.language.source import SourceText
 
 if TYPE_CHECKING:
     from lark import Lark
@@ -49,7 +49,7 @@ _ARROWS = ("<-", "<--", "->", "-->", "=>", "<=", "=", ":", "==>", "←", "⇐", 
 _CLOSED_BY = {"(": ")", "[": "]", "{": "}"}
 
 
-def explain(source: Source, blanked: str, grammar: Lark) -> LanguageError:
+def explain(source: SourceText, blanked: str, grammar: Lark) -> LanguageError:
     """The error to show for a text that the grammar does not take."""
     stuck = find_stuck(source, blanked, grammar)
     for slip in SLIPS:

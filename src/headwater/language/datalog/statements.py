@@ -9,7 +9,7 @@ from headwater.errors import LanguageError, Place
 from headwater.language.datalog import constants
 from headwater.language.datalog.declared_types import TypeNames
 from headwater.language.datalog.dialect import Dialect, decide, fact_variables, has_body, variables_of
-from headwater.language.datalog.facts import Fact, Word
+from headwater.language.datalog.facts import PlainFact, Word
 from headwater.language.datalog.tables import read_table
 from headwater.language.datalog.terms import TermReader
 from headwater.language.datalog.trees import application, end_of, is_word, start_of, trees, words
@@ -24,7 +24,7 @@ from headwater.language.program import (
     Rule,
     Term,
 )
-from headwater.language.source import Source
+from headwater.language.source import SourceText
 
 if TYPE_CHECKING:
     from lark import Token, Tree
@@ -38,7 +38,7 @@ _COLUMNS = "a declaration has only names and types: link(src: string, dst: strin
 class StatementReader:
     """Collects what each statement of a text says."""
 
-    def __init__(self, source: Source, blanked: str, tree: Tree[Token], facts: list[Fact]):
+    def __init__(self, source: SourceText, blanked: str, tree: Tree[Token], facts: list[PlainFact]):
         """Take the text, the text without comments, and what they hold: plain facts and all the rest."""
         self.source = source
         self.blanked = blanked
@@ -59,7 +59,7 @@ class StatementReader:
     def program(self) -> Program:
         """Everything the text says, in the order of the text."""
         for statement in self._in_order():
-            if isinstance(statement, Fact):
+            if isinstance(statement, PlainFact):
                 self._fact(statement)
             elif statement.data == "clause":
                 self._clause(statement)
@@ -80,9 +80,10 @@ class StatementReader:
             self.dialect is Dialect.SOUFFLE,
         )
 
-    def _in_order(self) -> list[Fact | Tree[Token]]:
+    def _in_order(self) -> list[PlainFact | Tree[Token]]:
         return sorted(
-            [*self.facts, *trees(self.tree)], key=lambda s: s.start if isinstance(s, Fact) else start_of(s)
+            [*self.facts, *trees(self.tree)],
+            key=lambda s: s.start if isinstance(s, PlainFact) else start_of(s),
         )
 
     def _place(self, node: Node) -> Place:
@@ -143,7 +144,7 @@ class StatementReader:
             return False
         return True
 
-    def _fact(self, fact: Fact) -> None:
+    def _fact(self, fact: PlainFact) -> None:
         args = tuple(self._word(word) for word in fact.arguments)
         atom = Atom(fact.relation, args, False, self.source.place(fact.start, fact.end - 1))
         place = self.source.place(fact.start, fact.end)

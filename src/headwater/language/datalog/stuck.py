@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from lark.exceptions import UnexpectedCharacters, UnexpectedToken
 
 from headwater.errors import Place
-from headwater.language.source import Source
+from headwater.language.source import SourceText
 
 if TYPE_CHECKING:
     from lark import Lark, Token
@@ -38,7 +38,7 @@ _WORDS = {
 class Stuck:
     """The words read before, the word found (empty at the end of the text), the terminals that would do."""
 
-    source: Source
+    source: SourceText
     read: tuple[Token, ...]
     found: str
     start: int
@@ -127,7 +127,7 @@ class Stuck:
         return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " or " + words[-1]
 
 
-def find_stuck(source: Source, blanked: str, grammar: Lark) -> Stuck:
+def find_stuck(source: SourceText, blanked: str, grammar: Lark) -> Stuck:
     """Parses a text that does not parse, up to the first word that does not fit."""
     read: list[Token] = []
     start = len(blanked)

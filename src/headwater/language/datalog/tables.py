@@ -11,7 +11,7 @@ from headwater.errors import LanguageError
 from headwater.language.datalog.constants import number
 from headwater.language.datalog.trees import end_of, start_of
 from headwater.language.program import Materialize
-from headwater.language.source import Source
+from headwater.language.source import SourceText
 
 if TYPE_CHECKING:
     from lark import Token, Tree
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _FORM = "write materialize(link, 30, infinity, keys(1,2)): relation, lifetime in seconds, size, key columns"
 
 
-def read_table(source: Source, head: Tree[Token]) -> Materialize:
+def read_table(source: SourceText, head: Tree[Token]) -> Materialize:
     """What one `materialize` says. Keys count from 1 in the text."""
 
     def refuse(node: Node, message: str) -> LanguageError:

@@ -32,7 +32,7 @@ from headwater.language.program import (
     Variable,
     Wildcard,
 )
-from headwater.language.source import Source
+from headwater.language.source import SourceText
 
 if TYPE_CHECKING:
     from lark import Token, Tree
@@ -50,7 +50,7 @@ _CONSTANT_CALLS: dict[str, Callable[[str], object]] = {
 class TermReader:
     """Reads the values and conditions of one statement, whose variables `is_variable` knows."""
 
-    source: Source
+    source: SourceText
     is_variable: IsVariable
 
     def place(self, node: Node) -> Place:

@@ -1,0 +1,135 @@
+"""Reading a relation of a database."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Protocol
+
+from headwater.errors import DataError, MissingExtra
+from headwater.local.runner import Runner
+from headwater.memory.guard import memory_errors_are_ours
+from headwater.rules.checked import RelationInfo
+from headwater.values.codec import Codec
+from headwater.values.layout import Layout
+from headwater.values.types import Type
+from headwater.version.guard import Guard, reads
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+
+@memory_errors_are_ours
+class Readable(Protocol):
+    """What a relation is read from."""
+
+    guard: Guard
+    codec: Codec
+    spark: Any
+
+    @property
+    def runner(self) -> Runner:
+        """Where the rows are."""
+        ...
+
+    def info(self, name: str) -> RelationInfo:
+        """A relation's columns and types."""
+        ...
+
+
+class RelationView:
+    """A base relation or a view, as it is now. Row order means nothing."""
+
+    def __init__(self, database: Readable, name: str):
+        self._database = database
+        self.guard = database.guard
+        self.name = name
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return self._database.info(self.name).columns
+
+    @property
+    def types(self) -> tuple[Type | None, ...]:
+        """The types of the columns; `None` where no rule and no row tells."""
+        return self._database.info(self.name).types
+
+    @reads
+    def __len__(self) -> int:
+        return self._database.runner.count(self.name)
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        return iter(self.rows())
+
+    @reads
+    def __contains__(self, row: object) -> bool:
+        """Whether the row is there: one look-up. Nothing that could not be a row is there."""
+        if not isinstance(row, tuple):
+            return False
+        if not self._database.runner.stored(self.name):
+            return False
+        try:
+            matrix, _ = self._layout.find(self._database.codec, [row], self.name)
+        except DataError:
+            return False
+        if matrix.shape[0] == 0:
+            return False
+        return self._database.runner.holds(self.name, matrix)
+
+    @property
+    def _layout(self) -> Layout:
+        return self._database.info(self.name).layout
+
+    @reads
+    def rows(self) -> list[tuple[Any, ...]]:
+        """All rows as Python tuples."""
+        return self._layout.decode(self._database.codec, self._database.runner.matrix(self.name))
+
+    @reads
+    def arrow(self) -> pa.Table:
+        """All rows as an Arrow table."""
+        return self._database.runner.table(self.name)
+
+    def pandas(self) -> pd.DataFrame:
+        """All rows as a pandas DataFrame."""
+        try:
+            import pandas  # noqa: F401
+        except ImportError as error:
+            raise _missing("pandas") from error
+        return self.arrow().to_pandas()
+
+    def polars(self) -> pl.DataFrame:
+        """All rows as a polars DataFrame."""
+        try:
+            import polars
+        except ImportError as error:
+            raise _missing("polars") from error
+        return polars.from_arrow(self.arrow())  # type: ignore[return-value]
+
+    @reads
+    def spark(self) -> DataFrame:
+        """All rows as a Spark DataFrame, in the database's session (`spark=` of `connect`) or the running one.
+
+        Rows that are on nodes do not pass through this process: each node writes a file, which Spark reads.
+        """
+        from headwater.spark.frames import frame_of
+        from headwater.spark.session import spark_session
+
+        session = self._database.spark or spark_session()
+        files = self._database.runner.export(self.name)
+        return frame_of(session, self.arrow()) if files is None else session.read.parquet(*files)
+
+    def __repr__(self) -> str:
+        shape = ", ".join(
+            f"{column}: {type_ or '?'}" for column, type_ in zip(self.columns, self.types, strict=True)
+        )
+        return f"<{self.name}({shape}), {len(self):,} rows>"
+
+
+def _missing(library: str) -> MissingExtra:
+    return MissingExtra(
+        "missing-extra", f"{library} is not installed", hint=f"pip install 'headwater[{library}]'"
+    )

@@ -1,0 +1,261 @@
+"""A database as tables and metadata for the store, and back.
+
+What is stored are values, never codes: a state can be read by any later process. Views are stored with their
+ranks and counts, so opening does not derive them again (unless they were kept by a strategy without ranks, and
+are opened by one that needs them); groups of count, sum and avg are filled anew.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from headwater.kernel.relation import Relation
+from headwater.maintain.base.soft_state import SoftState
+from headwater.maintain.engine import Engine, View
+from headwater.plan.steps import Ints
+from headwater.rules.checked import UNIT, RelationInfo
+from headwater.values.codec import Codec
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+RANKS = ("~rank", "~count", "~head_rank")
+UNRANKED = -1
+"""The rank of all rows of a relation whose strategy does not keep ranks."""
+VISIBLE = "~visible"
+TIME = "~time"
+
+ROWS, SOFT = "rows", "soft"
+"""Kinds of tables: a relation's rows, and its times of arrival."""
+
+
+@dataclass(frozen=True)
+class TableName:
+    """What a table of a checkpoint is called: its kind, its relation, and the node that wrote it if it is a part.
+
+    >>> str(TableName("rows", "link", 3)), TableName.parse("soft/seen")
+    ('3|rows/link', TableName(kind='soft', relation='seen', node=None))
+    """
+
+    kind: str
+    relation: str
+    node: int | None = None
+
+    @staticmethod
+    def parse(text: str) -> TableName:
+        """The name from its text."""
+        node, bar, rest = text.partition("|")
+        part = bool(bar) and node.isdecimal()
+        kind, _, relation = (rest if part else text).partition("/")
+        return TableName(kind, relation, int(node) if part else None)
+
+    def of_node(self, node: int) -> TableName:
+        """The name of a node's part of it."""
+        return TableName(self.kind, self.relation, node)
+
+    def __str__(self) -> str:
+        return f"{'' if self.node is None else f'{self.node}|'}{self.kind}/{self.relation}"
+
+
+Keep = Callable[[str, Ints, int], npt.NDArray[np.bool_]]
+"""Which rows of a relation's part (by its place among the parts) belong here."""
+
+
+def to_table(codec: Codec, rows: Ints, info: RelationInfo) -> pa.Table:
+    """Rows as a table; a relation without columns gets one, or the number of rows would be lost."""
+    import pyarrow as pa
+
+    if info.arity == 0:
+        return pa.table({VISIBLE: pa.array([True] * rows.shape[0])})
+    return info.layout.table(codec, np.ascontiguousarray(rows))
+
+
+def from_table(codec: Codec, table: pa.Table, info: RelationInfo) -> Ints:
+    """Rows from what `to_table` gave; further columns are left alone."""
+    if info.arity == 0:
+        return np.zeros((table.num_rows, 0), np.int64)
+    values = table.select(range(info.arity)).rename_columns(list(info.columns))
+    return info.layout.encode(codec, values, info.name)
+
+
+class Tables(Mapping[str, "pa.Table"]):
+    """Tables by name, each made when it is looked up: a checkpoint takes the memory of one table at a time."""
+
+    def __init__(self, makers: Mapping[str, Callable[[], pa.Table]]):
+        self._makers = dict(makers)
+
+    def __getitem__(self, name: str) -> pa.Table:
+        return self._makers[name]()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._makers)
+
+    def __len__(self) -> int:
+        return len(self._makers)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._makers
+
+    def __or__(self, others: Mapping[str, pa.Table]) -> Tables:
+        """These and others."""
+        return Tables({**self._makers, **{name: partial(others.__getitem__, name) for name in others}})
+
+
+def dump_relations(engine: Engine, codec: Codec, without: Collection[str] = ()) -> Tables:
+    """A table per relation that has rows, except those that are quickly made anew and tables not asked for."""
+    makers = {}
+    unranked = engine.unranked()
+    for name, relation in engine.workspace.relations.items():
+        info = engine.workspace.infos[name]
+        grouped = info.aggregate is not None and info.aggregate.demand is None
+        table_name = str(TableName(ROWS, name))
+        if relation.stored == 0 or name == UNIT or grouped or table_name in without:
+            continue
+        makers[table_name] = partial(_dump, relation, info, codec, name not in unranked)
+    return Tables(makers)
+
+
+def _dump(relation: Relation, info: RelationInfo, codec: Codec, ranked: bool) -> pa.Table:
+    """All live rows, with ranks and counts (where there are any), and whether they are visible."""
+    import pyarrow as pa
+
+    codes, ranks, visible = relation.dump()
+    if not ranked:
+        ranks = np.full_like(ranks, UNRANKED)
+    columns = {RANKS[column]: pa.array(ranks[:, column]) for column in range(ranks.shape[1])}
+    columns[VISIBLE] = pa.array(visible)
+    table = to_table(codec, codes, info) if info.arity else None
+    for column, values in columns.items():
+        table = pa.table({column: values}) if table is None else table.append_column(column, values)
+    return table
+
+
+def identity(engine: Engine, view: View) -> str:
+    """What a stratum's ranks and counts depend on: its rules and selections. (Of what it reads, only the rows.)"""
+    infos = engine.workspace.infos
+    rules = [(rule.label, rule.head, rule.body, rule.aggregate) for rule in view.stratum.rules]
+    selections = [infos[name].selections for name in view.stratum.relations]
+    return hashlib.sha256(repr((view.stratum.relations, rules, selections)).encode()).hexdigest()[:24]
+
+
+def load_relations(
+    engine: Engine,
+    codec: Codec,
+    tables: Mapping[str, pa.Table],
+    known: Collection[str] | None = None,
+    keep: Keep | None = None,
+) -> list[str]:
+    """Fill the relations of a freshly defined engine, then its groups; return the views that had to be derived.
+
+    Of a state written by several nodes, all parts are read. `known` are the identities of the strata as they were
+    written: any other stratum is derived anew. `keep` tells which rows belong here, where they do not all.
+    """
+    derived: list[str] = []
+    for name, relation in engine.workspace.relations.items():
+        if engine.workspace.infos[name].base and name != UNIT:
+            _load(engine, codec, name, relation, tables, keep)
+    for view in engine.views:
+        loaded = view.grouping is None and (known is None or identity(engine, view) in known)
+        if loaded:
+            ranked = [
+                _load(engine, codec, name, engine.workspace.relations[name], tables, keep)
+                for name in view.stratum.relations
+            ]
+            loaded = all(ranked) or not view.strategy.ranked
+        view.derived = loaded
+        if not loaded:
+            if view.grouping is None:
+                derived += view.stratum.relations
+            engine.derive(view)
+    return derived
+
+
+def _load(
+    engine: Engine,
+    codec: Codec,
+    name: str,
+    relation: Relation,
+    tables: Mapping[str, pa.Table],
+    keep: Keep | None,
+) -> bool:
+    """Fill a relation; say whether its rows came with ranks and counts."""
+    info = engine.workspace.infos[name]
+    found = [tables[part] for part in _parts(tables, TableName(ROWS, name))]
+    if not found:
+        relation.clear()
+        return True
+    codes, ranks, visible = [], [], []
+    ranked = True
+    for place, table in enumerate(found):
+        rows = from_table(codec, table, info)
+        numbers = [table.column(column).to_numpy() for column in RANKS[: relation.width - relation.arity]]
+        shown = table.column(VISIBLE).to_numpy(zero_copy_only=False).astype(bool)
+        ranked = ranked and not any(
+            (column == UNRANKED).any() for column in numbers
+        )  # of all, not only of mine
+        mine = keep(name, rows, place) if keep is not None else slice(None)
+        codes.append(rows[mine])
+        ranks.append(np.column_stack(numbers).astype(np.int64)[mine])
+        visible.append(shown[mine])
+    relation.load(np.concatenate(codes), np.concatenate(ranks), np.concatenate(visible))
+    return ranked
+
+
+def _parts(tables: Mapping[str, Any], name: TableName) -> list[str]:
+    """The tables of a name: one, or a part from each node that wrote them."""
+    if str(name) in tables:
+        return [str(name)]
+    found = [part for part in map(TableName.parse, tables) if part.node is not None]
+    return [str(part) for part in sorted(found, key=_node) if part == name.of_node(_node(part))]
+
+
+def _node(name: TableName) -> int:
+    return -1 if name.node is None else name.node
+
+
+def dump_soft_state(soft: Mapping[str, SoftState], engine: Engine, codec: Codec) -> Tables:
+    """A table per relation with a lifetime or a size."""
+    infos = engine.workspace.infos
+    return Tables(
+        {
+            str(TableName(SOFT, name)): partial(_dump_soft, state, infos[name], codec)
+            for name, state in soft.items()
+            if len(state)
+        }
+    )
+
+
+def _dump_soft(state: SoftState, info: RelationInfo, codec: Codec) -> pa.Table:
+    import pyarrow as pa
+
+    rows, times = state.dump()
+    return to_table(codec, rows, info).append_column(TIME, pa.array(times, pa.float64()))
+
+
+def load_soft_state(
+    soft: Mapping[str, SoftState],
+    engine: Engine,
+    codec: Codec,
+    tables: Mapping[str, Any],
+    keep: Keep | None = None,
+) -> None:
+    """Take what `dump_soft_state` gave, here or on several nodes."""
+    for name, state in soft.items():
+        info = engine.workspace.infos[name]
+        rows = info.layout.empty()
+        times: list[float] = []
+        for place, part in enumerate(_parts(tables, TableName(SOFT, name))):
+            table = tables[part]
+            found = from_table(codec, table, info)
+            mine = keep(name, found, place) if keep is not None else np.ones(found.shape[0], bool)
+            rows = np.concatenate([rows, found[mine]])
+            times += table.column(TIME).to_numpy()[mine].tolist()
+        order = np.argsort(np.array(times), kind="stable")
+        state.load(np.ascontiguousarray(rows[order]), [times[i] for i in order])

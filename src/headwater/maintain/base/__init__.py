@@ -1,0 +1,1 @@
+"""What happens to base relations before views follow: keys, lifetimes, sizes."""

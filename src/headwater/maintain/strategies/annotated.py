@@ -1,0 +1,333 @@
+"""Strategies that keep provenance for every row of a recursion: the course of a version that they share.
+
+What provenance is kept is the `Ledger`'s business: Boolean expressions over base rows (`absorption`), or the
+graph of all rule instances (`relative`). What holds for both, between versions: a row is live exactly if its
+ledger entry says that it can be derived, without going round in circles. They need no ranks and counts; those
+in the relations mean nothing under them (`ranked` is false), and a checkpoint says so.
+
+A version, for a stratum: the ledger is told which rows of lower strata are gone, and gives the rows that cannot
+be derived any more; then instances with gained premises are found and entered, and what is new is propagated
+round by round. Finding an instance twice does no harm. Where only the best rows of a group count, the choice of
+a row is itself something that instances rest on: when the row is beaten, its choice is gone.
+
+Strata without recursion are left to counting, which is exact there and far cheaper. A stratum whose provenance grows
+beyond a limit (`TooLarge`), or whose best rows improve themselves (`Unsettled`), is left to ranked support for good.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+import numpy as np
+
+from headwater.events import Recomputed, StrategyChanged, WhyChanged
+from headwater.kernel.relation import Relation
+from headwater.kernel.states import VISIBLE
+from headwater.maintain.demanded import Demanded
+from headwater.maintain.fixpoint import count_round
+from headwater.maintain.selection import Displacements, Unsettled
+from headwater.maintain.strategies.counting import Counting
+from headwater.maintain.strategies.ledger import Ground, Instance, Ledger, TooLarge, chosen, looked_up
+from headwater.maintain.strategies.strategy import Strategy, Task
+from headwater.maintain.strategies.support import Support
+from headwater.maintain.workspace import NO_CHANGE, NO_ROWS, Rows, RuleSet, Workspace
+from headwater.plan.execute import PRESENT
+from headwater.plan.instances import Unprojected
+from headwater.plan.steps import Ints
+from headwater.rules.checked import CheckedRule, Stratum
+
+
+class Annotated(Strategy):
+    """A strategy that keeps a ledger. It is `ranked` once it has left the stratum to ranked support."""
+
+    def __init__(self, name: str, ledger: Ledger):
+        self.name = name
+        self.ledger = ledger
+        self.ranked = False
+        self._was_ranked = False
+        self._counting = Counting()
+        self._support = Support()
+        self._whole: WholeRules | None = None
+        self._ready = False
+        self._was_ready = False
+
+    def refuses(self, stratum: Stratum) -> str | None:
+        """Nothing is refused."""
+        return None
+
+    def derive(self, task: Task) -> None:
+        """Derive the stratum with its provenance, if it is recursive."""
+        if task.rules.stratum.recursive:
+            self.refresh(task)
+        else:
+            super().derive(task)
+
+    def refresh(self, task: Task) -> None:
+        """Bring the stratum up to date; the first time, and after a stop at the limit of rounds, from scratch."""
+        if not task.rules.stratum.recursive:
+            task.statistics.strategy = self._counting.name
+            self._counting.refresh(task)
+            return
+        if self.ranked:
+            task.statistics.strategy = self._support.name
+            self._support.refresh(task)
+            return
+        try:
+            self._follow(task)
+        except TooLarge:
+            self._leave(task, "too-large")
+        except Unsettled:
+            self._leave(task, "improves-itself")
+
+    def _follow(self, task: Task) -> None:
+        if self._whole is None:
+            self._whole = WholeRules(task.workspace, task.rules.stratum)
+        version = AnnotatedVersion(task, self._whole, self.ledger)
+        task.before_change(task.rules.own)
+        if self._ready:
+            version.change()
+        else:
+            if task.stored():
+                task.events.append(Recomputed(tuple(sorted(task.rules.own)), "no-provenance"))
+            version.from_scratch()
+        self._ready = not task.statistics.stopped
+
+    def _leave(self, task: Task, why: WhyChanged) -> None:
+        """Leave the stratum to ranked support. (What the ledger holds is dropped once the version stands.)"""
+        self.ranked = True
+        task.statistics.strategy = self._support.name
+        names = tuple(sorted(task.rules.own))
+        task.events.append(StrategyChanged(names, self.name, self._support.name, why))
+        task.from_scratch()
+
+    def describe(self, stratum: Stratum) -> str:
+        """The strategy, and what it keeps."""
+        if self.ranked:
+            return f"{self.name}, left to {self._support.describe(stratum)}"
+        return f"{self.name}, {self.ledger.describe() if stratum.recursive else 'by counting'}"
+
+    def commit(self) -> None:
+        """Keep what the version did."""
+        if self.ranked:
+            self.ledger.clear()
+        self.ledger.commit()
+        self._was_ready, self._was_ranked = self._ready, self.ranked
+
+    def rollback(self) -> None:
+        """Take back what the version did; without memory for that, provenance is derived anew when it is needed."""
+        self._ready, self.ranked = self._was_ready, self._was_ranked
+        try:
+            self.ledger.rollback()
+        except MemoryError:
+            self.ledger.clear()
+            self._ready = self._was_ready = False
+
+
+class WholeRules:
+    """A stratum's rules without projection, run forwards from given rows."""
+
+    def __init__(self, workspace: Workspace, stratum: Stratum):
+        self._rules = {
+            rule.label: Unprojected.of(rule, workspace.planner)
+            for rule in stratum.rules
+            if rule.aggregate is None
+        }
+        whole = tuple(
+            self._rules[rule.label].whole if rule.label in self._rules else rule for rule in stratum.rules
+        )
+        self.rules = RuleSet(workspace, replace(stratum, rules=whole))
+
+    def run(self, rule: CheckedRule, position: int, rows: Rows, take: Callable[[Instance], None]) -> int:
+        """Hand all instances of a rule that use one of the given rows at a body position to `take`."""
+        demanded = self.rules.demanded.get(rule.label)
+        if demanded is not None:
+            return self.rules.run(
+                rule, position, rows, PRESENT, lambda found: _looked_up(demanded, found, take)
+            )
+        unprojected = self._rules[rule.label]
+        start = unprojected.premise_at(position)
+
+        def sink(bindings: Ints) -> None:
+            for found in unprojected.derivations(bindings, unprojected.heads(bindings)):
+                premises = [Ground(*key) for key in found.premises]
+                premises += [Ground(*key, absent=True) for key in found.absent]
+                take(Instance(rule.label, Ground(*found.head), tuple(premises), start))
+
+        return self.rules.run(rule, position, rows, PRESENT, sink)
+
+
+def _looked_up(demanded: Demanded, found: Ints, take: Callable[[Instance], None]) -> None:
+    """An aggregate by demand rests on the row that asks for it and on its value."""
+    label, relation = demanded.rule.label, demanded.rule.relation
+    for row, asking in zip(found[:, :-1].tolist(), demanded.asking(found).tolist(), strict=True):
+        head = Ground(relation, tuple(row))
+        premises = (Ground(demanded.relation, tuple(asking)), looked_up(relation, head.codes))
+        take(Instance(label, head, premises, 0))
+
+
+class AnnotatedVersion:
+    """One stratum in one version."""
+
+    def __init__(self, task: Task, whole: WholeRules, ledger: Ledger):
+        self.task = task
+        self.whole = whole
+        self.ledger = ledger
+        self.relations = {name: task.workspace.relations[name] for name in task.rules.own}
+        self.affected: dict[str, list[Rows]] = {name: [] for name in task.choosers}
+        self.displacements = Displacements()
+
+    def change(self) -> None:
+        """From the stratum as it was before the version to what it is after it."""
+        deltas = self.task.deltas
+        gone: dict[Ground, None] = {}
+        for _, _, relation, negated in self.whole.rules.lower:
+            delta = deltas.get(relation, NO_CHANGE)
+            for codes in self._codes(relation, delta.gained if negated else delta.lost):
+                gone[Ground(relation, codes, negated)] = None
+        rules = self.whole.rules
+        differing = [(demanded, rules.differing(demanded, deltas)) for demanded in rules.demanded.values()]
+        for demanded, found in differing:
+            for row in found.lost[:, :-1].tolist():
+                gone[looked_up(demanded.rule.relation, tuple(row))] = None
+        self._lose(gone)
+        for rule, position, relation, negated in self.whole.rules.lower:
+            delta = deltas.get(relation, NO_CHANGE)
+            rows = delta.lost if negated else delta.gained
+            if rows.shape[0]:
+                self._run(rule, position, rows)
+        for demanded, found in differing:
+            self._run(demanded.rule, demanded.position, found.asking[demanded.standing(found.asking)])
+        self._rise()
+
+    def from_scratch(self) -> None:
+        """Forget what is known and derive everything from what lower strata hold now."""
+        self.ledger.clear()
+        for relation in self.relations.values():
+            relation.kill_all()
+        for rule, position in self.whole.rules.starts():
+            relation = self.task.workspace.relations[rule.body[position].relation]  # type: ignore[union-attr]
+            self._run(rule, position, relation.live_rows())
+        self._rise()
+
+    # ------------------------------------------------------------------ rounds
+
+    def _rise(self) -> None:
+        statistics = self.task.statistics
+        while True:
+            if self._waiting() and self._at_limit():
+                statistics.stopped = True
+                return
+            batch = self._shown(self.ledger.news())
+            if not batch and not self.ledger.waiting():
+                return
+            count_round(self.task.workspace, self.task.rules, statistics)
+            for rule, position, name in self.whole.rules.recursive:
+                if name in batch:
+                    self._run(rule, position, batch[name])
+
+    def _waiting(self) -> bool:
+        """Whether there are rows to be shown, or groups that may want another best row."""
+        return self.ledger.waiting() or any(rows.shape[0] for some in self.affected.values() for rows in some)
+
+    def _at_limit(self) -> bool:
+        workspace = self.task.workspace
+        return workspace.stops and self.task.statistics.rounds >= workspace.max_rounds
+
+    def _shown(self, news: list[Ground]) -> dict[str, Rows]:
+        """Make rows visible that are to be: all derivable ones, or the best of each group. Return which of the
+        news are visible now: theirs are the consequences to look for."""
+        rows: dict[str, Rows] = {}
+        for name, codes in self._by_relation(news).items():
+            relation = self.relations[name]
+            tuples = np.zeros((codes.shape[0], relation.arity + 1), np.int64)
+            tuples[:, : relation.arity] = codes
+            rank = self.task.workspace.clock + 1
+            fresh = relation.add(tuples, rank)
+            rows[name] = relation.find(codes)
+            if name in self.affected:
+                self.affected[name].append(fresh)
+            else:
+                relation.show(fresh, rank)
+        if not self.task.choosers:
+            return rows
+        self._choose(rows)
+        visible = {
+            name: found[(self.relations[name].state[found] & VISIBLE) != 0] for name, found in rows.items()
+        }
+        return {name: found for name, found in visible.items() if found.shape[0]}
+
+    def _choose(self, rows: dict[str, Rows]) -> None:
+        """Let the best rows of all affected groups be seen, and no others; add the newly seen to `rows`."""
+        while True:
+            wanted: dict[str, Rows] = {}
+            displaced: dict[str, Rows] = {}
+            for name, chooser in self.task.choosers.items():
+                touched = np.concatenate([NO_ROWS, *self.affected[name]])
+                wanted[name], displaced[name] = chooser.choose(touched)
+                chooser.wait(wanted[name])
+                self.affected[name] = [wanted[name], displaced[name]]
+            if not any(gone.shape[0] for gone in displaced.values()):
+                break
+            gone: list[Ground] = []
+            for name, found in displaced.items():
+                if self.displacements.repeated(self.relations[name], found):
+                    raise Unsettled
+                self.relations[name].fall(found)
+                self.relations[name].settle(found)
+                gone += [chosen(Ground(name, codes)) for codes in self._codes(name, found)]
+            self._lose(gone)
+        self.task.workspace.clock += 1
+        for name, chooser in self.task.choosers.items():
+            self.affected[name] = []
+            shown = self.relations[name].show(wanted[name], self.task.workspace.clock)
+            chooser.shown(shown)
+            for codes in self._codes(name, shown):
+                self.ledger.announce(Ground(name, codes))
+            rows[name] = np.unique(np.concatenate([rows.get(name, NO_ROWS), shown])).astype(np.int32)
+
+    # ------------------------------------------------------------------ pieces
+
+    def _run(self, rule: CheckedRule, position: int, rows: Rows) -> None:
+        selected = self.task.choosers
+        own = self.task.rules.own
+
+        def take(instance: Instance) -> None:
+            if selected:
+                choices = [chosen(key) for key in instance.premises if key.relation in selected]
+                if choices:
+                    instance = Instance(
+                        instance.rule, instance.head, (*instance.premises, *choices), instance.position
+                    )
+            if all(key.relation not in own or self.ledger.derivable(key) for key in instance.premises):
+                self.ledger.enter(instance)
+
+        found = self.whole.run(rule, position, rows, take)
+        self.task.statistics.derived(rule.label, found)
+
+    def _lose(self, gone: Iterable[Ground]) -> None:
+        """Tell the ledger, and take down what falls."""
+        dead, seen = self.ledger.lose(gone)
+        self.task.statistics.touched += seen
+        self.ledger.lose([chosen(row) for row in dead if row.relation in self.affected])
+        for name, codes in self._by_relation(dead).items():
+            relation = self.relations[name]
+            fallen = relation.kill(relation.find(codes))
+            relation.fall(fallen.falling)
+            relation.settle(fallen.falling)
+            self.task.statistics.died += fallen.dead.shape[0]
+            if name in self.affected:
+                self.affected[name].append(fallen.dead)
+
+    def _codes(self, name: str, rows: Rows) -> list[tuple[int, ...]]:
+        relation: Relation = self.task.workspace.relations[name]
+        return [tuple(codes) for codes in relation.codes(rows).tolist()]
+
+    def _by_relation(self, keys: Iterable[Ground]) -> dict[str, Ints]:
+        found: dict[str, list[tuple[int, ...]]] = {}
+        for key in keys:
+            found.setdefault(key.relation, []).append(key.codes)
+        return {
+            name: np.array(codes, np.int64).reshape(len(codes), self.relations[name].arity)
+            for name, codes in found.items()
+        }
