@@ -12,6 +12,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -78,6 +79,19 @@ def with_a_session_that_stops_first() -> None:
     spark = session()
     db = opened(spark)
     atexit.register(spark.stop if spark is not None else db.close)
+    print("ready", flush=True)
+    fail()
+
+
+def with_its_java_killed() -> None:
+    """As soon as the nodes are gone, too, what needs them is refused; and the program ends."""
+    spark = session()
+    db = opened(spark)
+    there = db.runner.nodes.coordinator.meeting.processes
+    spark.sparkContext._gateway.proc.kill()
+    while any(os.path.exists(f"/proc/{process}") for process in there):
+        time.sleep(0.05)
+    refuse("no-nodes", lambda: db.apply(insert={"link": [(3, 4)]}))
     print("ready", flush=True)
     fail()
 
@@ -165,6 +179,7 @@ WAYS: dict[str, Callable[[], object]] = {
     "killed": lambda: by(send(signal.SIGKILL)),
     "thread": in_a_thread,
     "session-first": with_a_session_that_stops_first,
+    "java-killed": with_its_java_killed,
     "batch": in_a_batch,
     "forgotten": forgotten,
     "forked": forked,

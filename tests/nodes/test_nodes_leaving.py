@@ -80,6 +80,6 @@ def test_nodes_in_threads(way: str):
     leave(way, "threads", *WAYS.get(way, (0, "")))
 
 
-@pytest.mark.parametrize("way", [*WAYS, "batch"])
+@pytest.mark.parametrize("way", [*WAYS, "batch", "java-killed"])
 def test_nodes_on_spark(way: str):
     leave(way, "spark", *WAYS.get(way, (1, MINE)))

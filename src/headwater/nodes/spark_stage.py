@@ -115,7 +115,15 @@ class SparkStage:
 
     def hopeless(self, error: Exception) -> str | None:
         """Too few cores, a session that is stopped, executors without Headwater: trying again cannot help."""
+        if self._stopped():
+            return "the Spark session was stopped"
         return gist(error) if any(sign in str(error) for sign in HOPELESS) else None
+
+    def _stopped(self) -> bool:
+        try:
+            return self.context._jsc is None or bool(self.context._jsc.sc().isStopped())
+        except Exception:  # the Java is gone
+            return True
 
 
 def task_of(job: int, invitation: Invitation, local: bool) -> Callable[[Iterable[int]], Iterator[int]]:
