@@ -44,6 +44,44 @@ def test_marks_are_there_after_a_restart(tmp_path, checkpoint):
         assert db.marks == {"feed": {"commit": 8}, "stream": [1, "x"]}
 
 
+@pytest.mark.parametrize("mark", [(1, 2), {5: 6}, {"at": (1,)}, {None: True}])
+def test_marks_are_what_they_will_be_after_a_restart(tmp_path, mark):
+    with hw.connect(tmp_path / "state") as db:
+        db.apply(marks={"feed": mark})
+        marks = db.marks
+    with hw.connect(tmp_path / "state") as db:
+        assert repr(db.marks) == repr(marks)
+
+
+def test_marks_are_not_changed_through_what_was_given_or_got(tmp_path):
+    with hw.connect(tmp_path / "state") as db:
+        given = [1, 2]
+        db.apply(marks={"feed": given})
+        given.append(3)
+        db.marks["feed"].append(4)
+        assert db.marks == {"feed": [1, 2]}
+        db.checkpoint()
+    with hw.connect(tmp_path / "state") as db:
+        assert db.marks == {"feed": [1, 2]}
+
+
+@pytest.mark.parametrize("depth", [63, 64, 400, 100_000])
+def test_marks_that_are_taken_can_be_written_into_a_checkpoint(tmp_path, depth):
+    mark: list[object] = []
+    for _ in range(depth):
+        mark = [mark]
+    with hw.connect(tmp_path / "state") as db:
+        if depth < 64:
+            db.apply(marks={"feed": mark})
+        else:
+            with pytest.raises(hw.HeadwaterError) as caught:
+                db.apply(marks={"feed": mark})
+            assert caught.value.code == "not-json" and db.version == 0
+        db.checkpoint()
+    with hw.connect(tmp_path / "state") as db:
+        assert db.marks == ({"feed": mark} if depth < 64 else {})
+
+
 def test_a_refused_version_leaves_the_marks_as_they_were():
     db = hw.connect()
     db.define(PROGRAM)

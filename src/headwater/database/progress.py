@@ -13,6 +13,7 @@ owed again; who publishes must know by its number that it is done.
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 import secrets
@@ -24,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 from headwater.errors import DataError
 from headwater.store.durable import write_new
-from headwater.store.record import json_text
+from headwater.store.record import json_copy, json_text
 from headwater.values import arguments
 from headwater.version.changes import Change
 from headwater.version.version import Version
@@ -66,7 +67,7 @@ class Progress:
     """Marks, subscriptions and what is owed; staged with an open version, and taken on when it is committed."""
 
     def __init__(self, folder: Path | None):
-        self.marks: dict[str, Any] = {}
+        self._marks: dict[str, Any] = {}
         self.subscriptions: dict[str, Subscription] = {}
         self._first: dict[
             str, Owed
@@ -75,12 +76,18 @@ class Progress:
         self._staged: Callable[[], None] | None = None
         self._file = folder / ACKNOWLEDGED if folder is not None else None
 
+    @property
+    def marks(self) -> dict[str, Any]:
+        """The last mark of each source; the caller's own."""
+        return copy.deepcopy(self._marks)
+
     # ------------------------------------------------------------------ with a version
 
     def stage(
         self, version: int, marks: Mapping[str, Any], changes: Mapping[str, Change]
     ) -> tuple[dict[str, Any], dict[str, pa.Table]]:
         """Get ready to take on a version; the metadata and the tables that its record must hold."""
+        marks = json_copy(marks) if marks else {}
         owed: dict[str, Owed] = {}
         at = time.time() if self.subscriptions else 0.0
         for subscription in self.subscriptions.values():
@@ -89,7 +96,7 @@ class Progress:
             if change and (known is None or (rows and known.table is None)):
                 owed[view] = Owed(version, at, change.arrow() if rows else None)
         self._staged = lambda: self._take(marks, owed)
-        meta: dict[str, Any] = {"marks": json.loads(json_text(dict(marks)))} if marks else {}
+        meta: dict[str, Any] = {"marks": marks} if marks else {}
         if owed:
             meta["owed"] = {"at": at, "views": list(owed)}
         return meta, {OWED + view: one.table for view, one in owed.items() if one.table is not None}
@@ -116,7 +123,7 @@ class Progress:
         self._staged = None
 
     def _take(self, marks: Mapping[str, Any], owed: Mapping[str, Owed]) -> None:
-        self.marks.update(marks)
+        self._marks.update(marks)
         for view, one in owed.items():
             self._owed.setdefault(view, []).append(one)
 
@@ -201,11 +208,11 @@ class Progress:
             if one.table is not None:
                 tables[f"owed/{number}"] = one.table
         subscriptions = {name: vars(one) for name, one in self.subscriptions.items()}
-        return {"marks": self.marks, "subscriptions": subscriptions, "owed": listed}, tables
+        return {"marks": self._marks, "subscriptions": subscriptions, "owed": listed}, tables
 
     def load(self, meta: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> None:
         """Take what `dump` gave."""
-        self.marks = dict(meta["marks"])
+        self._marks = dict(meta["marks"])
         self.subscriptions = {name: Subscription(**one) for name, one in meta["subscriptions"].items()}
         for number, (name, view, version, at) in enumerate(meta["owed"]):
             key = f"owed/{number}"

@@ -16,8 +16,9 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import pyarrow as pa
 
@@ -26,6 +27,8 @@ from headwater.store.arrow import read_stream, stream_bytes
 
 _LENGTH = struct.Struct("<I")
 _JSON = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
+MOST_LEVELS = 64
+"""How deep lists and dicts of somebody else may be nested: what is written must be read again, at any stack."""
 
 
 @dataclass(frozen=True)
@@ -51,8 +54,32 @@ def json_text(value: object) -> str:
     try:
         return _JSON.encode(value)
     except (TypeError, ValueError, RecursionError) as error:
-        hint = "use only None, bool, int, float (finite), str, lists and dicts with str keys"
-        raise StoreError("not-json", f"metadata cannot be written as JSON: {error}", hint=hint) from error
+        raise _not_json(str(error)) from error
+
+
+def json_copy(value: Mapping[str, Any]) -> Any:
+    """The value as it will be when it is read from JSON text, and nobody else's.
+
+    >>> json_copy({"clock": (1, 2)})
+    {'clock': [1, 2]}
+    """
+    inside: Collection[Any] = [dict(value)]
+    for _ in range(MOST_LEVELS + 1):
+        inside = {id(part): part for one in inside for part in _nested(one)}.values()
+    if inside:
+        raise _not_json(f"it is nested more than {MOST_LEVELS} levels deep")
+    return json.loads(json_text(dict(value)))
+
+
+def _nested(value: Any) -> Iterator[Any]:
+    """The lists and dicts in a list or dict."""
+    parts = value.values() if isinstance(value, dict) else value
+    return (part for part in parts if isinstance(part, dict | list | tuple))
+
+
+def _not_json(why: str) -> StoreError:
+    hint = "use only None, bool, int, float (finite), str, lists and dicts with str keys"
+    return StoreError("not-json", f"metadata cannot be written as JSON: {why}", hint=hint)
 
 
 def encode(record: Record) -> list[bytes | memoryview]:
