@@ -25,6 +25,7 @@ BENCHMARKS = ROOT / "benchmarks"
 DOCUMENTS = [
     ROOT / "README.md",
     ROOT / "ARCHITECTURE.md",
+    ROOT / "CONTRIBUTING.md",
     ROOT / "CHANGELOG.md",
     *sorted((ROOT / "docs").glob("*.md")),
 ]
@@ -145,3 +146,16 @@ def test_links_lead_somewhere(document):
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda document: document.name)
 def test_no_path_of_a_certain_machine_is_in_the_documents(document):
     assert not re.search(r"/(home|root|work|tmp)/", document.read_text(encoding="utf-8"))
+
+
+def test_the_walks_name_modules_that_exist():
+    words = section("CONTRIBUTING.md", "Four walks") + section("CONTRIBUTING.md", "How to add")
+    named = set(re.findall(r"`((?:\w+/)+\w*)(?:\.\w+)?`", words))
+    assert len(named) > 40
+    roots = (PACKAGE, ROOT)
+    missing = {
+        name
+        for name in named
+        if not any((root / name).is_dir() or (root / f"{name}.py").exists() for root in roots)
+    }
+    assert not missing
