@@ -68,7 +68,8 @@ def markdown(report: ProvenanceReport) -> str:
         "Figures are numbered as in liu-2008. One process plays all nodes: seconds are CPU seconds, the work of all",
         "nodes together. `ranked support` is Headwater's default in one process; it keeps no provenance and sends",
         "nothing.",
-        "Communication and seconds count from the first change of a figure on; a dash is a scheme that was given up.",
+        "Communication and seconds count from the first change of a figure on; a dash is a scheme that was given up:",
+        "each got the same CPU seconds for a step. Nodes of networks are named by addresses as text.",
         "",
     ]
     for figure in report.figures:
