@@ -15,9 +15,10 @@ import pytest
 import headwater as hw
 from headwater.database import Database
 from headwater.kernel import index, relation
-from headwater.maintain import engine, fixpoint, grouping, row_change, selection
+from headwater.maintain import engine, fixpoint, grouping, selection
 from headwater.maintain.base import base_changes, soft_state
 from headwater.values import exact_sum
+from headwater.version import row_change
 
 MODULES = (
     relation, index, engine, fixpoint, grouping, selection, soft_state, base_changes, row_change, exact_sum,
