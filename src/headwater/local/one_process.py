@@ -187,6 +187,7 @@ class OneProcess:
         return {
             "clock": engine.workspace.clock,
             "incomplete": [list(view.stratum.relations) for view in engine.views if view.anew is not None],
+            "stopped": [list(view.stratum.relations) for view in engine.views if view.anew == "was-stopped"],
             "strata": [persist.identity(engine, view) for view in engine.views],
         }
 
@@ -206,8 +207,9 @@ class OneProcess:
         derived = persist.load_relations(self.engine, self.codec, checkpoint.tables, known, keep)
         persist.load_soft_state(self.base_changes.soft, self.engine, self.codec, checkpoint.tables, keep)
         for view in self.engine.views:
-            if list(view.stratum.relations) in meta.get("incomplete", []):
-                view.anew = "no-counts"
+            names = list(view.stratum.relations)
+            if names in meta.get("incomplete", []):
+                view.anew = "was-stopped" if names in meta.get("stopped", []) else "no-counts"
         version.keep()
         self.engine.changed.clear()
         self.engine.changed.update(derived)
