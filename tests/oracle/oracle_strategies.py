@@ -318,16 +318,13 @@ def tables(draw: Any, base: Mapping[str, int]) -> dict[str, Table]:
 
 
 @st.composite
-def programs(
-    draw: Any, *, recursion: bool = True, limited: bool = False, improving: bool = True
-) -> RandomProgram:
-    """One to four strata over the base relations. Some have keys, lifetimes and sizes if `limited`; values may
-    improve themselves if `improving`."""
+def programs(draw: Any, *, recursion: bool = True, limited: bool = False) -> RandomProgram:
+    """One to four strata over the base relations, some of which have keys, lifetimes and sizes if `limited`."""
     readable = dict(BASE)
     strata: list[Stratum] = []
     kinds: list[Any] = [plain, aggregated, aggregated]
     if recursion:
-        kinds += [recursive, recursive, recursive, cheapest, widest] + [saturating] * improving
+        kinds += [recursive, recursive, recursive, cheapest, widest, saturating]
     for number in range(draw(st.integers(1, 4))):
         stratum = draw(draw(st.sampled_from(kinds))(number, readable))
         strata.append(stratum)

@@ -143,7 +143,7 @@ def followed(program: RandomProgram, stream: list[Version], strategy: str) -> It
 @st.composite
 def cases(draw: Any, kind: Any = None, length: int = 2) -> Case:
     """A random program, loaded by a few versions under a random strategy."""
-    program = draw(programs(improving=False) if kind is None else kind)
+    program = draw(programs() if kind is None else kind)
     strategy = draw(st.sampled_from(STRATEGIES))
     *_, (db, base) = followed(program, draw(streams(length=length)), strategy)
     return Case(program, base, db, draw(st.integers(0, 2**32)))

@@ -97,7 +97,7 @@ def test_trusted_rows_are_those_that_follow_from_trusted_rows(
 
 @settings(max_examples=examples(25))
 @given(
-    programs(improving=False),
+    programs(),
     streams(length=4),
     st.sampled_from(["tropical", "viterbi", "clearance", "trust", "dnf", "lineage"]),
     st.integers(0, 2**32),

@@ -76,7 +76,7 @@ def test_terms_suffice_wherever_they_claim_to_say_all(case: Case):
 
 
 @settings(max_examples=examples(40))
-@given(cases(programs(improving=False).filter(layered)))
+@given(cases(programs().filter(layered)))
 def test_terms_suffice_through_negation_and_aggregates_of_what_is_positive(case: Case):
     for relation, row in case.rows(3):
         for term in case.db.why(relation, row).dnf(limit=3):
@@ -303,3 +303,15 @@ def test_what_cannot_be_asked(relation, row, code, hint):
         reach("ab").why(relation, row)
     assert refused.value.code == code
     assert hint in (refused.value.hint or "")
+
+
+def test_a_best_row_that_improved_itself_rests_on_those_it_displaced():
+    db = hw.connect()
+    db.define("q(x: int). p(max<X>) :- q(X). p(max<Y>) :- p(X), Y = min(X + 1, 9). r(X) :- p(X).")
+    db.apply(insert={"q": [(7,), (1,)]})
+    why = db.why("r", (9,))
+    assert [str(step.fact) for step in why.proof().steps] == ["p(7)", "p(8)", "p(9)", "r(9)"]
+    assert str(why.dnf()) == "q(7)" and not why.exact
+    assert db["p"].rows() == [(9,)]
+    with pytest.raises(hw.DataError):
+        db.why("p", (8,))

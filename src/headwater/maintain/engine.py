@@ -359,6 +359,34 @@ class Engine:
             strata, workspace.relations, workspace.infos, workspace.planner, workspace.interrupts.check
         )
 
+    def improving(self) -> bool:
+        """Whether there are views whose best rows improve themselves."""
+        return any(map(self._improves, self.views))
+
+    @staticmethod
+    def _improves(view: View) -> bool:
+        return bool(view.choosers) and view.anew is not None
+
+    def instances_on_the_way(self) -> Instances:
+        """As `instances`; in views whose best rows improve themselves, also those of the rows that were displaced on
+        the way to the best, on which these rest. Derives such views again, beside their rows."""
+        workspace = self.workspace
+        present, clock = dict(workspace.relations), workspace.clock
+        try:
+            for view in self.views:
+                if self._improves(view):
+                    for name in view.stratum.relations:
+                        old = present[name]
+                        workspace.relations[name] = Relation(
+                            name, old.arity, selected=old.selected, room=old.room
+                        )
+                    cost = StratumStatistics(view.stratum.relations, view.strategy.name)
+                    Task(workspace, view.rules, view.choosers, {}, cost, []).ascend()
+            return self.instances()
+        finally:
+            workspace.relations.update(present)
+            workspace.clock = clock
+
     def unranked(self) -> set[str]:
         """Relations whose ranks and counts say nothing, since their strategy does not keep them."""
         return {

@@ -87,6 +87,8 @@ class Fixpoint:
         self.displacements = Displacements()
         self.ascending = False
         """Whether consequences of displaced rows stay: see `iteration`."""
+        self.risen: dict[str, list[Rows]] = {name: [] for name in choosers}
+        """Rows that were the best of their groups at some time, while ascending."""
         self.exchange = workspace.exchange
         self.quiet = self.exchange.quiet(rules.rules)
         self.lockstep = bool(choosers) or (workspace.stops and not self.quiet)
@@ -252,6 +254,8 @@ class Fixpoint:
             self.fresh[name] = []
             if name in self.choosers:
                 self.choosers[name].shown(rows)
+                if self.ascending:
+                    self.risen[name].append(rows)
         for rule, position, relation in self.rules.recursive:
             if relation in batch:
                 self._run(rule, position, batch[relation], round_access(rank), self._adding(rule))

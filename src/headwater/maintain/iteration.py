@@ -28,7 +28,7 @@ import numpy as np
 
 from headwater.errors import EvaluationError
 from headwater.kernel.states import LIVE, VISIBLE
-from headwater.maintain.fixpoint import Fixpoint, with_rank_0
+from headwater.maintain.fixpoint import Fixpoint, taken, with_rank_0
 from headwater.plan.steps import Ints
 
 Choice = Mapping[str, Ints]
@@ -58,6 +58,14 @@ class Iteration:
         }
         if self._replaced(visible) is not None:
             self._replace_from_nothing()
+
+    def ascend(self) -> None:
+        """Only go up, and leave all rows visible that were the best of their groups at some time."""
+        self.fixpoint.ascending = True
+        self.fixpoint.from_scratch()
+        for name, rows in self.fixpoint.risen.items():
+            if rows:
+                self.fixpoint.relations[name].show(taken(rows), self.fixpoint.workspace.clock)
 
     def _replace_from_nothing(self) -> None:
         choice: Choice | None = {

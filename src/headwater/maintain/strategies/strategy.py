@@ -51,6 +51,10 @@ class Task:
         self.statistics.iterated = True
         Iteration(self._fixpoint(Relation.subtract)).run()
 
+    def ascend(self) -> None:
+        """Derive all rows that are the best of their groups at some time on the way from nothing."""
+        Iteration(self._fixpoint(Relation.subtract)).ascend()
+
     def _fixpoint(self, lose: Lose, limit: float = float("inf")) -> Fixpoint:
         self.before_change(name for name in self.rules.own if name not in (self.replaced or ()))
         return Fixpoint(self.workspace, self.rules, self.choosers, self.deltas, self.statistics, lose, limit)

@@ -179,7 +179,8 @@ class Evaluation(Mapping[tuple[Any, ...], Any]):
     def _build(self) -> None:
         now = self._evidence()
         self._program = now.program
-        self._instances = now.engine.instances()
+        self._improving = now.engine.improving()
+        self._instances = now.engine.instances_on_the_way()
         self._wording = Wording(now.engine, now.program)
         self._variables: Variables[Key] = Variables()
         stored = now.engine.workspace.relations[self.view]
@@ -212,7 +213,9 @@ class Evaluation(Mapping[tuple[Any, ...], Any]):
     # ------------------------------------------------------------------ following the database
 
     def _sync(self) -> None:
-        if self._program is not self._evidence().program:
+        now = self._evidence()
+        improving = self._improving or now.engine.improving()
+        if self._program is not now.program or (self._pending and improving):
             self._pending.clear()
             self._build()
         if not self._pending:

@@ -62,6 +62,13 @@ class Why:
         if key not in self._settled.sizes:  # a strategy without ranks led astray
             self._graph = explore(self._instances, [key])
             self._settled = System(self._graph, self._wording.passes_on).settle(stop=key)
+        if key not in self._settled.sizes:  # best rows that improved themselves rest on what they displaced
+            self._instances = evidence.engine.instances_on_the_way()
+            self._shown = self._graph = explore(self._instances, [key], depth=depth, limit=limit)
+            self._settled = System(self._graph, self._wording.passes_on).settle(stop=key)
+            if key not in self._settled.sizes:
+                self._graph = explore(self._instances, [key])
+                self._settled = System(self._graph, self._wording.passes_on).settle(stop=key)
         self._stored = stored_terms(evidence.engine, key)
         self.fact = self._wording.fact(key)
         self.version = evidence.version
