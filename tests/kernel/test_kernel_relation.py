@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
+import sys
+from types import FrameType
+
 import numpy as np
 import pytest
 from kernel_model import Model, assert_indexed, assert_same, matrix, stored_rows, values_of
@@ -302,3 +306,30 @@ def test_a_version_that_is_undone_gives_its_room_back():
     assert relation.visible == 1000 + 400_000 - 500 + sum(row % 7 != row % 1007 for row in range(500, 1000))
     found = relation.find(np.array([[700, 0], [700, 700], [90_000, 90_000 % 1007], [1, 5]], np.int64))
     assert (found >= 0).tolist() == [True, True, True, False]
+
+
+@pytest.mark.parametrize("call", range(60))
+def test_rows_can_be_taken_back_wherever_memory_ran_out(call):
+    """At each call that adding rows makes in the kernel, whatever the indexes have by then."""
+    relation = filled([(1, 1), (2, 2)], 2)
+    relation.index((0,))
+    relation.index((1,))
+    calls = itertools.count()
+
+    def refuse(frame: FrameType, event: str, arg: object) -> None:
+        if event == "call" and "/kernel/" in frame.f_code.co_filename and next(calls) == call:
+            raise MemoryError
+
+    outer = sys.gettrace()
+    sys.settrace(refuse)
+    try:
+        relation.add(matrix([(row, row, 0) for row in range(3, 90)], 3), 1)
+    except MemoryError:
+        pass
+    finally:
+        sys.settrace(outer)
+    relation.rollback()
+    assert contents(relation) == [(1, 1), (2, 2)]
+    for columns in ((0,), (1,)):
+        relation.index(columns)
+    assert_indexed(relation)

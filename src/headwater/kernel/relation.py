@@ -211,18 +211,6 @@ class Relation:
             self.indexes[key] = found
         return found
 
-    def _enter(self, rows: Rows) -> None:
-        """Enter new rows into all indexes; those that cannot take them go, and are built again when needed."""
-        entered = 0
-        try:
-            for index in self.indexes.values():
-                index.insert(self, rows)
-                entered += 1
-        except BaseException:
-            for columns in tuple(self.indexes)[entered:]:
-                del self.indexes[columns]
-            raise
-
     # ------------------------------------------------------------------ changes
 
     def add(self, tuples: Ints, rank: int) -> Rows:
@@ -240,13 +228,21 @@ class Relation:
         self._reserve(tuples.shape[0])
         fresh = np.empty(tuples.shape[0], np.int32)
         before = int(self.sizes[4])
-        n = rowops.add(
-            tuples, self.arity, self.rows, self.state, self.slots, self.free, self.sizes, self.journal_rows,
-            self.journal, self.created, self.count_column, self.head_rank_column, rank, fresh,
-        )  # fmt: skip
-        created = self.created[before : int(self.sizes[4])]
-        if created.shape[0]:
-            self._enter(created)
+        entered = 0
+        try:
+            n = rowops.add(
+                tuples, self.arity, self.rows, self.state, self.slots, self.free, self.sizes, self.journal_rows,
+                self.journal, self.created, self.count_column, self.head_rank_column, rank, fresh,
+            )  # fmt: skip
+            created = self.created[before : int(self.sizes[4])]
+            for index in self.indexes.values():
+                index.insert(self, created)
+                entered += 1
+        except BaseException:
+            # Rows that an index lacks cannot be taken out of it again: such indexes go, until they are needed.
+            while len(self.indexes) > entered:
+                self.indexes.popitem()
+            raise
         return fresh[:n]
 
     def subtract(self, tuples: Ints) -> Fallen:
