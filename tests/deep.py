@@ -137,9 +137,9 @@ def main() -> None:
                     f"  {part.name}: {'all is well' if well else 'FAILED'} ({time.time() - started:.0f} s)",
                     flush=True,
                 )
-                done.update(part.done)
                 if not well:
                     break
+                done.update(part.done)
             seed += 1
         done.update(figures_of(Path(folder)))
     print(", ".join(f"{number:,} {what}" for what, number in sorted(done.items())) or "nothing was finished")

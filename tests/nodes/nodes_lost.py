@@ -36,6 +36,8 @@ level(Y, max<L>) :- level(X, K), link(X, Y, _), L = min(K + 1, 9).
 reached(X, count<Y>) :- reach(X, Y).
 """
 NODES = 7
+MOST_IN_A_ROW = 2
+"""Losses between two versions, also while nodes recover from the one before; after some more a database gives up."""
 
 
 def lose_all(db: Database) -> None:
@@ -57,12 +59,18 @@ class Losses:
         self._ask = nodes.ask_each
         nodes.ask_each = self.ask
         self._left = rng.randrange(8)
+        self._in_a_row = 0
+
+    def go_on(self) -> None:
+        """A version was applied and looked at: nodes may be lost again."""
+        self._in_a_row = 0
 
     def ask(self, *args: Any) -> Any:
         """As nodes do, but now and then the nodes are lost before or after."""
         self._left -= 1
-        if self._left != 0:
+        if self._left > 0 or self._in_a_row == MOST_IN_A_ROW:
             return self._ask(*args)
+        self._in_a_row += 1
         self._left = self.rng.randrange(4, 30)
         self.number += 1
         if self.rng.random() < 0.5:
@@ -101,6 +109,7 @@ def run(losses: int, seed: int, folder: Path) -> int:
                     each.apply(**change)
             assert db.version == beside.version, "a version was lost, or there twice"
             assert state_of(db) == state_of(beside), f"version {db.version}"
+            lost.go_on()
             if rng.random() < 0.05:
                 db.checkpoint()
     with hw.connect(folder) as db:
