@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -288,3 +291,40 @@ def test_a_version_that_cannot_be_undone_ends_all_use(tmp_path, monkeypatch: pyt
     db.close()
     with hw.connect(tmp_path / "state") as again:
         assert again["link"].rows() == [(1, 2, 1.0)] and again.version == 2
+
+
+@pytest.mark.parametrize("method", ["apply", "what_if"])
+def test_a_version_whose_end_fails_at_any_call_is_whole_or_ends_all_use(tmp_path, method: str):
+    """The end of a version decides what becomes of it, and is code like any other."""
+    outcomes = Counter[str]()
+    for call in range(40):
+        db = hw.connect(tmp_path / f"{call}", sync=False)
+        db.define("link(x: int). view(X) :- link(X).")
+        calls = itertools.count()
+
+        def refuse(frame: FrameType, event: str, arg: object, calls=calls, call=call) -> None:
+            if (
+                event == "call"
+                and frame.f_code.co_filename.endswith("version/version.py")
+                and next(calls) == call
+            ):
+                raise MemoryError
+
+        outer = sys.gettrace()
+        sys.settrace(refuse)
+        try:
+            getattr(db, method)(insert={"link": [(1,)]})
+        except hw.HeadwaterError:
+            outcomes["refused"] += 1
+        finally:
+            sys.settrace(outer)
+        try:
+            found = db.version, db["link"].rows(), db["view"].rows()
+        except hw.DatabaseError as error:
+            assert error.code == "not-undone"
+            outcomes["ended"] += 1
+            found = None
+        db.close()
+        with hw.connect(tmp_path / f"{call}") as again:
+            assert found in (None, (again.version, again["link"].rows(), again["view"].rows()))
+    assert outcomes["refused"] > outcomes["ended"] > 0 and outcomes["refused"] < 40

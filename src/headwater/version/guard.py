@@ -33,6 +33,8 @@ class Guard:
         self._call = ""
         self._changing = False
         self._broken: str | None = None
+        self.open = False
+        """Whether there is a version that is neither kept nor undone."""
 
     @contextmanager
     def reading(self, call: str) -> Iterator[None]:
@@ -56,6 +58,8 @@ class Guard:
                 yield
             finally:
                 self._changing = False
+                if self.open:
+                    self._broken = self._broken or "its end was cut short"
 
     @contextmanager
     def closing(self) -> Iterator[None]:

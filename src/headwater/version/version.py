@@ -5,7 +5,8 @@ which they joined, or all roll back, in the opposite order. A version is undone 
 to be tried (`abandon`). If it is on the disk by then (`decided`), it stands all the same, and the error goes on.
 
 What does not hold: neither way may fail. What needs memory is made ready before the version is decided; if a
-participant fails all the same, memory is neither what was nor what is to be, and the guard lets nobody in any more.
+participant fails all the same, or neither way is ever taken, memory is neither what was nor what is to be, and the
+guard lets nobody in any more.
 """
 
 from __future__ import annotations
@@ -61,6 +62,7 @@ class Version:
 
     def join(self, *participants: Participant) -> None:
         """Take these along, those that have not joined yet."""
+        self._guard.open = True
         for participant in participants:
             if not any(participant is known for known in self._joined):
                 self._joined.append(participant)
@@ -75,6 +77,7 @@ class Version:
             for participant in self._joined:
                 participant.commit(self)
         self._joined = []
+        self._guard.open = False
         self.statistics.seconds = time.perf_counter() - self._started
 
     def undo(self) -> None:
@@ -82,6 +85,7 @@ class Version:
         with self._guard.or_break_off():
             while self._joined:
                 self._joined.pop().rollback()
+        self._guard.open = False
         self.statistics.seconds = time.perf_counter() - self._started
 
     def __enter__(self) -> Version:
