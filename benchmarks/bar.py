@@ -23,11 +23,9 @@ class Bar:
         self._part: TaskID | None = None
 
     def begin(self, part: str, steps: int) -> None:
-        """A new line."""
         self._part = self._bar.add_task(part, total=steps, what="loading")
 
     def step(self, what: str) -> None:
-        """The bar moves."""
         if self._part is not None:
             self._bar.update(self._part, advance=1, what=what)
 

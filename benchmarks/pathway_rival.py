@@ -90,7 +90,6 @@ class Pathway:
         self._ask(("close",))
 
     def close(self) -> None:
-        """End the process."""
         if self._process is not None:
             self._process.terminate()
             self._process.join()

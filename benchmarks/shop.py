@@ -57,7 +57,6 @@ class Shop:
         return QUERY.format(threshold=self.threshold)
 
     def load_duck(self) -> Duck:
-        """A new DuckDB."""
         duck = Duck()
         duck.create("orders", _columns(self.orders, "number", "customer", "amount"))
         duck.create("customers", _columns(self.customers, "customer", "region"))

@@ -70,7 +70,7 @@ def union(left: Terms, right: Terms) -> Terms:
     return frozenset([*news, *(s for s in left if not any(t & s == t for t in news))])
 
 
-MOST = 1 << 16
+MOST_TERMS_REMEMBERED = 1 << 16
 """How many terms are remembered with their rows and wire form."""
 
 
@@ -155,7 +155,7 @@ class MinimalDNF(Restrictable[Terms]):
         """The rows of a term."""
         found = self._known.get(term)
         if found is None:
-            if len(self._known) >= MOST:
+            if len(self._known) >= MOST_TERMS_REMEMBERED:
                 self._known.clear()
             found = self._known[term] = frozenset(bits(term))
         return found
@@ -164,7 +164,7 @@ class MinimalDNF(Restrictable[Terms]):
         """The wire form of a term."""
         found = self._codes.get(term)
         if found is None:
-            if len(self._codes) >= MOST:
+            if len(self._codes) >= MOST_TERMS_REMEMBERED:
                 self._codes.clear()
             out = bytearray()
             wire.put_set(out, bits(term))

@@ -31,7 +31,7 @@ from headwater.memory.guard import memory_errors_are_ours
 from headwater.options import Options
 from headwater.provenance.ask import depends, evaluation, why_not
 from headwater.provenance.ask.values import Given
-from headwater.provenance.ask.why import LIMIT, Why, why
+from headwater.provenance.ask.why import MOST_DERIVATIONS, Why, why
 from headwater.provenance.evidence import Evidence
 from headwater.rules.checked import Checked, RelationInfo
 from headwater.values import arguments
@@ -431,7 +431,9 @@ class Database:
         return Evidence(self.engine, self.catalog, self.version, self.guard)
 
     @reads
-    def why(self, relation: str, row: Any, *, depth: int | None = None, limit: int | None = LIMIT) -> Why:
+    def why(
+        self, relation: str, row: Any, *, depth: int | None = None, limit: int | None = MOST_DERIVATIONS
+    ) -> Why:
         """Why a row is there: all derivations (at most `limit`, `depth` levels deep), proof, minimal explanations."""
         depth, limit = arguments.limit("depth", depth), arguments.limit("limit", limit)
         return why(self._evidence(), relation, row, depth=depth, limit=limit)
@@ -447,7 +449,9 @@ class Database:
         return why_not.why_not(self._evidence(), relation, row, depth=depth, repairs=repairs, suppose=suppose)
 
     @changes
-    def depends(self, relation: str, row: Any, *, limit: int | None = depends.LIMIT) -> depends.Depends:
+    def depends(
+        self, relation: str, row: Any, *, limit: int | None = depends.MOST_ROWS_FOLLOWED
+    ) -> depends.Depends:
         """What would fall with a row, what else uses it (at most `limit` rows), and what it derives alone."""
         limit = arguments.limit("limit", limit)
         return depends.depends(self._evidence(), relation, row, limit=limit, suppose=self._versions.suppose)
@@ -460,7 +464,7 @@ class Database:
         base: Given = None,
         *,
         rules: Mapping[str, object] | None = None,
-        limit: int | None = evaluation.LIMIT,
+        limit: int | None = evaluation.MOST_DERIVATIONS_HELD,
     ) -> evaluation.Evaluation:
         """What the rows of a view carry in an annotation, kept right while rows and values change."""
         limit = arguments.limit("limit", limit)

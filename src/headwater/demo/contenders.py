@@ -61,7 +61,6 @@ class HeadwaterViews:
         self.database.define(PROGRAM)
 
     def change(self, delete: Sequence[Row], insert: Sequence[Row]) -> Changes:
-        """One version."""
         return self.database.apply(insert={"link": insert}, delete={"link": delete})
 
     def rows(self, view: str) -> set[tuple[Any, ...]]:
@@ -82,7 +81,6 @@ class DuckDB:
         self.connection.execute("CREATE TABLE link(src VARCHAR, dst VARCHAR, cost BIGINT)")
 
     def change(self, delete: Sequence[Row], insert: Sequence[Row]) -> None:
-        """One transaction."""
         run = self.connection.execute
         run("BEGIN")
         if delete:

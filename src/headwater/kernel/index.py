@@ -39,7 +39,6 @@ class Index:
 
     @property
     def nbytes(self) -> int:
-        """Bytes allocated."""
         return self.slots.nbytes + self.next.nbytes + self.previous.nbytes
 
     def reserve(self, rows: int) -> None:
@@ -55,7 +54,6 @@ class Index:
         self.slots = hashing.fitted(self.slots, 2 * self.keys + 1)
 
     def insert(self, relation: Relation, rows: npt.NDArray[np.int32]) -> None:
-        """Enter stored rows."""
         done = 0
         while done < rows.shape[0]:
             done = int(

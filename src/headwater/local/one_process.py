@@ -142,7 +142,6 @@ class OneProcess:
         return info.layout.table(self.codec, self.matrix(name))
 
     def holds(self, name: str, rows: Ints) -> bool:
-        """One look-up."""
         relation = self.engine.workspace.relations[name]
         number = int(relation.find(rows)[0])
         return number >= 0 and bool(relation.state[number] & VISIBLE)
@@ -152,7 +151,6 @@ class OneProcess:
         return None
 
     def facts(self) -> Facts:
-        """Sizes and plans."""
         return facts_of(self.engine)
 
     @property

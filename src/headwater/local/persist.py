@@ -104,7 +104,6 @@ class Tables(Mapping[str, "pa.Table"]):
         return name in self._makers
 
     def __or__(self, others: Mapping[str, pa.Table]) -> Tables:
-        """These and others."""
         return Tables({**self._makers, **{name: partial(others.__getitem__, name) for name in others}})
 
 

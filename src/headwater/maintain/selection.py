@@ -13,7 +13,7 @@ from headwater.rules.checked import RelationInfo
 from headwater.values.ordering import order_keys
 from headwater.values.types import FLOAT, STRING, Type
 
-FEW = 256
+FEWEST_WORTH_ORDERING = 256
 OFTEN = 16
 """A row that is displaced as often as this in one version is suspected to come back because it was displaced."""
 
@@ -108,7 +108,7 @@ class Chooser:
         but a round per value) and all at once (few rounds, but much is taken back). It only affects cost, and
         for a few rows the rounds are what costs.
         """
-        if wanted.shape[0] < FEW:
+        if wanted.shape[0] < FEWEST_WORTH_ORDERING:
             return wanted, NO_ROWS
         values = np.empty(wanted.shape[0], np.int64)
         column, kind, largest = self.criteria[0]

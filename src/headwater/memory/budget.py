@@ -25,7 +25,7 @@ from headwater.memory.system import UNBOUNDED, available_memory, total_memory
 PART = 0.75
 """The part of what the process may have that a budget takes by default."""
 LEAST = 1 << 20
-LARGE = 1 << 26
+FEWEST_BYTES_CHECKED_WITH_SYSTEM = 1 << 26
 HINT = "give it more: memory=..., ask for less at once, or spread the rows over nodes: run='spark'"
 
 
@@ -90,7 +90,7 @@ class MemoryBudget:
         if used + needed > self.limit:
             message = f"{what} would take {shown_size(needed)}, and {MemoryUse(used, self.limit)} are in use"
             raise OutOfMemory("out-of-memory", message, hint=HINT)
-        if needed >= LARGE and needed > available_memory():
+        if needed >= FEWEST_BYTES_CHECKED_WITH_SYSTEM and needed > available_memory():
             self._release()
             left = available_memory()
             if needed > left:

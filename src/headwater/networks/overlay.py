@@ -37,7 +37,6 @@ class Overlay:
 
     @property
     def nodes(self) -> tuple[str, ...]:
-        """The overlay nodes."""
         return tuple(self.placed)
 
     def rows(self) -> list[tuple[str, str, int]]:

@@ -135,7 +135,6 @@ class Driver:
         return {name: change for name, change in changes.items() if any(change.counts)}
 
     def learn(self, version: Version, catalog: Catalog) -> None:
-        """Rows stay."""
         version.join(self)
         spread = self._spread.defined(catalog.definitions, catalog.program, {})
         self._become(spread)
@@ -155,7 +154,7 @@ class Driver:
         """There is one on each node, and none here."""
         raise DataError(
             "on-nodes",
-            "the rows of this database are on nodes, where this is not to be had",
+            "the rows of this database are on nodes, where this is not available",
             hint="close it, and open its state in one process: connect(path)",
         )
 
@@ -304,7 +303,6 @@ class Driver:
     # ------------------------------------------------------------------ reading
 
     def count(self, name: str) -> int:
-        """Added up."""
         return sum(part.rows for part in self.nodes.surely(lambda: self.nodes.ask(Count(name))))
 
     def stored(self, name: str) -> bool:

@@ -44,7 +44,6 @@ class NodeExchange:
 
     @property
     def program(self) -> Localised:
-        """What runs now."""
         assert self._program is not None
         return self._program
 
@@ -159,7 +158,6 @@ class NodeExchange:
         self._posts.setdefault((asker, ANSWER, name), []).append(numbers.reshape(-1, 1))
 
     def dropped(self) -> int:
-        """Since last asked."""
         dropped, self._dropped = self._dropped, 0
         return dropped
 

@@ -17,7 +17,6 @@ class LocalProgram:
 
     @property
     def program(self) -> Localised:
-        """What runs now."""
         assert self._program is not None
         return self._program
 

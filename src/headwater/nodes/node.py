@@ -131,7 +131,6 @@ class Node:
 
     @property
     def program(self) -> Localised:
-        """What runs now."""
         return self._local.program
 
     def _localised(self, text: ProgramText) -> Localised:
@@ -154,7 +153,6 @@ class Node:
         return self._report(version.statistics)
 
     def learn(self, command: messages.Learn) -> Done:
-        """Take on types."""
         version = self._opened(command.now)
         program = self._localised(command.program)
         self.run.learn_program(version, program.checked, self._local.become(version, program))
@@ -279,7 +277,6 @@ class Node:
         return self._parts.write(command, self.program)
 
     def clear(self, command: messages.Clear) -> Done:
-        """Forget everything."""
         self._start(command.options)
         return Done()
 

@@ -88,7 +88,6 @@ class Peers:
             connection.cancel()
 
     def close(self) -> None:
-        """End all streams."""
         for connection in self._streams.values():
             connection.close()
         self._streams = {}
@@ -96,7 +95,6 @@ class Peers:
     # ------------------------------------------------------------------ messages
 
     def begin(self, order: int) -> None:
-        """An order begins."""
         self._order, self._step = order, 0
         self.steps = []
 

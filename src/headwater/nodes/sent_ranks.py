@@ -17,7 +17,7 @@ from headwater.kernel.states import LIVE
 from headwater.plan.execute import ANY_RANK
 from headwater.plan.steps import Ints
 
-MOST = 1 << 22
+MOST_RANKS_REMEMBERED = 1 << 22
 """Rows remembered for one relation; beyond that all are forgotten, to bound the memory."""
 
 
@@ -60,7 +60,7 @@ class SentRanks:
     def commit(self) -> None:
         """Keep what was learned."""
         self._sent.commit()
-        if self._sent.stored > MOST:
+        if self._sent.stored > MOST_RANKS_REMEMBERED:
             self._sent.clear()
 
     def rollback(self) -> None:

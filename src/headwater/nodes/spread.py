@@ -82,7 +82,6 @@ class Spread:
 
     @property
     def base(self) -> tuple[str, ...]:
-        """The base relations."""
         return tuple(name for name, info in self.checked.relations.items() if info.base)
 
     @property

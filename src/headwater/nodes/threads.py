@@ -25,7 +25,6 @@ class Threads:
         return 1
 
     def thread(self, target: Callable[[], None]) -> threading.Thread:
-        """Any will do."""
         return threading.Thread(target=target, daemon=True)
 
     def run(self, job: int, invitation: Invitation) -> None:

@@ -87,7 +87,6 @@ class Wheel:
 
     @property
     def what(self) -> str:
-        """Format and place."""
         return f"delta:{self.path}"
 
     def _open(self, version: int | None = None) -> DeltaTable:
@@ -123,7 +122,6 @@ class Wheel:
             raise NoChanges(_why(error)) from error
 
     def behind(self, last: int) -> str:
-        """Commits since."""
         return counted(int(self._open().version()) - last, "commit")
 
 
@@ -140,7 +138,6 @@ class DeltaHistory:
 
     @property
     def what(self) -> str:
-        """Format and place."""
         return self._wheel.what
 
     def _by_wheel(self, session: SparkSession) -> bool:

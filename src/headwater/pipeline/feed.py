@@ -126,7 +126,6 @@ class About:
     version: int
 
     def text(self) -> str:
-        """The file's content."""
         return json.dumps(asdict(self))
 
     @classmethod

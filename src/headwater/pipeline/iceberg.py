@@ -28,7 +28,6 @@ class Iceberg:
 
     @property
     def what(self) -> str:
-        """Format and place."""
         return f"iceberg:{self.table}"
 
     def newest(self, session: SparkSession) -> int:

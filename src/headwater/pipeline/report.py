@@ -56,7 +56,6 @@ class Report:
         return sum(source.changes for source in self.sources)
 
     def to_json(self) -> dict[str, Any]:
-        """As plain data."""
         return {
             "version": self.version,
             "versions": self.versions,

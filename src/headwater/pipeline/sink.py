@@ -37,7 +37,6 @@ class Publication:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The view's columns."""
         return self.database.info(self.view).columns
 
 

@@ -62,7 +62,6 @@ class Unseen:
     """A source that cannot tell what is new without reading it."""
 
     def behind(self, mark: Any) -> str:
-        """Nobody can tell."""
         return ""
 
 

@@ -31,7 +31,6 @@ class Evidence:
 
     @property
     def program(self) -> Checked:
-        """All rules."""
         return self.catalog.program
 
     def info(self, name: str) -> RelationInfo:

@@ -26,7 +26,6 @@ class Placement:
         return self.kind == "split"
 
     def to_json(self) -> list[object]:
-        """For a message."""
         return [self.kind, self.column]
 
 

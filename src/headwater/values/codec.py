@@ -39,7 +39,7 @@ __all__ = ["Codec", "infer_types"]
 
 ROW_OBJECT, NUMBER_OBJECT = 64, 32
 """About what a tuple, and a number in it, take in memory."""
-FEW = 32
+MOST_ROWS_ENCODED_SINGLY = 32
 SMALLEST = 1 << 63
 
 
@@ -183,7 +183,7 @@ class Codec:
     def _few(self, data: Any, types: Sequence[Type | None], intern: bool) -> tuple[Codes, int] | None:
         """A few tuples of plain ints and strings, value by value: for one row the columnar way costs ten times
         as much. Anything else, and anything wrong, is left to that: `None`."""
-        if type(data) is not list or len(data) > FEW:
+        if type(data) is not list or len(data) > MOST_ROWS_ENCODED_SINGLY:
             return None
         code = self.strings.code if intern else self.strings.find
         rows = []

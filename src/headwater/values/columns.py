@@ -35,7 +35,7 @@ from headwater.values.scalars import (
 from headwater.values.types import DATE, INT, STRING, TIMESTAMP, Type
 
 _class_of = type  # where a parameter is called `type`
-_MANY = 20_000
+_FEWEST_ENCODED_BY_ARROW = 20_000
 _OWN_KEYS = (INT, STRING, DATE, TIMESTAMP)  # lists of these are their own keys, see `list_key`
 _CLASSES: dict[str, type] = {
     "int": int, "float": float, "string": str, "bool": bool,
@@ -177,7 +177,7 @@ def encode_canonical(
 
 def _encode_strings(values: Sequence[str], strings: Dictionary, intern: bool) -> Codes:
     """Long columns are reduced to their distinct strings by Arrow, which is faster than a Python dict."""
-    if len(values) >= _MANY:
+    if len(values) >= _FEWEST_ENCODED_BY_ARROW:
         import pyarrow
 
         encoded = pyarrow.array(values, pyarrow.large_string()).dictionary_encode()

@@ -36,7 +36,7 @@ Floats = NDArray[np.float64]
 LOWEST = -1074  # all float64 are multiples of 2**LOWEST: limb 0 counts these
 MASK = np.int64(2**32 - 1)
 _SETTLE_EVERY = 2**28
-_FEW = 8
+_FEWEST_TAKEN_BY_COLUMN = 8
 
 
 def split(values: Floats) -> tuple[Ints, Ints]:
@@ -136,12 +136,12 @@ class ExactSums:
             if self._unsettled > _SETTLE_EVERY:
                 settle(self._limbs)
                 self._unsettled = len(mantissa)
-            run = accumulate if len(mantissa) < _FEW else accumulate_columns
+            run = accumulate if len(mantissa) < _FEWEST_TAKEN_BY_COLUMN else accumulate_columns
             run(self._limbs, self._base, groups[part], mantissa, exponent, sign)
 
     def value(self, groups: Ints) -> Floats:
         """The sums of groups, rounded to the nearest float, ties to even."""
-        if len(groups) < _FEW:
+        if len(groups) < _FEWEST_TAKEN_BY_COLUMN:
             sums = np.array([_divide(self._integer(group), 1) for group in groups.tolist()], dtype=np.float64)
         else:
             sums, _ = self._rounded(groups)

@@ -28,7 +28,7 @@ from headwater.values.types import FLOAT, INT, STRING, Type, TypeClash, unify
 
 ORDERED_VALUE = 100
 """About what a string or list takes while it is put in order."""
-_FEW = 32  # so few codes are not worth reducing to distinct ones
+_FEWEST_REDUCED = 32  # so few codes are not worth reducing to distinct ones
 _OPERATORS: dict[str, Callable[[Codes, Codes], NDArray[np.bool_]]] = {
     "=": np.equal, "!=": np.not_equal, "<": np.less, "<=": np.less_equal, ">": np.greater,
     ">=": np.greater_equal,
@@ -97,7 +97,7 @@ def order_keys(columns: Sequence[Codes], type: Type, codec: Codec) -> list[Codes
     length = sum(map(len, columns))
     codec.budget.ask(ORDERED_VALUE * length, f"putting {length:,} strings or lists in order")
     codes = np.concatenate(columns)
-    if len(codes) <= _FEW:
+    if len(codes) <= _FEWEST_REDUCED:
         distinct, places = codes, np.arange(len(codes))
     else:
         distinct, places = np.unique(codes, return_inverse=True)

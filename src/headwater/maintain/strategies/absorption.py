@@ -6,7 +6,7 @@ expressions of the rows that an index gives, and rows whose expression is false 
 derived again, and cycles are no trouble, since expressions name only what is outside the cycle.
 
 *Eager*: every derivation that is not absorbed is propagated to the consequences. In dense data there are very
-many. *Lazy* (liu-2008 section 5, `MinShip`): only the first is; others are put by, and propagated when what was
+many. *Lazy* (liu-2008 section 5, `MinShip`): only the first is; others are held back, and propagated when what was
 propagated before has become false. A row's consequences then rest on some of its derivations, never on none.
 
 There may be exponentially many minimal sets, whether propagated at once or kept back. Where one expression has more
@@ -35,7 +35,7 @@ MOST_TESTS = 1 << 25
 
 
 class Expressions(Ledger):
-    """Expressions by row: what has been propagated, and (lazy) what has been put by."""
+    """Expressions by row: what has been propagated, and (lazy) what has been held back."""
 
     def __init__(self, *, lazy: bool):
         self.lazy = lazy
@@ -64,7 +64,7 @@ class Expressions(Ledger):
         return row in self.sent
 
     def expression(self, row: Ground) -> Terms:
-        """The whole expression of a row: what was propagated or put by."""
+        """The whole expression of a row: what was propagated or held back."""
         return self.dnf.plus(self.sent.get(row, self.dnf.zero), self.kept.get(row, self.dnf.zero))
 
     def proofs(self, row: Ground) -> list[frozenset[Ground]] | None:
@@ -145,7 +145,7 @@ class Expressions(Ledger):
     # ------------------------------------------------------------------ premises out
 
     def lose(self, gone: Iterable[Ground]) -> tuple[list[Ground], int]:
-        """Make variables false; rows without a term left take what was put by, or fall."""
+        """Make variables false; rows without a term left take what was held back, or fall."""
         mask = 0
         rows: dict[Ground, None] = {}
         for premise in gone:

@@ -53,7 +53,6 @@ class Annotated(Strategy):
         self._was_ready = False
 
     def refuses(self, stratum: Stratum) -> str | None:
-        """Nothing is refused."""
         return None
 
     def derive(self, task: Task) -> None:

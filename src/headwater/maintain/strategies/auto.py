@@ -18,7 +18,6 @@ class Auto(Strategy):
         self._support = Support()
 
     def refuses(self, stratum: Stratum) -> str | None:
-        """Nothing is refused."""
         return None
 
     def refresh(self, task: Task) -> None:

@@ -23,7 +23,6 @@ class DRed(Strategy):
     name = "dred"
 
     def refuses(self, stratum: Stratum) -> str | None:
-        """Nothing is refused."""
         return None
 
     def refresh(self, task: Task) -> None:

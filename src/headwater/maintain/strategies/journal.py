@@ -24,7 +24,6 @@ class Journal:
         self._undo: list[tuple[dict[Any, Any], Any, Any]] = []
 
     def put(self, target: dict[K, V], key: K, value: V) -> None:
-        """Set an entry."""
         self._undo.append((target, key, target.get(key, _MISSING)))
         target[key] = value
 

@@ -12,7 +12,6 @@ class Recompute(Strategy):
     name = "recompute"
 
     def refuses(self, stratum: Stratum) -> str | None:
-        """Nothing is refused."""
         return None
 
     def refresh(self, task: Task) -> None:

@@ -27,7 +27,6 @@ class InstanceLedger(Ledger):
         self.clear()
 
     def clear(self) -> None:
-        """Forget all instances."""
         self.journal.commit()
         self.derivations: dict[Ground, dict[Edge, None]] = {}
         self.uses: dict[Ground, dict[tuple[Ground, Edge], None]] = {}
@@ -150,16 +149,13 @@ class InstanceLedger(Ledger):
                     self.journal.drop(self.uses, premise)
 
     def describe(self) -> str:
-        """Rows and instances."""
         instances = sum(map(len, self.derivations.values()))
         return f"{len(self.derivations):,} rows derived by {instances:,} rule instances"
 
     def commit(self) -> None:
-        """Keep the version."""
         self.journal.commit()
 
     def rollback(self) -> None:
-        """Undo the version."""
         self.journal.rollback()
         self._news = {}
 

@@ -13,7 +13,7 @@ from headwater.rules.checked import Stratum
 
 FRACTION = 0.1
 """The part of a stratum whose death makes recomputing cheaper (measured on closures of random graphs)."""
-SMALL = 4096
+FEWEST_DEAD_TO_GIVE_UP = 4096
 """Below this many dead rows it is never worth asking."""
 MEMORY = 0.1
 """How much a version counts in what is remembered about how far losses spread."""
@@ -33,14 +33,13 @@ class Support(Strategy):
         self.spread = 1.0
 
     def refuses(self, stratum: Stratum) -> str | None:
-        """Nothing is refused."""
         return None
 
     def refresh(self, task: Task) -> None:
         """Count, unless a large part of the stratum would die."""
         own = task.expected_losses()
         stored, losses, deaths = task.totals(task.stored(), own, own * self.spread)
-        limit = max(SMALL, self.fraction * stored)
+        limit = max(FEWEST_DEAD_TO_GIVE_UP, self.fraction * stored)
         if deaths > 2 * limit:
             task.recompute("large-change", mostly_new=losses > limit)
             return

@@ -61,7 +61,6 @@ class DRedNode:
             self.channels.send(self.number, self.place(self.query.key(row)), RowMessage(NO_BASE, row))
 
     def handle(self, sender: int, message: RowMessage) -> None:
-        """Take a message."""
         row = message.row
         if message.kind == INSERT:
             self._insert(row)

@@ -1,6 +1,6 @@
 """MinShip (liu-2008 section 5, algorithm 3): ship a row once; ship other derivations of it only as needed.
 
-The first derivation of a row goes out at once. Later ones that it does not absorb are put by:
+The first derivation of a row goes out at once. Later ones that it does not absorb are held back:
 - *eager* (`batch=1`): they go out at once, too;
 - *not at all* (`batch=0`): a conventional Ship, which sends whatever comes, absorbed or not;
 - *batched* (`batch=W`): all of them, when W rows have some, and when the node comes to rest;
@@ -24,7 +24,7 @@ Ship = Callable[[Row, Provenance], None]
 
 
 class ProvenanceMinShip:
-    """What a node has shipped, and what it has put by."""
+    """What a node has shipped, and what it has held back."""
 
     def __init__(
         self,
@@ -37,7 +37,7 @@ class ProvenanceMinShip:
         self.ship = ship
         self.batch = batch
         self.shipped = ProvenanceTable(annotation)
-        self.put_by = ProvenanceTable(annotation)
+        self.held_back = ProvenanceTable(annotation)
         self.select = None if selection is None else AggSel(selection)
         self.candidates = ProvenanceTable(annotation)
         """With aggregate selection: all rows that came, best or not."""
@@ -64,25 +64,25 @@ class ProvenanceMinShip:
         if self.batch == 1:
             self._send(row, value)
             return
-        waiting = self.put_by.get(row)
-        self.put_by.put(row, value if waiting is None else self.annotation.plus(waiting, value), value)
-        if self.batch is not None and len(self.put_by) >= self.batch:
+        waiting = self.held_back.get(row)
+        self.held_back.put(row, value if waiting is None else self.annotation.plus(waiting, value), value)
+        if self.batch is not None and len(self.held_back) >= self.batch:
             self.flush()
 
     def flush(self) -> bool:
-        """Ship all that was put by, unless lazy; return whether there was any."""
-        if self.batch is None or not len(self.put_by):
+        """Ship all that was held back, unless lazy; return whether there was any."""
+        if self.batch is None or not len(self.held_back):
             return False
-        for row in list(self.put_by):
-            self._send(row, self.put_by.pop(row))
+        for row in list(self.held_back):
+            self._send(row, self.held_back.pop(row))
         return True
 
     def delete(self, variable: int) -> None:
-        """Make a variable false. Rows of which nothing shipped is left are shipped again, if anything was put by."""
-        self.put_by.restrict(variable)
+        """Make a variable false. Rows with nothing shipped left are shipped again, if anything was held back."""
+        self.held_back.restrict(variable)
         fallen = [row for row, _ in self.shipped.restrict(variable) if row not in self.shipped]
         for row in fallen:
-            waiting = self.put_by.pop(row)
+            waiting = self.held_back.pop(row)
             if waiting is not None and (self.select is None or self.select.selected(row)):
                 self._send(row, waiting)
         if self.select is not None:
@@ -102,4 +102,4 @@ class ProvenanceMinShip:
 
     def tables(self) -> tuple[ProvenanceTable, ...]:
         """All state, for measuring."""
-        return (self.shipped, self.put_by, self.candidates)
+        return (self.shipped, self.held_back, self.candidates)

@@ -1,11 +1,11 @@
 """Relative provenance across nodes (green-2007 section 4.2, as compared in liu-2008 section 7.2), shipped lazily.
 
 A row is shipped with the rule instance that derived it: the base row and the view row it follows from. Where it
-lives it has all instances that arrived, and a node ships only the first one for a row; others are put by. When a
+lives it has all instances that arrived, and a node ships only the first one for a row; others are held back. When a
 base row is deleted, all nodes drop the instances that used it. A row without any falls, and instances that used
 it are dropped in turn. A row that lost some is tested: its ancestors are asked, node by node, whether they can be
 derived from base rows; the answers come back the same way. Those without a good answer support only each other
-and fall, too. When nothing falls any more, what was put by takes the place of what was shipped and is gone.
+and fall, too. When nothing falls any more, what was held back takes the place of what was shipped and is gone.
 
 Changes must not overlap: `delete` waits until all nodes are at rest, after each of these phases.
 """
@@ -27,7 +27,7 @@ Used = tuple[int, Row]
 
 
 class RelativeNode:
-    """The derivation graph of the rows that live on one node, and what it has shipped and put by."""
+    """The derivation graph of the rows that live on one node, and what it has shipped and held back."""
 
     def __init__(self, number: int, query: LinearQuery, place: NodeOf, channels: Channels):
         self.number = number
@@ -40,9 +40,9 @@ class RelativeNode:
         self.edges: dict[Row, dict[Instance, None]] = {}
         self.edges_of: dict[Used, set[tuple[Row, Instance]]] = {}
         self.shipped: dict[Row, dict[Instance, None]] = {}
-        self.put_by: dict[Row, dict[Instance, None]] = {}
+        self.held_back: dict[Row, dict[Instance, None]] = {}
         self.out_of: dict[Used, set[tuple[Row, Instance]]] = {}
-        """What was shipped or put by, by the base row and by the view row it used."""
+        """What was shipped or held back, by the base row and by the view row it used."""
         self.doubtful: dict[Row, None] = {}
         self.asked: set[Row] = set()
         self.askers: dict[Row, set[int]] = {}
@@ -64,7 +64,6 @@ class RelativeNode:
             self.channels.send(self.number, self.place(self.query.key(row)), RowMessage(BASE, row))
 
     def handle(self, sender: int, message: RowMessage) -> None:
-        """Take a message."""
         row = message.row
         if message.kind == VIEW:
             self._arrived(row[0], row[1])
@@ -100,7 +99,7 @@ class RelativeNode:
         for result in self.query.step(base, row):
             self._index(self.out_of, result, edge)
             if result in self.shipped:
-                self.put_by.setdefault(result, {})[edge] = None
+                self.held_back.setdefault(result, {})[edge] = None
             else:
                 self._ship(result, {edge: None})
 
@@ -134,11 +133,11 @@ class RelativeNode:
             self._drop(row, edge)
 
     def _forget(self, row: Row, edge: Instance) -> bool:
-        """Take back what was shipped or put by, and say whether it was shipped; the receiver knows, or is told."""
-        if edge in self.put_by.get(row, ()):
-            del self.put_by[row][edge]
-            if not self.put_by[row]:
-                del self.put_by[row]
+        """Take back what was shipped or held back, and say whether it was shipped; the receiver knows, or is told."""
+        if edge in self.held_back.get(row, ()):
+            del self.held_back[row][edge]
+            if not self.held_back[row]:
+                del self.held_back[row]
             return False
         return self.shipped.get(row, {}).pop(edge, 0) is None
 
@@ -163,10 +162,10 @@ class RelativeNode:
                 self.channels.send(self.number, target, RowMessage(DROP, (result, edge)))
 
     def release(self) -> None:
-        """Ship what was put by for rows of which nothing shipped is left."""
+        """Ship what was held back for rows of which nothing shipped is left."""
         for row in [row for row, edges in self.shipped.items() if not edges]:
             del self.shipped[row]
-            waiting = self.put_by.pop(row, None)
+            waiting = self.held_back.pop(row, None)
             if waiting:
                 self._ship(row, waiting)
 
@@ -265,7 +264,7 @@ class RelativeCluster(PhasedCluster[RelativeNode]):
         for node in self.nodes:
             state += self.row_bytes(node.edges)
             state += sum(self.row_bytes(found) for found in node.base.values())
-            for table in (node.shipped, node.put_by):
+            for table in (node.shipped, node.held_back):
                 state += self.row_bytes(table)
                 state += sum(self.row_bytes(edge) for found in table.values() for edge in found)
         return Measures(

@@ -27,7 +27,7 @@ from headwater.rules.terms import rebuild_part
 
 WANTED = "~wanted"
 """A relation that holds the row which is not there, for plans to start from."""
-MOST = 3
+MOST_ITEMS_LET_OFF = 3
 """At most so many items of a body are let off at once, unless it is all premises."""
 
 
@@ -181,9 +181,9 @@ def _unit(item: Item) -> bool:
 
 def _choices(places: Sequence[int], rows: Sequence[int]) -> Iterator[tuple[int, ...]]:
     """Sets of items to let off, small ones first; all premises at last."""
-    for size in range(1, min(MOST, len(places)) + 1):
+    for size in range(1, min(MOST_ITEMS_LET_OFF, len(places)) + 1):
         yield from combinations(places, size)
-    if len(rows) > MOST:
+    if len(rows) > MOST_ITEMS_LET_OFF:
         yield tuple(rows)
 
 

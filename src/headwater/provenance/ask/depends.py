@@ -24,7 +24,7 @@ from headwater.provenance.show.lines import Line, counted, plain
 from headwater.provenance.show.wording import Fact, Wording, json_fact, ordered
 from headwater.version.changes import Changes
 
-LIMIT = 10_000
+MOST_ROWS_FOLLOWED = 10_000
 """How many rows that use the row are followed unless more are asked for."""
 SHOWN = 20
 

@@ -29,7 +29,7 @@ from headwater.values import arguments
 from headwater.version.guard import reads
 from headwater.version.row_change import RowChange
 
-LIMIT = 1_000_000
+MOST_DERIVATIONS_HELD = 1_000_000
 """How many derivations an evaluation holds unless more are allowed."""
 
 

@@ -38,7 +38,7 @@ from headwater.provenance.show.wording import Fact, Wording, json_fact
 from headwater.values import arguments
 from headwater.version.guard import reads
 
-LIMIT = 10_000
+MOST_DERIVATIONS = 10_000
 """How many derivations are looked at unless more are asked for."""
 TERMS = 100
 """How many minimal explanations are given unless more are asked for."""
@@ -59,7 +59,7 @@ class Why:
             self._graph = self._shown.copy()
             complete_by_ranks(self._instances, self._graph)
             self._settled = System(self._graph, self._wording.passes_on).settle(stop=key)
-        if key not in self._settled.sizes:  # a strategy without ranks led astray
+        if key not in self._settled.sizes:  # a strategy without ranks chose a row that has no proof here
             self._graph = explore(self._instances, [key])
             self._settled = System(self._graph, self._wording.passes_on).settle(stop=key)
         if key not in self._settled.sizes:  # best rows that improved themselves rest on what they displaced

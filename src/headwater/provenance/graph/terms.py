@@ -132,12 +132,10 @@ class _Bounded(MinimalDNF):
             raise _TooMuch
 
     def plus(self, left: Masks, right: Masks) -> Masks:
-        """Or, with absorption."""
         self._spend(len(left) * len(right))
         return super().plus(left, right)
 
     def times(self, left: Masks, right: Masks) -> Masks:
-        """And, with absorption."""
         self._spend((len(left) * len(right)) ** 2 // 2)  # each of the products may be compared with each
         return super().times(left, right)
 

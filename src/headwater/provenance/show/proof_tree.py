@@ -10,7 +10,7 @@ from headwater.provenance.graph.proof import Settled, contracted, leaves
 from headwater.provenance.show.lines import Line, counted, plain, tree
 from headwater.provenance.show.wording import Fact, Wording
 
-LONG = 12
+MOST_PREMISES_SHOWN = 12
 """Of more premises than this (those of an aggregate), a tree shows the first ones."""
 
 
@@ -120,12 +120,13 @@ class Proof:
                 and derivation.rule.label in self._wording.given
             ):
                 return []
-            rows = [_Place(premise) for premise in derivation.premises[:LONG]]
-            more = len(derivation.premises) - LONG
+            rows = [_Place(premise) for premise in derivation.premises[:MOST_PREMISES_SHOWN]]
+            more = len(derivation.premises) - MOST_PREMISES_SHOWN
             if more > 0:
                 rows.append(_Place(None, f"and {counted(more, 'more row')}"))
             return rows + [
-                _Place(None, self._wording.no(none, self._facts[none])) for none in derivation.absent[:LONG]
+                _Place(None, self._wording.no(none, self._facts[none]))
+                for none in derivation.absent[:MOST_PREMISES_SHOWN]
             ]
 
         return tree(_Place(self._key), line, below)

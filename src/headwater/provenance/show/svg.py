@@ -16,7 +16,7 @@ from headwater.provenance.show.lines import visible
 if TYPE_CHECKING:
     from headwater.provenance.show.picture import DerivationGraph
 
-MOST = 80
+MOST_ROWS_DRAWN = 80
 """How many rows are drawn."""
 LETTER, HEIGHT, GAP, LAYER, MARGIN = 7.0, 24.0, 18.0, 62.0, 16.0
 COLOURS = {
@@ -88,7 +88,7 @@ def _boxes(graph: DerivationGraph) -> tuple[dict[str, Box], int]:
                 arrow = graph.derivations[number]
                 name = f"d{number}"
                 new = [place for place in dict.fromkeys(arrow.premises) if f"r{place}" not in boxes]
-                if len(boxes) + len(new) > 2 * MOST:
+                if len(boxes) + len(new) > 2 * MOST_ROWS_DRAWN:
                     continue
                 boxes[name] = Box(
                     name, arrow.rule, "rule", depth + 1, [f"r{place}" for place in arrow.premises]
