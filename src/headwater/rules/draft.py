@@ -1,8 +1,8 @@
 """A program while it is being rewritten. Data only; a rewrite is a function from one `Draft` to the next.
 
-At first a draft's rules are those of the text. Step by step their bodies become checked items, helping
-relations are added (`internal`), facts and selections move out of the rules. What a step may rely on is what
-the steps before it in `REWRITES` promise.
+At first a draft's rules are those of the text. Step by step helping relations are added (`internal`), facts and
+selections move out of the rules; in `orient_equalities` bodies become checked items. What a step may rely on
+is what the steps before it in `REWRITES` promise.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The strategies, one file each, and their names."""
+"""The strategies, one file each, and their names (which `cli/options.py` has too, so as to start without them)."""
 
 from __future__ import annotations
 

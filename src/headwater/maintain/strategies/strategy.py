@@ -24,6 +24,7 @@ class Task:
     rules: RuleSet
     choosers: dict[str, Chooser]
     deltas: dict[str, Delta]
+    """What changed so far in this version, also in relations that the stratum does not read (see `rules.inputs`)."""
     statistics: StratumStatistics
     events: list[Event]
     replaced: dict[str, Relation] | None = None
@@ -112,8 +113,8 @@ class Task:
 class Strategy(Protocol):
     """How the derived relations of a stratum follow the relations they read.
 
-    `ranked` says that it keeps ranks and counts as `fixpoint` has them, so that any other ranked strategy can
-    go on from them.
+    Each stratum has an instance of its own. `ranked` says that it keeps ranks and counts as `fixpoint` has them, so
+    that any other ranked strategy can go on from them; only ranked ones run on nodes.
     """
 
     name: str

@@ -1,7 +1,7 @@
 """The rewrites, in order. Each is one file with one function from draft to draft, of the same name.
 
 What each one promises, and the next ones rely on, is in its docstring. To add one: write its file, put it
-into the tuple, add a fixture to the tests.
+into the tuple, add a fixture to the tests and a row to the table in ARCHITECTURE.md.
 """
 
 from __future__ import annotations
