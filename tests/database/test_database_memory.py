@@ -336,3 +336,11 @@ def test_a_program_without_end():
         return {"code": "applied"}
 
     assert limited(500 * MB, work) == {"code": "out-of-memory", "rows": 0, "versions": 1}
+
+
+def test_long_strings_are_refused_before_they_are_kept():
+    db = hw.connect(memory="5 MB")
+    with pytest.raises(hw.HeadwaterError) as refused:
+        db.apply(insert={"s": [(f"{number}" + "x" * 1_000_000,) for number in range(20)]})
+    assert refused.value.code == "out-of-memory"
+    assert db.memory.used < db.memory.budget and "s" not in db

@@ -295,3 +295,15 @@ def test_what_oscillates_is_refused_on_nodes():
             db.apply(insert={"q": [(9, 3)]})
         assert refused.value.code == "oscillation"
         assert sorted(db["p"].rows()) == [(n, 6) for n in range(9)]
+
+
+def test_a_closed_database_is_refused_at_once(nodes: Any):
+    """Its nodes are free: another database may be on them by then."""
+    db = on_nodes(nodes)
+    db.define(REACH)
+    db.apply(insert={"link": CHAIN})
+    db.close()
+    for ask in (lambda: len(db["reach"]), lambda: db["reach"].rows(), lambda: ("a", "b") in db["reach"]):
+        with pytest.raises(hw.HeadwaterError) as refused:
+            ask()
+        assert refused.value.code == "closed"

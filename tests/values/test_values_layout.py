@@ -26,7 +26,7 @@ from headwater.values.functions import Functions
 from headwater.values.layout import Layout
 from headwater.values.scalars import Misfit
 from headwater.values.types import INT, STRING, Type
-from headwater.version.statistics import VersionStatistics
+from headwater.version.version import Version
 
 Rows = list[tuple[Any, ...]]
 
@@ -159,8 +159,10 @@ class Wide:
         self.checked = checked
         self.engine = Engine(self.codec, Functions())
         self.base = BaseChanges()
-        self.engine.define(checked, VersionStatistics())
-        self.engine.commit(VersionStatistics())
+        with Version(0, 0.0) as version:
+            version.join(self.engine)
+            self.engine.define(checked)
+            self.engine.apply({}, {}, version.statistics)
 
     def apply(
         self, delete: Mapping[str, Rows] | None = None, insert: Mapping[str, Rows] | None = None
@@ -173,9 +175,10 @@ class Wide:
             for given in (delete, insert)
         ]
         relations = self.engine.workspace.relations
-        worked_out = self.base.work_out(self.checked, relations, *codes, 0.0)
-        self.engine.apply(*worked_out, VersionStatistics())
-        self.engine.commit(VersionStatistics())
+        with Version(1, 0.0) as version:
+            version.join(self.engine)
+            worked_out = self.base.work_out(self.checked, relations, *codes, 0.0)
+            self.engine.apply(*worked_out, version.statistics)
 
     def rows(self, name: str) -> set[tuple[Any, ...]]:
         matrix = self.engine.workspace.relations[name].matrix()

@@ -12,7 +12,7 @@ import logging
 import shutil
 import uuid
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
@@ -20,12 +20,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from headwater.catalog import Catalog
-from headwater.errors import DataError, SparkError
+from headwater.errors import DataError, SparkError, StoreError
 from headwater.events import Repartitioned
 from headwater.local.explain import Facts, RelationFacts
 from headwater.local.persist import ROWS, TableName
 from headwater.maintain.engine import Engine
 from headwater.nodes.messages import (
+    Answer,
     ChangedRows,
     ChangeRows,
     Clear,
@@ -174,7 +175,7 @@ class Driver:
             self._loaded, self._spread = (self._loaded[0], grown), grown
             self._open = []  # what was learned is in the checkpoint
             loaded = self._loaded
-            self.nodes.surely(lambda: self._load(*loaded))
+            self._surely(lambda: self._load(*loaded))
         elif grown is not self._spread:
             self._become(grown)
             self._do(Sent(Learn(grown.text(), now), grown))
@@ -184,11 +185,17 @@ class Driver:
             self._before = self._spread
         self._spread = spread
 
+    def _surely(self, work: Callable[[], list[Answer]]) -> list[Answer]:
+        """What the nodes answer. Once this is closed they are gone, or hold another database."""
+        if self.nodes.user is not self:
+            raise StoreError("closed", "this database is closed", hint="connect again")
+        return self.nodes.surely(work)
+
     def _do(self, sent: Sent) -> list[Reply]:
         self._open.append(sent)
         self._waiting = True
         try:
-            return self.nodes.surely(lambda: self._send(sent))
+            return self._surely(lambda: self._send(sent))
         finally:
             self._waiting = False
 
@@ -244,7 +251,7 @@ class Driver:
         return found
 
     def _fetch(self, name: str) -> list[ChangedRows]:
-        fetched = self.nodes.surely(lambda: self.nodes.ask(FetchChange(name)))
+        fetched = self._surely(lambda: self.nodes.ask(FetchChange(name)))
         return [part.rows for part in fetched if part.rows is not None]
 
     def commit(self, version: Version) -> None:
@@ -303,7 +310,7 @@ class Driver:
     # ------------------------------------------------------------------ reading
 
     def count(self, name: str) -> int:
-        return sum(part.rows for part in self.nodes.surely(lambda: self.nodes.ask(Count(name))))
+        return sum(part.rows for part in self._surely(lambda: self.nodes.ask(Count(name))))
 
     def stored(self, name: str) -> bool:
         """Known for base relations; of a view it is not ruled out."""
@@ -313,7 +320,7 @@ class Driver:
     def matrix(self, name: str) -> Ints:
         """All rows, brought here."""
         types = self._spread.checked.relations[name].layout.code_types
-        fetched = self.nodes.surely(lambda: self.nodes.ask(FetchRows(name)))
+        fetched = self._surely(lambda: self.nodes.ask(FetchRows(name)))
         parts = [unpack(self.codec, part.rows, types) for part in fetched if part.rows is not None]
         return np.concatenate([np.empty((0, len(types)), np.int64), *parts])
 
@@ -325,7 +332,7 @@ class Driver:
     def holds(self, name: str, rows: Ints) -> bool:
         """Whether any node has it."""
         row = pack(self.codec, rows, self._spread.checked.relations[name].layout.code_types)
-        return any(part.found for part in self.nodes.surely(lambda: self.nodes.ask(Find(name, row))))
+        return any(part.found for part in self._surely(lambda: self.nodes.ask(Find(name, row))))
 
     def export(self, name: str) -> list[str]:
         """Files of the relation's rows as they are now, a Parquet file from each node, for Spark to read.
@@ -341,12 +348,12 @@ class Driver:
             )
         folder = self.store.path / "exports" / f"{name}-{uuid.uuid4().hex[:12]}"
         folder.mkdir(parents=True)
-        exported = self.nodes.surely(lambda: self.nodes.ask(Export(name, str(folder))))
+        exported = self._surely(lambda: self.nodes.ask(Export(name, str(folder))))
         return [part.file for part in exported if part.file is not None]
 
     def facts(self) -> Facts:
         """Sizes of all nodes together, and the join orders of the first."""
-        described = self.nodes.surely(lambda: self.nodes.ask(Describe()))
+        described = self._surely(lambda: self.nodes.ask(Describe()))
         relations = {name: RelationFacts() for name in described[0].relations}
         facts = Facts(self._spread.program.checked.relations, relations, described[0].views)
         everywhere = {name for name, home in self._spread.program.homes.items() if home == EVERYWHERE}
@@ -379,7 +386,7 @@ class Driver:
         folder, generation = store.next_segments()
         present = tuple(earlier.tables) if earlier is not None else ()
         command = WriteSegments(str(folder), generation, present)
-        written = self.nodes.surely(lambda: self.nodes.ask(command))
+        written = self._surely(lambda: self.nodes.ask(command))
         more = {
             "clock": max(part.clock for part in written),
             "incomplete": [list(names) for names in {names for part in written for names in part.incomplete}],
@@ -406,7 +413,7 @@ class Driver:
                 sizes[name.relation] = sizes.get(name.relation, 0) + segment.rows
         self._spread = Spread.chosen(catalog.definitions, catalog.program, sizes, self._spread.replicate)
         self._loaded = checkpoint, self._spread
-        replies = self.nodes.surely(lambda: self._load(checkpoint, self._spread))
+        replies = self._surely(lambda: self._load(checkpoint, self._spread))
         self._take(replies, VersionStatistics())
 
     def close(self) -> None:

@@ -60,6 +60,7 @@ class Dictionary:
         key = value if self._key is None else self._key(value)
         code = self._codes.get(key)
         if code is None:
+            self._ask(sys.getsizeof(value), "a new string or list")
             code = len(self._values)
             self._values.append(value)
             self._codes[key] = code
@@ -108,7 +109,7 @@ class Dictionary:
 
     def _add(self, keys: Sequence[Hashable], values: Sequence[Any]) -> list[int]:
         """The codes of values given with their keys, most of them new: one look-up each."""
-        self._ask(ENTRY * len(keys), f"{len(keys):,} new strings or lists")
+        self._ask(ENTRY * len(keys) + _text_bytes(values), f"{len(keys):,} new strings or lists")
         codes: list[int] = []
         add_value, code_of, add_code = self._values.append, self._codes.setdefault, codes.append
         next_code = len(self._values)
@@ -127,3 +128,8 @@ class Dictionary:
 
     def _find_keys(self, keys: Sequence[Any]) -> Codes:
         return np.fromiter(map(self._codes.get, keys, repeat(-1)), dtype=np.int64, count=len(keys))
+
+
+def _text_bytes(values: Sequence[Any]) -> int:
+    """At least so many bytes the texts among the values take, beyond an entry each. Lists are only counted."""
+    return sum(map(len, values)) if values and isinstance(values[0], str) else 0
