@@ -75,7 +75,7 @@ WRONG_ROWS: dict[str, tuple[Any, str]] = {
     "a bool for an int": ([("a", True)], "wrong-type"),
     "a missing value": ([("a", None)], "null-value"),
     "too large": ([("a", 2**63)], "overflow"),
-    "other columns": ([{"name": "a", "number": 1}], "wrong-arity"),
+    "other columns": ([{"name": "a", "number": 1}], "column-names"),
     "one dimension": (np.array([1, 2]), "wrong-arity"),
     "text": ("a,1", "wrong-arity"),
     "a mapping": ({"name": ["a"], "n": [1]}, "wrong-arity"),

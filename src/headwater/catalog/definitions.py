@@ -17,6 +17,7 @@ from headwater.rules.check import check
 from headwater.rules.checked import Checked, RelationInfo
 from headwater.values.codec import infer_types
 from headwater.values.functions import Functions
+from headwater.values.sources import in_order, names_of
 from headwater.values.types import Type, types_from_json, types_to_json
 
 Types = tuple[Type | None, ...]
@@ -41,7 +42,7 @@ class Definitions:
         programs = [replace(p, rules=tuple(rule for rule in p.rules if rule.body)) for p in earlier] + [last]
         declared = {d.relation for program in programs for d in program.declarations}
         inferred = tuple(
-            Declaration(name, tuple(Column(c, t) for c, t in zip(columns, self.known[name], strict=True)))
+            Declaration(name, tuple(Column(c, t) for c, t in zip(columns, self._types(name), strict=True)))
             for name, columns in self.columns.items()
             if name not in declared
         )
@@ -67,18 +68,35 @@ class Definitions:
         last = replace(last, rules=tuple(rule for rule in last.rules if rule.body))
         return replace(self, programs=(*earlier, last), known={**self.known, **facts})
 
+    def _types(self, name: str) -> Types:
+        """What rows told of the types of a relation whose columns they named."""
+        return self.known.get(name, (None,) * len(self.columns[name]))
+
     def with_rows(self, name: str, rows: Any, info: RelationInfo | None) -> Definitions:
-        """With the types that these rows tell, where nothing else does; a new relation if there is none."""
-        if info is not None and None not in info.types:
-            return self
-        types, names = infer_types(rows, name)
+        """With what these rows tell where nothing else does: types, and names of columns; a new relation if there
+        is none."""
         if info is None:
+            types, names = infer_types(rows, name)
             columns = {**self.columns, name: names or tuple(f"c{i}" for i in range(len(types)))}
             return replace(self, known={**self.known, name: types}, columns=columns)
+        ordered = in_order(rows, name, info.columns, declared=info.named)
+        found = self._with_names(name, rows, info)
+        if None not in info.types:
+            return found
+        types, _ = infer_types(ordered, name)
         if len(types) != info.arity:
-            return self
+            return found
         merged = tuple(old or new for old, new in zip(info.types, types, strict=True))
-        return self if merged == info.types else replace(self, known={**self.known, name: merged})
+        return found if merged == info.types else replace(found, known={**self.known, name: merged})
+
+    def _with_names(self, name: str, rows: Any, info: RelationInfo) -> Definitions:
+        """The first rows with names give them to columns that have none but made-up ones."""
+        names = names_of(rows)
+        if info.named or names is None or len(names) != info.arity or set(names) == set(info.columns):
+            return self
+        if self.columns.get(name) == names:
+            return self
+        return replace(self, columns={**self.columns, name: names})
 
     def to_json(self) -> dict[str, Any]:
         """What is learned, for a record."""

@@ -7,6 +7,7 @@ from typing import Any
 
 from headwater.errors import DataError
 from headwater.values.arguments import relation_name
+from headwater.values.sources import held
 
 
 def given_rows(argument: str, rows: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -28,14 +29,10 @@ def by_relation(argument: str, rows: Mapping[str, Any] | None) -> dict[str, Any]
 
 
 def _held(name: str, data: Any) -> Any:
-    if hasattr(data, "read_all"):  # an Arrow stream
-        return data.read_all()
     if hasattr(data, "toArrow"):  # a Spark DataFrame
-        return data.toArrow()
-    if hasattr(data, "collect") and not hasattr(data, "__len__"):  # a lazy frame
-        return data.collect()
-    if hasattr(data, "__len__"):
-        return data
+        data = data.toArrow()
+    if hasattr(data, "__len__") or hasattr(data, "read_all") or hasattr(data, "collect"):
+        return held(data, name)
     try:
         return list(data)
     except TypeError:

@@ -22,6 +22,7 @@ from headwater.local.runner import Runner
 from headwater.plan.steps import Ints
 from headwater.store import Record, Store
 from headwater.values.codec import Codec
+from headwater.values.sources import in_order
 from headwater.version.changes import Changes, EmptyChanges, shown_changes
 from headwater.version.guard import Guard
 from headwater.version.row_change import RowChange
@@ -170,6 +171,7 @@ class Versions:
             if info is None or None in info.types:
                 version.statistics.no_ops += len(rows)
                 continue
+            rows = in_order(rows, name, info.columns, declared=info.named)
             matrix, unknown = info.layout.find(self.codec, rows, name)
             version.statistics.no_ops += unknown
             deletes[info.name] = matrix
@@ -181,6 +183,7 @@ class Versions:
         for name, rows in insert.items():
             info = catalog.base(name)
             assert info is not None
+            rows = in_order(rows, name, info.columns, declared=info.named)
             inserts[info.name] = info.layout.encode(self.codec, rows, name)
         return inserts
 

@@ -155,6 +155,9 @@ class RelationInfo:
     selections: tuple[Selection, ...] = ()
     aggregate: Aggregate | None = None
     codings: tuple[Coding | None, ...] = ()
+    named: bool = False
+    """Whether the columns' names are a promise: declared, or those of the first rows that had names. Else they are
+    taken from variables, or made up."""
 
     @cached_property
     def layout(self) -> Layout:

@@ -11,6 +11,7 @@ from headwater.rules.checked import Aggregate, Kind, RelationInfo
 from headwater.rules.draft import Draft
 from headwater.rules.infer_types import Typing
 from headwater.rules.shapes import Shape, column_names
+from headwater.values.names import made_up
 
 
 def relations(
@@ -36,8 +37,15 @@ def relations(
             size=table.size if table is not None else None,
             selections=draft.selections.get(relation, ()),
             aggregate=_plain(draft.aggregates.get(relation)),
+            named=_named(draft, shapes, relation),
         )
     return result, notes
+
+
+def _named(draft: Draft, shapes: Mapping[str, Shape], relation: str) -> bool:
+    """Whether somebody chose the names of the columns; a twin's are those of its view."""
+    shape = shapes.get(draft.internal.get(relation) or relation)
+    return shape is not None and shape.declared and not made_up(shape.columns)
 
 
 def _kind(draft: Draft, relation: str, derived: set[str]) -> Kind:

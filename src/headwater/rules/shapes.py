@@ -16,6 +16,8 @@ from headwater.language.program import Atom, HeadAggregate, Program, Term, Varia
 from headwater.rules.draft import Draft
 from headwater.rules.terms import aggregates, atoms
 
+DECLARED = "as declared"
+
 
 @dataclass(frozen=True)
 class Shape:
@@ -25,6 +27,11 @@ class Shape:
     place: Place | None
     how: str
 
+    @property
+    def declared(self) -> bool:
+        """Whether a declaration gives the names of the columns."""
+        return self.how == DECLARED
+
 
 def shapes(draft: Draft, *, strict: bool = False) -> dict[str, Shape]:
     """The shape of every relation of the user's. `draft` is as the text has it, before any rewrite."""
@@ -33,8 +40,8 @@ def shapes(draft: Draft, *, strict: bool = False) -> dict[str, Shape]:
     for declaration in program.declarations:
         names = tuple(column.name for column in declaration.columns)
         _refuse_twice(names, declaration.relation, declaration.place)
-        _agree(result, declaration.relation, len(names), declaration.place, "as declared")
-        result.setdefault(declaration.relation, Shape(names, declaration.place, "as declared"))
+        _agree(result, declaration.relation, len(names), declaration.place, DECLARED)
+        result.setdefault(declaration.relation, Shape(names, declaration.place, DECLARED))
     for relation, types in known.items():
         _agree(result, relation, len(types), None, "in its data")
         result.setdefault(relation, Shape((), None, "in its data"))
@@ -55,7 +62,7 @@ def shapes(draft: Draft, *, strict: bool = False) -> dict[str, Shape]:
             _agree(
                 {relation: Shape(("",) * arity, shape.place, shape.how)}, relation, len(atom.args), atom.place
             )
-        if shape.how != "as declared":
+        if not shape.declared:
             names = column_names(arity, uses.get(relation, []))
             result[relation] = Shape(names, shape.place, shape.how)
     _check_directives(draft, result)

@@ -1,8 +1,9 @@
 """Rows in whatever form a user holds them, as columns.
 
 A source is an iterable of tuples, lists or dicts by column name; a 2-D numpy array; a pandas or polars
-DataFrame; an Arrow Table, RecordBatch or RecordBatchReader, or what else offers an Arrow stream. Columns of
-tables are taken by name when their names are the relation's column names in any order, else by position.
+DataFrame; an Arrow Table, RecordBatch or RecordBatchReader, or what else offers an Arrow stream. What users give is
+put in the relation's order by `in_order`, which knows whose names count (see `names`); `read_source` itself takes
+columns by name when their names are the relation's in any order, else by position.
 pandas and polars are recognised by name and never imported here.
 
 A NaN in a pandas float column is the value NaN (pandas cannot tell it from a missing one); its other missing
@@ -23,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from headwater.errors import DataError
+from headwater.values.names import made_up, order_by_name
 from headwater.values.scalars import PYTHON_TYPES, Misfit, class_name, common_type, null_misfit, show, widen
 from headwater.values.types import Type
 
@@ -34,11 +36,59 @@ class SourceColumns:
     columns: list[Any]
     count: int
     names: tuple[str, ...] | None = None
+    index: tuple[str, ...] = ()
+    """Names beside those of the columns: of a pandas index."""
+
+    def __len__(self) -> int:
+        return self.count
+
+
+def held(data: Any, relation: str) -> Any:
+    """Rows as they are given, or as columns where they are a table: what can be read more than once."""
+    return data if isinstance(data, (list, tuple, set, frozenset)) else _read(data, relation, None)
+
+
+def names_of(data: Any) -> tuple[str, ...] | None:
+    """The names that rows come with, those made up by a library apart; of rows that were `held`."""
+    if isinstance(data, SourceColumns):
+        names = data.names
+    else:
+        names = tuple(map(str, data[0])) if _first_is_named(data) else None
+    return None if names is None or made_up(names) else names
+
+
+def _first_is_named(data: Any) -> bool:
+    return isinstance(data, (list, tuple)) and bool(data) and isinstance(data[0], Mapping)
+
+
+def in_order(data: Any, relation: str, columns: Sequence[str], *, declared: bool) -> Any:
+    """Rows that were `held`, with their columns in the relation's order, as their names say.
+
+    Refuses names that do not fit: see `names`. `declared` tells whether the relation's names are a promise.
+    """
+    if isinstance(data, SourceColumns):
+        names, source = data.names, data
+    elif _first_is_named(data):
+        names = tuple(map(str, data[0]))
+        if set(names) == set(columns):
+            return data  # each row is looked at when it is read
+        source = None
+    else:
+        return data
+    if names is None:
+        return data
+    origin = f"the rows given for {relation}"
+    index = source.index if source is not None else ()
+    order = order_by_name(names, columns, declared=declared, relation=relation, origin=origin, index=index)
+    source = _read(data, relation, None) if source is None else source
+    if order is None:
+        return SourceColumns(source.columns, source.count)
+    return SourceColumns([source.columns[i] for i in order], source.count, tuple(columns))
 
 
 def read_source(data: Any, relation: str, columns: Sequence[str]) -> SourceColumns:
     """The columns of `data` in the order of `columns`; raises `DataError` if they are not as many."""
-    source = _read(data, relation, columns)
+    source = data if isinstance(data, SourceColumns) else _read(data, relation, columns)
     if source.names is not None and len(source.columns) == len(columns):
         order = _by_name(source.names, columns)
         return SourceColumns([source.columns[i] for i in order], source.count, tuple(columns))
@@ -135,7 +185,16 @@ def _read_pandas(frame: Any, relation: str) -> SourceColumns:
         else:
             columns.append(pa.Array.from_pandas(series))
             _read_arrow(pa.table([columns[-1]], names=[str(i)]), relation)
-    return SourceColumns(columns, frame.shape[0], tuple(map(str, frame.columns)))
+    index = tuple(str(name) for name in frame.index.names if name is not None)
+    return SourceColumns(columns, frame.shape[0], _labels(frame.columns), index)
+
+
+def _labels(labels: Any) -> tuple[str, ...] | None:
+    """The names of a frame's columns; numbers are none."""
+    listed = list(labels)
+    if listed and all(isinstance(label, (int, np.integer)) for label in listed):
+        return None
+    return tuple(map(str, listed))
 
 
 def _is_missing(value: object) -> bool:
@@ -218,7 +277,7 @@ def infer_types(data: Any, relation: str = "data") -> tuple[tuple[Type | None, .
             f"the types of {relation} cannot be taken from an iterator, which can be read once only",
             hint="make it a list first",
         )
-    source = _read(data, relation, None)
+    source = data if isinstance(data, SourceColumns) else _read(data, relation, None)
     types = []
     for i, column in enumerate(source.columns):
         try:
