@@ -325,6 +325,27 @@ def test_a_process_without_addresses(room: int):
     assert re.search(r"\d+ bytes|\d [GM]i?B", found["message"]), found
 
 
+@pytest.mark.parametrize("form", ["rows", "arrow"])
+def test_reading_without_addresses(form: str):
+    """Requests that are too small to be compared with what the system has left."""
+
+    def work() -> dict[str, Any]:
+        db = hw.connect(memory="1 TB")
+        db.apply(insert={"link": np.stack([np.arange(300_000)] * 2, axis=1)})
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        limit = pages * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+        held = []
+        try:
+            for _ in range(1000):
+                held.append(getattr(db["link"], form)())
+        except hw.HeadwaterError as error:
+            return {"code": error.code}
+        return {"code": "read"}
+
+    assert in_child(work) == {"code": "out-of-memory"}
+
+
 def test_a_program_without_end():
     def work() -> dict[str, Any]:
         db = hw.connect()

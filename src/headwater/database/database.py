@@ -123,11 +123,14 @@ class Database:
 
     def close(self) -> None:
         """Release the files. Everything acknowledged is on the disk already."""
-        with self.guard.closing():
+        self.guard.enter_to_close()
+        try:
             self._closed = True
             if hasattr(self._versions, "runner"):
                 self.runner.close()
             self._durability.close()
+        finally:
+            self.guard.leave()
 
     def __enter__(self) -> Database:
         return self
@@ -316,7 +319,8 @@ class Database:
         return self.catalog.info(relation_name(name))
 
     def __getitem__(self, name: str) -> RelationView:
-        self.info(name)
+        self.guard.check()
+        self._standing.catalog.info(relation_name(name))
         return RelationView(self, name)
 
     def __contains__(self, name: object) -> bool:

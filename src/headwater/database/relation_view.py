@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-@memory_errors_are_ours
 class Readable(Protocol):
     """What a relation is read from."""
 
@@ -39,6 +38,7 @@ class Readable(Protocol):
         ...
 
 
+@memory_errors_are_ours
 class RelationView:
     """A base relation or a view, as it is now. Row order means nothing."""
 

@@ -7,7 +7,8 @@ committed. A second thread never gets interrupts; a handler of the user's own is
 
 from __future__ import annotations
 
-import signal
+# `signal` looks up each handler in an enumeration first, which takes longer than the rest of a small version.
+import _signal  # type: ignore[import-not-found]
 import threading
 from types import FrameType, TracebackType
 
@@ -24,10 +25,10 @@ class Interrupts:
         if self._depth == 0:
             self._holding = (
                 threading.current_thread() is threading.main_thread()
-                and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+                and _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler
             )
             if self._holding:
-                signal.signal(signal.SIGINT, self._note)
+                _signal.signal(_signal.SIGINT, self._note)
         self._depth += 1
         return self
 
@@ -36,7 +37,7 @@ class Interrupts:
     ) -> None:
         self._depth -= 1
         if self._depth == 0 and self._holding:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
+            _signal.signal(_signal.SIGINT, _signal.default_int_handler)
             if kind is None:
                 self.check()
             self._noted = False

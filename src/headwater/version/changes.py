@@ -49,9 +49,12 @@ class Change:
 
     def _known(self) -> RowChange:
         """The rows, worked out if they are not known yet: that reads the relations."""
-        if self._guard is not None and not self._rows.resolved:
-            with self._guard.reading("changes"):
-                self._rows.resolve()
+        if self._guard is None or self._rows.resolved or not self._guard.enter("changes"):
+            return self._rows
+        try:
+            self._rows.resolve()
+        finally:
+            self._guard.leave()
         return self._rows
 
     @property
@@ -67,7 +70,8 @@ class Change:
     @property
     def counts(self) -> tuple[int, int]:
         """How many rows were inserted and deleted."""
-        return (self._rows if self._rows.counted else self._known()).counts
+        rows = self._rows
+        return rows.counts if rows.counted else self._known().counts
 
     def __bool__(self) -> bool:
         return any(self.counts)
@@ -117,8 +121,8 @@ class Changes(Mapping[str, Change]):
         self._empty = empty
 
     def __getitem__(self, relation: str) -> Change:
-        found = self._changes.get(relation_name(relation))
-        return found if found is not None else self._empty[relation]
+        found = self._changes.get(relation) if isinstance(relation, str) else None
+        return found if found is not None else self._empty[relation_name(relation)]
 
     def __contains__(self, relation: object) -> bool:
         return isinstance(relation, str) and bool(self._changes.get(relation))

@@ -6,13 +6,15 @@ once, or waits, as the user wants it. A call from inside a version (by a functio
 refused: it would see a version that is half done. Reading inside reading is fine.
 
 A version that could be neither kept nor undone leaves memory that nobody can trust: then all calls are refused.
+
+`enter` and `leave` come in pairs, with a `try` between them: context managers cost more than the small calls that
+they would guard.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import wraps
 from typing import Any, Protocol, TypeVar
 
@@ -36,55 +38,43 @@ class Guard:
         self.open = False
         """Whether there is a version that is neither kept nor undone."""
 
-    @contextmanager
-    def reading(self, call: str) -> Iterator[None]:
-        """For a call that reads what is in memory."""
+    def enter(self, call: str, *, changing: bool = False) -> bool:
+        """Let a call in that reads what is in memory, or changes it, if only for a while. Whether it has to `leave`:
+        a call that reads inside another one leaves with that."""
         if self._thread == threading.get_ident():
-            if self._changing:
+            if changing or self._changing:
                 raise self._inside(call)
-            yield
-            return
-        with self._alone(call):
-            yield
+            return False
+        self._acquire(call)
+        if self._broken is not None:
+            self._lock.release()
+            self.check()
+        self._thread, self._call, self._changing = threading.get_ident(), call, changing
+        return True
 
-    @contextmanager
-    def changing(self, call: str) -> Iterator[None]:
-        """For a call that changes it, if only for a while."""
-        if self._thread == threading.get_ident():
-            raise self._inside(call)
-        with self._alone(call):
-            self._changing = True
-            try:
-                yield
-            finally:
-                self._changing = False
-                if self.open:
-                    self._broken = self._broken or "its end was cut short"
-
-    @contextmanager
-    def closing(self) -> Iterator[None]:
-        """For the end, which comes whatever has happened."""
+    def enter_to_close(self) -> None:
+        """Let the last call in, which comes whatever has happened."""
         if self._thread == threading.get_ident():
             raise self._inside("close")
-        with self._alone("close", whatever=True):
-            yield
+        self._acquire("close")
+        self._thread, self._call = threading.get_ident(), "close"
 
-    @contextmanager
-    def _alone(self, call: str, *, whatever: bool = False) -> Iterator[None]:
+    def leave(self) -> None:
+        """The call is over; a version that it began has come to its end, or nothing can be trusted any more."""
+        if self._changing:
+            self._changing = False
+            if self.open:
+                self._broken = self._broken or "its end was cut short"
+        self._thread, self._call = None, ""
+        self._lock.release()
+
+    def _acquire(self, call: str) -> None:
         if not self._lock.acquire(blocking=self._waits):
             raise DatabaseError(
                 "in-use",
                 f"{call}: another thread is inside the database ({self._call or 'another call'})",
                 hint="let one thread at a time use it, or connect with threads='wait'",
             )
-        try:
-            if not whatever:
-                self.check()
-            self._thread, self._call = threading.get_ident(), call
-            yield
-        finally:
-            self._thread, self._call = None, ""
-            self._lock.release()
 
     def _inside(self, call: str) -> DatabaseError:
         return DatabaseError(
@@ -104,14 +94,9 @@ class Guard:
                 else "close the database and start over; with a path, versions would be on the disk",
             )
 
-    @contextmanager
-    def or_break_off(self) -> Iterator[None]:
-        """What has to succeed: if it does not, nobody is let in any more."""
-        try:
-            yield
-        except BaseException as error:
-            self._broken = type(error).__name__
-            raise
+    def break_off(self, error: BaseException) -> None:
+        """What had to succeed has failed: let nobody in any more."""
+        self._broken = type(error).__name__
 
 
 class Guarded(Protocol):
@@ -126,8 +111,13 @@ def reads(method: Method) -> Method:
 
     @wraps(method)
     def run(self: Guarded, *args: Any, **options: Any) -> Any:
-        with self.guard.reading(call):
+        guard = self.guard
+        if not guard.enter(call):
             return method(self, *args, **options)
+        try:
+            return method(self, *args, **options)
+        finally:
+            guard.leave()
 
     return run  # type: ignore[return-value]
 
@@ -138,7 +128,11 @@ def changes(method: Method) -> Method:
 
     @wraps(method)
     def run(self: Guarded, *args: Any, **options: Any) -> Any:
-        with self.guard.changing(call):
+        guard = self.guard
+        guard.enter(call, changing=True)
+        try:
             return method(self, *args, **options)
+        finally:
+            guard.leave()
 
     return run  # type: ignore[return-value]

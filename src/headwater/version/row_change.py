@@ -15,6 +15,9 @@ from headwater.plan.steps import Ints
 class RowChange:
     """The rows a relation lost and gained."""
 
+    counted = True
+    """Whether it is known how many rows there are."""
+
     def __init__(self, lost: Ints, gained: Ints):
         self._lost = lost
         self._gained = gained
@@ -22,11 +25,6 @@ class RowChange:
     @property
     def resolved(self) -> bool:
         """Whether the rows are known, whatever happens to the relation."""
-        return True
-
-    @property
-    def counted(self) -> bool:
-        """Whether it is known how many rows there are."""
         return True
 
     def resolve(self) -> None:
@@ -119,13 +117,11 @@ class Replacement(LazyChange):
     Comparing them costs as much as deriving; most of the time nobody asks.
     """
 
+    counted = False
+
     def __init__(self, old: Relation, new: Relation):
         super().__init__()
         self._relations: tuple[Relation, Relation] | None = (old, new)
-
-    @property
-    def counted(self) -> bool:
-        return self.resolved
 
     def _work_out(self) -> tuple[Ints, Ints]:
         assert self._relations is not None

@@ -56,7 +56,8 @@ class Version:
         """What it did to each relation that differs, once that is known."""
         self._guard = guard if guard is not None else Guard()
         self._decided = decided
-        self._joined: list[Participant] = []
+        self._joined: dict[int, Participant] = {}
+        """By identity, in the order in which they joined."""
         self._abandoned = False
         self._started = time.perf_counter()
 
@@ -64,8 +65,7 @@ class Version:
         """Take these along, those that have not joined yet."""
         self._guard.open = True
         for participant in participants:
-            if not any(participant is known for known in self._joined):
-                self._joined.append(participant)
+            self._joined.setdefault(id(participant), participant)
 
     def abandon(self) -> None:
         """It was only tried: undo it at the end."""
@@ -73,18 +73,24 @@ class Version:
 
     def keep(self) -> None:
         """Let all participants commit."""
-        with self._guard.or_break_off():
-            for participant in self._joined:
+        try:
+            for participant in self._joined.values():
                 participant.commit(self)
-        self._joined = []
+        except BaseException as error:
+            self._guard.break_off(error)
+            raise
+        self._joined = {}
         self._guard.open = False
         self.statistics.seconds = time.perf_counter() - self._started
 
     def undo(self) -> None:
         """Let all participants roll back."""
-        with self._guard.or_break_off():
+        try:
             while self._joined:
-                self._joined.pop().rollback()
+                self._joined.popitem()[1].rollback()
+        except BaseException as error:
+            self._guard.break_off(error)
+            raise
         self._guard.open = False
         self.statistics.seconds = time.perf_counter() - self._started
 
