@@ -16,8 +16,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
+from headwater.calls import public
 from headwater.errors import (
     DatabaseError,
     DataError,
@@ -34,15 +35,18 @@ from headwater.errors import (
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Callable, Mapping, Sequence
 
     from pyspark.sql import SparkSession
 
     from headwater.database import Database
     from headwater.nodes.nodes import Nodes
+    from headwater.values.types import Type
 
 __version__ = "0.1.0"
 __all__ = [
     "DataError",
+    "Database",
     "DatabaseError",
     "EvaluationError",
     "HeadwaterError",
@@ -60,40 +64,114 @@ __all__ = [
 ]
 
 
-def connect(path: str | os.PathLike[str] | None = None, **options: Any) -> Database:
+@public
+def connect(
+    path: str | os.PathLike[str] | None = None,
+    *,
+    mode: Literal["w", "r"] = "w",
+    strategy: str = "support",
+    strict: bool = False,
+    max_rounds: int = 1_000_000,
+    at_max_rounds: Literal["raise", "stop"] = "raise",
+    clock: Literal["logical", "real"] = "logical",
+    functions: Mapping[str, tuple[Callable[..., Any], Sequence[Type | str] | None, Type | str]] | None = None,
+    sync: bool = True,
+    memory: int | str | None = None,
+    threads: Literal["refuse", "wait"] = "refuse",
+    spark: SparkSession | None = None,
+    run: Literal["local", "spark", "auto", "threads"] = "local",
+    nodes: int | Nodes | None = None,
+    budget: int | None = None,
+    replicate: int | None = None,
+    min_ship: bool = True,
+) -> Database:
     """Open a database: in memory, or in the folder `path`, where it survives restarts and crashes.
 
-    Options: `mode` ("w" for the one writer, "r" for a reader), `strategy` (support, counting, dred, recompute,
-    auto), `strict` (refuse relations never declared), `max_rounds` (the guard against recursion without end)
-    and `at_max_rounds` ("raise", or "stop" to keep what was derived by then), `clock` ("logical", or "real" for
-    lifetimes in real time), `functions` (Python functions for rules, as {name: (function, argument types or
-    None, result type)}), `sync` (wait for the disk; default true), `spark` (the Spark session for pipelines and
-    for views as DataFrames; default: the running one, or an embedded one), `memory` (what the database may take, as
-    bytes or as "8 GB" or "75%"; more is refused; default: three quarters of what the process may have), `threads`
-    (what becomes of a call while another thread is inside: "refuse" or "wait"). Where to run: `run` ("local",
-    "spark", "auto", "threads"), `nodes`, `budget`, `replicate`, `min_ship`; see docs/nodes.md.
+    - `mode`: "w" for the one writer, "r" for a reader.
+    - `strategy`: how views are maintained: support, counting, dred, recompute, auto, absorption, absorption-eager,
+      relative.
+    - `strict`: refuse relations never declared.
+    - `max_rounds`: the guard against recursion without end; `at_max_rounds`: "raise", or "stop" to keep what was
+      derived by then.
+    - `clock`: "logical", or "real" for lifetimes in real time.
+    - `functions`: Python functions for rules, as {name: (function, argument types or None, result type)}.
+    - `sync`: wait for the disk.
+    - `memory`: what the database may take, as bytes or as "8 GB" or "75%"; more is refused. By default three quarters
+      of what the process may have.
+    - `threads`: what becomes of a call while another thread is inside: "refuse" or "wait".
+    - `spark`: the Spark session for pipelines and for views as DataFrames; by default the running one, or an embedded
+      one.
+    - `run`: where: "local" in this process, "spark" on nodes in Spark, "auto" here until `budget` bytes are outgrown,
+      "threads" on nodes in threads; `nodes`: how many, or those of `start_nodes`; `replicate`: base relations up to
+      so many rows are on every node; `min_ship`: keep back derivations that change nothing. See docs/nodes.md.
     """
     from headwater.database import Database
 
-    return Database(path, **options)
+    return Database(
+        path,
+        mode=mode,
+        strategy=strategy,
+        strict=strict,
+        max_rounds=max_rounds,
+        at_max_rounds=at_max_rounds,
+        clock=clock,
+        functions=functions,
+        sync=sync,
+        memory=memory,
+        threads=threads,
+        spark=spark,
+        run=run,
+        nodes=nodes,
+        budget=budget,
+        replicate=replicate,
+        min_ship=min_ship,
+    )
 
 
-def spark_session(master: str | None = None, **options: Any) -> SparkSession:
+@public
+def spark_session(
+    master: str | None = None,
+    *,
+    conf: Mapping[str, Any] | None = None,
+    app: str = "headwater",
+    log_level: str = "error",
+) -> SparkSession:
     """The Spark session that runs in this process, or a new one on `master`; by default an embedded one.
 
-    Options: `conf` (Spark's settings, by name), `app` (a name), `log_level` ("error"). Needs headwater[spark].
+    `conf` are Spark's settings by name, `app` is a name, `log_level` what Spark prints. Needs headwater[spark].
     """
     from headwater.spark.session import spark_session
 
-    return spark_session(master, **options)
+    return spark_session(master, conf=conf, app=app, log_level=log_level)
 
 
-def start_nodes(nodes: int | None = None, **options: Any) -> Nodes:
+@public
+def start_nodes(
+    nodes: int | None = None,
+    *,
+    spark: SparkSession | None = None,
+    functions: Mapping[str, tuple[Callable[..., Any], Sequence[Type | str] | None, Type | str]] | None = None,
+    run: Literal["spark", "threads"] = "spark",
+    patience: float = 60.0,
+) -> Nodes:
     """Start nodes for one database after another: `connect(..., run="spark", nodes=...)`; a context manager.
 
-    Options: `spark` (a session), `functions` (Python functions for rules, as for `connect`), `run` ("spark" or
-    "threads"). Needs headwater[spark].
+    `spark` is a session, `functions` are Python functions for rules, as for `connect`, `run` is "spark" or "threads".
+    A node that has given no sign of life for `patience` seconds counts as lost. Needs headwater[spark].
     """
     from headwater.nodes.where import start_nodes
 
-    return start_nodes(nodes, **options)
+    return start_nodes(nodes, spark=spark, functions=functions, run=run, patience=patience)
+
+
+def __getattr__(name: str) -> Any:
+    """`Database`, which brings the engine, comes when it is asked for."""
+    if name == "Database":
+        from headwater.database import Database
+
+        return Database
+    raise AttributeError(f"module 'headwater' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from headwater.calls import public_class
 from headwater.errors import DataError, HeadwaterError, OutOfMemory
 from headwater.memory.budget import MemoryBudget, memory_budget
-from headwater.memory.guard import memory_errors_are_ours
 from headwater.memory.sizes import size_in_bytes
 from headwater.memory.system import available_memory, total_memory
 
@@ -133,7 +133,7 @@ def test_memory_is_given_back_before_it_is_refused():
 # ------------------------------------------------------------------ foreign errors
 
 
-@memory_errors_are_ours
+@public_class
 class Public:
     def fails(self, error: BaseException) -> None:
         raise error

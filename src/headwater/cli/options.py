@@ -9,8 +9,6 @@ from typing import Any, TypeVar
 
 import click
 
-from headwater.errors import DataError
-
 STRATEGY_NAMES = (
     "support", "counting", "dred", "recompute", "absorption", "absorption-eager", "relative", "auto",
 )  # fmt: skip
@@ -81,12 +79,12 @@ def program_text(program: str, include: Sequence[Path] = (), macros: Sequence[st
 
 
 def _read(program: str) -> tuple[str, str]:
-    name = "<stdin>" if program == "-" else program
+    from headwater.language.datalog.program_file import not_utf8, read_program
+
+    if program != "-":
+        return read_program(Path(program)), program
+    data = sys.stdin.buffer.read()
     try:
-        data = sys.stdin.buffer.read() if program == "-" else Path(program).read_bytes()
-        return data.decode().removeprefix("\ufeff"), name
+        return data.decode().removeprefix("\ufeff"), "<stdin>"
     except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise DataError("not-utf8", f"{name}, line {line}: byte {error.start + 1} is not UTF-8") from None
-    except OSError as error:
-        raise DataError("unreadable", f"cannot read {name}: {error.strerror}") from None
+        raise not_utf8("<stdin>", data, error) from None

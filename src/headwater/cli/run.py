@@ -6,7 +6,7 @@ import sys
 import time
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -119,7 +119,7 @@ def run(
 
     started = time.perf_counter()
     text, source = program_text(program, include, macros)
-    options = {"strategy": strategy, "strict": strict, "max_rounds": max_rounds}
+    options: dict[str, Any] = {"strategy": strategy, "strict": strict, "max_rounds": max_rounds}
     with ExitStack() as stack:
         kept = reopened(state, text, options) if state is not None else None
         if kept is not None:

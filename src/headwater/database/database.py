@@ -5,29 +5,28 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
-from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from headwater.annotations.protocol import AnyAnnotation
+from headwater.calls import public_class, taking
 from headwater.catalog import Catalog
+from headwater.database.definition import read_definition
 from headwater.database.durability import Durability
 from headwater.database.progress import Owed, Progress, Subscription
 from headwater.database.relation_view import RelationView
 from headwater.database.rows import by_relation, given_rows
+from headwater.database.running import Running
 from headwater.database.standing import Followers, Standing
+from headwater.database.summary import summary
 from headwater.database.versions import Versions
-from headwater.errors import DataError, HeadwaterError, StoreError
-from headwater.events import CheckpointFailed, MovedToNodes
+from headwater.errors import StoreError
 from headwater.kernel.memory import release_idle
-from headwater.language.datalog import parse
 from headwater.language.program import Program
 from headwater.local.explain import Explanation, explain
-from headwater.local.one_process import OneProcess
 from headwater.local.runner import Runner
 from headwater.maintain.engine import Engine
 from headwater.memory.budget import MemoryUse, memory_budget
-from headwater.memory.guard import memory_errors_are_ours
 from headwater.options import Options
 from headwater.provenance.ask import depends, evaluation, why_not
 from headwater.provenance.ask.values import Given
@@ -37,7 +36,7 @@ from headwater.rules.checked import Checked, RelationInfo
 from headwater.values import arguments
 from headwater.values.arguments import relation_name
 from headwater.values.codec import Codec
-from headwater.values.functions import Functions, declared_functions
+from headwater.values.functions import Functions
 from headwater.values.types import Type
 from headwater.version.changes import Changes
 from headwater.version.guard import Guard, changes, reads
@@ -61,10 +60,11 @@ def uninterrupted(method: Method) -> Method:
     return run  # type: ignore[return-value]
 
 
-@memory_errors_are_ours
+@public_class
 class Database:
     """A set of base relations and the views over them. See `headwater.connect`."""
 
+    @taking(Options)
     def __init__(self, path: str | os.PathLike[str] | None = None, **options: Any):
         self.options = Options(**options)
         self.path = None if path is None else arguments.folder("path", path)
@@ -73,62 +73,29 @@ class Database:
         self.codec = Codec(self.budget)
         self.functions = Functions()
         self.spark = self.options.spark
-        self._python = declared_functions(self.options.functions)
-        for name, (function, args, returns) in self._python.items():
-            self.functions.register(name, function, args, returns)
-        self._closed = False
-        self._place = self.options.place
-        self._standing = Standing(Catalog(self.functions, self.options.strict), real_time=self._real_time)
+        catalog = Catalog(self.functions, self.options.strict)
+        self._standing = Standing(catalog, real_time=self.options.clock == "real")
         self._progress = Progress(self.path)
         self._durability = Durability(self.codec, self._standing, self._progress)
         self._followers = Followers()
         self._versions = Versions(
             self.codec, self.guard, self._standing, self._progress, self._durability, self._followers
         )
+        self._running = Running(self.options, self.codec, self.functions, self._versions, self._durability)
         try:
-            self._start()
+            self._running.start(self.path)
         except BaseException:
             self.close()
             raise
         self._standing.now = self._standing.time()
 
-    @property
-    def _real_time(self) -> bool:
-        return self.options.clock == "real"
-
-    def _start(self) -> None:
-        """Open the folder, put relations where they are to be, and bring them to where they were."""
-        store = None
-        if self.path is not None:
-            store = self._durability.open(self.path, mode=self.options.mode, sync=self.options.sync)
-        if self._place.on_nodes:
-            self._versions.runner = self._place.start(
-                self.codec,
-                store or self._durability.open_temporary(),
-                self.options.evaluation,
-                self._python,
-            )
-        else:
-            self._versions.runner = OneProcess(
-                self.codec,
-                self.functions,
-                strategy=self.options.strategy,
-                max_rounds=self.options.max_rounds,
-                at_max_rounds=self.options.at_max_rounds,
-            )
-        if store is not None:
-            self._versions.recover(store)
-
     # ------------------------------------------------------------------ opening and closing
 
     def close(self) -> None:
-        """Release the files. Everything acknowledged is on the disk already."""
+        """Release the files. Everything acknowledged is on the disk already. What was read stays; no more is."""
         self.guard.enter_to_close()
         try:
-            self._closed = True
-            if hasattr(self._versions, "runner"):
-                self.runner.close()
-            self._durability.close()
+            self._running.close()
         finally:
             self.guard.leave()
 
@@ -140,9 +107,10 @@ class Database:
     ) -> None:
         self.close()
 
+    def __repr__(self) -> str:
+        return summary(self.path, self._standing, self.guard)
+
     def _check_writable(self) -> None:
-        if self._closed:
-            raise StoreError("closed", "this database is closed", hint="connect again")
         if self.options.mode == "r":
             raise StoreError(
                 "read-only", "this database was opened for reading", hint="connect with mode='w'"
@@ -161,37 +129,25 @@ class Database:
 
         Functions are not stored. To open a state whose rules call some, pass them as `functions` to `connect`.
         """
-        if not self.runner.here:
-            raise DataError(
-                "nodes-are-running",
-                f"{name} cannot be registered while nodes are running without it",
-                hint="give it to connect: functions={name: (function, argument types, result type)}",
-            )
-        self.functions.register(name, function, args, returns)
-        self._python[name] = (function, args, returns)
+        self._running.register(name, function, args, returns)
 
     # ------------------------------------------------------------------ versions
 
     def define(
         self,
-        text: str | Program,
+        text: str | os.PathLike[str] | Program,
         *,
-        source: str = "<text>",
+        source: str | None = None,
         insert: Mapping[str, Any] | None = None,
-        folder: str | Path | None = None,
+        folder: str | os.PathLike[str] | None = None,
     ) -> Changes:
-        """Add rules, declarations and facts, as Datalog text (or parsed, as a `Program`); one version.
+        """Add rules, declarations and facts, as Datalog text, the path of a file of it, or a `Program`; one version.
 
         Facts, and rows to `insert` as for `apply`, are there when the rules first run. Views that the new rules do
         not concern keep their rows. If anything is refused, nothing changes. Files that the text includes are looked
         for in `folder`; what is kept is the text with all of them.
         """
-        if not isinstance(text, Program):
-            arguments.text("define", text)
-        arguments.text("source", source)
-        beside = None if folder is None else arguments.folder("define(folder=...)", folder)
-        program = parse(text, source, folder=beside) if isinstance(text, str) else text
-        return self._define(program, given_rows("insert", insert))
+        return self._define(read_definition(text, source, folder), given_rows("insert", insert))
 
     @uninterrupted
     def _define(self, program: Program, insert: Mapping[str, Any]) -> Changes:
@@ -225,15 +181,7 @@ class Database:
     def advance(self, to: float | None = None) -> Changes:
         """Set the time to `to` (seconds; now, with a real clock) and let base rows expire; one version."""
         self._check_writable()
-        if to is None:
-            if not self._real_time:
-                raise DataError("no-time", "a logical clock advances to a time given", hint="advance(to=...)")
-            to = self._standing.time()
-        to = arguments.seconds("advance(to=...)", to)
-        if to < self.now:
-            raise DataError(
-                "time-goes-back", f"it is {self.now} already", hint=f"advance to {self.now} or later"
-            )
+        to = self._standing.later(to)
         return self._afterwards(self._versions.advance(to))
 
     def what_if(
@@ -247,34 +195,8 @@ class Database:
         return self._versions.suppose(insert, delete)
 
     def _afterwards(self, done: Changes) -> Changes:
-        """Write a checkpoint if the log has grown long, and move to nodes if the state has outgrown this process.
-
-        The version stands: that no checkpoint could be written is only told.
-        """
-        if self._durability.due():
-            try:
-                self._durability.checkpoint(self.runner)
-            except HeadwaterError as error:
-                self.statistics.events.append(CheckpointFailed(error.code, error.message))
-        if self._place.run == "auto" and self.runner.here:
-            size, limit = self.runner.nbytes + self.codec.nbytes, self._place.limit()
-            if size > limit:
-                self._move(MovedToNodes(self.version, size, limit))
+        self._running.after_version()
         return done
-
-    def _move(self, moved: MovedToNodes) -> None:
-        """From here to nodes, by way of a checkpoint."""
-        store = self._durability.store or self._durability.open_temporary()
-        self._durability.checkpoint(self.runner)
-        assert store.checkpoint is not None
-        nodes = self._place.start(self.codec, store, self.options.evaluation, self._python, str(moved))
-        try:
-            nodes.load(store.checkpoint, self._standing.catalog)
-        except BaseException:
-            nodes.close()
-            raise
-        self._versions.runner = nodes
-        self.statistics.events.append(moved)
 
     @changes
     def checkpoint(self) -> None:
@@ -422,11 +344,11 @@ class Database:
         arguments.whole_number("version", version, least=0, most=self.version)
         self._progress.acknowledge(name, version)
 
-    def pipeline(self, sources: Sequence[Any], sinks: Sequence[Any] = (), **options: Any) -> Pipeline:
+    def pipeline(self, sources: Sequence[Any], sinks: Sequence[Any] = (), *, spark: Any = None) -> Pipeline:
         """Read sources into base relations and publish views, through Spark; see `headwater.pipeline`."""
         from headwater.pipeline import Pipeline
 
-        return Pipeline(self, sources, sinks, **options)
+        return Pipeline(self, sources, sinks, spark=spark)
 
     # ------------------------------------------------------------------ questions
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Protocol
 
+from headwater.calls import public_class
 from headwater.errors import DataError, MissingExtra
 from headwater.local.runner import Runner
-from headwater.memory.guard import memory_errors_are_ours
 from headwater.rules.checked import RelationInfo
 from headwater.values.codec import Codec
 from headwater.values.layout import Layout
@@ -38,7 +38,7 @@ class Readable(Protocol):
         ...
 
 
-@memory_errors_are_ours
+@public_class
 class RelationView:
     """A base relation or a view, as it is now. Row order means nothing."""
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from headwater.errors import DataError
 from headwater.values.arguments import relation_name
+from headwater.values.scalars import class_name
 from headwater.values.sources import held
 
 
@@ -22,7 +23,7 @@ def by_relation(argument: str, rows: Mapping[str, Any] | None) -> dict[str, Any]
     if not isinstance(rows, Mapping):
         raise DataError(
             "wrong-type",
-            f"{argument} takes rows by relation, not a {type(rows).__name__}",
+            f"{argument} takes rows by relation, not {class_name(rows)}",
             hint=f'{argument}={{"link": rows}}',
         )
     return {relation_name(name): _held(name, data) for name, data in rows.items()}
@@ -38,6 +39,6 @@ def _held(name: str, data: Any) -> Any:
     except TypeError:
         raise DataError(
             "wrong-type",
-            f"the rows of {name} are a {type(data).__name__}",
+            f"the rows of {name} are {class_name(data)}",
             hint="give a list of tuples, an Arrow table, a DataFrame or a numpy matrix",
         ) from None

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from headwater.catalog import Catalog
+from headwater.errors import DataError
+from headwater.values import arguments
 from headwater.version.row_change import RowChange
 from headwater.version.statistics import VersionStatistics
 from headwater.version.version import Version
@@ -28,6 +30,19 @@ class Standing:
     def time(self) -> float:
         """The time of a version that begins now."""
         return max(self.now, time.time()) if self._real_time else self.now
+
+    def later(self, to: object) -> float:
+        """The time to go on to: what a user asked for, or now, where the time is the time of day."""
+        if to is None:
+            if not self._real_time:
+                raise DataError("no-time", "a logical clock advances to a time given", hint="advance(to=...)")
+            to = self.time()
+        to = arguments.seconds("advance(to=...)", to)
+        if to < self.now:
+            raise DataError(
+                "time-goes-back", f"it is {self.now} already", hint=f"advance to {self.now} or later"
+            )
+        return to
 
     def commit(self, version: Version) -> None:
         """Stand where the version leads."""

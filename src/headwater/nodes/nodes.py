@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Protocol, TypeVar
 
+from headwater.calls import public_class
 from headwater.errors import EvaluationError, HeadwaterError, SparkError
 from headwater.maintain.interrupts import Interrupts
 from headwater.nodes.coordinator import PATIENCE, Coordinator, NodeLost
@@ -35,6 +36,7 @@ class User(Protocol):
         ...
 
 
+@public_class
 class Nodes:
     """Running nodes, for one database after another. Databases that use them may call the functions given here."""
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from headwater.calls import public_class
 from headwater.database.progress import Owed
 from headwater.pipeline.fields import check_fields
 from headwater.pipeline.folders import stamped
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
+@public_class
 @dataclass(frozen=True)
 class Callback:
     """`call(version, table)`: the table is Arrow, in the one shape."""

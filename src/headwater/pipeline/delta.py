@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from headwater.calls import public
 from headwater.errors import HeadwaterError, MissingExtra, PipelineError
 from headwater.pipeline.fields import checked_text
 from headwater.pipeline.history import HistoryTable, NoChanges
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 _JAR = "io.delta.sql.DeltaSparkSessionExtension"
 
 
+@public
 def delta_table(path: str, *, wheel: bool | None = None) -> HistoryTable:
     """The table at a path. `wheel` chooses; by default, the session's jar is used if it has one."""
     path, wheel = checked_text("path", path), None if wheel is None else flag("wheel", wheel)

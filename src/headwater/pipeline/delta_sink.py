@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from headwater.calls import public_class
 from headwater.database.progress import Owed
 from headwater.errors import PipelineError
 from headwater.pipeline.delta import require_wheel
@@ -19,6 +20,7 @@ from headwater.pipeline.shape import CHANGE_TYPE
 from headwater.pipeline.sink import Publication, others, together
 
 
+@public_class
 @dataclass(frozen=True)
 class DeltaSink:
     """`merge`: the rows, changed in place. `full`: the rows, overwritten. `feed`: the changes, appended."""

@@ -18,6 +18,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from headwater.calls import public, public_class
 from headwater.errors import PipelineError
 from headwater.pipeline.fields import check_fields, checked_text
 from headwater.pipeline.projection import Projection, refusals, schema_text
@@ -36,6 +37,7 @@ Reading = Callable[["SparkSession", "int | None"], "DataFrame | None"]
 """The changes after a commit (`None`: all there are), or `None` if there can be none."""
 
 
+@public_class
 @dataclass(frozen=True)
 class Feed:
     """Changes in the one shape. `frame` gives those after a commit; it may give more, which are left out."""
@@ -158,6 +160,7 @@ def about(path: str) -> About:
         ) from None
 
 
+@public
 def feed_folder(path: str) -> Reading:
     """The changes in the folder of a feed sink, as far as they are complete."""
     path = checked_text("path", path)
@@ -181,11 +184,13 @@ def complete_version(path: str) -> int:
         return 0
 
 
+@public
 def feed_stream(session: SparkSession, path: str) -> DataFrame:
     """The folder of a feed sink as a streaming DataFrame, for the next pipeline or any other stream."""
     return session.readStream.schema(about(path).schema).parquet(located(path))
 
 
+@public
 def table_changes(table: str) -> Reading:
     """`spark.read.changes` of a table, for catalogs that offer it."""
     table = checked_text("table", table)

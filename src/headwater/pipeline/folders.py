@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from headwater.calls import public_class
 from headwater.database.progress import Owed
 from headwater.errors import PipelineError
 from headwater.pipeline.feed import ABOUT, About
@@ -99,6 +100,7 @@ class Destination:
             sync_folder(Path(final).parent)
 
 
+@public_class
 @dataclass(frozen=True)
 class FeedFolder:
     """The view's changes, in the one shape."""
@@ -139,6 +141,7 @@ def stamped(one: Owed, *, version: bool = False) -> pa.Table:
     return table
 
 
+@public_class
 @dataclass(frozen=True)
 class RowsFolder:
     """All rows of the view, as of the last version; a version costs as much as the whole view."""

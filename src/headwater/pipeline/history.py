@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
+from headwater.calls import public_class
 from headwater.errors import PipelineError
 from headwater.pipeline.feed import since
 from headwater.pipeline.fields import check_fields
@@ -56,6 +57,7 @@ class HistoryTable(Protocol):
         ...
 
 
+@public_class
 @dataclass(frozen=True)
 class History:
     """A source that follows a table with history."""

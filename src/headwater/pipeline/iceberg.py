@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from headwater.calls import public_class
 from headwater.pipeline.fields import check_fields
 from headwater.pipeline.history import NoChanges
 from headwater.pipeline.shape import COMMIT_VERSION
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
+@public_class
 @dataclass(frozen=True)
 class Iceberg:
     """A table by its full name: catalog, namespace, table."""

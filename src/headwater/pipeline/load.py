@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from headwater.calls import public
 from headwater.database import Database
 from headwater.errors import DataError, HeadwaterError
 from headwater.language.datalog.preprocess import preprocess
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+@public
 def load(file: str | os.PathLike[str] | Settings, *, mode: Literal["w", "r"] = "w") -> Pipeline:
     """The pipeline of a file. Its database is opened (and closed by `Pipeline.close`); Spark starts when needed."""
     settings = file if isinstance(file, Settings) else read_settings(Path(checked_text("file", file)))

@@ -19,9 +19,9 @@ from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from headwater.calls import public_class
 from headwater.errors import DataError, HeadwaterError, PipelineError
 from headwater.language.datalog import parse
-from headwater.memory.guard import memory_errors_are_ours
 from headwater.pipeline.projection import refusals
 from headwater.pipeline.report import Report, SinkReport, SourceReport
 from headwater.pipeline.sink import Publication, Sink, refuse_reserved
@@ -40,7 +40,7 @@ Watcher = Callable[[Report], None]
 _LEAST = 0.02  # seconds between two turns: where there is nothing to do, nothing is to be busy
 
 
-@memory_errors_are_ours
+@public_class
 class Pipeline:
     """Made by `Database.pipeline`, or from a TOML file by `headwater.pipeline.load`."""
 

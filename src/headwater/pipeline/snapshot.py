@@ -20,6 +20,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from headwater.calls import public_class
 from headwater.errors import PipelineError
 from headwater.pipeline.fields import check_fields
 from headwater.pipeline.projection import Projection, refusals, schema_text
@@ -37,6 +38,7 @@ _TICK = 0.05  # seconds: a file this young may be written again without its time
 _COARSE = 2.0  # the same where file systems keep whole seconds
 
 
+@public_class
 @dataclass(frozen=True)
 class Snapshot(Unseen):
     """A DataFrame, or a function from the session to one: all rows that the relation is to have."""
@@ -59,6 +61,7 @@ class Snapshot(Unseen):
         return compare(session, database, self.relation, frame, projection, self.name, known(mark))
 
 
+@public_class
 @dataclass(frozen=True)
 class Table(Unseen):
     """A table or view of Spark's catalog."""
@@ -83,6 +86,7 @@ class Table(Unseen):
         return compare(session, database, self.relation, frame, projection, self.name, known(mark))
 
 
+@public_class
 @dataclass(frozen=True)
 class Files:
     """A file or a folder of files: CSV (with a header, unless options say otherwise), Parquet, JSON lines, ORC."""

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from headwater.calls import public_class
 from headwater.database.progress import Owed
 from headwater.errors import PipelineError
 from headwater.pipeline.fields import check_fields
@@ -18,6 +19,7 @@ from headwater.pipeline.sql_tables import open_engine
 from headwater.values.types import Type
 
 
+@public_class
 @dataclass(frozen=True)
 class SqlSink:
     """A table, made if it is not there, that follows the view."""

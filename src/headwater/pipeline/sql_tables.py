@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from headwater.calls import public_class
 from headwater.errors import MissingExtra, PipelineError
 from headwater.pipeline.fields import check_fields
 from headwater.pipeline.projection import Projection, refusals
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from headwater.database import Database
 
 
+@public_class
 @dataclass(frozen=True)
 class Jdbc(Unseen):
     """A table, or a query in parentheses with a name after it, at a JDBC address."""
@@ -57,6 +59,7 @@ class Jdbc(Unseen):
         return compare(session, database, self.relation, frame, projection, self.name, known(mark))
 
 
+@public_class
 @dataclass(frozen=True)
 class SqlAlchemy(Unseen):
     """A table or a query at a SQLAlchemy address."""

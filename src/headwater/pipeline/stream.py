@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from headwater.calls import public_class
 from headwater.errors import PipelineError
 from headwater.pipeline.feed import split
 from headwater.pipeline.fields import check_fields
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from headwater.database import Database
 
 
+@public_class
 @dataclass(frozen=True)
 class Stream:
     """A streaming DataFrame, or a function from the session to one.

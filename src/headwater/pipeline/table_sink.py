@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from headwater.calls import public_class
 from headwater.database.progress import Owed
 from headwater.errors import PipelineError
 from headwater.pipeline.fields import check_fields
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 _OWNER = "headwater.identity"
 
 
+@public_class
 @dataclass(frozen=True)
 class TableSink:
     """`full`: the rows, overwritten. `feed`: the changes."""

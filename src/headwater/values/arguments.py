@@ -32,6 +32,11 @@ def wrong(argument: str, value: object, expected: str, code: str = "wrong-type")
     return DataError(code, f"{argument} is {show(value)}", hint=expected)
 
 
+def wrong_kind(call: str, value: object, expected: str) -> DataError:
+    """The error for a call that takes something else altogether."""
+    return DataError("wrong-type", f"{call} takes {expected}, not {class_name(value)}")
+
+
 def whole_number(
     argument: str, value: object, *, least: int, most: int | None = None, code: str = "wrong-type"
 ) -> int:

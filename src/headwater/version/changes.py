@@ -15,8 +15,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
+from headwater.calls import public_class
 from headwater.errors import DataError
-from headwater.memory.guard import memory_errors_are_ours
 from headwater.rules.checked import RelationInfo
 from headwater.values.arguments import relation_name
 from headwater.values.codec import Codec
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 CHANGE_TYPE = "_change_type"
 
 
-@memory_errors_are_ours
+@public_class
 class Change:
     """The rows that a relation gained and lost in one version. Decoded when asked for."""
 
@@ -49,7 +49,9 @@ class Change:
 
     def _known(self) -> RowChange:
         """The rows, worked out if they are not known yet: that reads the relations."""
-        if self._guard is None or self._rows.resolved or not self._guard.enter("changes"):
+        if self._guard is None or self._rows.resolved or self._guard.closed:
+            return self._rows
+        if not self._guard.enter("changes"):
             return self._rows
         try:
             self._rows.resolve()
@@ -103,7 +105,7 @@ class Change:
         return pa.concat_tables(parts)
 
 
-@memory_errors_are_ours
+@public_class
 class Changes(Mapping[str, Change]):
     """The changes of one version by relation. Iterating gives the relations that differ; asking for one that
     does not gives an empty change."""

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, Protocol, TypeVar
 
-from headwater.errors import DatabaseError
+from headwater.errors import DatabaseError, StoreError
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 THREADS = ("refuse", "wait")
@@ -35,6 +35,7 @@ class Guard:
         self._call = ""
         self._changing = False
         self._broken: str | None = None
+        self._closed = False
         self.open = False
         """Whether there is a version that is neither kept nor undone."""
 
@@ -46,7 +47,7 @@ class Guard:
                 raise self._inside(call)
             return False
         self._acquire(call)
-        if self._broken is not None:
+        if self._closed or self._broken is not None:
             self._lock.release()
             self.check()
         self._thread, self._call, self._changing = threading.get_ident(), call, changing
@@ -58,6 +59,7 @@ class Guard:
             raise self._inside("close")
         self._acquire("close")
         self._thread, self._call = threading.get_ident(), "close"
+        self._closed = True
 
     def leave(self) -> None:
         """The call is over; a version that it began has come to its end, or nothing can be trusted any more."""
@@ -83,8 +85,15 @@ class Guard:
             hint="functions that rules call must not use the database; call it afterwards",
         )
 
+    @property
+    def closed(self) -> bool:
+        """Whether nobody is let in any more, and what is in memory stays as it was."""
+        return self._closed and self._broken is None
+
     def check(self) -> None:
-        """Refuse if what is in memory cannot be trusted."""
+        """Refuse if the database is closed, or what is in memory cannot be trusted."""
+        if self._closed:
+            raise StoreError("closed", "this database is closed", hint="connect again")
         if self._broken is not None:
             raise DatabaseError(
                 "not-undone",

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from headwater.memory.guard import memory_errors_are_ours
+from headwater.calls import public_class
 from headwater.plan.instances import Derivation, Instances
 from headwater.plan.stored_rows import Key
 from headwater.provenance.ask.asked import key_of, not_there
@@ -29,7 +29,7 @@ MOST_ROWS_FOLLOWED = 10_000
 SHOWN = 20
 
 
-@memory_errors_are_ours
+@public_class
 class Depends:
     """What depends on a row. `more` says that there are further rows that use it, beyond the limit."""
 

@@ -15,8 +15,8 @@ from typing import Any
 from headwater.annotations.protocol import AnyAnnotation, refuse_cycles
 from headwater.annotations.registry import annotation as named_annotation
 from headwater.annotations.variables import Variables
+from headwater.calls import public_class
 from headwater.errors import DataError, EvaluationError
-from headwater.memory.guard import memory_errors_are_ours
 from headwater.plan.instances import Derivation
 from headwater.plan.stored_rows import Key
 from headwater.provenance.ask.asked import key_of, not_there
@@ -33,7 +33,7 @@ MOST_DERIVATIONS_HELD = 1_000_000
 """How many derivations an evaluation holds unless more are allowed."""
 
 
-@memory_errors_are_ours
+@public_class
 class Evaluation(Mapping[tuple[Any, ...], Any]):
     """The rows of a view and what they carry, now: it follows the database and the values of base rows."""
 

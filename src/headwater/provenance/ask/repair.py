@@ -6,12 +6,14 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from headwater.calls import public_class
 from headwater.errors import HeadwaterError
 from headwater.provenance.show.lines import Line
 from headwater.provenance.show.wording import Fact, json_fact, ordered
 from headwater.version.changes import Changes
 
 
+@public_class
 @dataclass(frozen=True)
 class Repair:
     """Rows to insert and to delete, all of base relations, after which the row is there. `free` says that some

@@ -10,6 +10,7 @@ from headwater.annotations.protocol import AnyAnnotation
 from headwater.errors import DataError
 from headwater.provenance.show.wording import Fact
 from headwater.values import arguments
+from headwater.values.scalars import class_name
 
 Given = Mapping[str, Any] | Callable[[str, tuple[Any, ...]], Any] | None
 """Values by relation (by row, as a function of the row, or one for all rows), or a function of relation and row."""
@@ -28,7 +29,7 @@ class GivenValues:
         if self.given is not None and not isinstance(self.given, Mapping) and not callable(self.given):
             raise DataError(
                 "wrong-type",
-                f"base takes values by relation, not a {type(self.given).__name__}",
+                f"base takes values by relation, not {class_name(self.given)}",
                 hint='base={"link": {("a", "b"): 3}} or base={"link": lambda row: row[2]}',
             )
         rules = arguments.mapping("rules", self.rules, '{"reach#1": 2}')

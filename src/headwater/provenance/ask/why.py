@@ -21,7 +21,7 @@ from typing import Any
 
 from headwater.annotations.protocol import AnyAnnotation
 from headwater.annotations.registry import annotation as named_annotation
-from headwater.memory.guard import memory_errors_are_ours
+from headwater.calls import public_class
 from headwater.plan.stored_rows import Key
 from headwater.provenance.ask.asked import key_of, not_there
 from headwater.provenance.ask.values import Given, GivenValues
@@ -44,7 +44,7 @@ TERMS = 100
 """How many minimal explanations are given unless more are asked for."""
 
 
-@memory_errors_are_ours
+@public_class
 class Why:
     """The explanation of a row as it was when it was asked for. `notes` tells of scans and indexes it needed."""
 

@@ -29,9 +29,9 @@ from typing import Any
 
 import numpy as np
 
+from headwater.calls import public_class
 from headwater.kernel.states import LIVE, VISIBLE
 from headwater.language.program import Constant, Variable
-from headwater.memory.guard import memory_errors_are_ours
 from headwater.plan.stored_rows import Key
 from headwater.provenance.ask.asked import key_of, there
 from headwater.provenance.ask.attempts import Attempts
@@ -76,7 +76,7 @@ class Absence:
     note: str = ""
 
 
-@memory_errors_are_ours
+@public_class
 @dataclass
 class WhyNot:
     """The explanation, and repairs: each was tried, and the row appeared. Smallest first."""

@@ -10,11 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from headwater.calls import public_class
 from headwater.plan.instances import Derivation, Instances
 from headwater.plan.stored_rows import Key
 from headwater.rules.strata import components
 
 
+@public_class
 @dataclass
 class Graph:
     """Derivations by the row they derive, in the order in which rows were reached.
