@@ -167,5 +167,4 @@ def test_an_unknown_time_zone_is_only_a_name():
     row = Codec()
     matrix = row.to_matrix(pa.table({"x": moments.slice(0, 1)}), (TIMESTAMP,), "r", ("x",))
     assert row.decode_rows(matrix, (TIMESTAMP,)) == [(datetime.datetime(1970, 1, 1),)]
-    with pytest.raises(DataError, match="row 2"):
-        Codec().infer_types(pa.table({"x": moments}))
+    assert Codec().infer_types(pa.table({"x": moments}))[0] == (TIMESTAMP,)

@@ -219,7 +219,6 @@ def test_a_bad_first_line_may_be_a_header(tmp_path: Path) -> None:
         ("r.json", '[["a", 1],\n["b"', "line 2: this is not JSON"),
         ("r.json", '[["a", 1], ["b"]]', "row 2: expected an array of 2 values"),
         ("r.json", '[["a", "b"]]', "row 1, column n: 'b' is a str, expected int"),
-        ("r.json", '[["a", null]]', "row 1, column n: there is no value"),
         ("r.jsonl", '{"x": "a", "n": 1}\n{"x": "b"}', "row 2: expected an object with x, n"),
         ("r.json", '[{"y": "a", "n": 1, "z": 2}]', "its columns are y, n, z; r has x, n"),
         ("r.parquet", "nothing", "cannot read"),

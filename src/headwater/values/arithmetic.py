@@ -170,13 +170,15 @@ def to_int(name: str, value: float, rounding: Callable[[float], int] = int) -> i
 
 
 def _on_ints(function: Callable[..., Any], first: int = INT_MIN, last: int = INT_MAX) -> Vectorised:
-    """Run on the codes themselves; results outside `first` to `last` overflow."""
+    """Run on the ints, days or microseconds themselves; results outside `first` to `last` overflow."""
 
     def run(columns: Sequence[Codes], types: Sequence[Type], result: Type, codec: Codec) -> Codes:
-        codes = np.asarray(function(*columns), dtype=np.int64)
-        if first > INT_MIN and codes.size and (codes.min() < first or codes.max() > last):
+        numbers = np.asarray(function(*map(codec.specials.numbers, columns)), dtype=np.int64)
+        if first == INT_MIN:
+            return codec.specials.int_codes(numbers)
+        if numbers.size and (numbers.min() < first or numbers.max() > last):
             raise EvaluationError("overflow", f"a {result} outside the years 1 to 9999 was computed")
-        return codes
+        return numbers
 
     return run
 
@@ -184,7 +186,8 @@ def _on_ints(function: Callable[..., Any], first: int = INT_MIN, last: int = INT
 def _on_floats(function: Callable[..., Any]) -> Vectorised:
     def run(columns: Sequence[Codes], types: Sequence[Type], result: Type, codec: Codec) -> Codes:
         with np.errstate(all="ignore"):
-            return float_codes(np.asarray(function(*map(floats, columns))))
+            numbers = [floats(column, codec.specials) for column in columns]
+            return float_codes(np.asarray(function(*numbers)), codec.specials)
 
     return run
 

@@ -19,8 +19,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from headwater.values.columns import decode_column, encode_canonical, encode_column, float_codes, floats
+from headwater.values.columns import decode_column, encode_canonical, encode_column, float_bits
+from headwater.values.dictionaries import Dictionaries
 from headwater.values.dictionary import Codes, Dictionary
 from headwater.values.scalars import (
     FIRST_DAY,
@@ -28,8 +30,9 @@ from headwater.values.scalars import (
     LAST_DAY,
     LAST_MICROSECOND,
     Misfit,
-    null_misfit,
+    is_coded,
 )
+from headwater.values.special import NULL, Specials, has_special
 from headwater.values.types import BOOL, DATE, FLOAT, INT, STRING, TIMESTAMP, Type, list_of
 
 _STRING_BYTES = 2**31 - 1
@@ -90,7 +93,7 @@ def _is_list(arrow: Any) -> bool:
 # ------------------------------------------------------------------ in
 
 
-def encode_arrow(array: Any, type: Type, strings: Dictionary, lists: Dictionary, *, intern: bool) -> Codes:
+def encode_arrow(array: Any, type: Type, dictionaries: Dictionaries, *, intern: bool) -> Codes:
     """The codes of an Arrow array, chunked or not; raises `Misfit`, with its row, like `encode_column`."""
     if type == STRING and getattr(array, "num_chunks", 1) > 1:
         array = array.combine_chunks()  # each distinct string is then looked up once, not once a chunk
@@ -98,7 +101,7 @@ def encode_arrow(array: Any, type: Type, strings: Dictionary, lists: Dictionary,
     done = 0
     for chunk in getattr(array, "chunks", [array]):
         try:
-            parts.append(_encode_chunk(chunk, type, strings, lists, intern))
+            parts.append(_encode_chunk(chunk, type, dictionaries, intern))
         except Misfit as misfit:
             misfit.row += done
             raise
@@ -106,23 +109,35 @@ def encode_arrow(array: Any, type: Type, strings: Dictionary, lists: Dictionary,
     return parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, dtype=np.int64), *parts])
 
 
-def _encode_chunk(chunk: Any, type: Type, strings: Dictionary, lists: Dictionary, intern: bool) -> Codes:
+def _encode_chunk(chunk: Any, type: Type, dictionaries: Dictionaries, intern: bool) -> Codes:
     from pyarrow import ArrowException, BaseExtensionType
     from pyarrow import types as kinds
 
     if kinds.is_dictionary(chunk.type) and type != STRING or isinstance(chunk.type, BaseExtensionType):
         chunk = chunk.dictionary_decode() if kinds.is_dictionary(chunk.type) else chunk.storage
-    if chunk.null_count:
-        raise null_misfit(int(np.argmax(chunk.is_null().to_numpy(zero_copy_only=False))))
     if len(chunk) == 0:
         return np.empty(0, dtype=np.int64)
+    if chunk.null_count:
+        return _around_nulls(chunk, type, dictionaries, intern)
     try:
-        codes = _whole(chunk, type, strings, lists, intern)
+        codes = _whole(chunk, type, dictionaries, intern)
     except ArrowException:
         codes = None
     if codes is not None:
         return codes
-    return encode_column(_python_values(chunk), type, strings, lists, intern=intern)
+    return encode_column(_python_values(chunk), type, dictionaries, intern=intern)
+
+
+def _around_nulls(chunk: Any, type: Type, dictionaries: Dictionaries, intern: bool) -> Codes:
+    places = np.flatnonzero(chunk.is_valid().to_numpy(zero_copy_only=False))
+    codes = np.full(len(chunk), NULL, np.int64)
+    if places.size:
+        try:
+            codes[places] = _encode_chunk(chunk.drop_null(), type, dictionaries, intern)
+        except Misfit as misfit:
+            misfit.row = int(places[misfit.row])
+            raise
+    return codes
 
 
 def _python_values(chunk: Any) -> list[Any]:
@@ -153,20 +168,18 @@ def _first_unreadable(chunk: Any) -> int:
     return 0
 
 
-def _whole(chunk: Any, type: Type, strings: Dictionary, lists: Dictionary, intern: bool) -> Codes | None:
+def _whole(chunk: Any, type: Type, dictionaries: Dictionaries, intern: bool) -> Codes | None:
     """The codes of a whole chunk at once; `None` or an Arrow error where values need a closer look."""
     import pyarrow as pa
     from pyarrow import types as kinds
 
     arrow = chunk.type
     if type == INT and (kinds.is_integer(arrow) or kinds.is_decimal(arrow)):
-        return _integers(chunk.cast(pa.int64()))
-    if type == FLOAT and kinds.is_floating(arrow):
-        return float_codes(chunk.cast(pa.float64()).to_numpy(zero_copy_only=False))
-    if type == FLOAT and kinds.is_integer(arrow):
-        return float_codes(
-            chunk.cast(pa.float64()).to_numpy(zero_copy_only=False)
-        )  # refuses what is not exact
+        return dictionaries.specials.int_codes(_integers(chunk.cast(pa.int64())), intern=intern)
+    if type == FLOAT and (kinds.is_floating(arrow) or kinds.is_integer(arrow)):
+        # The cast refuses ints that no float equals.
+        bits = float_bits(chunk.cast(pa.float64()).to_numpy(zero_copy_only=False))
+        return dictionaries.specials.float_codes(bits, intern=intern)
     if type == BOOL and kinds.is_boolean(arrow):
         return chunk.to_numpy(zero_copy_only=False).astype(np.int64)  # type: ignore[no-any-return]
     if type == DATE and kinds.is_date(arrow):
@@ -178,7 +191,7 @@ def _whole(chunk: Any, type: Type, strings: Dictionary, lists: Dictionary, inter
         _check_range(micros, FIRST_MICROSECOND, LAST_MICROSECOND)
         return micros
     if type == STRING and (_is_string(arrow) or kinds.is_dictionary(arrow) and _is_string(arrow.value_type)):
-        return _strings(chunk, strings, lists, intern)
+        return _strings(chunk, dictionaries, intern)
     return None
 
 
@@ -192,7 +205,7 @@ def _check_range(codes: Codes, first: int, last: int) -> None:
         raise Misfit("it is outside the years 1 to 9999", row=int(outside[0]))
 
 
-def _strings(chunk: Any, strings: Dictionary, lists: Dictionary, intern: bool) -> Codes | None:
+def _strings(chunk: Any, dictionaries: Dictionaries, intern: bool) -> Codes | None:
     """Only the distinct strings are looked up, and of a dictionary only those that some row uses."""
     import pyarrow as pa
 
@@ -204,55 +217,87 @@ def _strings(chunk: Any, strings: Dictionary, lists: Dictionary, intern: bool) -
     distinct = chunk.dictionary.take(pa.array(used))
     if distinct.null_count:
         return None
-    codes = encode_canonical(distinct.to_pylist(), STRING, strings, lists, intern=intern)
+    codes = encode_canonical(distinct.to_pylist(), STRING, dictionaries, intern=intern)
     return codes[places.reshape(-1)]
 
 
 # ------------------------------------------------------------------ out
 
 
+LABEL = "?"
+"""Ends the name of a column that holds the texts of labelled nulls of the column before."""
+
+
 def to_table(
     matrix: Codes,
     columns: Sequence[str],
     types: Sequence[Type | None],
-    strings: Dictionary,
-    lists: Dictionary,
+    dictionaries: Dictionaries,
     *,
     dictionary: bool = False,
+    labels: Sequence[int] = (),
 ) -> Any:
-    """The rows of a matrix as an Arrow table; `dictionary` leaves strings dictionary-encoded."""
+    """The rows of a matrix as an Arrow table; `dictionary` leaves strings dictionary-encoded.
+
+    Labelled nulls are NULL; for the columns that `labels` names, another one at the end has their texts.
+    """
     import pyarrow as pa
 
     arrays = [
-        _array(np.ascontiguousarray(matrix[:, i]), type, strings, lists, dictionary)
+        _array(np.ascontiguousarray(matrix[:, i]), type, dictionaries, dictionary)
         for i, type in enumerate(types)
     ]
     if not arrays:
         return pa.table({})
-    return pa.table(arrays, names=list(columns))
+    texts = [_label_texts(matrix[:, i], dictionaries.specials) for i in labels]
+    return pa.table([*arrays, *texts], names=[*columns, *(columns[i] + LABEL for i in labels)])
 
 
-def _array(codes: Codes, type: Type | None, strings: Dictionary, lists: Dictionary, dictionary: bool) -> Any:
+def _label_texts(codes: Codes, specials: Specials) -> Any:
+    import pyarrow as pa
+
+    labelled = specials.labelled(codes)
+    texts = [
+        str(specials.value(code)) if one else None for code, one in zip(codes.tolist(), labelled, strict=True)
+    ]
+    return pa.array(texts, pa.string())
+
+
+def _array(codes: Codes, type: Type | None, dictionaries: Dictionaries, dictionary: bool) -> Any:
     import pyarrow as pa
 
     if type is None:
         return pa.nulls(len(codes))
+    nulls = None
+    if has_special(codes):
+        nulls = dictionaries.specials.nulls(codes)
+        if nulls.all():
+            return pa.nulls(len(codes), arrow_type(type))
+        if is_coded(type):
+            codes = np.where(nulls, codes[~nulls][0], codes)
+        else:
+            codes = dictionaries.specials.numbers(codes)
     if type == INT:
-        return pa.array(codes)
+        return pa.array(codes, mask=nulls)
     if type == FLOAT:
-        return pa.array(floats(codes))
+        return pa.array(codes.view(np.float64), mask=nulls)
     if type == BOOL:
-        return pa.array(codes.astype(bool))
+        return pa.array(codes.astype(bool), mask=nulls)
     if type == DATE:
-        return pa.array(codes.astype(np.int32)).cast(pa.date32())
+        return pa.array(codes.astype(np.int32), mask=nulls).cast(pa.date32())
     if type == TIMESTAMP:
-        return pa.array(codes).cast(pa.timestamp("us"))
+        return pa.array(codes, mask=nulls).cast(pa.timestamp("us"))
     if type == STRING:
-        return _string_array(codes, strings, dictionary)
-    return pa.array(decode_column(codes, type, strings, lists), arrow_type(type))
+        return _string_array(codes, nulls, dictionaries.strings, dictionary)
+    values = decode_column(codes, type, dictionaries)
+    if nulls is not None:
+        values = [None if null else value for null, value in zip(nulls.tolist(), values, strict=True)]
+    return pa.array(values, arrow_type(type))
 
 
-def _string_array(codes: Codes, strings: Dictionary, dictionary: bool) -> Any:
+def _string_array(
+    codes: Codes, nulls: NDArray[np.bool_] | None, strings: Dictionary, dictionary: bool
+) -> Any:
     import pyarrow as pa
 
     used, places = np.unique(codes, return_inverse=True)
@@ -260,8 +305,8 @@ def _string_array(codes: Codes, strings: Dictionary, dictionary: bool) -> Any:
     values = strings.decode(used)
     distinct = pa.array(values, pa.string())
     if dictionary:
-        return pa.DictionaryArray.from_arrays(pa.array(places.astype(np.int32)), distinct)
+        return pa.DictionaryArray.from_arrays(pa.array(places.astype(np.int32), mask=nulls), distinct)
     lengths = np.fromiter(map(len, values), dtype=np.int64, count=len(values))
     if 4 * int(lengths[places].sum()) > _STRING_BYTES:  # one Arrow string array holds 2 GiB
-        return pa.array(list(map(values.__getitem__, places.tolist())), pa.string())
-    return distinct.take(pa.array(places))
+        return pa.array(list(map(values.__getitem__, places.tolist())), pa.string(), mask=nulls)
+    return distinct.take(pa.array(places, mask=nulls))

@@ -1,9 +1,10 @@
 """Values in, int64 codes through the engine, values out.
 
-Every value inside is one int64: an int is itself, a bool 0 or 1, a float the bits of the float64, a date the
-days and a timestamp the microseconds since 1970 (UTC), a string or a list its position in an append-only
-dictionary. Rows are C-contiguous matrices of such codes. Within one codec, two values of one type are equal
-exactly when their codes are; codes of strings and lists mean nothing to another codec.
+Every value inside is one int64. NULL, labelled nulls and a few numbers have special codes (see `special`); else an
+int is itself, a bool 0 or 1, a float the bits of the float64, a date the days and a timestamp the microseconds since
+1970 (UTC), a string or a list its position in an append-only dictionary. Rows are C-contiguous matrices of such
+codes. Within one codec, two values of one type are equal exactly when their codes are; codes of strings, lists and
+special values mean nothing to another codec.
 
 What comes in is checked: each value against its column's type, and nothing is rounded or guessed (see
 `scalars`). Rows are counted from 1 in messages.
@@ -30,9 +31,20 @@ import numpy as np
 from headwater.errors import DataError
 from headwater.memory.budget import MemoryBudget
 from headwater.values.columns import decode_column, encode_canonical, encode_column
-from headwater.values.dictionary import Codes, Dictionary
-from headwater.values.scalars import Misfit, canonical, fixed_code, fixed_value, is_coded, list_key
-from headwater.values.sources import SourceColumns, infer_types, read_source
+from headwater.values.dictionaries import Dictionaries
+from headwater.values.dictionary import Codes
+from headwater.values.scalars import (
+    Misfit,
+    canonical,
+    fixed_code,
+    fixed_value,
+    is_coded,
+    is_missing,
+    is_wide,
+    show,
+)
+from headwater.values.sources import SourceColumns, all_special, infer_types, read_source
+from headwater.values.special import FIRST_PLAIN, LAST, LAST_PLAIN, NULL, UNKNOWN, LabelledNull, has_special
 from headwater.values.types import INT, STRING, Type
 
 __all__ = ["Codec", "infer_types"]
@@ -40,7 +52,6 @@ __all__ = ["Codec", "infer_types"]
 ROW_OBJECT, NUMBER_OBJECT = 64, 32
 """About what a tuple, and a number in it, take in memory."""
 MOST_ROWS_ENCODED_SINGLY = 32
-SMALLEST = 1 << 63
 
 
 class Codec:
@@ -49,43 +60,60 @@ class Codec:
     def __init__(self, budget: MemoryBudget | None = None) -> None:
         """Start with empty dictionaries, which count in the budget."""
         self.budget = budget or MemoryBudget()
-        self.strings = Dictionary(ask=self.budget.ask)
-        self.lists = Dictionary(list_key, ask=self.budget.ask)
+        self.dictionaries = Dictionaries(ask=self.budget.ask)
+        self.strings, self.lists = self.dictionaries.strings, self.dictionaries.lists
+        self.specials = self.dictionaries.specials
         self.budget.keep(self)
 
     @property
     def nbytes(self) -> int:
         """About how much memory the dictionaries take."""
-        return self.strings.nbytes + self.lists.nbytes
+        return self.dictionaries.nbytes
 
     # -------------------------------------------------------------- one value
 
-    def encode_value(self, value: object, type: Type) -> int:
+    def encode_value(self, value: object, type: Type | None) -> int:
         """The code of a value, which enters its dictionary if it is new."""
         plain = self._canonical(value, type)
-        return self._dictionary(type).code(plain) if is_coded(type) else fixed_code(plain, type)
+        if plain is None or type is None or isinstance(plain, LabelledNull):
+            return self.specials.code(plain)
+        if is_coded(type):
+            return self.dictionaries.of(type).code(plain)
+        code = fixed_code(plain, type)
+        return self.specials.code(plain) if is_wide(code, type) else code
 
-    def find_value(self, value: object, type: Type) -> int | None:
-        """The code of a value, or `None` if it is a string or list never seen."""
+    def find_value(self, value: object, type: Type | None) -> int | None:
+        """The code of a value, or `None` if it is one never seen."""
         plain = self._canonical(value, type)
-        if not is_coded(type):
-            return fixed_code(plain, type)
-        code = self._dictionary(type).find(plain)
-        return None if code < 0 else code
+        if plain is None or type is None or isinstance(plain, LabelledNull):
+            return self._known(self.specials.find(plain))
+        if is_coded(type):
+            found = self.dictionaries.of(type).find(plain)
+            return None if found < 0 else found
+        code = fixed_code(plain, type)
+        return self._known(self.specials.find(plain)) if is_wide(code, type) else code
 
-    def decode_value(self, code: int, type: Type) -> Any:
+    def decode_value(self, code: int, type: Type | None) -> Any:
         """The value with this code."""
-        return self._dictionary(type).decode([code])[0] if is_coded(type) else fixed_value(int(code), type)
+        if code <= LAST or type is None:
+            return self.specials.value(int(code))
+        return (
+            self.dictionaries.of(type).decode([code])[0] if is_coded(type) else fixed_value(int(code), type)
+        )
+
+    @staticmethod
+    def _known(code: int) -> int | None:
+        return None if code == UNKNOWN else code
 
     # -------------------------------------------------------------- one column
 
     def encode_column(self, values: Sequence[Any], type: Type) -> Codes:
         """The codes of values that are canonical already, such as those `decode_column` gave."""
-        return encode_canonical(values, type, self.strings, self.lists, intern=True)
+        return encode_canonical(values, type, self.dictionaries, intern=True)
 
-    def decode_column(self, codes: Codes, type: Type) -> list[Any]:
+    def decode_column(self, codes: Codes, type: Type | None) -> list[Any]:
         """The values with these codes."""
-        return decode_column(codes, type, self.strings, self.lists)
+        return decode_column(codes, type, self.dictionaries)
 
     # -------------------------------------------------------------- rows
 
@@ -96,27 +124,37 @@ class Codec:
         relation: str,
         columns: Sequence[str],
         intern: bool = True,
+        nullable: Sequence[bool] = (),
     ) -> Codes:
         """The rows of `data`, in any form that `sources` knows, as codes.
 
-        Without `intern` no dictionary grows, and rows with a string or list never seen are left out.
+        Without `intern` no dictionary grows, and rows with a string or list never seen are left out. Nulls, and
+        labelled ones, are refused in columns that are not `nullable` (none is if nothing is given).
         """
-        few = self._few(data, types, intern)
+        few = self._few(data, types, intern, nullable)
         if few is not None:
             return few[0]
-        return self._matrix(read_source(data, relation, columns), types, relation, columns, intern)[0]
+        source = read_source(data, relation, columns)
+        return self._matrix(source, types, relation, columns, intern, nullable)[0]
 
     def find_rows(
-        self, data: Any, types: Sequence[Type | None], *, relation: str, columns: Sequence[str]
+        self,
+        data: Any,
+        types: Sequence[Type | None],
+        *,
+        relation: str,
+        columns: Sequence[str],
+        nullable: Sequence[bool] = (),
     ) -> tuple[Codes, int]:
         """The rows of `data` whose values are all known, and how many others there were.
 
         No stored row can be equal to one of the others, so whoever deletes rows may ignore them.
         """
-        few = self._few(data, types, False)
+        few = self._few(data, types, False, nullable)
         if few is not None:
             return few
-        return self._matrix(read_source(data, relation, columns), types, relation, columns, False)
+        source = read_source(data, relation, columns)
+        return self._matrix(source, types, relation, columns, False, nullable)
 
     def infer_types(
         self, data: Any, relation: str = "data"
@@ -144,16 +182,15 @@ class Codec:
         )
         self.budget.ask(len(matrix) * each, f"{len(matrix):,} rows as Python tuples")
         values = [
-            self.decode_column(np.ascontiguousarray(matrix[:, i]), _known(type))
-            for i, type in enumerate(types)
+            self.decode_column(np.ascontiguousarray(matrix[:, i]), type) for i, type in enumerate(types)
         ]
         return list(zip(*values, strict=True))
 
     def from_table(
         self, table: Any, types: Sequence[Type | None], relation: str, columns: Sequence[str]
     ) -> Codes:
-        """The codes of an Arrow table's rows."""
-        return self.to_matrix(table, types, relation, columns)
+        """The codes of an Arrow table's rows; nulls are taken in every column."""
+        return self.to_matrix(table, types, relation, columns, nullable=(True,) * len(columns))
 
     def to_table(
         self,
@@ -162,25 +199,27 @@ class Codec:
         types: Sequence[Type | None],
         *,
         dictionary: bool = False,
+        labels: Sequence[int] = (),
     ) -> Any:
-        """The rows of a matrix as an Arrow table; `dictionary` leaves strings dictionary-encoded."""
+        """The rows of a matrix as an Arrow table; see `arrow.to_table`."""
         from headwater.values.arrow import to_table
 
         self.budget.ask(16 * len(matrix) * len(types), f"{len(matrix):,} rows as an Arrow table")
-        return to_table(matrix, columns, types, self.strings, self.lists, dictionary=dictionary)
+        return to_table(matrix, columns, types, self.dictionaries, dictionary=dictionary, labels=labels)
 
     # --------------------------------------------------------------
 
-    def _dictionary(self, type: Type) -> Dictionary:
-        return self.strings if type == STRING else self.lists
-
-    def _canonical(self, value: object, type: Type) -> Any:
+    def _canonical(self, value: object, type: Type | None) -> Any:
         try:
-            return canonical(value, type)
+            if type is None and not (is_missing(value) or isinstance(value, LabelledNull)):
+                raise Misfit(f"the type of {show(value)} is not known", code="unknown-type")
+            return canonical(value, type or INT)
         except Misfit as misfit:
             raise DataError(misfit.code, f"{misfit.reason}, expected {type}", hint=misfit.hint) from None
 
-    def _few(self, data: Any, types: Sequence[Type | None], intern: bool) -> tuple[Codes, int] | None:
+    def _few(
+        self, data: Any, types: Sequence[Type | None], intern: bool, nullable: Sequence[bool]
+    ) -> tuple[Codes, int] | None:
         """A few tuples of plain ints and strings, value by value: for one row the columnar way costs ten times
         as much. Anything else, and anything wrong, is left to that: `None`."""
         if type(data) is not list or len(data) > MOST_ROWS_ENCODED_SINGLY:
@@ -192,14 +231,16 @@ class Codec:
             if type(values) is not tuple or len(values) != len(types):
                 return None
             row = []
-            for value, expected in zip(values, types, strict=True):
-                if type(value) is int and expected == INT and -SMALLEST <= value < SMALLEST:
+            for column, (value, expected) in enumerate(zip(values, types, strict=True)):
+                if type(value) is int and expected == INT and FIRST_PLAIN <= value <= LAST_PLAIN:
                     row.append(value)
                 elif type(value) is str and expected == STRING and value.isascii():
                     row.append(code(value))
+                elif value is None and nullable and nullable[column]:
+                    row.append(NULL)
                 else:
                     return None
-            if intern or all(each >= 0 for each, kind in zip(row, types, strict=True) if kind == STRING):
+            if intern or all(each != -1 for each, kind in zip(row, types, strict=True) if kind == STRING):
                 rows.append(row)
             else:
                 unknown += 1
@@ -212,6 +253,7 @@ class Codec:
         relation: str,
         columns: Sequence[str],
         intern: bool,
+        nullable: Sequence[bool],
     ) -> tuple[Codes, int]:
         self.budget.ask(
             8 * source.count * (len(columns) + 1), f"taking in {source.count:,} rows of {relation}"
@@ -220,31 +262,45 @@ class Codec:
         unknown = np.zeros(source.count, dtype=bool)
         if source.count:
             for i, (values, type) in enumerate(zip(source.columns, types, strict=True)):
-                matrix[:, i] = self.encode_given(values, type, relation, columns[i], intern)
-                if not intern and type is not None and is_coded(type):
-                    unknown |= matrix[:, i] < 0
+                codes = matrix[:, i] = self.encode_given(values, type, relation, columns[i], intern)
+                if not (nullable and nullable[i]) and has_special(codes):
+                    self._refuse_nulls(codes, source, relation, columns[i], type)
+                if not intern:
+                    unknown |= codes == UNKNOWN
+                    if type is not None and is_coded(type):
+                        unknown |= codes == -1
         dropped = int(unknown.sum())
         return (np.ascontiguousarray(matrix[~unknown]) if dropped else matrix), dropped
 
     def encode_given(self, values: Any, type: Type | None, relation: str, column: str, intern: bool) -> Codes:
         """The codes of a column as a source gives it; what does not fit is refused with its place."""
-        if type is None:
-            raise DataError(
-                "unknown-type",
-                f"{relation}, column {column}: its type is not known",
-                hint=f"declare it: {relation}({column}: int, ...)",
-            )
         try:
-            return self._encode(values, type, intern)
+            if type is not None:
+                return self._encode(values, type, intern)
+            if all_special(values):
+                return self._encode(values, INT, intern)
         except Misfit as misfit:
             raise misfit_error(misfit, type, relation, column) from None
+        raise DataError(
+            "unknown-type",
+            f"{relation}, column {column}: its type is not known",
+            hint=f"declare it: {relation}({column}: int, ...)",
+        )
+
+    def _refuse_nulls(
+        self, codes: Codes, source: SourceColumns, relation: str, column: str, type: Type | None
+    ) -> None:
+        nulls = self.specials.nulls(codes)
+        if nulls.any():
+            row = int(np.argmax(nulls))
+            raise null_error(source.row(row), row, relation, column, type)
 
     def _encode(self, values: Any, type: Type, intern: bool) -> Codes:
         if isinstance(values, (list, np.ndarray)):
-            return encode_column(values, type, self.strings, self.lists, intern=intern)
+            return encode_column(values, type, self.dictionaries, intern=intern)
         from headwater.values.arrow import encode_arrow
 
-        return encode_arrow(values, type, self.strings, self.lists, intern=intern)
+        return encode_arrow(values, type, self.dictionaries, intern=intern)
 
 
 def misfit_error(misfit: Misfit, type: Type | None, relation: str, column: str) -> DataError:
@@ -253,7 +309,14 @@ def misfit_error(misfit: Misfit, type: Type | None, relation: str, column: str) 
     return DataError(misfit.code, f"{where}: {misfit.reason}, expected {type}", hint=misfit.hint)
 
 
-def _known(type: Type | None) -> Type:
-    if type is None:
-        raise DataError("unknown-type", "rows of a column whose type is not known cannot be read")
-    return type
+def null_error(
+    values: Sequence[object], row: int, relation: str, column: str, type: Type | None
+) -> DataError:
+    """A null is in a column that takes none; `row` is counted from 0."""
+    shown = ", ".join("null" if is_missing(value) else show(value) for value in values)
+    return DataError(
+        "null-value",
+        f"{relation}, row {row + 1}, column {column}: there is no value (null), expected {type or 'one'}; "
+        f"the row is ({shown})",
+        hint=f"let the column have nulls, {relation}({column}: {type or 'int'}?, ...), or leave such rows out",
+    )

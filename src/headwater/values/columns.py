@@ -3,12 +3,13 @@
 Columns whose values are all of the one expected Python class take a short way that never runs Python code per
 value; any other column is first made canonical value by value. Both ways give the same codes.
 
->>> from headwater.values.scalars import list_key
->>> strings, lists = Dictionary(), Dictionary(list_key)
->>> encode_column(["b", "a", "b"], STRING, strings, lists, intern=True).tolist()
+>>> dictionaries = Dictionaries()
+>>> encode_column(["b", "a", "b"], STRING, dictionaries, intern=True).tolist()
 [0, 1, 0]
->>> encode_column(["a", "z"], STRING, strings, lists, intern=False).tolist()
+>>> encode_column(["a", "z"], STRING, dictionaries, intern=False).tolist()
 [1, -1]
+>>> decode_column(encode_column(["a", None], STRING, dictionaries, intern=True), STRING, dictionaries)
+['a', None]
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from headwater.values.dictionaries import Dictionaries
 from headwater.values.dictionary import Codes, Dictionary
 from headwater.values.scalars import (
     EPOCH,
@@ -31,10 +33,13 @@ from headwater.values.scalars import (
     NAN,
     Misfit,
     canonical,
+    is_coded,
 )
+from headwater.values.special import LabelledNull, Specials, has_special, is_special
 from headwater.values.types import DATE, INT, STRING, TIMESTAMP, Type
 
 _class_of = type  # where a parameter is called `type`
+_NONE = type(None)
 _FEWEST_ENCODED_BY_ARROW = 20_000
 _OWN_KEYS = (INT, STRING, DATE, TIMESTAMP)  # lists of these are their own keys, see `list_key`
 _CLASSES: dict[str, type] = {
@@ -43,68 +48,81 @@ _CLASSES: dict[str, type] = {
 }  # fmt: skip
 
 
-def float_codes(values: NDArray[np.float64]) -> Codes:
-    """The codes of floats: their bits, after -0.0 became 0.0 and every NaN the one NaN."""
+def float_bits(values: NDArray[np.float64]) -> Codes:
+    """The bits of floats, after -0.0 became 0.0 and every NaN the one NaN; see `Specials.float_codes`."""
     values = np.add(values, 0.0, dtype=np.float64)
     values[np.isnan(values)] = np.nan
     return values.view(np.int64)
 
 
-def floats(codes: Codes) -> NDArray[np.float64]:
-    """The floats with these codes."""
-    return np.ascontiguousarray(codes, dtype=np.int64).view(np.float64)
+def float_codes(values: NDArray[np.float64], specials: Specials) -> Codes:
+    """The codes of floats."""
+    return specials.float_codes(float_bits(values))
+
+
+def floats(codes: Codes, specials: Specials) -> NDArray[np.float64]:
+    """The floats with these codes; 0.0 where there is none."""
+    return np.ascontiguousarray(specials.numbers(codes), dtype=np.int64).view(np.float64)
 
 
 def encode_column(
     values: Sequence[Any] | NDArray[Any],
     type: Type,
-    strings: Dictionary,
-    lists: Dictionary,
+    dictionaries: Dictionaries,
     *,
     intern: bool,
 ) -> Codes:
     """The codes of `values`; raises `Misfit`, with its row, at the first that is not of `type`.
 
-    Without `intern` no dictionary grows and unknown strings and lists get -1.
+    Without `intern` no dictionary grows, unknown strings and lists get -1, and unknown special values `UNKNOWN`.
+    Missing values are `NULL`.
     """
     if len(values) == 0:
         return np.empty(0, dtype=np.int64)
     if isinstance(values, np.ndarray):
-        codes = _encode_array(values, type)
+        codes = _encode_array(values, type, dictionaries.specials, intern)
         if codes is not None:
             return codes
         exact = values.dtype.kind == "M" or values.dtype.itemsize > 8  # where tolist() would lose something
         values = list(values) if exact and values.dtype.kind in "Mfc" else values.tolist()
     expected = _CLASSES.get(type.name)
+    classes = set(map(_class_of, values))
+    if any(_may_be_missing(each) for each in classes) or LabelledNull in classes:
+        return encode_canonical(_canonical_all(values, type), type, dictionaries, intern=intern)
     if expected is not None:
-        classes = set(map(_class_of, values))
         if classes != {expected}:
-            if classes == {int, float} and type.name == "float" and (codes := _mixed(values)) is not None:
-                return codes
+            if classes == {int, float} and type.name == "float":
+                codes = _mixed(values, dictionaries.specials, intern)
+                if codes is not None:
+                    return codes
             values = _canonical_all(values, type)
     elif not _are_canonical_lists(values, type):
         values = _canonical_all(values, type)
     try:
-        return encode_canonical(values, type, strings, lists, intern=intern)
+        return _encode_plain(values, type, dictionaries, intern)
     except (OverflowError, UnicodeError, _AwareError):
-        return encode_canonical(_canonical_all(values, type), type, strings, lists, intern=intern)
+        return _encode_plain(_canonical_all(values, type), type, dictionaries, intern)
+
+
+def _may_be_missing(kind: type) -> bool:
+    return kind is _NONE or kind.__name__ in ("NAType", "NaTType", "datetime64")
 
 
 class _AwareError(Exception):
     """A datetime with a time zone was met on the short way."""
 
 
-def _encode_array(values: NDArray[Any], type: Type) -> Codes | None:
+def _encode_array(values: NDArray[Any], type: Type, specials: Specials, intern: bool) -> Codes | None:
     """The codes of a numpy array whose element type says that all its values fit."""
     kind, size = values.dtype.kind, values.dtype.itemsize
     if type.name == "int" and (kind == "i" or kind == "u" and size < 8):
-        return values.astype(np.int64)
+        return specials.int_codes(values.astype(np.int64), intern=intern)
     if type.name == "bool" and kind == "b":
         return values.astype(np.int64)
     if type.name == "float" and (kind == "f" and size <= 8 or kind in "iu" and size < 8):
-        return float_codes(values.astype(np.float64))
+        return specials.float_codes(float_bits(values.astype(np.float64)), intern=intern)
     if type.name == "float" and kind == "i" and not (values >> 53).any():
-        return float_codes(values.astype(np.float64))
+        return float_bits(values.astype(np.float64))
     return None
 
 
@@ -140,7 +158,7 @@ def _are_unicode(values: Iterable[str]) -> bool:
     return True
 
 
-def _mixed(values: Sequence[Any]) -> Codes | None:
+def _mixed(values: Sequence[Any], specials: Specials, intern: bool) -> Codes | None:
     """Codes of ints and floats as floats, unless some int may be too large to be one."""
     try:
         column = np.fromiter(values, dtype=np.float64, count=len(values))
@@ -149,19 +167,36 @@ def _mixed(values: Sequence[Any]) -> Codes | None:
     large = np.flatnonzero(np.abs(column) >= 2.0**53)
     if any(isinstance(values[i], int) for i in large.tolist()):
         return None
-    return float_codes(column)
+    return specials.float_codes(float_bits(column), intern=intern)
 
 
-def encode_canonical(
-    values: Sequence[Any], type: Type, strings: Dictionary, lists: Dictionary, *, intern: bool
-) -> Codes:
-    """The codes of values already known to be canonical values of `type`."""
+def encode_canonical(values: Sequence[Any], type: Type, dictionaries: Dictionaries, *, intern: bool) -> Codes:
+    """The codes of values already known to be canonical values of `type`, nulls and labelled nulls among them."""
+    special = {_NONE, LabelledNull}
+    if special.isdisjoint(map(_class_of, values)):
+        return _encode_plain(values, type, dictionaries, intern)
+    places = np.fromiter((_class_of(value) in special for value in values), bool, len(values))
+    codes = np.empty(len(values), np.int64)
+    nulls = [value for value in values if _class_of(value) in special]
+    codes[places] = dictionaries.specials.encode(nulls, intern=intern)
+    plain = [value for value in values if _class_of(value) not in special]
+    codes[~places] = _encode_plain(plain, type, dictionaries, intern)
+    return codes
+
+
+def _encode_plain(values: Sequence[Any], type: Type, dictionaries: Dictionaries, intern: bool) -> Codes:
+    """The codes of canonical values, none of them null."""
     count = len(values)
     name = type.name
-    if name == "int" or name == "bool":
+    if name == "int":
+        return dictionaries.specials.int_codes(
+            np.fromiter(values, dtype=np.int64, count=count), intern=intern
+        )
+    if name == "bool":
         return np.fromiter(values, dtype=np.int64, count=count)
     if name == "float":
-        return float_codes(np.fromiter(values, dtype=np.float64, count=count))
+        bits = float_bits(np.fromiter(values, dtype=np.float64, count=count))
+        return dictionaries.specials.float_codes(bits, intern=intern)
     if name == "date":
         return np.fromiter(map(datetime.date.toordinal, values), dtype=np.int64, count=count) - EPOCH_DAY
     if name == "timestamp":
@@ -170,8 +205,9 @@ def encode_canonical(
         moments = ((value - EPOCH) // MICROSECOND for value in values)
         return np.fromiter(moments, dtype=np.int64, count=count)
     if name == "string":
-        return _encode_strings(values, strings, intern)
+        return _encode_strings(values, dictionaries.strings, intern)
     keys = values if type.element in _OWN_KEYS else None
+    lists = dictionaries.of(type)
     return lists.encode(values, keys) if intern else lists.find_all(values, keys)
 
 
@@ -189,17 +225,28 @@ def _encode_strings(values: Sequence[str], strings: Dictionary, intern: bool) ->
     return strings.encode(values) if intern else strings.find_all(values)
 
 
-def decode_column(codes: Codes, type: Type, strings: Dictionary, lists: Dictionary) -> list[Any]:
-    """The values with these codes."""
+def decode_column(codes: Codes, type: Type | None, dictionaries: Dictionaries) -> list[Any]:
+    """The values with these codes; all of them are special where the type is not known."""
+    if type is None:
+        return list(dictionaries.specials.decode(codes))
+    if not has_special(codes):
+        return _decode_plain(codes, type, dictionaries)
+    places = is_special(codes)
+    values = iter(_decode_plain(codes[~places], type, dictionaries))
+    special = iter(dictionaries.specials.decode(codes[places]))
+    return [next(special) if place else next(values) for place in places.tolist()]
+
+
+def _decode_plain(codes: Codes, type: Type, dictionaries: Dictionaries) -> list[Any]:
     name = type.name
     if name == "int":
         return codes.tolist()  # type: ignore[no-any-return]
-    if name == "string" or name == "list":
-        return (strings if type == STRING else lists).decode(codes)
+    if is_coded(type):
+        return dictionaries.of(type).decode(codes)
     if name == "bool":
         return codes.astype(bool).tolist()  # type: ignore[no-any-return]
     if name == "float":
-        column = floats(codes)
+        column = codes.view(np.float64)
         nans = np.isnan(column)
         if nans.any():  # one NaN object, so that lists made of the values are equal when they should be
             return [NAN if nan else value for value, nan in zip(column.tolist(), nans.tolist(), strict=True)]

@@ -77,12 +77,19 @@ class Functions:
         self._resolved: dict[tuple[str, tuple[Type, ...]], tuple[Overload, Type]] = {}
 
     def register(
-        self, name: str, fn: Callable[..., Any], args: Sequence[Type | str] | None, returns: Type | str
+        self,
+        name: str,
+        fn: Callable[..., Any],
+        args: Sequence[Type | str] | None,
+        returns: Type | str,
+        *,
+        nulls: bool = False,
     ) -> None:
         """Let rules call `fn`, with values of the types `args` (any number of any types if `None`).
 
-        It gets plain Python values and must give one of type `returns`. Registering a name again replaces the
-        function; the names of built-in functions are taken.
+        It gets plain Python values and must give one of type `returns`, or `None`. Where an argument is null, it is
+        not called and the result is null; with `nulls` it is called, with `None` there. Registering a name again
+        replaces the function; the names of built-in functions are taken.
         """
         arguments.name("the name of a function", name)
         if not callable(fn):
@@ -98,7 +105,7 @@ class Functions:
             results, places = call_distinct(name, call, columns, types, codec)
             return codec.encode_column(results, result)[places]
 
-        self._functions[name] = [Overload(signature, run)]
+        self._functions[name] = [Overload(signature, run, strict=not nulls)]
         self._resolved.clear()
 
     def names(self) -> list[str]:
@@ -164,7 +171,7 @@ class Functions:
         if name not in GENERATORS:
             raise FunctionMismatch(f"{name} is not a generator")
         fitting = (each for each in GENERATORS[name] if not isinstance(each.signature.result(types), NoMatch))
-        return next(fitting).expand(columns, types)
+        return next(fitting).expand(columns, types, codec.specials)
 
     def check_constants(self, name: str, arguments: Sequence[object]) -> None:
         """Raise `EvaluationError` for a call that is bound to fail by constants; `None` is what is not known."""

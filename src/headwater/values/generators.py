@@ -21,9 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headwater.errors import EvaluationError
-from headwater.values.columns import float_codes, floats
+from headwater.values.columns import float_bits
 from headwater.values.dictionary import Codes
-from headwater.values.signatures import Signature, parse_signature
+from headwater.values.signatures import Signature, ints_as_floats, parse_signature
+from headwater.values.special import Specials, has_special
 from headwater.values.types import FLOAT, INT, Type
 
 MOST_VALUES = 10**9
@@ -48,14 +49,29 @@ class Generator:
     signature: Signature
     run: Callable[..., Expansion]
 
-    def expand(self, columns: Sequence[Codes], types: Sequence[Type]) -> Expansion:
-        """All values, where the arguments fit; ints become floats where those are taken."""
+    def expand(self, columns: Sequence[Codes], types: Sequence[Type], specials: Specials) -> Expansion:
+        """All values, where the arguments fit; ints become floats where those are taken. Nulls give nothing."""
         if self.signature.parameters[0] == FLOAT:
             columns = [
-                float_codes(column.astype(np.float64)) if type == INT else column
+                ints_as_floats(column, specials) if type == INT else column
                 for column, type in zip(columns, types, strict=True)
             ]
-        return self.run(*columns)
+        if not any(map(has_special, columns)):
+            return self._coded(self.run(*columns), specials, None)
+        columns = np.broadcast_arrays(*columns)
+        rows = np.flatnonzero(~np.logical_or.reduce([specials.nulls(column) for column in columns]))
+        found = self.run(*(specials.numbers(column[rows]) for column in columns))
+        return self._coded(found, specials, rows)
+
+    def _coded(self, found: Expansion, specials: Specials, rows: Codes | None) -> Expansion:
+        """The numbers as codes, of the rows that are left of all."""
+        coded = specials.float_codes if self.signature.parameters[0] == FLOAT else specials.int_codes
+
+        def pieces(most: int) -> Iterator[tuple[Codes, Codes]]:
+            for places, numbers in found.pieces(most):
+                yield places if rows is None else rows[places], coded(numbers)
+
+        return Expansion(found.largest, pieces)
 
 
 def count_ints(start: Codes, stop: Codes, step: Codes | None = None) -> Expansion:
@@ -81,9 +97,9 @@ def count_ints(start: Codes, stop: Codes, step: Codes | None = None) -> Expansio
 
 
 def count_floats(start: Codes, stop: Codes, step: Codes | None = None) -> Expansion:
-    """The same of floats. A bound that is NaN gives nothing."""
-    first, last = floats(start), floats(stop)
-    by = np.where(first <= last, 1.0, -1.0) if step is None else floats(step)
+    """The same of floats, given and told by their bits. A bound that is NaN gives nothing."""
+    first, last = start.view(np.float64), stop.view(np.float64)
+    by = np.where(first <= last, 1.0, -1.0) if step is None else step.view(np.float64)
     first, last, by = np.broadcast_arrays(first, last, by)
     wanted = np.where(by > 0, first < last, first > last)
     standing = (first + by == first) | (np.isinf(first) & np.isinf(by))
@@ -98,12 +114,12 @@ def count_floats(start: Codes, stop: Codes, step: Codes | None = None) -> Expans
         for row, bounds in enumerate(zip(first, last, by, lengths.astype(np.int64), strict=True)):
             for run in _runs(*bounds, most):
                 if sum(map(len, runs)) + len(run) > most:
-                    yield np.concatenate(rows), float_codes(np.concatenate(runs))
+                    yield np.concatenate(rows), float_bits(np.concatenate(runs))
                     rows, runs = [], []
                 rows.append(np.full(len(run), row, dtype=np.int64))
                 runs.append(run)
         if runs:
-            yield np.concatenate(rows), float_codes(np.concatenate(runs))
+            yield np.concatenate(rows), float_bits(np.concatenate(runs))
 
     return Expansion(int(lengths.max(initial=0.0)), pieces)
 

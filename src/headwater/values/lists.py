@@ -74,7 +74,9 @@ _LISTS: Mapping[str, tuple[tuple[str, Any], ...]] = {
     "f_removeLast": (("list[T] -> list[T]", lambda items: _filled(items)[:-1]),),
 }
 
+_OF_ELEMENTS = ("list", "f_init")  # what is null in them is an element
+
 LISTS: Mapping[str, list[Overload]] = {
-    name: [pointwise(name, text, function) for text, function in overloads]
+    name: [pointwise(name, text, function, strict=name not in _OF_ELEMENTS) for text, function in overloads]
     for name, overloads in _LISTS.items()
 }

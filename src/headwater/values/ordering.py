@@ -5,10 +5,18 @@ is total within each type: numbers by value with NaN above all (and equal to its
 lists element by element, dates and timestamps by time, false before true. An int and a float compare as the
 numbers they are, without rounding either.
 
->>> from headwater.values.columns import float_codes
->>> big = np.array([2**53 + 1])
->>> compare("=", big, float_codes(np.array([2.0**53])), INT, FLOAT, Codec()).tolist()
-[False]
+A null is equal to itself and to nothing else. It is neither below nor above anything: `<`, `<=`, `>` and `>=` do not
+hold where one side is null. Where rows are put in order, nulls come after all values, and labelled nulls after them
+by their text.
+
+>>> from headwater.values.special import NULL
+>>> codec = Codec()
+>>> big, near = np.array([2**53 + 1]), codec.encode_column([2.0**53], FLOAT)
+>>> compare("=", big, near, INT, FLOAT, codec).tolist(), compare(">", big, near, INT, FLOAT, codec).tolist()
+([False], [True])
+>>> null = np.array([NULL])
+>>> compare("=", null, null, INT, FLOAT, codec).tolist(), compare("<=", null, null, INT, INT, codec).tolist()
+([True], [False])
 """
 
 from __future__ import annotations
@@ -24,6 +32,7 @@ from headwater.values.columns import floats
 from headwater.values.dictionary import Codes
 from headwater.values.scalars import is_coded
 from headwater.values.signatures import FunctionMismatch
+from headwater.values.special import FIRST, LAST_PLAIN, Entry, has_special, is_special
 from headwater.values.types import FLOAT, INT, STRING, Type, TypeClash, unify
 
 ORDERED_VALUE = 100
@@ -48,19 +57,30 @@ def check_comparable(op: str, left: Type | None, right: Type | None) -> None:
 
 
 def compare(
-    op: str, left: Codes, right: Codes, left_type: Type, right_type: Type, codec: Codec
+    op: str, left: Codes, right: Codes, left_type: Type | None, right_type: Type | None, codec: Codec
 ) -> NDArray[np.bool_]:
-    """Where `left op right` holds, row by row; either side may be a single row."""
+    """Where `left op right` holds, row by row; either side may be a single row. Without a type all codes are null."""
     check_comparable(op, left_type, right_type)
-    if left_type.name != right_type.name:
-        if left_type == INT:
-            sign = _int_to_float(left, floats(right))
-        else:
-            sign = -_int_to_float(right, floats(left))
-        return _holds(op, sign, np.zeros(1, dtype=np.int64))
-    if op not in ("=", "!="):
-        left, right = order_keys([left, right], left_type, codec)
-    return _holds(op, left, right)
+    equality = op in ("=", "!=")
+    if left_type is None or right_type is None or left_type.name == right_type.name and equality:
+        return _holds(op, left, right) if equality else np.zeros(np.broadcast(left, right).shape, bool)
+    nulls = None
+    if has_special(left) or has_special(right):
+        nulls = codec.specials.nulls(left) | codec.specials.nulls(right)
+    if left_type.name == right_type.name:
+        holds = _holds(op, *order_keys([left, right], left_type, codec))
+    else:
+        holds = _holds(op, _mixed_sign(left, right, left_type, codec), np.zeros(1, dtype=np.int64))
+    if nulls is not None:
+        holds = np.where(nulls, _holds(op, left, right) if equality else False, holds)
+    return holds
+
+
+def _mixed_sign(left: Codes, right: Codes, left_type: Type, codec: Codec) -> Codes:
+    """-1, 0 or 1 as the left is below, equal to or above the right, where one is an int and the other a float."""
+    if left_type == INT:
+        return _int_to_float(codec.specials.numbers(left), floats(right, codec.specials))
+    return -_int_to_float(codec.specials.numbers(right), floats(left, codec.specials))
 
 
 def _holds(op: str, left: Codes, right: Codes) -> NDArray[np.bool_]:
@@ -82,16 +102,18 @@ def _int_to_float(ints: Codes, numbers: NDArray[np.float64]) -> Codes:
 def order_keys(columns: Sequence[Codes], type: Type, codec: Codec) -> list[Codes]:
     """For each column of codes of one type, ints in the same order as the values.
 
-    Keys of strings and lists are ranks among the values given: they mean nothing outside this call.
+    Keys of strings and lists, and of wide numbers, are ranks among the values given: they mean nothing outside this
+    call. Nulls come last.
 
     >>> codec = Codec()
     >>> codes = codec.strings.encode(["pear", "fig", "plum"])
     >>> order_keys([codes], STRING, codec)[0].tolist()
     [1, 0, 2]
     """
+    if any(map(has_special, columns)):
+        return _around_specials(columns, type, codec)
     if type == FLOAT:
-        # The bits of positive floats are in order; those of negative ones in reverse. NaN is above infinity.
-        return [column ^ ((column >> 63) & np.int64(2**63 - 1)) for column in columns]
+        return list(map(_float_keys, columns))
     if not is_coded(type):
         return list(columns)
     length = sum(map(len, columns))
@@ -110,13 +132,49 @@ def order_keys(columns: Sequence[Codes], type: Type, codec: Codec) -> list[Codes
     return [ranks[end - len(column) : end] for column, end in zip(columns, ends.tolist(), strict=True)]
 
 
+def _around_specials(columns: Sequence[Codes], type: Type, codec: Codec) -> list[Codes]:
+    """Keys where some codes are special: wide numbers are below or above all plain ones, nulls above everything."""
+    codes = np.concatenate(columns)
+    special = is_special(codes)
+    keys = np.empty(len(codes), np.int64)
+    keys[~special] = order_keys([codes[~special]], type, codec)[0]
+    distinct, places = np.unique(codes[special], return_inverse=True)
+    keys[special] = _special_keys(codec.specials.decode(distinct))[places.reshape(-1)]
+    ends = np.cumsum([len(column) for column in columns])
+    return [keys[end - len(column) : end] for column, end in zip(columns, ends.tolist(), strict=True)]
+
+
+def _special_keys(entries: Sequence[Entry | None]) -> Codes:
+    """A key for each entry of a column; all numbers among them are of one type."""
+    keys = np.empty(len(entries), np.int64)
+    nulls = [place for place, entry in enumerate(entries) if not isinstance(entry, (int, float))]
+    nulls.sort(key=lambda place: "" if entries[place] is None else str(entries[place]))
+    for rank, place in enumerate(nulls):
+        keys[place] = 2**63 - len(nulls) + rank
+    for place, entry in enumerate(entries):
+        if isinstance(entry, float):
+            keys[place] = _float_keys(np.array([entry]).view(np.int64))[0]
+    whole = sorted((entry, place) for place, entry in enumerate(entries) if isinstance(entry, int))
+    low = sum(entry < 0 for entry, _ in whole)
+    for rank, (_, place) in enumerate(whole):
+        keys[place] = FIRST + rank if rank < low else LAST_PLAIN + 1 + rank - low
+    return keys
+
+
+def _float_keys(bits: Codes) -> Codes:
+    """The bits of positive floats are in order; those of negative ones in reverse. NaN is above infinity."""
+    return bits ^ ((bits >> 63) & np.int64(2**63 - 1))
+
+
 def _list_key(value: Any) -> Any:
-    """A key that is comparable whatever the leaves are, with NaN above all numbers."""
+    """A key that is comparable whatever the leaves are, with NaN above all numbers, and nulls above that."""
+    if value is None:
+        return (1,)
     if isinstance(value, tuple):
-        return tuple(map(_list_key, value))
+        return (0, tuple(map(_list_key, value)))
     if isinstance(value, float) and value != value:
-        return (_kind(value), 1, 0.0)
-    return (_kind(value), 0, value)
+        return (0, _kind(value), 1, 0.0)
+    return (0, _kind(value), 0, value)
 
 
 def _kind(value: object) -> str:

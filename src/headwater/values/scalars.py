@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from headwater.values.special import LAST, LAST_PLAIN, LabelledNull
 from headwater.values.types import BOOL, DATE, FLOAT, INT, MOST_LEVELS, STRING, TIMESTAMP, Type, list_of
 
 NAN = float("nan")
@@ -74,18 +75,44 @@ def is_coded(type: Type) -> bool:
 
 
 def canonical(value: Any, type: Type) -> Any:
-    """The canonical form of `value` in a column of `type`; raises `Misfit` if it does not belong there."""
-    if value is None:
-        raise null_misfit()
+    """The canonical form of `value` in a column of `type`; raises `Misfit` if it does not belong there.
+
+    A missing value is `None`, in a column of any type; so is a labelled null itself. Whether the column takes them
+    is for others to say.
+    """
+    if is_missing(value):
+        return None
+    if isinstance(value, LabelledNull):
+        return canonical_label(value)
     if isinstance(value, np.generic):
         value = _plain(value)
     return _CANONICAL[type.name](value, type)
 
 
+def is_missing(value: object) -> bool:
+    """Whether a Python value says that there is none: `None`, pandas' `NA` and `NaT`, numpy's `NaT`."""
+    if value is None:
+        return True
+    if isinstance(value, np.datetime64):
+        return bool(np.isnat(value))
+    return type(value).__name__ in ("NAType", "NaTType")
+
+
+def canonical_label(value: LabelledNull) -> LabelledNull:
+    """The labelled null with canonical arguments, each of its own type."""
+    return LabelledNull(value.function, tuple(map(_argument, value.arguments)))
+
+
+def _argument(value: Any) -> Any:
+    if is_missing(value):
+        return None
+    if isinstance(value, LabelledNull):
+        return canonical_label(value)
+    return canonical(value, value_type(value) or INT)
+
+
 def _plain(value: np.generic) -> Any:
     if isinstance(value, np.datetime64):
-        if np.isnat(value):
-            raise null_misfit()
         if np.datetime_data(value.dtype)[0] in ("Y", "M", "W", "D"):
             return value.astype("datetime64[D]").item()
         micro = value.astype("datetime64[us]")
@@ -165,8 +192,6 @@ def _timestamp(value: Any, _: Type) -> datetime.datetime:
     if not isinstance(value, datetime.datetime):
         hint = "make it a datetime.datetime" if isinstance(value, datetime.date) else None
         raise _wrong(value, hint)
-    if value != value:  # pandas.NaT
-        raise null_misfit()
     if getattr(value, "nanosecond", 0):  # pandas.Timestamp
         raise Misfit(f"{value} is not a whole number of microseconds")
     if value.tzinfo is not None:
@@ -185,7 +210,14 @@ def _list(value: Any, type: Type) -> tuple[Any, ...]:
     element = type.element
     if element is None:
         element = common_type(value)
-    return () if element is None else tuple(canonical(item, element) for item in value)
+    if element is None:
+        element = INT  # there are no elements, or only nulls
+    items = tuple(canonical(item, element) for item in value)
+    if any(isinstance(item, LabelledNull) for item in items):
+        raise Misfit(
+            "a list cannot hold a labelled null", hint="put the labelled null in a column of its own"
+        )
+    return items
 
 
 _CANONICAL = {
@@ -212,10 +244,10 @@ def widen(left: Type | None, right: Type | None) -> Type | None:
     raise Misfit(f"{left} and {right} do not go together")
 
 
-def value_type(value: Any, levels: int = MOST_LEVELS) -> Type:
-    """The type of one value; raises `Misfit` for a null and for what no column can hold."""
-    if value is None:
-        raise null_misfit()
+def value_type(value: Any, levels: int = MOST_LEVELS) -> Type | None:
+    """The type of one value, `None` if it is missing or a labelled null; raises `Misfit` for what no column holds."""
+    if is_missing(value) or isinstance(value, LabelledNull):
+        return None
     if isinstance(value, np.generic):
         value = _plain(value)
     if isinstance(value, (list, tuple, np.ndarray)):
@@ -249,8 +281,13 @@ PYTHON_TYPES: tuple[tuple[type, Type], ...] = (
 # ------------------------------------------------------------------ codes
 
 
+def is_wide(code: int, type: Type) -> bool:
+    """Whether a value's own code is not one that a plain value can have, so that it is an entry of the specials."""
+    return code <= LAST or (code > LAST_PLAIN and type != FLOAT)
+
+
 def fixed_code(value: Any, type: Type) -> int:
-    """The code of a canonical value whose type needs no dictionary."""
+    """The own code of a canonical value whose type needs no dictionary; see `is_wide`."""
     if type == FLOAT:
         bits: int = struct.unpack("<q", struct.pack("<d", value))[0]
         return NAN_BITS if value != value else bits
@@ -281,13 +318,13 @@ def list_key(value: tuple[Any, ...]) -> Hashable:
     known by their kind as well. All leaves of a list have one type, so one leaf tells.
     """
     kind = type(value[0]) if value else tuple
-    if kind is tuple:
+    if kind is tuple or value[0] is None:
         kind = type(leaf(value))
     return (kind, value) if kind is float or kind is bool else value
 
 
 def leaf(value: Any) -> Any:
-    """Some innermost element of a list, `None` if all its lists are empty."""
+    """Some innermost element of a list that is not null, `None` if there is none."""
     if not isinstance(value, tuple):
         return value
     for item in value:

@@ -19,12 +19,14 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from headwater.errors import EvaluationError, HeadwaterError
 from headwater.values.codec import Codec
-from headwater.values.columns import float_codes
+from headwater.values.columns import float_bits
 from headwater.values.dictionary import Codes
 from headwater.values.scalars import show
+from headwater.values.special import NULL, Specials, has_special
 from headwater.values.types import FLOAT, INT, Type, TypeClash, list_of, parse_type, unify
 
 
@@ -128,14 +130,40 @@ class Overload:
 
     signature: Signature
     run: Vectorised
+    strict: bool = True
 
     def apply(self, columns: Sequence[Codes], types: Sequence[Type], result: Type, codec: Codec) -> Codes:
-        """The codes of the results, one a row, where the arguments fit."""
+        """The codes of the results, one a row, where the arguments fit.
+
+        The result is NULL where an argument is a labelled null, and for a `strict` function also where one is NULL.
+        """
+        if any(map(has_special, columns)):
+            nulls = self._nulls(columns, codec.specials)
+            if nulls.any():
+                results = np.full(len(nulls), NULL, np.int64)
+                if not nulls.all():
+                    rest = [column[~nulls] for column in columns]
+                    results[~nulls] = self._apply(rest, types, result, codec)
+                return results
+        return self._apply(columns, types, result, codec)
+
+    def _nulls(self, columns: Sequence[Codes], specials: Specials) -> NDArray[np.bool_]:
+        test = specials.nulls if self.strict else specials.labelled
+        nulls: NDArray[np.bool_] = np.logical_or.reduce([test(column) for column in columns])
+        return nulls
+
+    def _apply(self, columns: Sequence[Codes], types: Sequence[Type], result: Type, codec: Codec) -> Codes:
         columns, types = list(columns), list(types)
         for place, type in enumerate(types):
             if type == INT and self.signature.parameter(place) == FLOAT:
-                columns[place], types[place] = float_codes(columns[place].astype(np.float64)), FLOAT
+                columns[place], types[place] = ints_as_floats(columns[place], codec.specials), FLOAT
         return self.run(columns, types, result, codec)
+
+
+def ints_as_floats(codes: Codes, specials: Specials) -> Codes:
+    """Codes of ints as codes of the nearest floats; NULL stays NULL."""
+    bits = float_bits(specials.numbers(codes).astype(np.float64))
+    return np.where(codes == NULL, NULL, bits) if has_special(codes) else bits
 
 
 def vectorised(text: str, run: Vectorised) -> Overload:
@@ -143,17 +171,18 @@ def vectorised(text: str, run: Vectorised) -> Overload:
     return Overload(parse_signature(text), run)
 
 
-def pointwise(name: str, text: str, function: Callable[..., Any]) -> Overload:
+def pointwise(name: str, text: str, function: Callable[..., Any], *, strict: bool = True) -> Overload:
     """An overload that computes values one by one, once for each distinct combination of arguments.
 
-    The function must give canonical values of its result type, and the same ones whenever it is asked.
+    One that is not `strict` gets `None` for NULL. The function must give canonical values of its result type, and the
+    same ones whenever it is asked.
     """
 
     def run(columns: Sequence[Codes], types: Sequence[Type], result: Type, codec: Codec) -> Codes:
         results, places = call_distinct(name, function, columns, types, codec)
         return codec.encode_column(results, result)[places]
 
-    return Overload(parse_signature(text), run)
+    return Overload(parse_signature(text), run, strict)
 
 
 def call_distinct(

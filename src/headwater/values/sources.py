@@ -25,7 +25,8 @@ import numpy as np
 
 from headwater.errors import DataError
 from headwater.values.names import made_up, order_by_name
-from headwater.values.scalars import PYTHON_TYPES, Misfit, class_name, common_type, null_misfit, show, widen
+from headwater.values.scalars import PYTHON_TYPES, Misfit, class_name, common_type, is_missing, show, widen
+from headwater.values.special import LabelledNull
 from headwater.values.types import Type
 
 
@@ -41,6 +42,11 @@ class SourceColumns:
 
     def __len__(self) -> int:
         return self.count
+
+    def row(self, place: int) -> list[Any]:
+        """The values of one row, for a message."""
+        values = [column[place] for column in self.columns]
+        return [value.as_py() if hasattr(value, "as_py") else value for value in values]
 
 
 def held(data: Any, relation: str) -> Any:
@@ -84,6 +90,13 @@ def in_order(data: Any, relation: str, columns: Sequence[str], *, declared: bool
     if order is None:
         return SourceColumns(source.columns, source.count)
     return SourceColumns([source.columns[i] for i in order], source.count, tuple(columns))
+
+
+def all_special(values: Any) -> bool:
+    """Whether a column holds nothing but nulls and labelled nulls, so that its type need not be known."""
+    if isinstance(values, (list, np.ndarray)):
+        return all(is_missing(value) or isinstance(value, LabelledNull) for value in values)
+    return bool(values.null_count == len(values))
 
 
 def read_source(data: Any, relation: str, columns: Sequence[str]) -> SourceColumns:
@@ -198,7 +211,7 @@ def _labels(labels: Any) -> tuple[str, ...] | None:
 
 
 def _is_missing(value: object) -> bool:
-    return type(value).__name__ in ("NAType", "NaTType") or isinstance(value, float) and value != value
+    return is_missing(value) or isinstance(value, float) and value != value
 
 
 def _read_array(array: Any, relation: str) -> SourceColumns:
@@ -299,8 +312,6 @@ def _column_type(column: Any) -> Type | None:
         return _values_type(list(column))
     from headwater.values.arrow import type_from_arrow
 
-    if column.null_count:
-        raise null_misfit(int(np.argmax(column.is_null().to_numpy(zero_copy_only=False))))
     if str(column.type) == "null":
         return None
     found = type_from_arrow(column.type)
@@ -317,7 +328,7 @@ def _values_type(values: list[Any]) -> Type | None:
     firsts: dict[type, int] = {}
     for row, kind in enumerate(map(type, values)):
         firsts.setdefault(kind, row)
-    plain = dict(PYTHON_TYPES)
+    plain: dict[type, Type | None] = {**dict(PYTHON_TYPES), type(None): None, LabelledNull: None}
     if not plain.keys() >= firsts.keys():
         return common_type(values)
     common: Type | None = None

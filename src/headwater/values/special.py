@@ -1,0 +1,179 @@
+"""Special codes: NULL, labelled nulls, and numbers that cannot be their own code.
+
+A window at the bottom of the int64 range is *special* in every type. `NULL` is one code, the same whatever the type;
+so a column whose type nobody knows yet can hold it. The others are entries of one append-only dictionary:
+
+- a labelled null: the same code in columns of every type, so that they join by identity;
+- a number whose own code would be in the window, or in the margin of the same size at the top: ints near the ends
+  of the 64-bit range, floats whose bits are in the window (tiny negative ones), wider numbers.
+
+The margin at the top is for keys of an order: wide numbers get places above and below all plain ones.
+
+What holds: two values of one type are equal exactly when their codes are, as for all codes. `UNKNOWN` is the code of
+a value that no row can have: it was looked up, and is in no dictionary.
+
+>>> specials = Specials()
+>>> codes = np.array([7, NULL, specials.code(LabelledNull("f", (1,))), specials.code(2**63 - 1)])
+>>> is_special(codes).tolist(), specials.nulls(codes).tolist()
+([False, True, True, True], [False, True, True, False])
+>>> specials.decode(codes[1:]), specials.numbers(codes[[0, 3]]).tolist()
+([None, ?f(1), 9223372036854775807], [7, 9223372036854775807])
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headwater.values.dictionary import Codes, Dictionary
+from headwater.values.labelled import LabelledNull
+
+__all__ = [
+    "FIRST", "FIRST_PLAIN", "LAST", "LAST_PLAIN", "NULL", "UNKNOWN", "Entry", "LabelledNull", "Specials",
+    "has_special", "has_wide", "is_special",
+]  # fmt: skip
+
+FIRST, LAST = -(2**63), -(2**63) + 2**47 - 1
+"""The window of special codes."""
+NULL = FIRST
+UNKNOWN = LAST
+FIRST_PLAIN, LAST_PLAIN = LAST + 1, 2**63 - 1 - 2**47
+"""The numbers that are their own codes."""
+Entry: TypeAlias = LabelledNull | int | float
+"""What the dictionary of special codes holds."""
+
+
+def is_special(codes: Codes) -> NDArray[np.bool_]:
+    """Where a code is special."""
+    return codes <= LAST
+
+
+def has_special(codes: Codes) -> bool:
+    """Whether any code is special."""
+    return bool(codes.item() <= LAST if codes.size == 1 else codes.size and codes.min() <= LAST)
+
+
+def has_wide(numbers: Codes) -> bool:
+    """Whether any of these numbers cannot be its own code."""
+    if numbers.size == 1:
+        return not FIRST_PLAIN <= numbers.item() <= LAST_PLAIN
+    return bool(numbers.size and (numbers.min() < FIRST_PLAIN or numbers.max() > LAST_PLAIN))
+
+
+class Specials:
+    """The entries of special codes, both ways."""
+
+    def __init__(self, ask: Callable[[int, str], None] = lambda needed, what: None):
+        """Start with `NULL` alone; `ask` is told what many new entries would take, and may refuse."""
+        self._entries = Dictionary(ask=ask)
+        self._labelled = np.zeros(16, bool)
+        self._numbers = np.zeros(16, np.int64)
+        self._described = 0
+
+    def __len__(self) -> int:
+        """How many entries there are."""
+        return len(self._entries)
+
+    @property
+    def nbytes(self) -> int:
+        """About how much memory the entries take."""
+        return self._entries.nbytes + self._labelled.nbytes + self._numbers.nbytes
+
+    def since(self, start: int) -> list[Entry]:
+        """The entries from the given one on, in order."""
+        return self._entries.since(start)
+
+    # ------------------------------------------------------------------ to codes
+
+    def code(self, value: Entry | None) -> int:
+        """The code of an entry, which is added if it is new; `None` is `NULL`."""
+        return NULL if value is None else FIRST + 1 + self._entries.code(value)
+
+    def find(self, value: Entry | None) -> int:
+        """The code of an entry, or `UNKNOWN`; nothing is added."""
+        if value is None:
+            return NULL
+        found = self._entries.find(value)
+        return UNKNOWN if found < 0 else FIRST + 1 + found
+
+    def encode(self, values: Sequence[Entry | None], *, intern: bool) -> Codes:
+        """The codes of entries and of `None`."""
+        code = self.code if intern else self.find
+        return np.fromiter(map(code, values), np.int64, len(values))
+
+    def int_codes(self, numbers: Codes, *, intern: bool = True) -> Codes:
+        """The codes of 64-bit ints: themselves, but for those near the ends of the range."""
+        if not has_wide(numbers):
+            return numbers
+        places = (numbers < FIRST_PLAIN) | (numbers > LAST_PLAIN)
+        codes = numbers.copy()
+        codes[places] = self.encode(numbers[places].tolist(), intern=intern)
+        return codes
+
+    def float_codes(self, bits: Codes, *, intern: bool = True) -> Codes:
+        """The codes of floats given by their bits: the bits, but for those in the window."""
+        if not has_special(bits):
+            return bits
+        places = is_special(bits)
+        codes = bits.copy()
+        codes[places] = self.encode(bits[places].view(np.float64).tolist(), intern=intern)
+        return codes
+
+    # ------------------------------------------------------------------ from codes
+
+    def value(self, code: int) -> Entry | None:
+        """What a special code stands for."""
+        return None if code == NULL else self._entries.decode([code - FIRST - 1])[0]
+
+    def decode(self, codes: Codes) -> list[Entry | None]:
+        """What special codes stand for."""
+        return [self.value(code) for code in codes.tolist()]
+
+    def nulls(self, codes: Codes) -> NDArray[np.bool_]:
+        """Where a code is NULL or a labelled null."""
+        return np.equal(codes, NULL) | self.labelled(codes)
+
+    def labelled(self, codes: Codes) -> NDArray[np.bool_]:
+        """Where a code is a labelled null."""
+        result = np.zeros(codes.shape, bool)
+        places = is_special(codes) & (codes != NULL) & (codes != UNKNOWN)
+        if places.any():
+            self._describe()
+            result[places] = self._labelled[codes[places] - (FIRST + 1)]
+        return result
+
+    def numbers(self, codes: Codes) -> Codes:
+        """The 64-bit numbers that codes of ints stand for, or the bits of floats; 0 where there is none."""
+        if not has_special(codes):
+            return codes
+        self._describe()
+        places = is_special(codes)
+        found = codes.copy()
+        found[places] = 0
+        places &= (codes != NULL) & (codes != UNKNOWN)
+        found[places] = self._numbers[codes[places] - (FIRST + 1)]
+        return found
+
+    def _describe(self) -> None:
+        """Note of new entries what they are, for whole columns at a time."""
+        count = len(self._entries)
+        if self._described == count:
+            return
+        if count > self._labelled.shape[0]:
+            self._labelled = np.resize(self._labelled, 2 * count)
+            self._numbers = np.resize(self._numbers, 2 * count)
+        for place, entry in enumerate(self._entries.since(self._described), self._described):
+            self._labelled[place] = isinstance(entry, LabelledNull)
+            self._numbers[place] = _number(entry)
+        self._described = count
+
+
+def _number(entry: Entry) -> int:
+    if isinstance(entry, float):
+        bits: int = struct.unpack("<q", struct.pack("<d", entry))[0]
+        return bits
+    return entry if isinstance(entry, int) and FIRST <= entry < -FIRST else 0
