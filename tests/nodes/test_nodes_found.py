@@ -15,7 +15,7 @@ import headwater as hw
 from headwater.database import Database
 from headwater.errors import StoreError
 from headwater.nodes import node
-from headwater.nodes.messages import FetchChange
+from headwater.nodes.messages.versions import FetchChange
 from headwater.nodes.owners import Owners
 from headwater.values.codec import Codec
 from headwater.values.types import INT

@@ -15,7 +15,10 @@ from hypothesis import strategies as st
 from headwater import events
 from headwater.events import Event
 from headwater.nodes.encoding import NotAMessage, decode, encode
-from headwater.nodes.messages import Command, Count, Failure, Message, Order, Outcome, Reply
+from headwater.nodes.messages.coming import Order, Outcome
+from headwater.nodes.messages.message import Command, Message, Reply
+from headwater.nodes.messages.outcomes import Failure
+from headwater.nodes.messages.reading import Count
 from headwater.nodes.node import Node
 from headwater.nodes.peers import Peers
 from headwater.values.types import INT, STRING, Type, list_of

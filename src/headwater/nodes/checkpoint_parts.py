@@ -10,7 +10,7 @@ import numpy.typing as npt
 from headwater.local import persist
 from headwater.local.one_process import OneProcess
 from headwater.local.persist import TableName
-from headwater.nodes.messages import SegmentsWritten, StoredState, WriteSegments
+from headwater.nodes.messages.state import SegmentsWritten, StoredState, WriteSegments
 from headwater.nodes.owners import Owners
 from headwater.plan.steps import Ints
 from headwater.rules.placement import EVERYWHERE, Localised

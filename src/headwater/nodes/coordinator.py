@@ -18,7 +18,10 @@ from typing import TypeVar
 
 from headwater.errors import HeadwaterError
 from headwater.nodes.meeting import POLL, Attempt, Meeting, Member
-from headwater.nodes.messages import Command, Connect, Failure, Interrupt, Order, Reply
+from headwater.nodes.messages.between import Connect
+from headwater.nodes.messages.coming import Interrupt, Order
+from headwater.nodes.messages.message import Command, Reply
+from headwater.nodes.messages.outcomes import Failure
 
 log = logging.getLogger("headwater.nodes")
 

@@ -25,29 +25,19 @@ from headwater.events import Repartitioned
 from headwater.local.explain import Facts, RelationFacts
 from headwater.local.persist import ROWS, TableName
 from headwater.maintain.engine import Engine
-from headwater.nodes.messages import (
-    Answer,
+from headwater.nodes.messages.message import Answer, Command, Reply
+from headwater.nodes.messages.reading import Count, Describe, Export, FetchRows, Find
+from headwater.nodes.messages.state import Clear, EngineOptions, Load, StoredState, WriteSegments
+from headwater.nodes.messages.versions import (
     ChangedRows,
     ChangeRows,
-    Clear,
-    Command,
     Commit,
-    Count,
     Define,
-    Describe,
-    EngineOptions,
-    Export,
     FetchChange,
-    FetchRows,
-    Find,
     Learn,
-    Load,
-    Reply,
     Rollback,
     Shipped,
-    StoredState,
     VersionReport,
-    WriteSegments,
 )
 from headwater.nodes.nodes import Nodes
 from headwater.nodes.owners import Owners

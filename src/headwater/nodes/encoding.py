@@ -5,7 +5,7 @@
 The head holds the message's name and fields, with the number of the table where a field is a table. What is read is
 checked against the declaration, field by field; nothing in it is code, and nothing is unpickled.
 
->>> from headwater.nodes.messages import Count
+>>> from headwater.nodes.messages.reading import Count
 >>> encode(Count("link"))[4:]
 b'{"message":{"is":"Count","relation":"link"},"tables":[]}    '
 >>> decode(encode(Count("link")))
@@ -27,7 +27,7 @@ import pyarrow as pa
 
 from headwater import events
 from headwater.events import Event
-from headwater.nodes.messages import Message
+from headwater.nodes.messages.message import Message
 from headwater.store.arrow import read_stream, stream_bytes
 from headwater.values.types import Type, parse_type
 

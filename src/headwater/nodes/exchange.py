@@ -10,8 +10,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from headwater.maintain.exchange import ADD, ANSWER, ASK, LOSE, Parcel, Swapped
-from headwater.nodes import messages
-from headwater.nodes.messages import Exchanged, Values
+from headwater.nodes.messages.between import Exchanged, ParcelTable, Values
 from headwater.nodes.owners import Owners
 from headwater.nodes.peers import Peers
 from headwater.nodes.row_tables import pack, unpack
@@ -165,13 +164,13 @@ class NodeExchange:
 
     def swap(self, clock: int, died: int = 0) -> Swapped:
         """One message to each other node and one from each."""
-        parcels: dict[int, list[messages.ParcelTable]] = {other: [] for other in self.peers.others}
+        parcels: dict[int, list[ParcelTable]] = {other: [] for other in self.peers.others}
         posted = 0
         for (other, kind, name), parts in self._posts.items():
             rows = parts[0] if len(parts) == 1 else np.concatenate(parts)
             posted += rows.shape[0]
             table = pack(self.codec, rows, self._types[kind, name])
-            parcels[other].append(messages.ParcelTable(kind, name, table))
+            parcels[other].append(ParcelTable(kind, name, table))
         self._posts = {}
         self.shipped += posted
         received = self.peers.swap(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from headwater import errors
 from headwater.errors import HeadwaterError
-from headwater.nodes.messages import Fault
+from headwater.nodes.messages.outcomes import Fault
 
 INTERRUPTED = "KeyboardInterrupt"
 

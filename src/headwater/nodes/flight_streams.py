@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.flight as flight
 
 from headwater.nodes.encoding import NotAMessage, decode, encode
-from headwater.nodes.messages import Message
+from headwater.nodes.messages.message import Message
 
 log = logging.getLogger("headwater.nodes")
 

@@ -21,7 +21,8 @@ from collections.abc import Callable
 
 from headwater.errors import SparkError
 from headwater.nodes.flight_streams import Connection, Listener, StreamEnded
-from headwater.nodes.messages import Farewell, Hello, Interrupt, Leave, Message, Order, Outcome, Welcome
+from headwater.nodes.messages.coming import Farewell, Hello, Interrupt, Leave, Order, Outcome, Welcome
+from headwater.nodes.messages.message import Message
 
 log = logging.getLogger("headwater.nodes")
 

@@ -21,12 +21,16 @@ from headwater.language.program import Program
 from headwater.local.one_process import OneProcess
 from headwater.memory.budget import memory_budget
 from headwater.memory.guard import refused_memory
-from headwater.nodes import messages
 from headwater.nodes.checkpoint_parts import CheckpointParts
 from headwater.nodes.exchange import NodeExchange
 from headwater.nodes.faults import fault_of
 from headwater.nodes.local_program import LocalProgram
-from headwater.nodes.messages import Done, EngineOptions, Failure, Order, ProgramText, Reply, VersionReport
+from headwater.nodes.messages import between, message, reading, state, versions
+from headwater.nodes.messages.coming import Order
+from headwater.nodes.messages.message import Reply
+from headwater.nodes.messages.outcomes import Done, Failure
+from headwater.nodes.messages.state import EngineOptions
+from headwater.nodes.messages.versions import ProgramText, VersionReport
 from headwater.nodes.peers import PeerFailed, PeerLost, Peers
 from headwater.nodes.row_tables import pack, unpack
 from headwater.plan.steps import Ints
@@ -54,22 +58,22 @@ class Node:
         self._parsed: dict[tuple[str, str], Program] = {}
         self.sharing = peers.nodes
         """How many nodes share this node's machine, and its memory."""
-        self._commands: dict[type[messages.Command[Any]], Callable[[Any], Reply]] = {
-            messages.Connect: self.connect,
-            messages.Clear: self.clear,
-            messages.Load: self.load,
-            messages.Define: self.define,
-            messages.Learn: self.learn,
-            messages.ChangeRows: self.change,
-            messages.FetchChange: self.fetch_change,
-            messages.Commit: self.commit,
-            messages.Rollback: self.rollback,
-            messages.FetchRows: self.fetch_rows,
-            messages.Count: self.count,
-            messages.Find: self.find,
-            messages.Describe: self.describe,
-            messages.Export: self.export,
-            messages.WriteSegments: self.write_segments,
+        self._commands: dict[type[message.Command[Any]], Callable[[Any], Reply]] = {
+            between.Connect: self.connect,
+            state.Clear: self.clear,
+            state.Load: self.load,
+            versions.Define: self.define,
+            versions.Learn: self.learn,
+            versions.ChangeRows: self.change,
+            versions.FetchChange: self.fetch_change,
+            versions.Commit: self.commit,
+            versions.Rollback: self.rollback,
+            reading.FetchRows: self.fetch_rows,
+            reading.Count: self.count,
+            reading.Find: self.find,
+            reading.Describe: self.describe,
+            reading.Export: self.export,
+            state.WriteSegments: self.write_segments,
         }
         self._start(EngineOptions())
 
@@ -99,7 +103,7 @@ class Node:
         self.peers.begin(order.number)
         try:
             if order.commit:
-                self.commit(messages.Commit())
+                self.commit(versions.Commit())
             return self._commands[type(order.command)](order.command)
         except (PeerFailed, PeerLost) as error:
             return Failure(fault_of(error), peer=True)
@@ -120,7 +124,7 @@ class Node:
         """Interrupts so far were for earlier commands."""
         self.run.interrupts.forget()
 
-    def connect(self, command: messages.Connect) -> Done:
+    def connect(self, command: between.Connect) -> Done:
         """Meet the other nodes."""
         hosts = {number: address.rpartition(":")[0] for number, address in command.addresses.items()}
         self.sharing = list(hosts.values()).count(hosts[self.number])
@@ -143,7 +147,7 @@ class Node:
         checked = definitions.check(self.functions, text.stored, strict=self.strict)
         return localise(checked, text.homes)
 
-    def define(self, command: messages.Define) -> VersionReport:
+    def define(self, command: versions.Define) -> VersionReport:
         """Take on definitions, with facts."""
         version = self._opened(command.now, command.version)
         program = self._localised(command.program)
@@ -152,7 +156,7 @@ class Node:
         self._changes = self.run.define_program(version, program.checked, rows, command.touches, moved)
         return self._report(version.statistics)
 
-    def learn(self, command: messages.Learn) -> Done:
+    def learn(self, command: versions.Learn) -> Done:
         version = self._opened(command.now)
         program = self._localised(command.program)
         self.run.learn_program(version, program.checked, self._local.become(version, program))
@@ -167,7 +171,7 @@ class Node:
         self._version.now, self._version.statistics = now, VersionStatistics(number)
         return self._version
 
-    def change(self, command: messages.ChangeRows) -> VersionReport:
+    def change(self, command: versions.ChangeRows) -> VersionReport:
         """Delete and insert rows that belong here."""
         version = self._opened(command.now, command.version)
         version.join(self._local)
@@ -189,13 +193,13 @@ class Node:
             if not self._told_by_others(name):
                 few = sum(change.counts) <= MOST_ROWS_TOLD
                 rows = self._changed_rows(name, change) if few else None
-                changes[name] = messages.ChangeCount(*change.counts, rows)
+                changes[name] = versions.ChangeCount(*change.counts, rows)
         sizes = {
             name: self.run.engine.workspace.relations[name].stored
             for name, info in self.program.checked.relations.items()
             if info.base
         }
-        shipped = messages.Shipped(self.peers.messages, self.peers.bytes, self.exchange.shipped)
+        shipped = versions.Shipped(self.peers.messages, self.peers.bytes, self.exchange.shipped)
         return VersionReport(changes, sizes, statistics, shipped, self.run.nbytes, tuple(self.peers.steps))
 
     def _told_by_others(self, name: str) -> bool:
@@ -205,29 +209,29 @@ class Node:
             return True
         return self.number > 0 and self.program.homes.get(name) == EVERYWHERE
 
-    def _changed_rows(self, name: str, change: RowChange) -> messages.ChangedRows:
+    def _changed_rows(self, name: str, change: RowChange) -> versions.ChangedRows:
         types = self.program.checked.relations[name].layout.code_types
-        return messages.ChangedRows(
+        return versions.ChangedRows(
             pack(self.codec, change.gained, types), pack(self.codec, change.lost, types)
         )
 
-    def fetch_change(self, command: messages.FetchChange) -> messages.FetchedChange:
+    def fetch_change(self, command: versions.FetchChange) -> versions.FetchedChange:
         """The rows that the last version gained and lost in one relation."""
         change = self._changes.get(command.relation)
         if change is None or self._told_by_others(command.relation):
-            return messages.FetchedChange(None)
-        return messages.FetchedChange(self._changed_rows(command.relation, change))
+            return versions.FetchedChange(None)
+        return versions.FetchedChange(self._changed_rows(command.relation, change))
 
-    def commit(self, command: messages.Commit) -> messages.Committed:
+    def commit(self, command: versions.Commit) -> versions.Committed:
         """Keep the open version."""
         version, self._version = self._version, None
         if version is None:
-            return messages.Committed(())
+            return versions.Committed(())
         version.statistics = VersionStatistics()
         version.keep()
-        return messages.Committed(tuple(version.statistics.events))
+        return versions.Committed(tuple(version.statistics.events))
 
-    def rollback(self, command: messages.Rollback) -> Done:
+    def rollback(self, command: versions.Rollback) -> Done:
         """Undo the open version."""
         version, self._version = self._version, None
         if version is not None:
@@ -237,50 +241,50 @@ class Node:
 
     # ------------------------------------------------------------------ reading
 
-    def fetch_rows(self, command: messages.FetchRows) -> messages.FetchedRows:
+    def fetch_rows(self, command: reading.FetchRows) -> reading.FetchedRows:
         """The rows of a relation that are held here."""
         name = command.relation
         if self._told_by_others(name):
-            return messages.FetchedRows(None)
+            return reading.FetchedRows(None)
         types = self.program.checked.relations[name].layout.code_types
-        return messages.FetchedRows(pack(self.codec, self.run.matrix(name), types))
+        return reading.FetchedRows(pack(self.codec, self.run.matrix(name), types))
 
-    def count(self, command: messages.Count) -> messages.Counted:
+    def count(self, command: reading.Count) -> reading.Counted:
         """How many rows of a relation are held here."""
         name = command.relation
-        return messages.Counted(0 if self._told_by_others(name) else self.run.count(name))
+        return reading.Counted(0 if self._told_by_others(name) else self.run.count(name))
 
-    def find(self, command: messages.Find) -> messages.Found:
+    def find(self, command: reading.Find) -> reading.Found:
         """Whether a row is held here."""
         types = self.program.checked.relations[command.relation].layout.code_types
-        return messages.Found(self.run.holds(command.relation, unpack(self.codec, command.row, types)))
+        return reading.Found(self.run.holds(command.relation, unpack(self.codec, command.row, types)))
 
-    def describe(self, command: messages.Describe) -> messages.Description:
+    def describe(self, command: reading.Describe) -> reading.Description:
         """Sizes, and the join orders of this node."""
         facts = self.run.facts()
-        return messages.Description(facts.relations, facts.views)
+        return reading.Description(facts.relations, facts.views)
 
-    def export(self, command: messages.Export) -> messages.Exported:
+    def export(self, command: reading.Export) -> reading.Exported:
         """Write the rows of a relation that are held here as a Parquet file, for Spark to read."""
         import pyarrow.parquet as parquet
 
         if self._told_by_others(command.relation):
-            return messages.Exported(None)
+            return reading.Exported(None)
         file = Path(command.folder) / f"part-{self.number:05d}.parquet"
         parquet.write_table(self.run.table(command.relation), file)
-        return messages.Exported(str(file))
+        return reading.Exported(str(file))
 
     # ------------------------------------------------------------------ durability
 
-    def write_segments(self, command: messages.WriteSegments) -> messages.SegmentsWritten:
+    def write_segments(self, command: state.WriteSegments) -> state.SegmentsWritten:
         """Write what changed since the last checkpoint as segments."""
         return self._parts.write(command, self.program)
 
-    def clear(self, command: messages.Clear) -> Done:
+    def clear(self, command: state.Clear) -> Done:
         self._start(command.options)
         return Done()
 
-    def load(self, command: messages.Load) -> VersionReport:
+    def load(self, command: state.Load) -> VersionReport:
         """Forget everything; then take what belongs here from a checkpoint."""
         self._start(command.options)
         version = Version(0, command.state.now)

@@ -16,7 +16,8 @@ from headwater.nodes.coordinator import PATIENCE, Coordinator, NodeLost
 from headwater.nodes.ending import Ending
 from headwater.nodes.faults import INTERRUPTED, error_of
 from headwater.nodes.hosting import Hosting, Invitation, Supervisor
-from headwater.nodes.messages import Command, Failure, Reply
+from headwater.nodes.messages.message import Command, Reply
+from headwater.nodes.messages.outcomes import Failure
 
 log = logging.getLogger("headwater.nodes")
 

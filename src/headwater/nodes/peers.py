@@ -16,7 +16,7 @@ from typing import TypeVar
 
 from headwater.errors import HeadwaterError
 from headwater.nodes.flight_streams import Connection, FlightStream, StreamEnded
-from headwater.nodes.messages import PeerMessage, Step, Unable
+from headwater.nodes.messages.between import PeerMessage, Step, Unable
 
 Content = TypeVar("Content", bound=PeerMessage)
 

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from headwater.maintain.base.base_changes import without
-from headwater.nodes.messages import ChangeCount, ChangedRows
+from headwater.nodes.messages.versions import ChangeCount, ChangedRows
 from headwater.nodes.row_tables import unpack
 from headwater.plan.steps import Ints
 from headwater.values.codec import Codec

@@ -15,17 +15,8 @@ from collections.abc import Sequence
 from headwater.errors import HeadwaterError
 from headwater.nodes.flight_streams import FlightStream, Listener, StreamEnded, ask
 from headwater.nodes.hosting import Invitation
-from headwater.nodes.messages import (
-    Beat,
-    Farewell,
-    Hello,
-    Interrupt,
-    Leave,
-    Message,
-    Order,
-    Outcome,
-    Welcome,
-)
+from headwater.nodes.messages.coming import Beat, Farewell, Hello, Interrupt, Leave, Order, Outcome, Welcome
+from headwater.nodes.messages.message import Message
 from headwater.nodes.node import Node
 from headwater.nodes.peers import Peers
 

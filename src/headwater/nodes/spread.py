@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from headwater.catalog.definitions import Definitions
 from headwater.errors import StoreError
-from headwater.nodes.messages import ProgramText
+from headwater.nodes.messages.versions import ProgramText
 from headwater.nodes.owners import Owners
 from headwater.plan.steps import Ints
 from headwater.rules.checked import Checked

@@ -69,7 +69,7 @@ class Where:
     ) -> Driver:
         """Start nodes, or take those given, and have them serve a database."""
         from headwater.nodes.driver import Driver
-        from headwater.nodes.messages import EngineOptions
+        from headwater.nodes.messages.state import EngineOptions
         from headwater.nodes.spread import REPLICATE
 
         keep = self.nodes is not None and not isinstance(self.nodes, int)

@@ -1,0 +1,19 @@
+"""What the driver and nodes say to each other: a dataclass for each message. Data only.
+
+A command names the reply that belongs to it: `Count` is a `Command[Counted]`. Fields hold numbers, texts, types,
+events, tables, dataclasses of these, and tuples and dictionaries of them; `encoding` turns any message into bytes and
+back by its declaration here, and there is no other place where a message's form is written down.
+
+A module holds the messages of one concern; importing the package makes all of them known by their names.
+
+Tables hold rows as values (`row_tables`), one for each relation.
+
+The driver sends an `Order` and waits for the `Outcome` with its number. Nodes that went on while the driver does
+something else would need no other messages: an order has a number, and a node may have several waiting.
+"""
+
+from __future__ import annotations
+
+from headwater.nodes.messages import between, coming, outcomes, reading, state, versions
+
+__all__ = ["between", "coming", "outcomes", "reading", "state", "versions"]
