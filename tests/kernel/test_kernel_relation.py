@@ -11,7 +11,7 @@ import pytest
 from kernel_model import Model, assert_indexed, assert_same, matrix, stored_rows, values_of
 from kernel_stream import Stream
 
-from headwater.kernel import relation as relation_module
+from headwater.kernel import version_end
 from headwater.kernel.relation import Relation
 
 SEEDS = range(6)
@@ -62,7 +62,7 @@ def test_random_versions(seed: int, selected: bool, arity: int):
 @pytest.mark.parametrize("sweep", [1, 2, 5])
 def test_random_versions_that_leave_dead_rows_behind(seed: int, sweep: int, monkeypatch: pytest.MonkeyPatch):
     """A version removes at most `sweep` dead rows; the others are invisible, may come back, and go later."""
-    monkeypatch.setattr(relation_module, "SWEEP", sweep)
+    monkeypatch.setattr(version_end, "MOST_ROWS_REMOVED", sweep)
     stream = Stream(seed, 2, selected=seed % 2 == 1, domain=7)
     stream.relation.index([1])
     stream.operations.append(stream.kill_all)
@@ -200,7 +200,7 @@ def test_what_was_rolled_back_never_was():
 
 
 def test_dead_rows_are_swept_by_later_versions(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(relation_module, "SWEEP", 10)
+    monkeypatch.setattr(version_end, "MOST_ROWS_REMOVED", 10)
     relation = filled([(number,) for number in range(100)], 1)
     delete(relation, [(number,) for number in range(35)])
     left = []
@@ -213,7 +213,7 @@ def test_dead_rows_are_swept_by_later_versions(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_a_dead_row_that_comes_back_is_not_swept(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(relation_module, "SWEEP", 3)
+    monkeypatch.setattr(version_end, "MOST_ROWS_REMOVED", 3)
     relation = filled([(number,) for number in range(100)], 1)
     delete(relation, [(number,) for number in range(20)])
     relation.commit()
@@ -225,7 +225,7 @@ def test_a_dead_row_that_comes_back_is_not_swept(monkeypatch: pytest.MonkeyPatch
 
 
 def test_mostly_dead_relations_are_compacted(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(relation_module, "SWEEP", 10)
+    monkeypatch.setattr(version_end, "MOST_ROWS_REMOVED", 10)
     relation = filled([(number, 1) for number in range(100)], 2)
     relation.index([1])
     delete(relation, [(number, 1) for number in range(60)])
@@ -237,7 +237,7 @@ def test_mostly_dead_relations_are_compacted(monkeypatch: pytest.MonkeyPatch):
 
 @pytest.mark.parametrize("sweep", [4, 1000])
 def test_a_relation_that_loses_all_rows_starts_anew(sweep: int, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(relation_module, "SWEEP", sweep)
+    monkeypatch.setattr(version_end, "MOST_ROWS_REMOVED", sweep)
     relation = filled([(number,) for number in range(500)], 1)
     relation.index([0])
     large = relation.nbytes
@@ -250,7 +250,7 @@ def test_a_relation_that_loses_all_rows_starts_anew(sweep: int, monkeypatch: pyt
 
 
 def test_pinned_rows_keep_their_places(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(relation_module, "SWEEP", 1)
+    monkeypatch.setattr(version_end, "MOST_ROWS_REMOVED", 1)
     relation = Relation("r", 1, pinned=True)
     insert(relation, [(number,) for number in range(50)])
     relation.commit()

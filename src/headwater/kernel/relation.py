@@ -23,16 +23,15 @@ and state from before the version, so that a version can be taken back at the co
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from headwater.kernel import hashing, rowops
+from headwater.kernel import hashing, rowops, version_end
 from headwater.kernel.index import Index
-from headwater.kernel.memory import Room, Unbounded, grown, shrunk, zeros
+from headwater.kernel.memory import Room, Unbounded, grown, zeros
 from headwater.kernel.states import LIVE, STORED, TOUCHED, VISIBLE, WAS
 
 Ints = npt.NDArray[np.int64]
@@ -43,8 +42,6 @@ PIECE = 1 << 20
 """How many rows enter a new index at a time."""
 JOURNAL_BYTES = 36
 """What an entry of the journal takes."""
-SWEEP = 1 << 13
-"""How many dead rows a version removes at most; more are left to later versions."""
 
 
 def least_bytes(arity: int) -> int:
@@ -65,15 +62,6 @@ class Backup(NamedTuple):
     ranks: Ints
     state: npt.NDArray[np.uint8]
     journal: int
-
-
-class CommitPlan(NamedTuple):
-    """What a commit will do: rows to remove now, dead rows left for later; or be empty; or compact."""
-
-    removed: Rows
-    ghosts: Rows
-    empty: bool
-    compact: bool
 
 
 class _Arrays:
@@ -115,18 +103,18 @@ class Relation:
         self.head_rank_column = arity + 2 if selected else arity
         self.columns: Ints = np.arange(arity, dtype=np.int64)
         self.indexes: dict[tuple[int, ...], Index] = {}
-        self._reset()
+        self.clear()
         self.room.keep(self)
 
-    def _reset(self) -> None:
-        """Be empty. All of it or, for want of memory, nothing."""
+    def clear(self) -> None:
+        """Drop all rows, as if there had never been any. All of it or, for want of memory, nothing."""
         fresh = _Arrays(self.width)
         indexes = {columns: Index(columns) for columns in self.indexes}
         self.rows, self.state, self.slots, self.free = fresh.rows, fresh.state, fresh.slots, fresh.free
         self.journal_rows, self.journal, self.created = fresh.journal_rows, fresh.journal, fresh.created
-        self.sizes, self._ghosts, self.indexes = fresh.sizes, fresh.ghosts, indexes
-        self._backup: Backup | None = None
-        self._plan: CommitPlan | None = None
+        self.sizes, self.ghosts, self.indexes = fresh.sizes, fresh.ghosts, indexes
+        self.backup: Backup | None = None
+        self.plan: version_end.CommitPlan | None = None
 
     # ------------------------------------------------------------------ size
 
@@ -138,7 +126,7 @@ class Relation:
     @property
     def visible(self) -> int:
         """How many rows are in the relation now (exact between versions)."""
-        if self.selected or self.sizes[3] or self.sizes[4] or self._ghosts.shape[0]:
+        if self.selected or self.sizes[3] or self.sizes[4] or self.ghosts.shape[0]:
             return int(np.count_nonzero(self.state[: self.sizes[0]] & VISIBLE))
         return self.stored
 
@@ -186,6 +174,17 @@ class Relation:
             )
             self.journal = grown(self.journal, size)
             self.journal_rows = grown(self.journal_rows, size)  # last: its length says what there is room for
+
+    def reserve_free(self, extra: int) -> None:
+        """Make room for the slots of so many rows that go."""
+        need = int(self.sizes[2]) + extra
+        if need > self.free.shape[0]:
+            self.free = grown(self.free, max(need, 2 * self.free.shape[0]))
+
+    def empty_journal(self) -> None:
+        """Let go of a journal that nobody needs any more, for a small one."""
+        fresh = _Arrays(self.width)
+        self.journal_rows, self.journal, self.created = fresh.journal_rows, fresh.journal, fresh.created
 
     def _row_bytes(self) -> int:
         return 8 * self.width + 1 + 8 * len(self.indexes)
@@ -277,10 +276,10 @@ class Relation:
 
     def kill_all(self) -> None:
         """Make every row dead and invisible at once. Rows keep their places, so what comes back costs little."""
-        if self._backup is None:
+        if self.backup is None:
             top = int(self.sizes[0])
             self.ask(top * (8 * (self.width - self.arity) + 1), f"a copy of what {self.name} was before")
-            self._backup = Backup(
+            self.backup = Backup(
                 self.rows[:top, self.arity :].copy(), self.state[:top].copy(), int(self.sizes[3])
             )
         rowops.kill_all(self.sizes[0], self.state)
@@ -331,13 +330,13 @@ class Relation:
 
     def touched(self) -> Rows:
         """The rows that this version changed or created."""
-        if self._backup is not None:
+        if self.backup is not None:
             return np.flatnonzero(self.state[: self.sizes[0]] & TOUCHED).astype(np.int32)
         return np.concatenate((self.journal_rows[: self.sizes[3]], self.created[: self.sizes[4]]))
 
     def lost(self) -> Rows:
         """Rows that were in the relation when the version began and are not now."""
-        touched = self.touched() if self._backup is not None else self.journal_rows[: self.sizes[3]]
+        touched = self.touched() if self.backup is not None else self.journal_rows[: self.sizes[3]]
         lost: Rows = touched[(self.state[touched] & (WAS | VISIBLE)) == WAS]
         return lost
 
@@ -361,122 +360,18 @@ class Relation:
         return np.ascontiguousarray(self.rows[rows, : self.arity])
 
     def prepare(self) -> None:
-        """Get ready to commit: what takes memory is done here, where the version can still be refused.
-
-        Of very many dead rows only some are removed with the version, and some more with each later one: nobody
-        sees them, and the version that killed them need not wait for it.
-        """
-        touched = self.touched()
-        dead = touched[(self.state[touched] & LIVE) == 0]
-        ghosts = dead if self._ghosts.shape[0] == 0 else np.concatenate((self._ghosts, dead))
-        few = self.pinned or ghosts.shape[0] <= SWEEP
-        empty = not few and dead.shape[0] > SWEEP and not (self.state[: self.sizes[0]] & LIVE).any()
-        compact = not few and (ghosts.shape[0] + int(self.sizes[2])) * 2 > int(self.sizes[0])
-        most = ghosts.shape[0] if few else SWEEP
-        some = np.unique(ghosts[-most:]) if most else ghosts
-        # Some may have come back to life since.
-        removed = some[(self.state[some] & (STORED | LIVE)) == STORED]
-        self._reserve_free(removed.shape[0])
-        self._plan = CommitPlan(removed, ghosts[: ghosts.shape[0] - most], empty, compact)
+        """Get ready to commit: what takes memory is done here, where the version can still be refused."""
+        self.plan = version_end.planned(self)
 
     def commit(self) -> bool:
         """Forget the journal and remove dead rows; return whether the relation was compacted."""
-        if self._plan is None:
-            self.prepare()
-        plan, self._plan = self._plan, None
-        assert plan is not None
-        if self._backup is not None:
-            rowops.seal_all(self.sizes[0], self.state)
-        else:
-            rowops.seal(self.journal_rows[: self.sizes[3]], self.state)
-            rowops.seal(self.created[: self.sizes[4]], self.state)
-        self._forget()
-        if plan.empty:
-            self._reset()
-            return False
-        if plan.compact and self._compacted():
-            return True
-        self._ghosts = plan.ghosts
-        self._remove(plan.removed)
-        return False
-
-    def _compacted(self) -> bool:
-        """Compact, unless there is no memory for it: then it is left to a later version."""
-        try:
-            self.compact()
-        except MemoryError:
-            return False
-        return True
+        plan, self.plan = self.plan or version_end.planned(self), None
+        return version_end.commit(self, plan)
 
     def rollback(self) -> None:
         """Put every touched row back as it was when the version began. Takes no memory to speak of."""
-        self._plan = None
-        entries = int(self.sizes[3])
-        if self._backup is not None:
-            top = self._backup.state.shape[0]
-            self.rows[:top, self.arity :] = self._backup.ranks
-            self.state[:top] = self._backup.state
-            entries = self._backup.journal
-        rowops.restore(
-            self.journal_rows[:entries], self.journal, self.rows, self.state,
-            self.rank_column, self.count_column, self.head_rank_column,
-        )  # fmt: skip
-        created = self.created[: self.sizes[4]]
-        if created.shape[0] == self.stored and not self.pinned and self._emptied():
-            return
-        for index in self.indexes.values():
-            index.remove(self, created)
-        rowops.uncreate(created, self.columns, self.rows, self.state, self.slots, self.free, self.sizes)
-        self._forget()
-        self._trim()
-
-    def _emptied(self) -> bool:
-        """Start over with small arrays, unless there is no memory for it."""
-        try:
-            self._reset()
-        except MemoryError:
-            return False
-        return True
-
-    def _trim(self) -> None:
-        """Give back the room that a version which was undone had made, if it is most of what there is."""
-        top, there = int(self.sizes[0]), self.state.shape[0]
-        if there - top <= SWEEP or there <= 2 * top:
-            return
-        room = top * 9 // 8 + SMALL
-        with contextlib.suppress(MemoryError):
-            self.state = shrunk(self.state, room)  # first: its length says what there is room for
-            self.rows = shrunk(self.rows, room)
-            for index in self.indexes.values():
-                index.trim(room)
-            self.slots = hashing.fitted(self.slots, self.stored * 5 // 3)
-
-    def _forget(self) -> None:
-        large = self.sizes[3] + self.sizes[4] > SWEEP
-        self.sizes[3] = self.sizes[4] = 0
-        self._backup = None
-        if large:
-            try:
-                fresh = _Arrays(self.width)
-            except MemoryError:
-                return
-            self.journal_rows, self.journal, self.created = fresh.journal_rows, fresh.journal, fresh.created
-
-    def _remove(self, dead: Rows) -> None:
-        if dead.shape[0] == 0:
-            return
-        if dead.shape[0] == self.stored and not self.pinned:
-            self._reset()
-            return
-        for index in self.indexes.values():
-            index.remove(self, dead)
-        self._reserve_free(dead.shape[0])
-        rowops.remove(dead, self.columns, self.rows, self.state, self.slots, self.free, self.sizes)
-
-    def _reserve_free(self, extra: int) -> None:
-        need = int(self.sizes[2]) + extra
-        if need > self.free.shape[0]:
-            self.free = grown(self.free, max(need, 2 * self.free.shape[0]))
+        self.plan = None
+        version_end.rollback(self)
 
     def compact(self) -> None:
         """Move all live rows together and build the indexes anew; rows get new numbers."""
@@ -486,7 +381,7 @@ class Relation:
         n = rows.shape[0]
         before = dict(self.__dict__)
         try:
-            self._reset()
+            self.clear()
             self._reserve(n)
             self.rows[:n] = rows
             self.state[:n] = state & np.uint8(0xFF ^ TOUCHED)
@@ -506,16 +401,12 @@ class Relation:
     def load(self, codes: Ints, ranks: Ints, visible: npt.NDArray[np.bool_]) -> None:
         """Take what `dump` gave into an empty relation; the rows were there before any version."""
         n = codes.shape[0]
-        self._reset()
+        self.clear()
         self._reserve(n)
         self.rows[:n, : self.arity] = codes
         self.rows[:n, self.arity :] = ranks
         self.state[:n] = np.where(visible, LIVE | STORED | VISIBLE | WAS, LIVE | STORED)
         self._index_all(n)
-
-    def clear(self) -> None:
-        """Drop all rows, as if there had never been any."""
-        self._reset()
 
     def _index_all(self, n: int) -> None:
         self.sizes[0] = self.sizes[1] = n

@@ -1,0 +1,165 @@
+"""How a version ends for a relation: what it did is kept, and dead rows go; or every row is put back.
+
+What needs memory is done beforehand, in `planned`, while the version can still be refused. Of very many dead rows
+only some are removed with the version, and some more with each later one (*ghosts*): nobody sees them, and the
+version that killed them need not wait for it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from headwater.kernel import hashing, rowops
+from headwater.kernel.memory import shrunk
+from headwater.kernel.states import LIVE, STORED
+
+if TYPE_CHECKING:
+    from headwater.kernel.relation import Relation, Rows
+
+MOST_ROWS_REMOVED = 1 << 13
+"""How many dead rows a version removes; more are left to later versions."""
+SPARE = 16
+"""How many rows there is room for beyond what is needed, at the least."""
+
+
+class CommitPlan(NamedTuple):
+    """What a commit will do: rows to remove now, dead rows left for later; or be empty; or compact."""
+
+    removed: Rows
+    ghosts: Rows
+    empty: bool
+    compact: bool
+
+
+def planned(relation: Relation) -> CommitPlan:
+    """What the end of the open version will do to a relation; there is room for it from now on."""
+    touched = relation.touched()
+    dead = touched[(relation.state[touched] & LIVE) == 0]
+    ghosts = relation.ghosts
+    count = ghosts.shape[0] + dead.shape[0]
+    few = relation.pinned or count <= MOST_ROWS_REMOVED
+    some = count if few else MOST_ROWS_REMOVED
+    of_dead = max(0, dead.shape[0] - some)
+    of_ghosts = max(0, ghosts.shape[0] - max(0, some - dead.shape[0]))
+    removed = _still_dead(relation, ghosts[of_ghosts:], dead[of_dead:])
+    left = ghosts[:of_ghosts] if of_dead == 0 else np.concatenate((ghosts, dead[:of_dead]))
+    relation.reserve_free(removed.shape[0])
+    if few:
+        return CommitPlan(removed, left, False, False)
+    empty = dead.shape[0] > MOST_ROWS_REMOVED and not (relation.state[: relation.sizes[0]] & LIVE).any()
+    return CommitPlan(removed, left, empty, (count + int(relation.sizes[2])) * 2 > int(relation.sizes[0]))
+
+
+def _still_dead(relation: Relation, ghosts: Rows, dead: Rows) -> Rows:
+    """Rows that died now, and those that did earlier, each once: they may have come back to life, and died again."""
+    if ghosts.shape[0] == 0:
+        return dead
+    rows = np.unique(np.concatenate((ghosts, dead)))
+    gone: Rows = rows[(relation.state[rows] & (STORED | LIVE)) == STORED]
+    return gone
+
+
+def commit(relation: Relation, plan: CommitPlan) -> bool:
+    """Forget the journal and do what is planned; return whether the relation was compacted."""
+    if relation.backup is not None:
+        rowops.seal_all(relation.sizes[0], relation.state)
+    else:
+        rowops.seal(relation.journal_rows[: relation.sizes[3]], relation.state)
+        rowops.seal(relation.created[: relation.sizes[4]], relation.state)
+    _forget(relation)
+    if plan.empty:
+        relation.clear()
+        return False
+    if plan.compact and _compacted(relation):
+        return True
+    relation.ghosts = plan.ghosts
+    _remove(relation, plan.removed)
+    return False
+
+
+def rollback(relation: Relation) -> None:
+    """Put every touched row back as it was when the version began. Takes no memory to speak of."""
+    entries = int(relation.sizes[3])
+    if relation.backup is not None:
+        top = relation.backup.state.shape[0]
+        relation.rows[:top, relation.arity :] = relation.backup.ranks
+        relation.state[:top] = relation.backup.state
+        entries = relation.backup.journal
+    rowops.restore(
+        relation.journal_rows[:entries], relation.journal, relation.rows, relation.state,
+        relation.rank_column, relation.count_column, relation.head_rank_column,
+    )  # fmt: skip
+    created = relation.created[: relation.sizes[4]]
+    if created.shape[0] == relation.stored and not relation.pinned and _emptied(relation):
+        return
+    for index in relation.indexes.values():
+        index.remove(relation, created)
+    rowops.uncreate(
+        created,
+        relation.columns,
+        relation.rows,
+        relation.state,
+        relation.slots,
+        relation.free,
+        relation.sizes,
+    )
+    _forget(relation)
+    _trim(relation)
+
+
+def _compacted(relation: Relation) -> bool:
+    """Compact, unless there is no memory for it: then it is left to a later version."""
+    try:
+        relation.compact()
+    except MemoryError:
+        return False
+    return True
+
+
+def _emptied(relation: Relation) -> bool:
+    """Start over with small arrays, unless there is no memory for it."""
+    try:
+        relation.clear()
+    except MemoryError:
+        return False
+    return True
+
+
+def _trim(relation: Relation) -> None:
+    """Give back the room that a version which was undone had made, if it is most of what there is."""
+    top, there = int(relation.sizes[0]), relation.state.shape[0]
+    if there - top <= MOST_ROWS_REMOVED or there <= 2 * top:
+        return
+    room = top * 9 // 8 + SPARE
+    with contextlib.suppress(MemoryError):
+        relation.state = shrunk(relation.state, room)  # first: its length says what there is room for
+        relation.rows = shrunk(relation.rows, room)
+        for index in relation.indexes.values():
+            index.trim(room)
+        relation.slots = hashing.fitted(relation.slots, relation.stored * 5 // 3)
+
+
+def _forget(relation: Relation) -> None:
+    """Forget the journal, and give back what a large one took."""
+    large = relation.sizes[3] + relation.sizes[4] > MOST_ROWS_REMOVED
+    relation.sizes[3] = relation.sizes[4] = 0
+    relation.backup = None
+    if large:
+        with contextlib.suppress(MemoryError):
+            relation.empty_journal()
+
+
+def _remove(relation: Relation, dead: Rows) -> None:
+    if dead.shape[0] == 0:
+        return
+    if dead.shape[0] == relation.stored and not relation.pinned:
+        relation.clear()
+        return
+    for index in relation.indexes.values():
+        index.remove(relation, dead)
+    rowops.remove(
+        dead, relation.columns, relation.rows, relation.state, relation.slots, relation.free, relation.sizes
+    )
