@@ -61,7 +61,7 @@ def apply(
     """
     from headwater.cli.given import from_option, from_path
     from headwater.cli.report import changes_as_json, print_changes
-    from headwater.cli.state import open_state
+    from headwater.cli.state import open_state, settle
 
     if not (paths or insert or delete or advance_to is not None):
         raise click.UsageError(
@@ -72,11 +72,13 @@ def apply(
         given += [from_option(database, "delete", text, header) for text in delete]
         given += [from_option(database, "insert", text, header) for text in insert]
         changes, contents = read_given(database, given)
+        before = database.version
         versions = []
         if advance_to is not None:
             versions.append(database.advance(advance_to))
         if given or not versions:
             versions.append(_apply(database, changes, contents))
+        settle(database, before)
         for version in versions:
             if as_json:
                 click.echo(changes_as_json(database, version, with_rows=verbose, rows=limit))

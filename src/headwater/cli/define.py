@@ -42,8 +42,11 @@ def define(
     """
     import headwater
     from headwater.cli.report import print_changes
+    from headwater.cli.state import settle
 
     text, source = program_text(program, include, macros)
     with headwater.connect(state, strict=strict, **database_options()) as database:
+        before = database.version
         changes = database.define(text, source=source)
+        settle(database, before)
         print_changes(database, changes, rows=20 if verbose else 0)

@@ -111,7 +111,7 @@ def run(
     from headwater.cli.inputs import find_inputs, read_inputs, why_empty
     from headwater.cli.outputs import find_outputs, refuse_overwriting, write_outputs
     from headwater.cli.progress import loading
-    from headwater.cli.state import blaming, types_of
+    from headwater.cli.state import blaming, settle, types_of
     from headwater.files.load import by_relation, load
     from headwater.language.datalog import parse
     from headwater.language.program import Program
@@ -144,6 +144,7 @@ def run(
             rows = by_relation(contents, load(contents, types_of(described)))
         # Only now that all is read: what is refused leaves no state behind.
         database = kept or stack.enter_context(headwater.connect(state, **database_options(), **options))
+        before = database.version
         with blaming(contents):
             if kept is None:
                 database.define(parsed, insert=rows)
@@ -151,6 +152,7 @@ def run(
                 insert, delete = differences(kept, contents, rows)
                 if insert or delete:
                     database.apply(insert=insert, delete=delete)
+        settle(database, before, whatever_its_size=kept is None)
         for relation in without:
             if len(database[relation]) == 0:
                 note(f"{relation} is empty: {why_empty(relation, parsed, facts)}")

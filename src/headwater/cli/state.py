@@ -9,6 +9,7 @@ from typing import Any, Literal, Protocol
 
 import headwater
 from headwater.cli.options import database_options
+from headwater.cli.outcome import note
 from headwater.database import Database
 from headwater.errors import DataError, StoreError
 from headwater.files.alike import Types, TypesOf
@@ -18,6 +19,9 @@ from headwater.language.program import Program
 from headwater.rules.check import check
 from headwater.rules.checked import Checked, RelationInfo
 from headwater.store.folder import Folder
+
+SOON_WRITTEN = 16 << 20
+"""Bytes in memory of a state that a command writes whole after it has changed it."""
 
 
 def has_state(path: Path) -> bool:
@@ -34,6 +38,21 @@ def open_state(path: Path, *, mode: Literal["w", "r"] = "w", **options: Any) -> 
             hint=f"make one: headwater define -s {path} program.dl, or headwater run program.dl -s {path}",
         )
     return headwater.connect(path, mode=mode, **{**database_options(), **options})
+
+
+def settle(database: Database, before: int, *, whatever_its_size: bool = False) -> None:
+    """Leave a state whose views can be read without being derived, if a command has changed it since `before`.
+
+    Only a state that is soon written, unless the command derived most of it. That it could not be written is told:
+    the versions stand, in the log.
+    """
+    if database.path is None or database.version == before:
+        return
+    if whatever_its_size or database.nbytes <= SOON_WRITTEN:
+        try:
+            database.checkpoint()
+        except StoreError as error:
+            note(f"no checkpoint was written: {error.message}")
 
 
 class Described(Protocol):

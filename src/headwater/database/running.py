@@ -10,6 +10,7 @@ from headwater.database.durability import Durability
 from headwater.database.versions import Versions
 from headwater.errors import DataError, HeadwaterError
 from headwater.events import CheckpointFailed, MovedToNodes
+from headwater.kernel.compiled import load as load_kernel
 from headwater.local.one_process import OneProcess
 from headwater.options import Options
 from headwater.values.codec import Codec
@@ -46,6 +47,8 @@ class Running:
                 self._python,
             )
         else:
+            if self._options.mode == "w":
+                load_kernel()
             self._versions.runner = OneProcess(
                 self._codec,
                 self._functions,

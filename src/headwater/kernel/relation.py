@@ -24,6 +24,7 @@ and state from before the version, so that a version can be taken back at the co
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -110,7 +111,8 @@ class Relation:
         """Drop all rows, as if there had never been any. All of it or, for want of memory, nothing."""
         fresh = _Arrays(self.width)
         indexes = {columns: Index(columns) for columns in self.indexes}
-        self.rows, self.state, self.slots, self.free = fresh.rows, fresh.state, fresh.slots, fresh.free
+        self.rows, self.state, self.free = fresh.rows, fresh.state, fresh.free
+        self.slots = fresh.slots
         self.journal_rows, self.journal, self.created = fresh.journal_rows, fresh.journal, fresh.created
         self.sizes, self.ghosts, self.indexes = fresh.sizes, fresh.ghosts, indexes
         self.backup: Backup | None = None
@@ -133,12 +135,26 @@ class Relation:
     @property
     def nbytes(self) -> int:
         """Bytes allocated for rows, states and indexes."""
-        own = self.rows.nbytes + self.state.nbytes + self.slots.nbytes + self.free.nbytes
+        own = self.rows.nbytes + self.state.nbytes + self.free.nbytes
+        own += self.slots.nbytes if "slots" in self.__dict__ else 0
         own += self.journal_rows.nbytes + self.journal.nbytes + self.created.nbytes
         return own + sum(index.nbytes for index in self.indexes.values())
 
-    def _reserve(self, extra: int) -> None:
-        """Make room for `extra` more rows and journal entries."""
+    @cached_property
+    def slots(self) -> Ints:
+        """The table over whole rows. One that was loaded is made when somebody first looks for a row."""
+        size = 2 * SMALL
+        while self.stored * 5 > size * 3:
+            size *= 2
+        self.ask(size * 8, f"finding {self.stored:,} rows of {self.name}")
+        slots: Ints = zeros((size,), np.int64)
+        hashing.fill_slots(
+            slots, self.rows, self.columns, np.flatnonzero(self.state[: self.sizes[0]] & STORED)
+        )
+        return slots
+
+    def _reserve_rows(self, extra: int) -> None:
+        """Make room for `extra` more rows, though not for finding them."""
         need = int(self.sizes[0]) + extra
         if need > self.state.shape[0]:
             size = max(need, self.state.shape[0] * 9 // 8 + SMALL)
@@ -149,6 +165,10 @@ class Relation:
             for index in self.indexes.values():
                 index.reserve(size)
             self.state = grown(self.state, size)  # last: its length says what there is room for
+
+    def _reserve(self, extra: int) -> None:
+        """Make room for `extra` more rows and journal entries."""
+        self._reserve_rows(extra)
         if (self.stored + extra) * 5 > self.slots.shape[0] * 4:
             size = self.slots.shape[0]
             while (self.stored + extra) * 5 > size * 3:
@@ -176,7 +196,8 @@ class Relation:
             self.journal_rows = grown(self.journal_rows, size)  # last: its length says what there is room for
 
     def reserve_free(self, extra: int) -> None:
-        """Make room for the slots of so many rows that go."""
+        """Make room for the slots of so many rows that go, and have the table that they are taken out of."""
+        _ = self.slots
         need = int(self.sizes[2]) + extra
         if need > self.free.shape[0]:
             self.free = grown(self.free, max(need, 2 * self.free.shape[0]))
@@ -385,7 +406,8 @@ class Relation:
             self._reserve(n)
             self.rows[:n] = rows
             self.state[:n] = state & np.uint8(0xFF ^ TOUCHED)
-            self._index_all(n)
+            self._fill_indexes(n)
+            hashing.fill_slots(self.slots, self.rows, self.columns, np.arange(n, dtype=np.int64))
         except BaseException:
             self.__dict__.update(before)
             raise
@@ -402,15 +424,15 @@ class Relation:
         """Take what `dump` gave into an empty relation; the rows were there before any version."""
         n = codes.shape[0]
         self.clear()
-        self._reserve(n)
+        self._reserve_rows(n)
         self.rows[:n, : self.arity] = codes
         self.rows[:n, self.arity :] = ranks
         self.state[:n] = np.where(visible, LIVE | STORED | VISIBLE | WAS, LIVE | STORED)
-        self._index_all(n)
+        self._fill_indexes(n)
+        del self.slots
 
-    def _index_all(self, n: int) -> None:
+    def _fill_indexes(self, n: int) -> None:
         self.sizes[0] = self.sizes[1] = n
-        hashing.fill_slots(self.slots, self.rows, self.columns, np.arange(n, dtype=np.int64))
         for index in self.indexes.values():
             index.reserve(self.state.shape[0])
             index.insert(self, np.arange(n, dtype=np.int32))

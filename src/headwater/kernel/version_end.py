@@ -46,7 +46,8 @@ def planned(relation: Relation) -> CommitPlan:
     of_ghosts = max(0, ghosts.shape[0] - max(0, some - dead.shape[0]))
     removed = _still_dead(relation, ghosts[of_ghosts:], dead[of_dead:])
     left = ghosts[:of_ghosts] if of_dead == 0 else np.concatenate((ghosts, dead[:of_dead]))
-    relation.reserve_free(removed.shape[0])
+    if removed.shape[0]:
+        relation.reserve_free(removed.shape[0])
     if few:
         return CommitPlan(removed, left, False, False)
     empty = dead.shape[0] > MOST_ROWS_REMOVED and not (relation.state[: relation.sizes[0]] & LIVE).any()
@@ -95,17 +96,12 @@ def rollback(relation: Relation) -> None:
     created = relation.created[: relation.sizes[4]]
     if created.shape[0] == relation.stored and not relation.pinned and _emptied(relation):
         return
-    for index in relation.indexes.values():
-        index.remove(relation, created)
-    rowops.uncreate(
-        created,
-        relation.columns,
-        relation.rows,
-        relation.state,
-        relation.slots,
-        relation.free,
-        relation.sizes,
-    )
+    if created.shape[0]:
+        for index in relation.indexes.values():
+            index.remove(relation, created)
+        rowops.uncreate(
+            created, relation.columns, relation.rows, relation.state, relation.slots, relation.free, relation.sizes
+        )  # fmt: skip
     _forget(relation)
     _trim(relation)
 

@@ -24,6 +24,7 @@ from headwater.events import (
     SortedValues,
     Stopped,
 )
+from headwater.kernel.compiled import load as load_kernel
 from headwater.kernel.relation import CHUNK, Relation
 from headwater.maintain.grouping import Grouping
 from headwater.maintain.selection import Chooser
@@ -158,8 +159,7 @@ class Engine:
         workspace.infos = infos
         unit = workspace.relations[UNIT]
         if unit.stored == 0:
-            unit.show(unit.add(np.zeros((1, 1), np.int64), 0), 0)
-            unit.commit()
+            unit.load(np.zeros((1, 0), np.int64), np.array([[0, 1]]), np.ones(1, np.bool_))
         self._read = {
             item.relation for s in strata for rule in s.rules for item in rule.body
             if isinstance(item, Premise | Absent) and item.relation not in s.relations
@@ -221,6 +221,7 @@ class Engine:
 
         `possible` names further base relations that may change on other nodes, if there are any.
         """
+        load_kernel()
         deltas = self._deltas
         changing = {*delete, *insert, *possible}
         for name in dict.fromkeys((*delete, *insert)):
