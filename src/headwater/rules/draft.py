@@ -7,7 +7,8 @@ is what the steps before it in `REWRITES` promise.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import operator
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 
@@ -19,6 +20,10 @@ from headwater.values.functions import Functions
 from headwater.values.types import Type
 
 GIVEN = "~given"  # ends the name of the hidden twin that takes a derived relation's rows from outside
+
+
+def _very_same(some: Sequence[object], others: Sequence[object]) -> bool:
+    return len(some) == len(others) and all(map(operator.is_, some, others))
 
 
 @dataclass(frozen=True)
@@ -49,6 +54,11 @@ class DraftRule:
     def with_head(self, args: Iterable[Term]) -> DraftRule:
         """The same rule with other arguments in its head."""
         return replace(self, heads=(replace(self.head, args=tuple(args)),))
+
+    def with_body(self, body: Iterable[Part]) -> DraftRule:
+        """The rule with another body; itself, if its parts are the very same."""
+        body = tuple(body)
+        return self if _very_same(body, self.body) else replace(self, body=body)
 
     def names(self) -> set[str]:
         """The names of all variables that occur in the rule."""
@@ -90,6 +100,11 @@ class Draft:
     projections: Mapping[tuple[str, tuple[int, ...]], str] = field(default_factory=dict)
     facades: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+
+    def with_rules(self, rules: Iterable[DraftRule]) -> Draft:
+        """The draft with other rules; itself, if they are the very same."""
+        rules = tuple(rules)
+        return self if _very_same(rules, self.rules) else replace(self, rules=rules)
 
     def note(self, text: str) -> Draft:
         """The draft with one more note for `explain`."""

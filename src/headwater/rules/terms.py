@@ -36,6 +36,22 @@ from headwater.rules.checked import Absent, Compute, Item, Premise, Test
 Part = Literal | Item
 
 
+_PLAIN = frozenset((Variable, Constant, Wildcard))
+
+
+def plain(terms: Iterable[Term]) -> bool:
+    """Whether these are variables, constants and wildcards only: nothing in them is computed."""
+    return _PLAIN.issuperset(map(type, terms))
+
+
+def plain_atom(part: Part) -> bool:
+    """Whether a part as it was written is an atom of variables, constants and wildcards.
+
+    Most are, and most rewrites leave them as they are.
+    """
+    return isinstance(part, (Positive, Negated)) and plain(part.atom.args)
+
+
 def variables(term: Term | None) -> Iterator[Variable]:
     """Every occurrence of a variable in a term, in order of writing, bodies of aggregates included."""
     for inner in subterms(term):

@@ -61,7 +61,7 @@ def body_aggregates(draft: Draft) -> Draft:
     for rule in draft.rules:
         draft, made = _replace_aggregates(draft, rule)
         rules.extend(made)
-    return replace(draft, rules=tuple(rules))
+    return draft.with_rules(rules)
 
 
 def _replace_aggregates(draft: Draft, rule: DraftRule) -> tuple[Draft, list[DraftRule]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import product
 from math import prod
 
@@ -34,7 +33,7 @@ def compute_facts(draft: Draft) -> Draft:
     >>> [[arg.value for arg in rule.head.args] for rule in compute_facts(draft).rules]
     [['ab', 0], ['ab', 1]]
     """
-    return replace(draft, rules=tuple(computed for rule in draft.rules for computed in _compute(draft, rule)))
+    return draft.with_rules(computed for rule in draft.rules for computed in _compute(draft, rule))
 
 
 def _compute(draft: Draft, rule: DraftRule) -> Iterator[DraftRule]:

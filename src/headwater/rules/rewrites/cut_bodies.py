@@ -35,7 +35,7 @@ def cut_bodies(draft: Draft) -> Draft:
             draft, first, rule = _cut(draft, rule)
             rules.append(first)
         rules.append(rule)
-    return replace(draft, rules=tuple(rules))
+    return draft.with_rules(rules)
 
 
 def _long(rule: DraftRule) -> bool:

@@ -16,7 +16,7 @@ from headwater.language.program import (
     Term,
 )
 from headwater.rules.draft import Draft, DraftRule
-from headwater.rules.terms import Fresh
+from headwater.rules.terms import Fresh, plain, plain_atom
 
 MOST_NESTED = 40
 """So deeply calls may be nested in one another."""
@@ -35,11 +35,11 @@ def cut_terms(draft: Draft) -> Draft:
     >>> [part.left.name for part in cut_terms(draft).rules[0].body[1:]]
     ['v~1', 'v~2', 'Y']
     """
-    return replace(draft, rules=tuple(_cut_rule(rule) for rule in draft.rules))
+    return draft.with_rules(_cut_rule(rule) for rule in draft.rules)
 
 
 def _cut_rule(rule: DraftRule) -> DraftRule:
-    if not rule.body:
+    if not rule.body or (plain(rule.head.args) and all(map(plain_atom, rule.body))):
         return rule
     fresh = _Names(rule)
     body = _cut_body(rule.body, fresh)  # type: ignore[arg-type]

@@ -32,11 +32,12 @@ def drop_duplicates(draft: Draft) -> Draft:
         once: dict[Hashable, Part] = {}
         for item in rule.body:
             once.setdefault(_key(item, numbers), item)
-        rule = replace(rule, body=tuple(once.values()))
+        if len(once) < len(rule.body):
+            rule = replace(rule, body=tuple(once.values()))
         same = rules.setdefault(_rule_key(rule), rule)
         if same is not rule and rule.relation not in draft.internal:
             draft = draft.note(f"{rule.label} says the same as {same.label} and was left out")
-    return replace(draft, rules=tuple(rules.values()))
+    return draft.with_rules(rules.values())
 
 
 def _rule_key(rule: DraftRule) -> Hashable:

@@ -42,7 +42,7 @@ def expand_disjunction(draft: Draft) -> Draft:
     for rule in draft.rules:
         draft, expanded = expand_rule(draft, rule)
         rules.extend(expanded)
-    return replace(draft, rules=tuple(rules))
+    return draft.with_rules(rules)
 
 
 def expand_rule(draft: Draft, rule: DraftRule) -> tuple[Draft, list[DraftRule]]:

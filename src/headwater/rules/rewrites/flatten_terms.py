@@ -17,7 +17,7 @@ from headwater.language.program import (
     Variable,
 )
 from headwater.rules.draft import Draft, DraftRule
-from headwater.rules.terms import Fresh
+from headwater.rules.terms import Fresh, plain, plain_atom
 from headwater.values.functions import Functions
 
 
@@ -35,7 +35,7 @@ def flatten_terms(draft: Draft) -> Draft:
     >>> print(render_draft(flatten_terms(begin(parse("p(X + 1) :- q(X), r(X * 2)."), Functions()))))
     p#1: p(v~2) :- q(X), v~1 = X * 2, r(v~1), v~2 = X + 1.
     """
-    return replace(draft, rules=tuple(_flatten_rule(draft.functions, rule) for rule in draft.rules))
+    return draft.with_rules(_flatten_rule(draft.functions, rule) for rule in draft.rules)
 
 
 class _Lifter(Fresh):
@@ -47,6 +47,8 @@ class _Lifter(Fresh):
 
 
 def _flatten_rule(functions: Functions, rule: DraftRule) -> DraftRule:
+    if plain(rule.head.args) and all(map(plain_atom, rule.body)):
+        return rule
     fresh = _Lifter(functions, rule)
     body = _flatten_body(rule.body, fresh)  # type: ignore[arg-type]
     after: list[Literal] = []

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from headwater.language.program import Call, Constant, Term
 from headwater.rules.draft import Draft, DraftRule
-from headwater.rules.terms import rebuild, rebuild_part
+from headwater.rules.terms import plain, plain_atom, rebuild, rebuild_part
 from headwater.values.types import type_of
 
 _Number = int | float
@@ -47,11 +47,13 @@ def fold_constants(draft: Draft) -> Draft:
     >>> rebuild(Call("+", (Constant(1), Call("neg", (Constant(3),)))), fold)
     Constant(value=-2, address=False)
     """
-    return replace(draft, rules=tuple(_fold_rule(rule) for rule in draft.rules))
+    return draft.with_rules(_fold_rule(rule) for rule in draft.rules)
 
 
 def _fold_rule(rule: DraftRule) -> DraftRule:
     if not rule.body and all(isinstance(arg, Constant) for arg in rule.head.args):
+        return rule
+    if all(plain(head.args) for head in rule.heads) and all(map(plain_atom, rule.body)):
         return rule
     heads = tuple(replace(head, args=tuple(rebuild(arg, fold) for arg in head.args)) for head in rule.heads)
     return replace(rule, heads=heads, body=tuple(rebuild_part(part, fold) for part in rule.body))

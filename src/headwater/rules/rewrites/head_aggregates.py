@@ -45,7 +45,7 @@ def head_aggregates(draft: Draft) -> Draft:
             draft, by_relation[relation] = _join(draft, relation, rules, signature)
         elif signature:
             draft, by_relation[relation] = _single(draft, relation, rules, signature)
-    return replace(draft, rules=tuple(rule for rules in by_relation.values() for rule in rules))
+    return draft.with_rules(rule for rules in by_relation.values() for rule in rules)
 
 
 def _signature(rules: list[DraftRule]) -> Signature:

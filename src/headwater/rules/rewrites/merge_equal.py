@@ -31,7 +31,7 @@ def merge_equal(draft: Draft) -> Draft:
     if not any(_merge(rule, item) for rule in draft.rules for item in rule.body):
         return draft
     typing = infer_types(draft)
-    return replace(draft, rules=tuple(_merge_all(typing, rule) for rule in draft.rules))
+    return draft.with_rules(_merge_all(typing, rule) for rule in draft.rules)
 
 
 def _merge_all(typing: Typing, rule: DraftRule) -> DraftRule:

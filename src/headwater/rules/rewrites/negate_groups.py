@@ -20,7 +20,15 @@ from headwater.language.program import (
 )
 from headwater.rules.draft import Draft, DraftRule, helper_atom
 from headwater.rules.rewrites.body_aggregates import recursion, values_of
-from headwater.rules.terms import Part, binding, own_names, part_variables, rebuild_literal, variables
+from headwater.rules.terms import (
+    Part,
+    binding,
+    own_names,
+    part_variables,
+    plain_atom,
+    rebuild_literal,
+    variables,
+)
 
 
 def negate_groups(draft: Draft) -> Draft:
@@ -42,11 +50,14 @@ def negate_groups(draft: Draft) -> Draft:
     """
     rules: list[DraftRule] = []
     for rule in draft.rules:
+        if all(map(plain_atom, rule.body)):
+            rules.append(rule)
+            continue
         writer = _Writer(draft, rule)
         body = writer.body(rule.body, ())  # type: ignore[arg-type]
         draft = writer.draft
         rules += [*writer.helpers, replace(rule, body=body)]
-    return replace(draft, rules=tuple(rules))
+    return draft.with_rules(rules)
 
 
 @dataclass

@@ -27,4 +27,4 @@ def orient_equalities(draft: Draft) -> Draft:
         rule = replace(rule, body=schedule(rule.body))
         check_head(rule)
         rules.append(rule)
-    return replace(draft, rules=tuple(rules))
+    return draft.with_rules(rules)

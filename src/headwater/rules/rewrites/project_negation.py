@@ -35,8 +35,8 @@ def project_negation(draft: Draft) -> Draft:
                 args = tuple(part.atom.args[i] for i in kept) or (Constant(1),)
                 part = Negated(Atom(relation, args, place=place))
             body.append(part)
-        rules.append(replace(rule, body=tuple(body)))
-    return replace(draft, rules=(*rules, *made))
+        rules.append(rule.with_body(body))
+    return draft.with_rules((*rules, *made))
 
 
 def project(

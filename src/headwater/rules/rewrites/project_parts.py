@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from headwater.language.program import Constant, Term, Variable
+from headwater.language.program import Constant, Term, Variable, Wildcard
 from headwater.rules.checked import Item, Premise
 from headwater.rules.draft import Draft, DraftRule, helper_atom
 from headwater.rules.rewrites.project_negation import project
@@ -54,11 +54,20 @@ def project_parts(draft: Draft) -> Draft:
     todo = list(reversed(draft.rules))
     while todo:
         rule = todo.pop()
-        if rule.aggregate is None and sum(isinstance(item, Premise) for item in rule.body) > 1:
+        if rule.aggregate is None and not _joined_throughout(rule):
             draft, rule, made = _Body(draft, rule, unique, cycle).projected()
             todo += reversed(made)
         rules.append(rule)
-    return replace(draft, rules=tuple(rules))
+    return draft.with_rules(rules)
+
+
+def _joined_throughout(rule: DraftRule) -> bool:
+    """Whether every premise has all the variables that the head does not: then no part is apart from the others."""
+    premises = [item.args for item in rule.body if isinstance(item, Premise)]
+    head = {v.name for arg in rule.head.args for v in variables(arg)}
+    own = [{arg.name for arg in args if isinstance(arg, Variable)} - head for args in premises]
+    wildcards = any(isinstance(arg, Wildcard) for args in premises for arg in args)
+    return len(premises) < 2 or (not wildcards and all(some == own[0] for some in own))
 
 
 def _unique(draft: Draft) -> dict[str, frozenset[int]]:

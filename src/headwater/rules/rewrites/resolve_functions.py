@@ -18,7 +18,7 @@ from headwater.language.program import (
     Term,
 )
 from headwater.rules.draft import Draft, DraftRule
-from headwater.rules.terms import Part
+from headwater.rules.terms import Part, plain, plain_atom
 from headwater.values.functions import FunctionMismatch
 from headwater.values.types import INT
 
@@ -38,20 +38,24 @@ def resolve_functions(draft: Draft) -> Draft:
     >>> resolve_functions(draft).rules[0].body[1].right
     Constant(value=True, address=False)
     """
-    return replace(draft, rules=tuple(_resolve_rule(draft, rule) for rule in draft.rules))
+    return draft.with_rules(_resolve_rule(draft, rule) for rule in draft.rules)
 
 
 def _resolve_rule(draft: Draft, rule: DraftRule) -> DraftRule:
+    body = tuple(_resolve(draft, part) for part in rule.body)
+    if all(plain(head.args) for head in rule.heads):
+        return rule.with_body(body)
     heads = tuple(replace(head, args=_resolve_terms(draft, head.args)) for head in rule.heads)
-    return replace(rule, heads=heads, body=tuple(_resolve(draft, part) for part in rule.body))
+    return replace(rule, heads=heads, body=body)
 
 
 def _resolve(draft: Draft, part: Part) -> Part:
     if isinstance(part, (Positive, Negated)):
+        is_relation = part.atom.relation in draft.taken or not draft.functions.has(part.atom.relation)
+        if is_relation and plain_atom(part):
+            return part
         atom = replace(part.atom, args=_resolve_terms(draft, part.atom.args))
-        if atom.relation in draft.taken or not draft.functions.has(atom.relation):
-            return replace(part, atom=atom)
-        return _as_test(draft, atom, isinstance(part, Positive))
+        return replace(part, atom=atom) if is_relation else _as_test(draft, atom, isinstance(part, Positive))
     if isinstance(part, Comparison):
         left, right = _resolve_terms(draft, (part.left, part.right))
         return replace(part, left=left, right=right)

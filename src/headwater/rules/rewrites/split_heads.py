@@ -17,7 +17,7 @@ def split_heads(draft: Draft) -> Draft:
     >>> [(rule.label, rule.relation) for rule in draft.rules]
     [('a#1/1', 'a'), ('a#1/2', 'b')]
     """
-    return replace(draft, rules=tuple(part for rule in draft.rules for part in _split(rule)))
+    return draft.with_rules(part for rule in draft.rules for part in _split(rule))
 
 
 def _split(rule: DraftRule) -> list[DraftRule]:
