@@ -79,9 +79,9 @@ def test_other_names_are_refused_with_both_lists(form: str, names: list[str], hi
     db = database()
     error = refused(db, frames(names, [("a",) * len(names)])[form])
     assert error.code == "column-names"
-    assert f"the columns are {', '.join(names)}; those of link are src, dst" in error.message
+    assert f"have the columns {', '.join(names)}; link has src, dst" in error.message
     assert hint in str(error.hint)
-    with pytest.raises(DataError, match="those of link are src, dst"):
+    with pytest.raises(DataError, match="link has src, dst"):
         db.apply(delete={"link": frames(names, [("a",) * len(names)])[form]})
 
 
@@ -113,7 +113,7 @@ def test_a_name_twice_is_refused() -> None:
     ):
         for text in (DECLARED, UNDECLARED):
             error = refused(database(text), rows)
-            assert error.code == "duplicate-column" and "two columns are called src" in error.message
+            assert error.code == "duplicate-column" and "two are called src" in error.message
 
 
 def test_an_index_is_no_column_and_the_hint_says_so() -> None:
@@ -174,7 +174,7 @@ def test_names_of_variables_that_all_match_count() -> None:
 def test_a_shared_name_at_another_place_is_refused() -> None:
     db = database("reach(src, dst) :- link(src, dst).".replace("src", "Src").replace("dst", "Dst"))
     error = refused(db, pa.table({"Dst": ["b"], "from": ["a"]}))
-    assert error.code == "column-names" and "those of link are Src, Dst" in error.message
+    assert error.code == "column-names" and "link has Src, Dst" in error.message
     db.apply(insert={"link": pa.table({"Src": ["a"], "to": ["b"]})})
     assert db.info("link").columns == ("Src", "to")
 

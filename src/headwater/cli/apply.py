@@ -102,7 +102,7 @@ def read_given(database: Database, given: list[Given]) -> tuple[dict[str, dict[s
             info = database.info(one.relation)
             rows = one.rows
             if not isinstance(rows, Contents):
-                rows = read(rows, one.relation, info.columns, info.types, advance=advance)
+                rows = read(rows, one.relation, info.columns, info.types, named=info.named, advance=advance)
             if one.action != "feed" and rows.change_types is not None:
                 raise DataError(
                     "change-feed",

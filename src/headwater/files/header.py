@@ -1,14 +1,16 @@
 """Which cell of a record belongs to which column.
 
 A file without column names has the relation's columns in their order. Names that are the relation's, in any
-order, say where each column is; other names are ignored if there are as many as the relation has columns.
-Whether the first line of a text is names at all is decided by the same comparison, unless it was said.
+order, say where each column is. Names that are the relation's in part are refused. So are others in a file that
+always has names (Parquet, Arrow, objects in JSON), where the relation's are declared (see `values/names`).
 
-Where that comparison says no but everything else says yes, the file is refused until somebody says.
+Whether the first line of a text is names at all is decided by the same comparison, unless it was said. A first
+line that does not match but could be names is refused until somebody says: as a header it is then left out, whatever
+it names.
 
 Columns of a change feed (`_change_type`, `_commit_version`, `_commit_timestamp`) stand beside the others.
 
->>> arrange(("dst", "_change_type", "src"), ("src", "dst"))
+>>> arrange(("dst", "_change_type", "src"), ("src", "dst"), named=True, relation="link", path="link.csv")
 Arrangement(order=(2, 0), change_type=1, commit_version=None)
 >>> is_header(("dst", "src"), ("src", "dst")), is_header(("a", "b"), ("src", "dst"))
 (True, False)
@@ -16,16 +18,24 @@ Arrangement(order=(2, 0), change_type=1, commit_version=None)
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from headwater.errors import DataError
 from headwater.files.formats import SOUFFLE, Format
 from headwater.files.text import first_record
+from headwater.values.names import order_by_name
 
 CHANGE_TYPE = "_change_type"
 COMMIT_VERSION = "_commit_version"
 FEED = (CHANGE_TYPE, COMMIT_VERSION, "_commit_timestamp")
+_WORDS = re.compile(r"(?!(true|false)\s*$)\s*[^\W\d][\w .:/#()-]*", re.IGNORECASE)
+"""Texts that could be a column's name, and are no number, date or bool."""
 
 
 @dataclass(frozen=True)
@@ -37,39 +47,57 @@ class Arrangement:
     commit_version: int | None = None
 
 
-def is_almost_header(cells: Sequence[str], columns: Sequence[str]) -> bool:
-    """Whether a first line is the names of the columns but for capitals and blanks."""
-    plain = sorted(cell.strip().lower() for cell in cells)
-    return plain == sorted(column.lower() for column in columns) != [] and set(cells) != set(columns)
-
-
 def is_header(cells: Sequence[str], columns: Sequence[str]) -> bool:
     """Whether a first line is names: those of the relation's columns, or of a change feed."""
     rest = [cell for cell in cells if cell in columns or cell not in FEED]
     return CHANGE_TYPE in cells or (len(rest) == len(columns) > 0 and set(rest) == set(columns))
 
 
-def arrange(names: Sequence[str], columns: Sequence[str]) -> Arrangement | None:
-    """The arrangement of a file with these column names; `None` if their number is wrong."""
+def could_be_header(cells: Sequence[str], columns: Sequence[Any]) -> bool:
+    """Whether a first line that was taken for a row could be names: words, none of which is in the rows after it.
+
+    `columns` are Arrow columns of strings that begin with these cells.
+    """
+    if len(set(cells)) < len(cells) or not all(_WORDS.fullmatch(cell) for cell in cells):
+        return False
+    words = pa.array(cells, pa.string())
+    return not any(pc.any(pc.is_in(column.slice(1), value_set=words)).as_py() for column in columns)
+
+
+def likeness(cells: Sequence[str], columns: Sequence[str]) -> int:
+    """How many cells are names of columns but for capitals and blanks."""
+    plain = {column.casefold() for column in columns}
+    return sum(cell.strip().casefold() in plain for cell in cells)
+
+
+def arrange(
+    names: Sequence[str],
+    columns: Sequence[str],
+    *,
+    named: bool,
+    relation: str,
+    path: str,
+    said: bool = False,
+) -> Arrangement:
+    """Where the columns are in a file with these names; refuses those that do not fit.
+
+    `named` tells whether the relation's names are declared. With `said`, somebody vouched for a header, which may
+    then have nothing in common with the relation's names.
+    """
     own = [i for i, name in enumerate(names) if name in columns or name not in FEED]
-    if len(own) != len(columns):
-        return None
-    if {names[i] for i in own} == set(columns):
-        own = [names.index(column) for column in columns]
+    given = tuple(names[i] for i in own)
+    found = f"{path}: its columns are"
+    fits = len(own) == len(columns)
+    declared = not fits or named and not (said and not likeness(given, columns))
+    order = order_by_name(given, columns, declared=declared, relation=relation, found=found, shown=names)
+    if not fits:
+        raise DataError("wrong-arity", f"{found} {', '.join(given)}; {relation} has {', '.join(columns)}")
 
     def at(name: str) -> int | None:
         return names.index(name) if name in names and name not in columns else None
 
-    return Arrangement(tuple(own), at(CHANGE_TYPE), at(COMMIT_VERSION))
-
-
-def wrong_names(path: str, names: Sequence[str], relation: str, columns: Sequence[str]) -> DataError:
-    """The error for column names that cannot be arranged."""
-    return DataError(
-        "wrong-arity",
-        f"{path}: its columns are {', '.join(names)}; {relation} has {', '.join(columns)}",
-        hint="give the file these columns, in any order",
-    )
+    places = tuple(own) if order is None else tuple(own[i] for i in order)
+    return Arrangement(places, at(CHANGE_TYPE), at(COMMIT_VERSION))
 
 
 def likely_header(path: str, cells: Sequence[str], relation: str, columns: Sequence[str]) -> DataError:
@@ -92,6 +120,6 @@ def settle(format: Format, data: bytes, path: str, columns: Sequence[str]) -> tu
         cells, _ = first_record(data, path, candidate.delimiter, candidate.quoted)
         header = candidate.header if candidate.header is not None else is_header(cells, columns)
         settled.append((replace(candidate, header=header, either=False), cells))
-        if header and arrange(cells, columns) is not None or len(cells) == len(columns):
+        if len(cells) == len(columns) or header and is_header(cells, columns):
             return settled[-1]
     return settled[0]

@@ -21,14 +21,7 @@ import pyarrow as pa
 from headwater.errors import DataError, Place
 from headwater.files.contents import Contents, FactFile, unreadable
 from headwater.files.formats import SOUFFLE, Format, format_of
-from headwater.files.header import (
-    Arrangement,
-    arrange,
-    is_almost_header,
-    likely_header,
-    settle,
-    wrong_names,
-)
+from headwater.files.header import Arrangement, arrange, could_be_header, likely_header, likeness, settle
 from headwater.files.json_rows import read_json
 from headwater.files.text import MARK, TextFile, TextLayout
 from headwater.values.scalars import show
@@ -44,12 +37,16 @@ def read(
     columns: Sequence[str],
     types: Sequence[Type | None],
     *,
+    named: bool = False,
     advance: Callable[[int], None] | None = None,
 ) -> Contents:
-    """The rows of a relation with these columns, as the file has them; `advance` is told of bytes read."""
+    """The rows of a relation with these columns, as the file has them; `advance` is told of bytes read.
+
+    `named` tells whether the names of the columns are declared.
+    """
     chosen = origin.format or (format_of(origin.path) if origin.path is not None else None) or SOUFFLE
     if chosen.kind == "text":
-        return _read_text(origin, chosen, relation, tuple(columns), types, advance)
+        return _read_text(origin, chosen, relation, tuple(columns), types, named, advance)
     if chosen.kind in ("json", "jsonl"):
         names, values, rows = read_json(origin.bytes(), str(origin), lines=chosen.kind == "jsonl")
         kind = "values"
@@ -60,15 +57,19 @@ def read(
         advance(origin.path.stat().st_size)
     if rows == 0:
         return Contents(str(origin), relation, tuple(columns), "values", ((),) * len(columns), 0)
-    found = arrange(names, columns) if names is not None else _in_order(len(values), len(columns))
-    if found is None:
-        shown = names if names is not None else [f"{len(values)} without names"]
-        raise wrong_names(str(origin), shown, relation, columns)
+    if names is not None:
+        found = arrange(names, columns, named=named, relation=relation, path=str(origin))
+    else:
+        found = _in_order(origin, len(values), relation, columns)
     return _contents(origin, relation, columns, kind, values, rows, found)
 
 
-def _in_order(width: int, arity: int) -> Arrangement | None:
-    return Arrangement(tuple(range(arity))) if width == arity else None
+def _in_order(origin: FactFile, width: int, relation: str, columns: Sequence[str]) -> Arrangement:
+    if width != len(columns):
+        raise DataError(
+            "wrong-arity", f"{origin}: its rows have {width} values; {relation} has {', '.join(columns)}"
+        )
+    return Arrangement(tuple(range(width)))
 
 
 def _contents(
@@ -100,17 +101,19 @@ def _read_text(
     relation: str,
     columns: tuple[str, ...],
     types: Sequence[Type | None],
+    named: bool,
     advance: Callable[[int], None] | None,
 ) -> Contents:
     path = str(origin)
     data = origin.bytes().removeprefix(MARK)
-    open_ = chosen.header is None
+    said, quoted = chosen.header, chosen.quoted
     chosen, cells = settle(chosen, data, path, columns)
-    first_line = cells if open_ and not chosen.header else ()
-    found = arrange(cells, columns) if chosen.header else Arrangement(tuple(range(len(columns))))
-    if found is None:
-        raise wrong_names(path, cells, relation, columns)
-    if is_almost_header(first_line, columns):
+    first_line = cells if said is None and not chosen.header else ()
+    found = Arrangement(tuple(range(len(columns))))
+    if chosen.header:
+        found = arrange(cells, columns, named=named, relation=relation, path=path, said=bool(said))
+    suspected = bool(first_line) and len(first_line) == len(columns)
+    if suspected and likeness(first_line, columns) == len(columns):
         raise likely_header(path, cells, relation, columns)
     width = len(cells) if chosen.header else max(1, len(columns))
     keep_blank = not chosen.quoted and len(columns) == 1 and types[0] in (STRING, None)
@@ -120,6 +123,10 @@ def _read_text(
     if not columns:  # a relation without columns: a line `()` says that it holds
         _only_units(file, values[0])
     rows = len(values[0])
+    # Text that Souffle wrote into a .csv never has a header; nor are names among values of other types.
+    words = chosen.quoted == quoted and all(type in (STRING, None) for type in types)
+    if suspected and words and could_be_header(first_line, values):
+        raise likely_header(path, cells, relation, columns)
 
     def place(row: int, column: int) -> Place | None:
         return file.place(row, found.order[column])

@@ -5,12 +5,12 @@ Rows with all of the relation's names, in any order, go by name. Other names are
 up (`c0`, `c1`), are no promise. Rows then go by position, unless a name they share stands at another place.
 Names that a library made up for rows without any (`_1`, `column_0`, `f0`) count as none.
 
->>> order_by_name(("dst", "src"), ("src", "dst"), declared=True, relation="link", origin="links.csv")
-(1, 0)
->>> order_by_name(("_c0", "_c1"), ("src", "dst"), declared=True, relation="link", origin="links.csv")
->>> order_by_name(("Src", "dst"), ("src", "dst"), declared=True, relation="link", origin="links.csv")
+>>> where = {"declared": True, "relation": "link", "found": "links.csv: its columns are"}
+>>> order_by_name(("dst", "src"), ("src", "dst"), **where), order_by_name(("_c0", "_c1"), ("src", "dst"), **where)
+((1, 0), None)
+>>> order_by_name(("Src", "dst"), ("src", "dst"), **where)
 Traceback (most recent call last):
-headwater.errors.DataError: error[column-names]: links.csv: the columns are Src, dst; those of link are src, dst
+headwater.errors.DataError: error[column-names]: links.csv: its columns are Src, dst; link has src, dst
   = hint: src is written Src there; names are compared letter by letter
 """
 
@@ -33,19 +33,22 @@ def order_by_name(
     *,
     declared: bool,
     relation: str,
-    origin: str,
+    found: str,
     index: Sequence[str] = (),
+    shown: Sequence[str] | None = None,
 ) -> tuple[int, ...] | None:
     """Where each of the relation's columns is among columns with these names; `None`: go by position.
 
-    `origin` is what errors call the rows. `index` has names that the rows carry beside their columns (pandas).
+    `found` begins the message of an error, before the names, or those that are to be `shown`. `index` has names that
+    the rows carry beside those of their columns (pandas).
     """
+    listed = ", ".join(names if shown is None else shown)
     twice = [name for i, name in enumerate(names) if name in names[:i]]
     if twice:
         raise DataError(
             "duplicate-column",
-            f"{origin}: two columns are called {twice[0]}",
-            hint=f"all of them: {', '.join(names)}",
+            f"{found} {listed}; two are called {twice[0]}",
+            hint="give each column a name of its own",
         )
     if set(names) == set(columns):
         return tuple(names.index(column) for column in columns)
@@ -55,7 +58,7 @@ def order_by_name(
     if declared or any(names.index(name) != columns.index(name) for name in shared):
         raise DataError(
             "column-names",
-            f"{origin}: the columns are {', '.join(names)}; those of {relation} are {', '.join(columns)}",
+            f"{found} {listed}; {relation} has {', '.join(columns)}",
             hint=_hint(names, columns, index),
         )
     return None
@@ -67,10 +70,10 @@ def made_up(names: Sequence[str]) -> bool:
     >>> made_up(("_1", "_2")), made_up(("column_0",)), made_up(("c1", "c2")), made_up(("q1", "q2")), made_up(())
     (True, True, True, False, False)
     """
-    found = [_MADE_UP.fullmatch(name) for name in names]
-    if not found or None in found or len({match[1] for match in found if match is not None}) > 1:
+    matches = [_MADE_UP.fullmatch(name) for name in names]
+    if not matches or None in matches or len({match[1] for match in matches if match is not None}) > 1:
         return False
-    numbers = [match[2] for match in found if match is not None]
+    numbers = [match[2] for match in matches if match is not None]
     return any(numbers == [str(start + i) for i in range(len(names))] for start in (0, 1))
 
 

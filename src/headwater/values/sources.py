@@ -83,9 +83,9 @@ def in_order(data: Any, relation: str, columns: Sequence[str], *, declared: bool
         return data
     if names is None:
         return data
-    origin = f"the rows given for {relation}"
+    found = f"the rows given for {relation} have the columns"
     index = source.index if source is not None else ()
-    order = order_by_name(names, columns, declared=declared, relation=relation, origin=origin, index=index)
+    order = order_by_name(names, columns, declared=declared, relation=relation, found=found, index=index)
     source = _read(data, relation, None) if source is None else source
     if order is None:
         return SourceColumns(source.columns, source.count)
