@@ -229,9 +229,9 @@ def test_of_rows_with_one_key_the_last_stays(folder: Folder) -> None:
 def test_following_keeps_what_the_program_states(folder: Folder) -> None:
     folder.write("p.dl", 'link("x", "y"). link("y", "z").\n' + PLAIN)
     folder.write("facts/link.csv", "a,b\n")
-    folder.done("run", "p.dl", "-F", "facts", "-s", "state")
+    folder.done("run", "p.dl", "-F", "facts", "-s", "state", "--no-header")
     folder.write("facts/link.csv", "c,d\n")
-    folder.done("run", "p.dl", "-F", "facts", "-s", "state", "-D", "out")
+    folder.done("run", "p.dl", "-F", "facts", "-s", "state", "-D", "out", "--no-header")
     assert folder.read("out/reach.csv") == "c\td\nx\ty\nx\tz\ny\tz\n"
 
 

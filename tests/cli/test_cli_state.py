@@ -71,7 +71,8 @@ def test_a_folder_of_changes(state: Folder) -> None:
     state.write("changes/link.delete.tsv", "b\tc\n")
     state.write("changes/_SUCCESS", "")
     state.write("changes/.hidden", "")
-    state.done("apply", "-s", "state", "changes")
+    assert "error[likely-header]" in state.refused("apply", "-s", "state", "changes")
+    state.done("apply", "-s", "state", "changes", "--no-header")
     assert rows(state, "link") == [["a", "b"], ["c", "d"]]
 
 
@@ -99,7 +100,7 @@ def test_what_does_nothing_is_counted(state: Folder) -> None:
 
 def test_many_rows_are_cut(state: Folder) -> None:
     state.write("more.csv", "".join(f"n{i},m{i}\n" for i in range(30)))
-    out = state.done("apply", "-s", "state", "--insert", "link=more.csv", "-v", "--limit", "3")
+    out = state.done("apply", "-s", "state", "--insert", "link=more.csv", "--no-header", "-v", "--limit", "3")
     assert "+ 27 more rows of link" in out
     assert out.count("+ link(") == 3
 

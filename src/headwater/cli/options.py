@@ -45,7 +45,7 @@ header_option = click.option(
     "--header/--no-header",
     default=None,
     help="The first line of CSV and TSV files is, or is not, column names. [default: it is if it has the"
-    " names of the relation's columns]",
+    " names of the relation's columns; other words are refused until this is said]",
 )
 escape_formulas_option = click.option(
     "--escape-formulas",

@@ -183,26 +183,27 @@ def _watching(as_json: bool) -> Iterator[Callable[[Report], None]]:
     """What is shown after each turn: JSON, a line that changes (on a terminal), or a line a version."""
     from headwater.cli.screen import console, counted, seconds
 
+    read = changes = 0
     shown = -1
 
     def line(report: Report) -> str:
         owed = sum(sink.owed for sink in report.sinks)
         waiting = f", {counted(owed, 'version')} owed" if owed else ""
         return (
-            f"version {report.version}: {counted(report.read, 'row')} read,"
-            f" {counted(report.changes, 'change')}, {counted(report.versions, 'new version')},"
-            f" lag {seconds(report.lag)}{waiting}"
+            f"version {report.version}: {counted(report.read - read, 'row')} read,"
+            f" {counted(report.changes - changes, 'change')}, lag {seconds(report.lag)}{waiting}"
         )
 
     def print_line(report: Report) -> None:
-        nonlocal shown
-        if report.version != shown:
-            shown = report.version
-            if as_json:
-                click.echo(json.dumps(report.to_json()))
-                sys.stdout.flush()
-            else:
-                click.echo(line(report), err=True)
+        """What is new since the last line; nothing where there was none to tell."""
+        nonlocal read, changes, shown
+        if as_json and report.version != shown:
+            click.echo(json.dumps(report.to_json()))
+            sys.stdout.flush()
+        elif not as_json and report.versions > max(shown, 0):
+            click.echo(line(report), err=True)
+        read, changes = report.read, report.changes
+        shown = report.version if as_json else report.versions
 
     if as_json or not sys.stderr.isatty():
         yield print_line

@@ -313,7 +313,7 @@ class Database:
 
     @uninterrupted
     def subscribe(self, name: str, view: str, *, rows: bool = True) -> Subscription:
-        """From now on keep what each version does to a view until it is acknowledged; one version, if new.
+        """From now on keep what each version does to a view until it is acknowledged. It is no version itself.
 
         What is owed first are all rows the view has now. With `rows=False` only the versions are kept.
         """
@@ -327,7 +327,7 @@ class Database:
 
     @uninterrupted
     def unsubscribe(self, name: str) -> None:
-        """End a subscription, and forget what it was owed; one version."""
+        """End a subscription, and forget what it was owed."""
         self._check_writable()
         self._progress.owed(name)
         self._versions.unsubscribe(name)

@@ -54,9 +54,10 @@ class Durability:
         if self._temporary is not None:
             self._temporary.cleanup()
 
-    def holds(self, number: int) -> bool:
-        """Whether a version is on the disk."""
-        return self.store is not None and self.store.version >= number
+    @property
+    def recorded(self) -> int:
+        """The number of the last record. Subscriptions have records too, so that it runs ahead of versions."""
+        return self.store.version if self.store is not None else 0
 
     # ------------------------------------------------------------------ the log
 
@@ -114,7 +115,8 @@ class Durability:
         self, version: Version, kind: str, meta: Mapping[str, Any], tables: Mapping[str, Any]
     ) -> None:
         if self.store is not None:
-            self.store.append(Record(version.number, kind, {"now": version.now, **meta}, tables))
+            known = {"version": version.number, "now": version.now}
+            self.store.append(Record(self.store.version + 1, kind, {**known, **meta}, tables))
             self.records += 1
 
     def _tables(self, kind: str, rows: Mapping[str, Ints]) -> dict[str, Any]:
@@ -143,11 +145,12 @@ class Durability:
         progress, owed = self._progress.dump()
         catalog = self._standing.coming
         meta = {
+            "version": self._standing.number,
             "now": self._standing.now,
             "progress": progress,
             "texts": [list(text) for text in catalog.texts],
             "rules": catalog.definitions.rules(),
             **catalog.definitions.to_json(),
         }
-        runner.write_checkpoint(self.store, self._standing.number, meta, owed)
+        runner.write_checkpoint(self.store, self.recorded or self._standing.number, meta, owed)
         self.records = 0

@@ -20,7 +20,7 @@ from headwater.language.program import Program
 from headwater.local import persist
 from headwater.local.runner import Runner
 from headwater.plan.steps import Ints
-from headwater.store import Record, Store
+from headwater.store import Checkpoint, Record, Store
 from headwater.values.codec import Codec
 from headwater.values.sources import in_order
 from headwater.version.changes import Changes, EmptyChanges, shown_changes
@@ -51,20 +51,22 @@ class Versions:
 
     def _open(self, now: float | None = None) -> Version:
         """The next version, which is logged before it is kept."""
-        number = self.standing.number + 1
-        version = Version(
-            number,
-            self.standing.time() if now is None else now,
-            guard=self.guard,
-            decided=lambda: self.durability.holds(number),
-        )
+        version = self._logged(self.standing.number + 1, self.standing.time() if now is None else now)
         version.join(self.standing, self.followers)
         return version
+
+    def _beside(self) -> Version:
+        """Something that is logged though it changes no relation: the last version stays the last."""
+        return self._logged(self.standing.number, self.standing.now)
+
+    def _logged(self, number: int, now: float) -> Version:
+        before = self.durability.recorded
+        return Version(number, now, guard=self.guard, decided=lambda: self.durability.recorded > before)
 
     def _again(self, record: Record) -> Version:
         """A version that is in the log already, to be done again."""
         meta: Any = record.meta
-        version = Version(record.version, meta["now"], guard=self.guard)
+        version = Version(_number(record), meta["now"], guard=self.guard)
         version.join(self.standing, self.followers)
         return version
 
@@ -107,7 +109,7 @@ class Versions:
     def subscribe(self, name: str, view: str, *, rows: bool) -> Subscription:
         """Let somebody be told what versions do to a view, and first what rows it has."""
         info = self.standing.catalog.info(view)
-        with self._open(self.standing.now) as version:
+        with self._beside() as version:
             subscription = Subscription.to(view, rows, version.number)
             empty = info.layout.empty()
             first = RowChange(empty, self.runner.matrix(view) if rows else empty)
@@ -117,7 +119,7 @@ class Versions:
 
     def unsubscribe(self, name: str) -> None:
         """Tell somebody no more."""
-        with self._open(self.standing.now) as version:
+        with self._beside() as version:
             self.durability.log_subscription(version, name, None, None)
 
     def suppose(
@@ -209,22 +211,25 @@ class Versions:
             if "progress" in meta:
                 self.progress.load(meta["progress"], checkpoint.tables)
             self.standing.catalog = self.standing.coming = catalog
-            self.standing.number, self.standing.now = checkpoint.version, meta["now"]
+            self.standing.number, self.standing.now = _number(checkpoint), meta["now"]
         for record in store.records():
             self._replay(record)
-            self.progress.replay(record.version, record.kind, record.meta, record.tables)
+            self.progress.replay(_number(record), record.kind, record.meta, record.tables)
             self.durability.records += 1
         self.progress.recall()
 
     def _replay(self, record: Record) -> None:
         meta: Any = record.meta
+        if record.kind == "subscribe":
+            self.standing.number = _number(record)
+            return
         with self._again(record) as version:
             if record.kind == "define":
                 program = parse(meta["text"], meta["source"])
                 catalog = self.standing.catalog.with_program(program, self.stored, meta.get("rules"))
                 catalog = self._learned(catalog, meta)
                 self._define(version, catalog, self._recorded(record, "insert", catalog))
-            elif record.kind != "subscribe":
+            else:
                 self._learn(version, self._learned(self.standing.catalog, meta))
                 rows = (self._recorded(record, kind, self.standing.coming) for kind in ("delete", "insert"))
                 version.changes = self.runner.change(version, *rows)
@@ -244,3 +249,10 @@ class Versions:
             if what == kind:
                 found[name] = persist.from_table(self.codec, table, catalog.program.relations[name])
         return found
+
+
+def _number(written: Record | Checkpoint) -> int:
+    """The version that a record or a checkpoint is of; in early states subscriptions were versions as well."""
+    meta: Any = written.meta
+    number: int = meta.get("version", written.version)
+    return number

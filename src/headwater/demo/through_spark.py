@@ -86,17 +86,12 @@ class ThroughSpark:
             ("up again", ()),
         ):
             self.write(down)
-            before = pipeline.report()
             begun = perf_counter()
             done = pipeline.run()
             seconds = perf_counter() - begun
-            counts = [sink.changes for sink in done.sinks[: len(VIEWS)]]
-            earlier = [sink.changes for sink in before.sinks[: len(VIEWS)]]
-            published = {view: now - then for view, now, then in zip(VIEWS, counts, earlier, strict=True)}
-            of_that = database.statistics.seconds if done.versions > before.versions else 0.0
-            yield Turn(
-                what, done.read - before.read, done.changes - before.changes, published, seconds, of_that
-            )
+            published = {sink.view: sink.changes for sink in done.sinks[: len(VIEWS)]}
+            of_that = database.statistics.seconds if done.versions else 0.0
+            yield Turn(what, done.read, done.changes, published, seconds, of_that)
 
     def folded(self, view: str) -> set[tuple[object, ...]]:
         """The rows that Spark gets from the feed alone: those that came once more than they went."""

@@ -69,10 +69,16 @@ class Pipeline:
         self._ending = False
         self._failed: BaseException | None = None
         self._watch: Watcher | None = None
+        self._begin_report()
+
+    def _begin_report(self) -> None:
+        """Nothing was done yet in this run."""
         self._versions, self._lag = 0, 0.0
         self._notes: list[str] = []
+        marks = self.database.marks
         self._sources = {
-            s.name: SourceReport(s.name, s.relation, mark=database.marks.get(s.name)) for s in sources
+            source.name: SourceReport(source.name, source.relation, mark=marks.get(source.name))
+            for source in (*self.polled, *self.streams)
         }
         self._published: dict[str, tuple[int, int]] = {}
 
@@ -131,6 +137,7 @@ class Pipeline:
         """
         self._stop.clear()
         self._failed, self._watch, self._ending = None, watch, False
+        self._begin_report()
         self._open()
         _ = self.session  # starting Spark is no lag of any version
         queries: list[StreamingQuery] = []
@@ -290,7 +297,7 @@ class Pipeline:
     # ------------------------------------------------------------------ reporting
 
     def report(self, *, look: bool = False) -> Report:
-        """What was done since this pipeline was made, and where it stands.
+        """What the last run did, or this one so far, and where the pipeline stands.
 
         With `look`, sources are asked what is there and not read yet, as far as that can be told without Spark.
         """
