@@ -26,6 +26,7 @@ from headwater.language.program import (
     NegatedGroup,
     Positive,
     Program,
+    Query,
     Rule,
     Variable,
     Wildcard,
@@ -386,7 +387,7 @@ def test_watch_is_an_ordinary_relation_where_it_is_declared():
 @pytest.mark.parametrize("written", ["Query: p(@S, X).", "?- p(@S, X)."])
 def test_queries(written):
     program = parse(f"p(@S, X) :- q(@S, X).\n{written}")
-    assert program.queries == (atom("p", Variable("S", address=True), X),)
+    assert program.queries == (Query((Positive(atom("p", Variable("S", address=True), X)),)),)
     assert len(program.rules) == 1
 
 

@@ -98,4 +98,4 @@ def test_words_for_values_are_never_variables():
 )
 def test_queries(text, expected):
     (query,) = parse(text).queries
-    assert " ".join(shown(term) for term in query.args) == expected
+    assert " ".join(shown(term) for term in query.body[0].atom.args) == expected

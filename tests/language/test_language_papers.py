@@ -114,8 +114,8 @@ def test_the_shortest_path_program():
     assert [len(rule.body) for rule in program.rules] == [2, 4, 1, 2]
     assert [rule.body[0].atom.link for rule in program.rules] == [True, True, False, False]
     assert program.rules[2].heads[0].args[2] == HeadAggregate("min", Variable("C"))
-    assert program.queries[0].relation == "shortestPath"
-    assert all(term.address for term in program.queries[0].args[:2])
+    assert program.queries[0].body[0].atom.relation == "shortestPath"
+    assert all(term.address for term in program.queries[0].body[0].atom.args[:2])
 
 
 def test_labels_of_rewritten_rules():

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from headwater.annotations.protocol import AnyAnnotation
 from headwater.calls import public_class, taking
 from headwater.catalog import Catalog
+from headwater.database.answers import Answers
 from headwater.database.definition import read_definition
 from headwater.database.durability import Durability
 from headwater.database.progress import Owed, Progress, Subscription
+from headwater.database.questions import Questions
 from headwater.database.relation_view import RelationView
 from headwater.database.rows import by_relation, given_rows
 from headwater.database.running import Running
@@ -351,6 +353,22 @@ class Database:
         return Pipeline(self, sources, sinks, spark=spark)
 
     # ------------------------------------------------------------------ questions
+
+    @property
+    def questions(self) -> Questions:
+        """What answers questions by goal."""
+        options = self.options
+        return Questions(
+            self.catalog, self.runner, self.codec, options.max_rounds, options.at_max_rounds, self.spark
+        )
+
+    @reads
+    def query(self, text: str) -> Answers:
+        """The answers to a goal, such as `reach('a', X), !blocked(X)`; or to rules of its own and `?- goal.`
+
+        Only what the goal needs is derived (magic sets); nothing is stored, and no version is made.
+        """
+        return self.questions.ask(arguments.text("query", text))
 
     def _evidence(self) -> Evidence:
         """What questions are asked of."""

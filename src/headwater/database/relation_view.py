@@ -6,7 +6,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Protocol
 
 from headwater.calls import public_class
-from headwater.errors import DataError, MissingExtra
+from headwater.database.answers import Answers
+from headwater.database.frames import as_pandas, as_polars
+from headwater.database.questions import Questions
+from headwater.errors import DataError
 from headwater.local.runner import Runner
 from headwater.rules.checked import RelationInfo
 from headwater.values.codec import Codec
@@ -35,6 +38,11 @@ class Readable(Protocol):
 
     def info(self, name: str) -> RelationInfo:
         """A relation's columns and types."""
+        ...
+
+    @property
+    def questions(self) -> Questions:
+        """What answers questions."""
         ...
 
 
@@ -89,25 +97,34 @@ class RelationView:
         return self._layout.decode(self._database.codec, self._database.runner.matrix(self.name))
 
     @reads
+    def where(self, **values: Any) -> Answers:
+        """The rows that have these values, by column: `db["reach"].where(src="a")`. Looked up by index."""
+        return self._database.questions.where(self.name, values)
+
+    def head(self, rows: int = 10) -> Answers:
+        """Some rows, ten if nothing else is said."""
+        return self.where().head(rows)
+
+    def order_by(self, *columns: str, descending: bool = False) -> Answers:
+        """All rows in the order of these columns (of all, if none is given)."""
+        return self.where().order_by(*columns, descending=descending)
+
+    def count(self) -> int:
+        """How many rows there are."""
+        return len(self)
+
+    @reads
     def arrow(self) -> pa.Table:
         """All rows as an Arrow table."""
         return self._database.runner.table(self.name)
 
     def pandas(self) -> pd.DataFrame:
         """All rows as a pandas DataFrame."""
-        try:
-            import pandas  # noqa: F401
-        except ImportError as error:
-            raise _missing("pandas") from error
-        return self.arrow().to_pandas()
+        return as_pandas(self.arrow)
 
     def polars(self) -> pl.DataFrame:
         """All rows as a polars DataFrame."""
-        try:
-            import polars
-        except ImportError as error:
-            raise _missing("polars") from error
-        return polars.from_arrow(self.arrow())  # type: ignore[return-value]
+        return as_polars(self.arrow)
 
     @reads
     def spark(self) -> DataFrame:
@@ -127,9 +144,3 @@ class RelationView:
             f"{column}: {type_ or '?'}" for column, type_ in zip(self.columns, self.types, strict=True)
         )
         return f"<{self.name}({shape}), {len(self):,} rows>"
-
-
-def _missing(library: str) -> MissingExtra:
-    return MissingExtra(
-        "missing-extra", f"{library} is not installed", hint=f"pip install 'headwater[{library}]'"
-    )

@@ -189,8 +189,16 @@ class Directive:
 
 
 @dataclass(frozen=True)
+class Query:
+    """`?- body.`, or NDlog's `Query: atom.`: what the text asks for."""
+
+    body: tuple[Literal, ...]
+    place: Place | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True)
 class Program:
-    """A whole text. `queries` are NDlog's `Query: atom.` and Souffle-style `?- atom.`
+    """A whole text.
 
     `souffle` says whether it is written in Souffle's dialect (see `dialect`): its files are then read and written
     as Souffle does.
@@ -200,7 +208,7 @@ class Program:
     declarations: tuple[Declaration, ...] = ()
     tables: tuple[Materialize, ...] = ()
     directives: tuple[Directive, ...] = ()
-    queries: tuple[Atom, ...] = ()
+    queries: tuple[Query, ...] = ()
     source: str = "<text>"
     text: str = field(default="", compare=False, repr=False)
     souffle: bool = field(default=False, compare=False, repr=False)

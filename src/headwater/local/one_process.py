@@ -14,9 +14,11 @@ from headwater.local import persist
 from headwater.local.explain import Facts, facts_of
 from headwater.maintain.base.base_changes import BaseChanges, plus
 from headwater.maintain.engine import Engine
+from headwater.maintain.goals import GoalStatistics, Means, evaluate_goal
 from headwater.memory.guard import memory_errors
+from headwater.plan.goals import GoalProgram
 from headwater.plan.steps import Ints
-from headwater.rules.checked import Checked
+from headwater.rules.checked import Checked, Premise
 from headwater.store import Checkpoint, Store
 from headwater.values.codec import Codec
 from headwater.values.functions import Functions
@@ -149,6 +151,17 @@ class OneProcess:
     def export(self, name: str) -> list[str] | None:
         """Rows are here: there is no need for files."""
         return None
+
+    def fanout(self, premise: Premise, bound: set[str]) -> float:
+        """What the planner expects; a relation of a question's own is taken to be small."""
+        if premise.relation not in self.engine.workspace.relations:
+            return 1.0
+        return self.engine.workspace.planner.fanout(premise, bound)
+
+    def evaluate(
+        self, program: GoalProgram, facts: Mapping[str, Ints], means: Means
+    ) -> tuple[Ints, GoalStatistics]:
+        return evaluate_goal(program, self.engine.workspace.relations, facts, means)
 
     def facts(self) -> Facts:
         return facts_of(self.engine)

@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 from headwater.catalog import Catalog
 from headwater.local.explain import Facts
 from headwater.maintain.engine import Engine
+from headwater.maintain.goals import GoalStatistics, Means
 from headwater.maintain.interrupts import Interrupts
+from headwater.plan.goals import GoalProgram
 from headwater.plan.steps import Ints
+from headwater.rules.checked import Premise
 from headwater.store import Checkpoint, Store
 from headwater.version.row_change import RowChange
 from headwater.version.version import Version
@@ -70,6 +73,16 @@ class Runner(Protocol):
 
     def export(self, name: str) -> list[str] | None:
         """Parquet files that hold the rows, for Spark to read; `None` where the rows are in this process."""
+        ...
+
+    def fanout(self, premise: Premise, bound: set[str]) -> float:
+        """How many rows of a premise are expected to match one binding of these variables."""
+        ...
+
+    def evaluate(
+        self, program: GoalProgram, facts: Mapping[str, Ints], means: Means
+    ) -> tuple[Ints, GoalStatistics]:
+        """The rows of a goal, over what is stored and `facts`; matrices hold codes of the codec of the means."""
         ...
 
     def facts(self) -> Facts:

@@ -25,6 +25,8 @@ from headwater.events import Repartitioned
 from headwater.local.explain import Facts, RelationFacts
 from headwater.local.persist import ROWS, TableName
 from headwater.maintain.engine import Engine
+from headwater.maintain.goals import GoalStatistics, Means
+from headwater.nodes.goals import evaluate_on_nodes, guessed_fanout
 from headwater.nodes.messages.message import Answer, Command, Reply
 from headwater.nodes.messages.reading import Count, Describe, Export, FetchRows, Find
 from headwater.nodes.messages.state import Clear, EngineOptions, Load, StoredState, WriteSegments
@@ -44,7 +46,9 @@ from headwater.nodes.owners import Owners
 from headwater.nodes.remote_change import RemoteChange
 from headwater.nodes.row_tables import pack, unpack
 from headwater.nodes.spread import REPLICATE, Spread
+from headwater.plan.goals import GoalProgram
 from headwater.plan.steps import Ints
+from headwater.rules.checked import Premise
 from headwater.rules.placement import EVERYWHERE
 from headwater.store import Checkpoint, Store
 from headwater.store.segments import SegmentTables
@@ -309,9 +313,12 @@ class Driver:
 
     def matrix(self, name: str) -> Ints:
         """All rows, brought here."""
+        return self._rows(name, self.codec)
+
+    def _rows(self, name: str, codec: Codec) -> Ints:
         types = self._spread.checked.relations[name].layout.code_types
         fetched = self._surely(lambda: self.nodes.ask(FetchRows(name)))
-        parts = [unpack(self.codec, part.rows, types) for part in fetched if part.rows is not None]
+        parts = [unpack(codec, part.rows, types) for part in fetched if part.rows is not None]
         return np.concatenate([np.empty((0, len(types)), np.int64), *parts])
 
     def table(self, name: str) -> pa.Table:
@@ -340,6 +347,14 @@ class Driver:
         folder.mkdir(parents=True)
         exported = self._surely(lambda: self.nodes.ask(Export(name, str(folder))))
         return [part.file for part in exported if part.file is not None]
+
+    def fanout(self, premise: Premise, bound: set[str]) -> float:
+        return guessed_fanout(premise, bound, self._spread.sizes)
+
+    def evaluate(
+        self, program: GoalProgram, facts: Mapping[str, Ints], means: Means
+    ) -> tuple[Ints, GoalStatistics]:
+        return evaluate_on_nodes(program, facts, means, self._rows)
 
     def facts(self) -> Facts:
         """Sizes of all nodes together, and the join orders of the first."""

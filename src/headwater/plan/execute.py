@@ -68,7 +68,8 @@ Sink = Callable[[Ints], None]
 class Executor:
     """Runs plans; keeps the buffers between runs.
 
-    `touched` counts the rows looked at, `scans` whole scans, `built` lists the indexes made on first use.
+    `touched` counts the rows looked at, `looked` the same by relation, `scans` whole scans; `built` lists the indexes
+    made on first use.
     """
 
     def __init__(
@@ -83,6 +84,7 @@ class Executor:
         self.codec = codec
         self.functions = functions
         self.touched = 0
+        self.looked: dict[str, int] = {}
         self.scans: dict[str, int] = {}
         self.built: list[tuple[str, tuple[int, ...]]] = []
         self._buffers: dict[tuple[int, int], Ints] = {}
@@ -111,6 +113,10 @@ class Executor:
             return 0
         tuples = np.require(tuples, np.int64, ("C", "W"))
         return self._start(plan, types, np.arange(tuples.shape[0], dtype=np.int32), tuples, -1, access, sink)
+
+    def _look(self, relation: str, rows: int) -> None:
+        self.touched += rows
+        self.looked[relation] = self.looked.get(relation, 0) + rows
 
     def _buffer(self, depth: int, width: int) -> Ints:
         key = (depth, width)
@@ -142,7 +148,7 @@ class Executor:
                 found += self._steps(plan, types, 0, out[:n], access, split, sink)
             if cursor[0] < rows.shape[0]:
                 self.between_pieces()
-        self.touched += int(cursor[2])
+        self._look(start.relation, int(cursor[2]))
         return found
 
     def _steps(
@@ -213,7 +219,7 @@ class Executor:
             n = join.scan(relation.sizes[0], relation.rows, relation.state, accept, rank_column, limit, which)
             which = which[:n]
             self.scans[step.relation] = self.scans.get(step.relation, 0) + 1
-            self.touched += int(relation.sizes[0])
+            self._look(step.relation, int(relation.sizes[0]))
         found = 0
         while cursor[0] < bindings.shape[0]:
             if index is not None:
@@ -233,7 +239,7 @@ class Executor:
                 )  # fmt: skip
             if n:
                 found += self._steps(plan, types, depth + 1, out[:n], access, split, sink)
-        self.touched += int(cursor[2])
+        self._look(step.relation, int(cursor[2]))
         return found
 
     def _anti_join(self, depth: int, step: AntiJoin, bindings: Ints, access: Access, split: int) -> Ints:
@@ -245,7 +251,7 @@ class Executor:
             bindings, step.sources, step.constants, relation.columns, relation.slots, relation.rows,
             relation.state, avoid, step.outputs, cursor, out,
         )  # fmt: skip
-        self.touched += bindings.shape[0]
+        self._look(step.relation, bindings.shape[0])
         return out[:n]
 
     # ------------------------------------------------------------------ terms

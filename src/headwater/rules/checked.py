@@ -193,13 +193,15 @@ class Stratum:
 class Checked:
     """A whole program, its strata in an order in which each one only reads base relations and earlier ones.
 
-    `facts` are the rows the text itself states, by base relation. `facades` gives, for a derived relation
-    that also takes rows from outside, the hidden base relation that holds those. `notes` says which rewrites
-    did something, in words for `explain`.
+    `virtual` are the strata of relations that are not stored, in the same order among themselves: no stratum of
+    `strata` reads any of them. `facts` are the rows the text itself states, by base relation. `facades` gives, for a
+    derived relation that also takes rows from outside, the hidden base relation that holds those. `notes` says which
+    rewrites did something, in words for `explain`.
     """
 
     relations: Mapping[str, RelationInfo]
     strata: tuple[Stratum, ...]
+    virtual: tuple[Stratum, ...] = ()
     facts: Mapping[str, tuple[tuple[object, ...], ...]] = field(default_factory=dict)
     facades: Mapping[str, str] = field(default_factory=dict)
     inputs: Mapping[str, Mapping[str, str]] = field(default_factory=dict)

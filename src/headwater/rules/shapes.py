@@ -80,7 +80,8 @@ def _mentions(program: Program) -> Iterator[tuple[Atom, bool]]:
             for atom, _ in _atoms_in(head.args):
                 yield atom, False
     for query in program.queries:
-        yield query, False
+        for atom, _ in atoms(query.body):
+            yield atom, False
 
 
 def _atoms_in(terms: Sequence[Term]) -> Iterator[tuple[Atom, bool]]:

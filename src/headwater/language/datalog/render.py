@@ -87,7 +87,7 @@ def _program(program: Program) -> Iterator[str]:
         for statement in part:
             yield render(statement)
     for query in program.queries:
-        yield f"?- {_atom(query)}."
+        yield f"?- {_conjunction(query.body)}."
 
 
 def _rule(rule: Rule) -> str:
@@ -246,7 +246,7 @@ def _misread(program: Program) -> bool:
     """Whether, without a mark, some variable would be read as a string."""
     rules = [set(_variables(rule)) for rule in program.rules if rule.body]
     others = [set(_variables(rule)) for rule in program.rules if not rule.body]
-    queries = [set(_variables(query)) for query in program.queries]
+    queries = [{name for literal in query.body for name in _variables(literal)} for query in program.queries]
     if any(name[0].isupper() for names in rules for name in names):
         others += rules + queries
     else:

@@ -20,7 +20,9 @@ from headwater.language.program import (
     Declaration,
     Directive,
     Materialize,
+    Positive,
     Program,
+    Query,
     Rule,
     Term,
 )
@@ -54,7 +56,7 @@ class StatementReader:
         self.declarations: list[Declaration] = []
         self.tables: list[Materialize] = []
         self.directives: list[Directive] = []
-        self.queries: list[Atom] = []
+        self.queries: list[Query] = []
 
     def program(self) -> Program:
         """Everything the text says, in the order of the text."""
@@ -64,7 +66,8 @@ class StatementReader:
             elif statement.data == "clause":
                 self._clause(statement)
             elif statement.data == "query":
-                self.queries.append(self._terms(statement).atom(trees(statement)[0]))
+                (body,) = trees(statement)
+                self.queries.append(Query(self._terms(statement).body(body), self._place(body)))
             elif statement.data == "declaration":
                 self._declaration(statement)
             elif statement.data == "directive":
@@ -105,7 +108,7 @@ class StatementReader:
             if label is None and self._is_special(head):
                 return
             if label == "Query":
-                self.queries.append(terms.atom(head))
+                self.queries.append(Query((Positive(terms.atom(head)),), self._place(head)))
                 return
         atoms = tuple(terms.atom(head) for head in heads)
         literals = terms.body(body) if body is not None else ()

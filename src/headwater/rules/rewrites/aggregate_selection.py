@@ -26,7 +26,7 @@ from headwater.language.program import Call, Constant, Term, Variable, Wildcard
 from headwater.rules.checked import Absent, Compute, Premise, Selection, Test
 from headwater.rules.draft import Draft, DraftRule
 from headwater.rules.strata import components, dependencies
-from headwater.rules.terms import variables
+from headwater.rules.terms import atoms, variables
 from headwater.values.functions import Functions
 
 _BETTER = {"min": ("<", "<="), "max": (">", ">=")}
@@ -51,7 +51,7 @@ def aggregate_selection(draft: Draft) -> Draft:
     (Selection(group=(0, 1), value=2, best='min'),)
     """
     asked = {d.relation for d in draft.program.directives if d.kind in ("output", "printsize")}
-    asked |= {query.relation for query in draft.program.queries}
+    asked |= {atom.relation for query in draft.program.queries for atom, _ in atoms(query.body)}
     graph = dependencies(draft.rules)
     for members in components(graph):
         relation = members[0]

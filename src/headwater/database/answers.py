@@ -1,0 +1,159 @@
+"""Answers to a question: rows with the goal's variables as columns, as they were when it was asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from headwater.calls import public_class
+from headwater.database.frames import as_pandas, as_polars
+from headwater.errors import DataError
+from headwater.local.explain import Explanation
+from headwater.maintain.goals import GoalStatistics
+from headwater.plan.goals import GoalProgram
+from headwater.plan.steps import Ints
+from headwater.values import arguments
+from headwater.values.codec import Codec
+from headwater.values.layout import Layout
+from headwater.values.ordering import order_keys
+from headwater.values.types import Type
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+MOST_ROWS_SHOWN = 20
+
+
+@public_class
+@dataclass(frozen=True, eq=False, repr=False)
+class Answers:
+    """The rows that a question found. They stay as they are, whatever happens to the database.
+
+    A goal without variables has one row without columns if it holds, and none if it does not: `bool` tells.
+    """
+
+    layout: Layout
+    codec: Codec
+    matrix: Ints
+    program: GoalProgram | None = None
+    """What was evaluated; `None` where rows were only read."""
+    statistics: GoalStatistics = field(default_factory=GoalStatistics)
+    spark_session: Any = None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The variables of the goal, or the relation's columns."""
+        return self.layout.columns
+
+    @property
+    def types(self) -> tuple[Type | None, ...]:
+        """The types of the columns; `None` where nothing tells."""
+        return self.layout.types
+
+    def __len__(self) -> int:
+        return int(self.matrix.shape[0])
+
+    def __bool__(self) -> bool:
+        return len(self) > 0
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        return iter(self.rows())
+
+    def __contains__(self, row: object) -> bool:
+        return row in self.rows()
+
+    def count(self) -> int:
+        """How many rows there are."""
+        return len(self)
+
+    # ------------------------------------------------------------------ some of them
+
+    def head(self, rows: int = 10) -> Answers:
+        """The first rows, ten if nothing else is said."""
+        arguments.whole_number("head(rows)", rows, least=0)
+        return replace(self, matrix=self.matrix[:rows])
+
+    def order_by(self, *columns: str, descending: bool = False) -> Answers:
+        """The same rows in the order of these columns (of all, if none is given), from the first to the last."""
+        arguments.flag("descending", descending)
+        places = [self._column(name) for name in columns] or list(range(self.layout.arity))
+        keys = [key for place in places for key in self._keys(place)]
+        if not keys or not len(self):
+            return self
+        order = np.lexsort(keys[::-1])
+        return replace(self, matrix=self.matrix[order[::-1] if descending else order])
+
+    def _column(self, name: str) -> int:
+        if name not in self.columns:
+            raise DataError(
+                "unknown-column",
+                f"there is no column {name!r}",
+                hint=f"there are: {', '.join(self.columns) or 'none'}",
+            )
+        return self.columns.index(name)
+
+    def _keys(self, place: int) -> list[Ints]:
+        type_ = self.types[place]
+        codes = [np.ascontiguousarray(column) for column in self.matrix[:, self.layout.slice(place)].T]
+        return codes if type_ is None else order_keys(codes, type_, self.codec)
+
+    # ------------------------------------------------------------------ in other forms
+
+    def rows(self) -> list[tuple[Any, ...]]:
+        """All rows as Python tuples."""
+        if not self.columns:
+            return [()] * len(self)
+        return self.layout.decode(self.codec, self.matrix)
+
+    def arrow(self) -> pa.Table:
+        """All rows as an Arrow table."""
+        return self.layout.table(self.codec, self.matrix)
+
+    def pandas(self) -> pd.DataFrame:
+        """All rows as a pandas DataFrame."""
+        return as_pandas(self.arrow)
+
+    def polars(self) -> pl.DataFrame:
+        """All rows as a polars DataFrame."""
+        return as_polars(self.arrow)
+
+    def spark(self) -> DataFrame:
+        """All rows as a Spark DataFrame, in the database's session (`spark=` of `connect`) or the running one."""
+        from headwater.spark.frames import frame_of
+        from headwater.spark.session import spark_session
+
+        return frame_of(self.spark_session or spark_session(), self.arrow())
+
+    # ------------------------------------------------------------------ in words
+
+    def explain(self) -> Explanation:
+        """What was evaluated for these answers: patterns of calls, the rewritten rules, what was looked at."""
+        lines = [] if self.program is None else self.program.lines()
+        return Explanation((*lines, *self.statistics.lines()))
+
+    def __repr__(self) -> str:
+        if not self.columns:
+            return f"<answer: {'yes' if self else 'no'}>"
+        shape = ", ".join(f"{c}: {t or '?'}" for c, t in zip(self.columns, self.types, strict=True))
+        return f"<answers({shape}), {len(self):,} rows>"
+
+    def _repr_html_(self) -> str:
+        if not self.columns:
+            return f"<p>{'yes' if self else 'no'}</p>"
+        names = "".join(
+            f"<th>{escape(c)}<br><small>{escape(str(t or '?'))}</small></th>"
+            for c, t in zip(self.columns, self.types, strict=True)
+        )
+        rows = "".join(
+            f"<tr>{''.join(f'<td>{escape(str(value))}</td>' for value in row)}</tr>"
+            for row in self.head(MOST_ROWS_SHOWN).rows()
+        )
+        more = f", the first {MOST_ROWS_SHOWN} shown" if len(self) > MOST_ROWS_SHOWN else ""
+        return f"<table><thead><tr>{names}</tr></thead><tbody>{rows}</tbody></table><p>{len(self):,} rows{more}</p>"

@@ -1,0 +1,221 @@
+"""Questions by goal: what they answer, what they look at, what they leave behind, and what they refuse."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import headwater as hw
+from headwater.events import Scanned
+
+REACH = "reach(X, Y) :- link(X, Y). reach(X, Y) :- link(X, Z), reach(Z, Y)."
+LEFT = "reach(X, Y) :- link(X, Y). reach(X, Y) :- reach(X, Z), link(Z, Y)."
+BOTH = "reach(X, Y) :- link(X, Y). reach(X, Y) :- reach(X, Z), reach(Z, Y)."
+LINKS = [("a", "b"), ("b", "c"), ("c", "a"), ("c", "d"), ("p", "q"), ("q", "r")]
+
+
+@pytest.fixture
+def db() -> Any:
+    with hw.connect() as db:
+        db.define("link(src: string, dst: string). blocked(node: string).")
+        db.apply(insert={"link": LINKS, "blocked": [("c",)]})
+        yield db
+
+
+@pytest.mark.parametrize("rules", [REACH, LEFT, BOTH])
+@pytest.mark.parametrize(
+    "goal, expected",
+    [
+        ("reach('p', X)", {("q",), ("r",)}),
+        ("reach(X, 'q')", {("p",)}),
+        ("reach('a', 'd')", {()}),
+        ("reach('d', 'a')", set()),
+        ("reach(X, X)", {("a",), ("b",), ("c",)}),
+        ("reach('a', X), !blocked(X)", {("a",), ("b",), ("d",)}),
+        ("reach('nowhere', X)", set()),
+        ("link('a', X), reach(X, Y), X != Y", {("b", "a"), ("b", "c"), ("b", "d")}),
+        ("reach('p', X) ; reach(X, 'q')", {("q",), ("r",), ("p",)}),
+        ("N = count : { reach('a', _) }", {(4,)}),
+        ("X = 'p', reach(X, Y)", {("p", "q"), ("p", "r")}),
+        ("link('p', X), Y = cat(X, '!')", {("q", "q!")}),
+        ("!reach('d', _), blocked(Y)", {("c",)}),
+    ],
+)
+def test_what_it_answers(db: Any, rules: str, goal: str, expected: set[tuple[Any, ...]]):
+    answers = db.query(f"{rules} ?- {goal}.")
+    assert set(answers.rows()) == expected and len(answers) == len(expected)
+    db.define(rules)
+    assert set(db.query(goal).rows()) == expected
+
+
+def test_columns_are_the_variables_in_the_order_of_writing(db: Any):
+    assert db.query("link(B, A), !blocked(B)").columns == ("B", "A")
+    assert db.query("link(X, _), link(_Y, X)").columns == ("X",)
+
+
+def test_a_goal_without_variables_is_yes_or_no(db: Any):
+    assert db.query("link('a', 'b')") and not db.query("link('b', 'a')")
+    assert db.query("link('a', 'b')").rows() == [()]
+    assert repr(db.query("link('b', 'a')")) == "<answer: no>"
+
+
+def test_bare_names_are_constants_and_capitals_are_variables(db: Any):
+    assert set(db.query("link(a, X)").rows()) == {("b",)}
+    assert db.query("link(a, b).")
+
+
+def test_a_quote_of_the_other_kind_may_stand_inside(db: Any):
+    db.apply(insert={"link": [("it's", 'a "b"')]})
+    assert db.query("link('it\\'s', X)").rows() == [('a "b"',)]
+    assert db.query("link(X, 'a \"b\"')").rows() == [("it's",)]
+
+
+@pytest.mark.parametrize("rules", [REACH, LEFT, BOTH])
+def test_other_components_are_not_looked_at(rules: str):
+    """A chain asked from its start, beside a hundred others: each row is looked at a few times, others never."""
+    with hw.connect() as db:
+        db.define("link(src: int, dst: int).")
+        db.apply(insert={"link": [(100 * c + i, 100 * c + i + 1) for c in range(100) for i in range(5)]})
+        answers = db.query(f"{rules} ?- reach(700, X).")
+        assert sorted(answers.rows()) == [(700 + i,) for i in range(1, 6)]
+        assert answers.statistics.looked["link"] <= 30
+        assert not [event for event in answers.statistics.events if isinstance(event, Scanned)]
+
+
+def test_linear_recursion_keeps_as_many_rows_as_there_are_answers():
+    with hw.connect() as db:
+        db.define("link(src: int, dst: int).")
+        db.apply(insert={"link": [(i, i + 1) for i in range(200)]})
+        answers = db.query(f"{REACH} ?- reach(0, X).")
+        assert len(answers) == 200
+        assert sum(answers.statistics.derived.values()) < 4 * 210
+
+
+def test_a_whole_scan_is_an_event(db: Any):
+    answers = db.query("link(X, Y), X != Y")
+    assert Scanned("link", ("~goal",)) in answers.statistics.events
+
+
+def test_nothing_is_left_behind(db: Any):
+    db.define(REACH)
+    before = db.version, len(db.codec.strings), db.relations, len(db["reach"]), db.texts
+    for goal in ("reach('never seen', X)", "link(X, Y), Z = cat(X, Y)", "reach(X, Y), X < 'zz'"):
+        db.query(goal).rows()
+    db.query("far(X) :- reach('a', X), X != 'unheard of'. far('new'). ?- far(X).")
+    assert (db.version, len(db.codec.strings), db.relations, len(db["reach"]), db.texts) == before
+
+
+def test_answers_stay_when_the_database_changes(db: Any):
+    answers = db.query("link(X, Y), Z = cat(X, '+')")
+    expected = sorted(answers.rows())
+    db.apply(insert={"link": [("new one", "x+")]}, delete={"link": LINKS})
+    assert sorted(answers.rows()) == expected
+
+
+def test_a_question_may_state_facts_of_its_own(db: Any):
+    assert set(db.query("start(a). start(p). ?- start(X), link(X, Y).").rows()) == {("a", "b"), ("p", "q")}
+
+
+def test_explain_shows_patterns_rules_and_cost(db: Any):
+    text = str(db.query(f"{BOTH} ?- reach('a', X).").explain())
+    assert "evaluates reach^bf: for values of X" in text
+    assert "rule reach^bf(X, Y) :- ask reach^bf(X), link(X, Y)." in text
+    assert "rows of link looked at" in text
+
+
+def test_recursion_through_negation_by_demand_is_evaluated_whole_where_it_must(db: Any):
+    """What is asked of `bad` depends on `good`, which negates it."""
+    rules = """
+        good(X) :- start(X). good(Y) :- good(X), link(X, Y), !bad(Y).
+        bad(X) :- blocked(X). start(a).
+    """
+    answers = db.query(f"{rules} ?- good(X).")
+    assert set(answers.rows()) == {("a",), ("b",)}
+    assert answers.program.whole == {"bad": "what is asked of it depends on its negation"}
+
+
+def test_counting_down_to_a_bound_value_ends(db: Any):
+    """Asked backwards, the numbers would have no end."""
+    assert db.query("n(0). n(M) :- n(N), N < 10, M = N + 1. ?- n(5).")
+    assert not db.query("n(0). n(M) :- n(N), N < 10, M = N + 1. ?- n(11).")
+
+
+# ------------------------------------------------------------------ forms of answers
+
+
+def test_rows_as_arrow_pandas_and_polars(db: Any):
+    answers = db.query("link('c', X)").order_by("X")
+    assert answers.arrow().to_pylist() == [{"X": "a"}, {"X": "d"}]
+    assert list(answers.pandas()["X"]) == answers.polars()["X"].to_list() == ["a", "d"]
+    assert list(answers) == [("a",), ("d",)] and ("d",) in answers and answers.count() == 2
+
+
+def test_some_of_them_in_order(db: Any):
+    answers = db.query("link(X, Y)")
+    assert answers.order_by("Y", descending=True).head(2).rows() == [("q", "r"), ("p", "q")]
+    assert answers.order_by().rows() == sorted(LINKS)
+    assert len(answers.head(0)) == 0 and len(answers.head()) == 6
+
+
+def test_html_is_escaped_and_cut(db: Any):
+    db.apply(insert={"link": [(f"<{i}>", "x") for i in range(30)]})
+    html = db.query("link(X, 'x')")._repr_html_()
+    assert "&lt;1" in html and "<1" not in html and "the first 20 shown" in html
+
+
+def test_rows_of_a_relation_by_value(db: Any):
+    db.define(REACH)
+    assert set(db["reach"].where(X="p").rows()) == {("p", "q"), ("p", "r")}
+    assert db["link"].where(src="a", dst="b").rows() == [("a", "b")]
+    assert db["link"].where(src="unheard of").rows() == []
+    assert db["link"].where(src="c").columns == ("src", "dst")
+    assert db["link"].count() == 6 and len(db["link"].head(2)) == 2
+    assert db["link"].order_by("dst").head(1).rows() == [("c", "a")]
+    assert db["link"].where(src="a").statistics.looked == {"link": 1}
+
+
+# ------------------------------------------------------------------ what is refused
+
+
+@pytest.mark.parametrize(
+    "text, code",
+    [
+        ("lnk(a, X)", "unknown-relation"),
+        ("link(a)", "arity-clash"),
+        ("link(1, X)", "type-clash"),
+        ("!link(X, Y)", "unsafe-variable"),
+        ("link(X, Y), Z > 3", "unsafe-variable"),
+        ("link(X, Y) :- blocked(X), blocked(Y). ?- link(X, Y).", "relation-taken"),
+        ("link(a, X", "syntax"),
+        ("", "syntax"),
+        ("?- link(a, X). ?- link(X, a).", "syntax"),
+        ("far(X) :- link(a, X).", "syntax"),
+        (".output link ?- link(X, Y).", "unsupported"),
+        ("p(X) :- link(X, _), !p(X). ?- p(X).", "unstratified-negation"),
+        ("link(a, X), Y = 1 / 0", "division-by-zero"),
+    ],
+)
+def test_refusals(db: Any, text: str, code: str):
+    with pytest.raises(hw.HeadwaterError) as caught:
+        db.query(text)
+    assert caught.value.code == code
+
+
+@pytest.mark.parametrize("text", [None, 3, b"link(a, X)"])
+def test_a_question_is_a_text(db: Any, text: Any):
+    with pytest.raises(hw.HeadwaterError) as caught:
+        db.query(text)
+    assert caught.value.code == "wrong-type"
+
+
+def test_columns_and_values_are_checked(db: Any):
+    for call, code in (
+        (lambda: db["link"].where(source="a"), "unknown-column"),
+        (lambda: db["link"].where(src=3), "wrong-type"),
+        (lambda: db["link"].order_by("nothing"), "unknown-column"),
+        (lambda: db["link"].head(-1), "wrong-type"),
+    ):
+        with pytest.raises(hw.HeadwaterError) as caught:
+            call()
+        assert caught.value.code == code

@@ -1,0 +1,45 @@
+"""Questions by goal over random programs and binding patterns, against clingo's full evaluation."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from oracle_clingo import solve
+from oracle_goals import goals
+from oracle_lockstep import examples
+from oracle_programs import RandomProgram
+from oracle_strategies import BASE, dense_programs, programs, streams
+
+import headwater as hw
+
+
+def base_of(program: RandomProgram, stream: list) -> dict[str, set]:
+    """The base rows that a stream of changes leads to."""
+    rows: dict[str, set] = {name: set() for name in program.base}
+    for version in stream:
+        for name, gone in version.delete.items():
+            rows[name] -= set(gone)
+        for name, come in version.insert.items():
+            rows[name] |= set(come)
+    return rows
+
+
+def declarations() -> str:
+    columns = {name: ", ".join(f"c{i}: number" for i in range(arity)) for name, arity in BASE.items()}
+    return "\n".join(f".decl {name}({listed})" for name, listed in columns.items())
+
+
+@settings(max_examples=examples(120))
+@given(st.data(), st.one_of(programs(), programs(recursion=False), dense_programs()))
+def test_rules_of_the_question(data: st.DataObject, program: RandomProgram):
+    """The base relations are stored and all rules come with the question."""
+    base = base_of(program, data.draw(streams()))
+    expected = solve(program, base)
+    with hw.connect() as db:
+        db.define(declarations(), insert=base)
+        rules = program.text().replace(declarations(), "")
+        for goal in data.draw(st.lists(goals(program), min_size=1, max_size=4)):
+            answers = db.query(f"{rules}\n?- {goal.text}.")
+            assert set(answers.rows()) == goal.answers(expected[goal.relation]), goal.text
+            assert len(answers) == len(set(answers.rows()))
+            assert answers.columns == tuple(goal.variables)
