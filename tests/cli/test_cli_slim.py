@@ -6,14 +6,14 @@ import sys
 import pytest
 from cli_folder import Folder
 
-HEAVY = ("numba", "llvmlite", "pandas", "pyspark")
+HEAVY = ("numba", "llvmlite", "pyspark")
 COMMAND = f"""
 import sys
-from headwater.__main__ import command
+from headwater.cli import main
 try:
-    command()
+    main(sys.argv[1:])
 finally:
-    print("loaded:", [name for name in {HEAVY} if sys.modules.get(name)], file=sys.stderr)
+    print("loaded:", [name for name in {HEAVY} if name in sys.modules], file=sys.stderr)
 """
 
 

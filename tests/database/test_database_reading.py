@@ -10,7 +10,7 @@ from database_support import reach, rows
 
 import headwater as hw
 
-DAY, NOON = dt.date(2024, 2, 29), dt.datetime(2024, 2, 29, 12, 30)
+DAY, NOON = dt.date(2024, 2, 29), dt.datetime(2024, 2, 29, 12, 30, tzinfo=dt.timezone.utc)
 ROWS = [("a", 1, 0.5, True, DAY, NOON, ("x", "y")), ("b", -2, -1.5, False, DAY, NOON, ())]
 COLUMNS = ("name", "count", "weight", "open", "day", "at", "tags")
 

@@ -41,7 +41,10 @@ PATIENCE = 60  # seconds for one file
 
 def table() -> Any:
     """Some rows with a column of each type."""
-    day, moment = datetime.date(2024, 2, 29), datetime.datetime(2024, 2, 29, 12, 30)
+    day, moment = (
+        datetime.date(2024, 2, 29),
+        datetime.datetime(2024, 2, 29, 12, 30, tzinfo=datetime.timezone.utc),
+    )
     return pa.table(
         {
             "n": pa.array([1, -(2**63), 7, 7], pa.int64()),

@@ -166,5 +166,7 @@ def test_an_unknown_time_zone_is_only_a_name():
     moments = pa.array([0, None], pa.timestamp("us", "Nowhere/Town"))
     row = Codec()
     matrix = row.to_matrix(pa.table({"x": moments.slice(0, 1)}), (TIMESTAMP,), "r", ("x",))
-    assert row.decode_rows(matrix, (TIMESTAMP,)) == [(datetime.datetime(1970, 1, 1),)]
+    assert row.decode_rows(matrix, (TIMESTAMP,)) == [
+        (datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc),)
+    ]
     assert Codec().infer_types(pa.table({"x": moments}))[0] == (TIMESTAMP,)

@@ -20,7 +20,18 @@ from headwater.files.read import read
 from headwater.language.datalog import parse
 from headwater.rules.check import check
 from headwater.values.functions import Functions
-from headwater.values.types import BOOL, DATE, FLOAT, INT, STRING, TIMESTAMP, Type, list_of, parse_type
+from headwater.values.types import (
+    BOOL,
+    DATE,
+    FLOAT,
+    INT,
+    STRING,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
+    Type,
+    list_of,
+    parse_type,
+)
 
 
 def rows(path: Path, columns: str, format: Format | None = None) -> list[tuple[Any, ...]]:
@@ -161,8 +172,9 @@ def test_a_relation_without_columns(tmp_path: Path) -> None:
         (BOOL, "0", False),
         (STRING, " 7 ", " 7 "),
         (DATE, "2024-02-29", "2024-02-29"),
-        (TIMESTAMP, "2024-02-29 10:00:00Z", "2024-02-29T10:00:00"),
-        (TIMESTAMP, "2024-02-29T10:00:00.5+01:00", "2024-02-29T09:00:00.500000"),
+        (TIMESTAMP, "2024-02-29 10:00:00Z", "2024-02-29T10:00:00+00:00"),
+        (TIMESTAMP, "2024-02-29T10:00:00.5+01:00", "2024-02-29T09:00:00.500000+00:00"),
+        (TIMESTAMP_NTZ, "2024-02-29 10:00:00", "2024-02-29T10:00:00"),
         (list_of(INT), "[1, 2]", [1, 2]),
         (list_of(STRING), "[a b, c]", ["a b", "c"]),
     ],

@@ -2,6 +2,7 @@
 
 import datetime
 import math
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,29 @@ from headwater.files.read import read
 from headwater.files.typed import typed
 from headwater.files.write import write
 from headwater.values.arrow import arrow_type
-from headwater.values.types import BOOL, DATE, FLOAT, INT, STRING, TIMESTAMP, Type, list_of
+from headwater.values.arrow_values import arrow_values, python_values
+from headwater.values.nanosecond import NanosecondDatetime
+from headwater.values.record import Months
+from headwater.values.scalars import canonical
+from headwater.values.types import (
+    BINARY,
+    BOOL,
+    DATE,
+    FLOAT,
+    INT,
+    INTERVAL,
+    INTERVAL_MONTHS,
+    STRING,
+    TIME,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
+    TIMESTAMP_NTZ_NS,
+    Type,
+    decimal_of,
+    list_of,
+    map_of,
+    struct_of,
+)
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=8) | st.sampled_from(
     [
@@ -46,7 +69,19 @@ VALUES: dict[Type, st.SearchStrategy[Any]] = {
     STRING: TEXT,
     BOOL: st.booleans(),
     DATE: st.dates(),
-    TIMESTAMP: st.datetimes(),
+    TIMESTAMP: st.datetimes(timezones=st.just(datetime.timezone.utc)),
+    TIMESTAMP_NTZ: st.datetimes(),
+    TIMESTAMP_NTZ_NS: st.integers(-(2**62), 2**62).map(NanosecondDatetime.at),
+    TIME: st.times(),
+    INTERVAL: st.timedeltas(datetime.timedelta(-9999), datetime.timedelta(9999)),
+    BINARY: st.binary(max_size=3),
+    decimal_of(20, 2): st.decimals(-(10**17), 10**17, places=2),
+    list_of(decimal_of(5, 2)): st.lists(st.none() | st.decimals(-999, 999, places=2), max_size=3),
+    struct_of({"a": STRING, "b c": TIME}): st.builds(
+        lambda a, b: {"a": a, "b c": b}, st.none() | TEXT, st.times()
+    ),
+    map_of(INT, FLOAT): st.dictionaries(st.integers(-5, 5), st.floats(), max_size=2),
+    map_of(STRING, DATE): st.dictionaries(TEXT, st.dates(), max_size=2),
     list_of(STRING): st.lists(TEXT, max_size=3),
     list_of(INT): st.lists(st.integers(-5, 5), max_size=3),
     list_of(list_of(STRING)): st.lists(st.lists(TEXT, max_size=2), max_size=2),
@@ -61,6 +96,8 @@ FORMATS: dict[str, Format] = {
 def same(left: Any, right: Any) -> bool:
     if isinstance(left, float) and isinstance(right, float):
         return left == right or math.isnan(left) and math.isnan(right)
+    if isinstance(left, Mapping) and isinstance(right, Mapping):
+        return left.keys() == right.keys() and all(same(left[key], right[key]) for key in left)
     if isinstance(left, (list, tuple)):
         return len(left) == len(right) and all(map(same, left, right))
     return bool(left == right)
@@ -74,14 +111,19 @@ def tables(draw: st.DrawFn) -> tuple[tuple[Type, ...], list[tuple[Any, ...]]]:
 
 def to_table(types: tuple[Type, ...], rows: list[tuple[Any, ...]]) -> Any:
     columns = list(zip(*rows, strict=True)) or [()] * len(types)
-    arrays = [pa.array(column, arrow_type(type)) for column, type in zip(columns, types, strict=True)]
+    pairs = list(zip(columns, types, strict=True))
+    arrays = [pa.array(arrow_values(column, type), arrow_type(type)) for column, type in pairs]
     return pa.table(arrays, names=[f"c{i}" for i in range(len(types))])
 
 
 def read_back(path: Path, format: Format | None, types: tuple[Type, ...]) -> list[tuple[Any, ...]]:
     columns = tuple(f"c{i}" for i in range(len(types)))
     table = typed(read(FactFile(path, format), "r", columns, types), types)
-    return list(zip(*(column.to_pylist() for column in table.columns), strict=True))
+    found = [
+        [canonical(value, type) for value in python_values(column, type)]
+        for column, type in zip(table.columns, types, strict=True)
+    ]
+    return list(zip(*found, strict=True))
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -117,6 +159,19 @@ def test_plain_text_is_read_back_or_refused(
         assert not path.exists()
         return
     assert same(read_back(path, None, types), [tuple(row) for row in rows])
+
+
+@pytest.mark.parametrize("name", ["csv", "json", "arrow"])
+def test_months_are_written_and_read(tmp_path: Path, name: str) -> None:
+    path = tmp_path / f"r.{name}"
+    write(path, to_table((INTERVAL_MONTHS,), [(Months(-14),), (Months(0),)]), 2, WRITTEN[name])
+    assert read_back(path, None, (INTERVAL_MONTHS,)) == [(Months(-14),), (Months(0),)]
+
+
+def test_parquet_has_no_months(tmp_path: Path) -> None:
+    with pytest.raises(DataError) as caught:
+        write(tmp_path / "r.parquet", to_table((INTERVAL_MONTHS,), [(Months(1),)]), 1, WRITTEN["parquet"])
+    assert caught.value.code == "unsupported-type"
 
 
 @settings(deadline=None)

@@ -4,6 +4,7 @@ import datetime
 import logging
 import subprocess
 import sys
+from decimal import Decimal
 from importlib import resources
 
 import lark
@@ -31,6 +32,8 @@ from headwater.language.program import (
     Variable,
     Wildcard,
 )
+from headwater.values.nanosecond import NanosecondDatetime
+from headwater.values.record import FrozenMap, Months, Struct
 from headwater.values.types import FLOAT, INT, STRING, list_of
 
 X, Y, Z, C, N = (Variable(name) for name in "XYZCN")
@@ -198,6 +201,8 @@ def test_a_compared_call_is_a_value():
 
 # ------------------------------------------------------------------ constants
 
+UTC = datetime.timezone.utc
+
 
 @pytest.mark.parametrize(
     "written, expected",
@@ -209,15 +214,38 @@ def test_a_compared_call_is_a_value():
         (r'"\u00e9\x41"', "éA"), ('"// % #"', "// % #"),
         ("true", True), ("false", False), ("nil", ()), ("[]", ()), ('[1, [2, "c"], d]', (1, (2, "c"), "d")),
         ('date("2024-01-31")', datetime.date(2024, 1, 31)),
-        ('timestamp("2024-01-31T10:00:00")', datetime.datetime(2024, 1, 31, 10)),
-        ('timestamp("2024-01-31 10:00")', datetime.datetime(2024, 1, 31, 10)),
-        ('timestamp("2024-01-31T10:00:00.25+02:00")', datetime.datetime(2024, 1, 31, 8, 0, 0, 250000)),
+        ("2024-01-31", datetime.date(2024, 1, 31)), ("2000-10-10", datetime.date(2000, 10, 10)),
+        ('timestamp("2024-01-31T10:00:00")', datetime.datetime(2024, 1, 31, 10, tzinfo=UTC)),
+        ('timestamp("2024-01-31 10:00")', datetime.datetime(2024, 1, 31, 10, tzinfo=UTC)),
+        ('timestamp("2024-01-31T10:00:00.25+02:00")', datetime.datetime(2024, 1, 31, 8, 0, 0, 250000, UTC)),
+        ('timestamp_ntz("2024-01-31T10:00:00")', datetime.datetime(2024, 1, 31, 10)),
+        ('timestamp_ntz("2024-01-31T10:00:00.123456789")', NanosecondDatetime.at(1706695200_123456789)),
+        ('time("10:30:00.5")', datetime.time(10, 30, 0, 500000)), ('binary("00ff")', b"\0\xff"),
+        ('interval("1 day 2 hours")', datetime.timedelta(days=1, hours=2)), ('interval_months("-P1Y")', Months(-12)),
+        ('decimal("-12.50")', Decimal("-12.50")), ('{name: "ann", "a b": [1]}', Struct({"name": "ann", "a b": (1,)})),
+        ('map("b", 2, "a", 1)', FrozenMap({"a": 1, "b": 2})), ("{}", Struct({})),
     ],
 )  # fmt: skip
 def test_constants(written, expected):
     assert value(written) == Constant(expected)
     assert type(value(written).value) is type(expected)
     assert only_rule(f"p({written}).").heads[0].args == (Constant(expected),)
+
+
+@pytest.mark.parametrize("written", ["1000-50-25", "2024-1-1", "12-01-01", "2024 - 01 - 01"])
+def test_differences_that_are_no_dates(written):
+    assert isinstance(value(written), Call)
+
+
+def test_records_are_made_and_read():
+    assert value("{a: X, b: 1}") == Call('{"a", "b"}', (X, Constant(1)))
+    assert value("X.home.city") == Call(".city", (Call(".home", (X,)),))
+    assert value('field(X, "a b")') == Call(".a b", (X,))
+    assert value("decimal(X, 12, 2)") == Call("decimal(12,2)", (X,))
+
+
+def test_a_full_stop_before_a_clause_is_no_field():
+    assert len(parse("p(X) :- q(X), X = Y.q(Z).r p(X) :- q(X), X=Y.r(1).").rules) == 4
 
 
 def test_the_wildcard():

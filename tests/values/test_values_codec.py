@@ -11,14 +11,36 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headwater.errors import DataError
 from headwater.values.codec import Codec, infer_types
 from headwater.values.dictionary import Dictionary
-from headwater.values.types import BOOL, DATE, FLOAT, INT, STRING, TIMESTAMP, Type, list_of
+from headwater.values.nanosecond import NanosecondDatetime
+from headwater.values.record import FrozenMap, Months, Struct
+from headwater.values.types import (
+    BINARY,
+    BOOL,
+    DATE,
+    FLOAT,
+    INT,
+    INTERVAL,
+    INTERVAL_MONTHS,
+    STRING,
+    TIME,
+    TIMESTAMP,
+    TIMESTAMP_NS,
+    TIMESTAMP_NTZ,
+    TIMESTAMP_NTZ_NS,
+    Type,
+    decimal_of,
+    list_of,
+    map_of,
+    struct_of,
+)
 
+EXACT = decimal.Context(prec=60)
 EAST = dt.timezone(dt.timedelta(hours=2))
 
 VALUES = {
@@ -27,17 +49,47 @@ VALUES = {
     STRING: st.text(st.characters(exclude_categories=["Cs"])),
     BOOL: st.booleans(),
     DATE: st.dates(),
-    TIMESTAMP: st.datetimes(),
+    TIMESTAMP: st.datetimes(timezones=st.just(dt.timezone.utc)),
+    TIMESTAMP_NTZ: st.datetimes(),
+    TIMESTAMP_NTZ_NS: st.integers(-(2**63), 2**63 - 1).map(NanosecondDatetime.at),
+    TIMESTAMP_NS: st.integers(-(2**63), 2**63 - 1).map(
+        lambda count: NanosecondDatetime.at(count, dt.timezone.utc)
+    ),
+    TIME: st.times(),
+    INTERVAL: st.integers(-(2**63), 2**63 - 1).map(lambda count: dt.timedelta(microseconds=count)),
+    INTERVAL_MONTHS: st.builds(Months, st.integers(-(2**31), 2**31 - 1)),
+    BINARY: st.binary(),
+    decimal_of(38, 5): st.integers(-(10**38) + 1, 10**38 - 1).map(lambda units: EXACT.scaleb(units, -5)),
+    decimal_of(5, 2): st.integers(-99999, 99999).map(lambda units: EXACT.scaleb(units, -2)),
 }
-LISTS = {list_of(type): st.lists(values).map(tuple) for type, values in VALUES.items()}
+RECORDS = {
+    struct_of({"a": type, "b c": STRING}): st.fixed_dictionaries(
+        {"a": values | st.none(), "b c": VALUES[STRING]}
+    ).map(Struct)
+    for type, values in VALUES.items()
+}
+MAPS = {
+    map_of(STRING, type): st.dictionaries(VALUES[STRING], values | st.none(), max_size=3).map(FrozenMap)
+    for type, values in VALUES.items()
+}
+LISTS = {
+    list_of(type): st.lists(values | st.none()).map(tuple) for type, values in (VALUES | RECORDS).items()
+}
 NESTED = {list_of(type): st.lists(values).map(tuple) for type, values in LISTS.items()}
-ALL = {**VALUES, **LISTS, **NESTED}
+ALL = {**VALUES, **LISTS, **NESTED, **RECORDS, **MAPS}
 
 
 def plain(value):
     """A value in which equal means the same: NaN and zeros have one spelling, ints are not floats."""
     if isinstance(value, tuple):
         return tuple(map(plain, value))
+    if isinstance(value, FrozenMap):
+        return (
+            type(value).__name__,
+            sorted(((plain(key), plain(item)) for key, item in value.items()), key=repr),
+        )
+    if isinstance(value, decimal.Decimal):
+        return value.as_tuple()
     if isinstance(value, float):
         return ("float", "nan" if math.isnan(value) else value + 0.0)
     return (type(value).__name__, value)
@@ -66,6 +118,7 @@ def test_rows_come_back(table):
     assert [plain(row) for row in codec.decode_rows(matrix, types)] == [plain(row) for row in rows]
 
 
+@settings(deadline=None)
 @given(tables())
 def test_arrow_tables_come_back(table):
     types, rows = table
@@ -164,8 +217,17 @@ MADE_CANONICAL = [
     (np.bool_(True), BOOL, True),
     (np.str_("x"), STRING, "x"),
     (np.datetime64("2024-02-29"), DATE, dt.date(2024, 2, 29)),
-    (np.datetime64("2024-02-29T01:00", "ns"), TIMESTAMP, dt.datetime(2024, 2, 29, 1)),
-    (dt.datetime(2024, 1, 1, 1, tzinfo=EAST), TIMESTAMP, dt.datetime(2023, 12, 31, 23)),
+    (np.datetime64("2024-02-29T01:00", "ns"), TIMESTAMP_NTZ, dt.datetime(2024, 2, 29, 1)),
+    (np.datetime64(1001, "ns"), TIMESTAMP_NTZ_NS, NanosecondDatetime.at(1001)),
+    (dt.datetime(2024, 1, 1), TIMESTAMP, dt.datetime(2024, 1, 1, tzinfo=dt.timezone.utc)),
+    (np.timedelta64(5, "ms"), INTERVAL, dt.timedelta(milliseconds=5)),
+    (bytearray(b"x"), BINARY, b"x"),
+    (3, decimal_of(5, 2), decimal.Decimal("3.00")),
+    (decimal.Decimal("1e2"), decimal_of(5, 2), decimal.Decimal("100.00")),
+    ({"b": 1}, struct_of({"a": STRING, "b": FLOAT}), Struct({"a": None, "b": 1.0})),
+    ({"b": 1, "a": 2}, map_of(STRING, INT), FrozenMap({"a": 2, "b": 1})),
+    ([("b", 1)], map_of(STRING, INT), FrozenMap({"b": 1})),
+    (dt.datetime(2024, 1, 1, 1, tzinfo=EAST), TIMESTAMP, dt.datetime(2023, 12, 31, 23, tzinfo=dt.timezone.utc)),
     ([1, 2.5], list_of(FLOAT), (1.0, 2.5)),
     (np.array([1, 2]), list_of(INT), (1, 2)),
     ([["a"], []], list_of(list_of(STRING)), (("a",), ())),
@@ -184,9 +246,17 @@ def test_values_are_made_canonical(value, type, expected):
 
 def test_lists_of_ints_floats_and_bools_are_different_lists():
     codec = Codec()
-    lists = [((1,), INT), ((1.0,), FLOAT), ((True,), BOOL)]
+    one = decimal.Decimal(1)
+    lists = [
+        ((1,), INT),
+        ((1.0,), FLOAT),
+        ((True,), BOOL),
+        ((one,), decimal_of(5, 0)),
+        ((one,), decimal_of(5, 1)),
+    ]
     codes = [codec.encode_value(value, list_of(element)) for value, element in lists]
-    assert len(set(codes)) == 3
+    assert len(set(codes)) == 5
+    lists[-1] = ((decimal.Decimal("1.0"),), None)
     assert [plain(value) for value in codec.lists.decode(codes)] == [plain(value) for value, _ in lists]
 
 
@@ -213,6 +283,22 @@ REFUSED = [
     (dt.datetime(2024, 1, 1), DATE, "wrong-type", "is a datetime, expected date"),
     (dt.date(2024, 1, 1), TIMESTAMP, "wrong-type", "is a date, expected timestamp"),
     (np.datetime64(1, "ns"), TIMESTAMP, "wrong-type", "not a whole number of microseconds"),
+    (dt.datetime(2024, 1, 1, tzinfo=EAST), TIMESTAMP_NTZ, "wrong-type", "has a zone"),
+    (dt.datetime(1, 1, 1), TIMESTAMP_NTZ_NS, "wrong-type", "outside the years 1677 to 2262"),
+    (dt.time(1, tzinfo=EAST), TIME, "wrong-type", "has a zone"),
+    (np.timedelta64(1, "ns"), INTERVAL, "wrong-type", "not a whole number of microseconds"),
+    (dt.timedelta.max, INTERVAL, "wrong-type", "does not fit 64 bits"),
+    (14, INTERVAL_MONTHS, "wrong-type", "14 is an int"),
+    ("x", BINARY, "wrong-type", "'x' is a str"),
+    (0.5, decimal_of(5, 2), "wrong-type", "0.5 is a float"),
+    (decimal.Decimal("0.005"), decimal_of(5, 2), "wrong-type", "more than 2 digits after the point"),
+    (decimal.Decimal("1000"), decimal_of(5, 2), "wrong-type", "more digits than decimal(5,2)"),
+    (decimal.Decimal("1e999999"), decimal_of(5, 2), "wrong-type", "more than 38 digits"),
+    (decimal.Decimal("NaN"), decimal_of(5, 2), "wrong-type", "is not a number"),
+    ({"x": 1}, struct_of({"a": INT}), "wrong-type", "has a field x"),
+    ({"a": "y"}, struct_of({"a": INT}), "wrong-type", "'y' is a str"),
+    ({None: 1}, map_of(STRING, INT), "wrong-type", "has a key that is null"),
+    ([("a", 1), ("a", 2)], map_of(STRING, INT), "wrong-type", "has a key twice"),
     (dt.datetime.min.replace(tzinfo=EAST), TIMESTAMP, "wrong-type", "in UTC is outside"),
     ("ab", list_of(STRING), "wrong-type", "'ab' is a str, expected list[string]"),
     ((1, "a"), list_of(INT), "wrong-type", "'a' is a str, expected list[int]"),
@@ -225,7 +311,10 @@ REFUSED = [
 
 FILLERS: dict[Type, object] = {
     INT: 1, FLOAT: 1.5, STRING: "a", BOOL: True, DATE: dt.date(2024, 1, 1),
-    TIMESTAMP: dt.datetime(2024, 1, 1), list_of(INT): (1,), list_of(STRING): ("a",), list_of(None): (),
+    TIMESTAMP: dt.datetime(2024, 1, 1), TIMESTAMP_NTZ: dt.datetime(2024, 1, 1), TIME: dt.time(1),
+    TIMESTAMP_NTZ_NS: dt.datetime(2024, 1, 1), INTERVAL: dt.timedelta(1), INTERVAL_MONTHS: Months(1), BINARY: b"",
+    decimal_of(5, 2): 1, struct_of({"a": INT}): {"a": 1}, map_of(STRING, INT): {"a": 1}, list_of(INT): (1,),
+    list_of(STRING): ("a",), list_of(None): (),
 }  # fmt: skip
 
 
@@ -284,8 +373,22 @@ def test_a_column_of_unknown_type_is_refused_once_there_are_rows():
         ([(1, "a"), (2, "b")], "int, string"),
         ([(1, 2.5), (2.5, 1)], "float, float"),
         ([(True, dt.date(2024, 1, 1))], "bool, date"),
-        ([(dt.datetime(2024, 1, 1), [1, 2.5])], "timestamp, list[float]"),
+        ([(dt.datetime(2024, 1, 1), [1, 2.5])], "timestamp_ntz, list[float]"),
         ([([],), (["a"],)], "list[string]"),
+        ([(dt.datetime(2024, 1, 1, tzinfo=EAST), dt.time(1))], "timestamp, time"),
+        (
+            [(NanosecondDatetime.at(1), dt.timedelta(1)), (dt.datetime(2024, 1, 1), None)],
+            "timestamp_ntz_ns, interval",
+        ),
+        (
+            [(decimal.Decimal("1.5"), b"x"), (decimal.Decimal("0.125"), None), (2, None)],
+            "decimal(38,3), binary",
+        ),
+        ([({"a": 1},), ({"b": [None]},)], "{a: int, b: list}"),
+        (
+            [({1: "a"}, FrozenMap({"a": 1.5}), Months(1))],
+            "map[int, string], map[string, float], interval_months",
+        ),
         ([(np.int32(1), np.float32(2))], "int, float"),
         (np.array([[1, 2]]), "int, int"),
         (np.array([[1, "a"]], dtype=object), "int, string"),
@@ -303,7 +406,7 @@ def test_types_are_inferred(rows, expected):
     [
         ([(1,), ("a",)], "wrong-type", "data, row 2, column 1: int and string do not go together"),
         ([(1,), (True,)], "wrong-type", "data, row 2, column 1: int and bool do not go together"),
-        ([{"a": 1}, {"a": b""}], "wrong-type", "data, row 2, column a: b'' is a bytes"),
+        ([{"a": 1}, {"a": 1j}], "wrong-type", "data, row 2, column a: 1j is a complex"),
         ([(1,), (1, 2)], "wrong-arity", "data, row 2: (1, 2) has 2 columns, expected 1"),
         (
             iter([(1,)]),

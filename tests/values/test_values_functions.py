@@ -7,6 +7,7 @@ import hashlib
 import math
 import operator
 import re
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -17,6 +18,8 @@ from hypothesis import strategies as st
 from headwater.errors import EvaluationError, RuleError
 from headwater.values.codec import Codec
 from headwater.values.functions import FunctionMismatch, Functions
+from headwater.values.nanosecond import NanosecondDatetime
+from headwater.values.record import FrozenMap, Months, Struct
 from headwater.values.scalars import value_type
 from headwater.values.signatures import distinct_rows
 from headwater.values.types import BOOL, DATE, FLOAT, INT, STRING, TIMESTAMP, list_of, parse_type
@@ -24,6 +27,10 @@ from headwater.values.types import BOOL, DATE, FLOAT, INT, STRING, TIMESTAMP, li
 NAN, INF = math.nan, math.inf
 LEAST, MOST = -(2**63), 2**63 - 1
 DAY, NOON = dt.date(2024, 2, 29), dt.datetime(2024, 2, 29, 12, 30)
+UTC = dt.timezone.utc
+INSTANT = NOON.replace(tzinfo=UTC)
+HOUR, PRICE = dt.timedelta(hours=1), Decimal("12.50")
+RECORD, PRICES = Struct({"a": 1, "b c": "x"}), FrozenMap({"ink": 2, "pen": 1})
 small_or_large = st.integers(-10, 10) | st.integers(LEAST, MOST) | st.integers(-(2**32), 2**32)
 
 
@@ -87,11 +94,34 @@ RESULTS = [
     ("f_sha1", ("abc",), hashlib.sha1(b"abc").hexdigest()),
     ("year", (DAY,), 2024), ("month", (NOON,), 2), ("day", (DAY,), 29),
     ("date", ("2024-02-29",), DAY), ("date", (NOON,), DAY), ("date", (2024, 2, 29), DAY),
-    ("timestamp", ("2024-02-29T12:30",), NOON), ("timestamp", ("2024-02-29 12:30:00.000Z",), NOON),
-    ("timestamp", ("2024-02-29T13:30:00+01:00",), NOON),
-    ("timestamp", ("2024-02-29",), dt.datetime(2024, 2, 29)),
-    ("timestamp", ("2024-02-29T12:30:00.5",), NOON.replace(microsecond=500_000)),
-    ("timestamp", (DAY,), dt.datetime(2024, 2, 29)),
+    ("timestamp", ("2024-02-29T12:30",), INSTANT), ("timestamp", ("2024-02-29 12:30:00.000Z",), INSTANT),
+    ("timestamp", ("2024-02-29T13:30:00+01:00",), INSTANT),
+    ("timestamp", ("2024-02-29",), dt.datetime(2024, 2, 29, tzinfo=UTC)),
+    ("timestamp", ("2024-02-29T12:30:00.5",), INSTANT.replace(microsecond=500_000)),
+    ("timestamp", (DAY,), dt.datetime(2024, 2, 29, tzinfo=UTC)), ("timestamp", (NOON,), INSTANT),
+    ("timestamp_ntz", ("2024-02-29T12:30",), NOON), ("timestamp_ntz", (INSTANT,), NOON),
+    ("timestamp_ntz", (NanosecondDatetime.at(1_000_001_999),), dt.datetime(1970, 1, 1, 0, 0, 1, 1)),
+    ("time", (NOON,), dt.time(12, 30)), ("time", ("12:30",), dt.time(12, 30)), ("time", (1, 2, 3), dt.time(1, 2, 3)),
+    ("hour", (NOON,), 12), ("minute", (dt.time(1, 2, 3),), 2), ("second", (dt.time(1, 2, 3),), 3),
+    ("interval", ("PT1H",), HOUR), ("interval", (1_000_000,), dt.timedelta(seconds=1)),
+    ("+", (INSTANT, HOUR), INSTANT + HOUR), ("+", (HOUR, NOON), NOON + HOUR), ("-", (NOON, HOUR), NOON - HOUR),
+    ("+", (dt.time(1), HOUR), dt.time(2)), ("-", (HOUR, HOUR), dt.timedelta(0)), ("*", (HOUR, 3), 3 * HOUR),
+    ("/", (HOUR, -7), -dt.timedelta(microseconds=514285714)), ("neg", (HOUR,), -HOUR),
+    ("+", (NanosecondDatetime.at(5), HOUR), NanosecondDatetime.at(3600 * 10**9 + 5)),
+    ("interval_months", ("P1Y",), Months(12)), ("interval_months", (3,), Months(3)),
+    ("+", (DAY, Months(12)), dt.date(2025, 2, 28)), ("-", (NOON, Months(1)), NOON.replace(month=1)),
+    ("+", (Months(1), Months(2)), Months(3)), ("*", (Months(5), -2), Months(-10)), ("neg", (Months(1),), Months(-1)),
+    ("binary", ("00fF",), b"\x00\xff"), ("to_string", (b"\xff",), "ff"), ("to_string", (PRICE,), "12.50"),
+    ("to_string", (HOUR,), "PT1H"), ("to_string", (Months(-13),), "-P1Y1M"),
+    ("to_string", (INSTANT,), "2024-02-29T12:30:00"),
+    ("to_string", (RECORD,), '{a: 1, "b c": x}'), ("to_string", (PRICES,), "{ink: 2, pen: 1}"),
+    ("map", ("pen", 1, "ink", 2), PRICES), ("f_get", (PRICES, "pen"), 1), ("f_keys", (PRICES,), ("ink", "pen")),
+    ("f_values", (PRICES,), (2, 1)),
+    ("+", (PRICE, 1), Decimal("13.50")), ("-", (1, PRICE), Decimal("-11.50")), ("+", (PRICE, 0.25), 12.75),
+    ("%", (Decimal("-7.5"), 2), Decimal("-1.5")), ("neg", (PRICE,), -PRICE), ("abs", (-PRICE,), PRICE),
+    ("floor", (-PRICE,), Decimal(-13)), ("ceil", (PRICE,), Decimal(13)), ("round", (PRICE,), Decimal(13)),
+    ("min", (PRICE, 12), Decimal("12.00")), ("max", (PRICE, Decimal("12.505")), Decimal("12.505")),
+    ("sqrt", (Decimal("6.25"),), 2.5),
     ("list", ("a", "b"), ("a", "b")), ("list", (1,), (1,)), ("list", (), ()), ("list", (0.5, NAN),
     (0.5, NAN)),
     ("concat_path", ("a", "b", ()), ("a", "b")), ("concat_path", ("a", "b", ("b", "c")), ("a", "b", "c")),
@@ -194,6 +224,12 @@ TYPED = [
     ("f_append", "list, int", "list[int]"), ("f_first", "list[date]", "date"), ("f_first", "?", "?"),
     ("concat_path", "string, string, ?", "list[string]"), ("f_member", "?, ?", "int"),
     ("range", "int, int", "int"),
+    ("+", "decimal(5,2), int", "decimal(23,2)"), ("*", "decimal(38,10), decimal(38,10)", "decimal(38,6)"),
+    ("/", "decimal(12,2), decimal(5,0)", "decimal(18,8)"), ("%", "decimal(12,2), decimal(5,3)", "decimal(5,3)"),
+    ("+", "decimal(5,2), ?", "?"), ("+", "decimal(5,2), float", "float"), (".a", "{a: date}", "date"),
+    (".a", "?", "?"), (".k", "map[string,_]", "?"), ('{"a", "b"}', "int, ?", "{a: int, b: _}"),
+    ("decimal(9,3)", "?", "decimal(9,3)"), ("decimal(9,3)", "float", "decimal(9,3)"),
+    ("map", "string, int", "map[string, int]"),
     ("f_concatPath", "list[int], list[list[int]]", "list[list[int]]"),
 ]  # fmt: skip
 
@@ -209,9 +245,9 @@ def test_result_types(name, arguments, expected):
 
 
 MISMATCHES = [
-    ("+", "string, string", "+ takes (int, int) or (float, float) or (date, int)"),
+    ("+", "string, string", "+ takes (int, int) or (decimal, decimal) or (float, float) or (date, int)"),
     ("+", "bool, int", "given (bool, int)"),
-    ("%", "date, int", "% takes (int, int) or (float, float), given (date, int)"),
+    ("%", "date, int", "% takes (int, int) or (decimal, decimal) or (float, float), given (date, int)"),
     ("strlen", "string, int", "strlen takes (string), given (string, int)"),
     ("cat", "string", "cat takes (string, string...), given (string)"),
     ("min", "int", "min takes"),
@@ -345,7 +381,7 @@ ORDERED = {
     STRING: text,
     BOOL: st.booleans(),
     DATE: st.dates(),
-    TIMESTAMP: st.datetimes(),
+    TIMESTAMP: st.datetimes(timezones=st.just(UTC)),
     list_of(INT): st.lists(st.integers(-2, 2), max_size=3).map(tuple),
     list_of(STRING): st.lists(text, max_size=3).map(tuple),
     list_of(list_of(FLOAT)): st.lists(st.lists(st.floats(-1, 1), max_size=2).map(tuple), max_size=2).map(

@@ -19,10 +19,10 @@ from headwater.values.functions import Functions
 from headwater.values.labelled import LabelledNull, parse_label
 from headwater.values.ordering import compare, order_keys
 from headwater.values.special import FIRST, LAST, LAST_PLAIN, NULL, has_special
-from headwater.values.types import BOOL, DATE, FLOAT, INT, STRING, TIMESTAMP, list_of
+from headwater.values.types import BOOL, DATE, FLOAT, INT, STRING, TIMESTAMP_NTZ, list_of
 
 DAY, NOON = dt.date(2024, 2, 29), dt.datetime(2024, 2, 29, 12)
-TYPES = (STRING, INT, FLOAT, BOOL, DATE, TIMESTAMP, list_of(STRING))
+TYPES = (STRING, INT, FLOAT, BOOL, DATE, TIMESTAMP_NTZ, list_of(STRING))
 ALL = (True,) * len(TYPES)
 COLUMNS = ("name", "count", "weight", "open", "day", "at", "tags")
 FULL = ("a", 1, 0.5, True, DAY, NOON, ("x", None))
@@ -176,7 +176,7 @@ ARROW = [
     (pa.DictionaryArray.from_arrays([0, 1], ["a", None]), STRING, ["a", None]),
     (pa.array([[1], [None], None]), list_of(INT), [(1,), (None,), None]),
     (pa.array([[[1]], [None]]), list_of(list_of(INT)), [((1,),), (None,)]),
-    (pa.array([None, 3], pa.timestamp("ns")), TIMESTAMP, "row 2"),
+    (pa.array([None, 3], pa.timestamp("ns")), TIMESTAMP_NTZ, "row 2"),
     (pa.chunked_array([["a"], ["b", None]]), STRING, ["a", "b", None]),
     (pa.array([2**63 - 1, None, -(2**63)]), INT, [2**63 - 1, None, -(2**63)]),
     (pa.array([tiny(1), None]), FLOAT, [tiny(1), None]),
@@ -200,7 +200,7 @@ def test_pandas_nulls_are_taken():
         (pandas.DataFrame({"x": ["a", None]}), STRING, "a"),
         (pandas.DataFrame({"x": ["a", pandas.NA]}, dtype=object), STRING, "a"),
         (pandas.DataFrame({"x": pandas.array([1, None], dtype="Int64")}), INT, 1),
-        (pandas.DataFrame({"x": pandas.to_datetime(["2024-02-29T12:00", None])}), TIMESTAMP, NOON),
+        (pandas.DataFrame({"x": pandas.to_datetime(["2024-02-29T12:00", None])}), TIMESTAMP_NTZ, NOON),
     ):
         codec = Codec()
         matrix = codec.to_matrix(frame, (type,), "r", ("x",), nullable=(True,))

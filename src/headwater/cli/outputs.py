@@ -23,7 +23,7 @@ from headwater.cli.state import Described
 from headwater.database import Database
 from headwater.errors import DataError
 from headwater.files.formats import SOUFFLE, WRITTEN, Format, format_of, split_extension, with_options
-from headwater.files.json_rows import plain
+from headwater.files.json_values import to_json
 from headwater.files.order import in_order
 from headwater.files.write import encode, write
 from headwater.language.program import Directive, Program
@@ -132,7 +132,7 @@ def write_outputs(database: Database, outputs: Sequence[Output], *, sort: bool) 
         elif output.format.kind in ("json", "jsonl"):
             columns = [column.to_pylist() for column in table.columns]
             values = list(zip(*columns, strict=True)) if columns else [()] * rows
-            together[output.relation] = [dict(zip(view.columns, plain(row), strict=True)) for row in values]
+            together[output.relation] = [dict(zip(view.columns, to_json(row), strict=True)) for row in values]
         else:
             _print(stream, output, output.format, view.columns, table, rows)
     if together:

@@ -10,7 +10,7 @@ import click
 
 from headwater.cli.screen import counted, print_table, seconds, written
 from headwater.database import Database
-from headwater.files.json_rows import plain
+from headwater.files.json_values import to_json
 from headwater.version.changes import Changes
 
 
@@ -69,8 +69,8 @@ def changes_as_json(database: Database, changes: Changes, *, with_rows: bool, ro
         inserted, deleted = changes[name].counts
         found[name] = {"kind": _kind(database, name), "inserted": inserted, "deleted": deleted}
         if with_rows:
-            found[name]["inserted_rows"] = plain(_sorted(changes[name].inserted)[:rows])
-            found[name]["deleted_rows"] = plain(_sorted(changes[name].deleted)[:rows])
+            found[name]["inserted_rows"] = to_json(_sorted(changes[name].inserted)[:rows])
+            found[name]["deleted_rows"] = to_json(_sorted(changes[name].deleted)[:rows])
     statistics = changes.statistics
     line = {
         "version": changes.version,

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
-from headwater.values.text import to_string
+from headwater.values.forms import form
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -49,7 +49,7 @@ def shown(value: object) -> str:
     >>> shown("a b"), shown(""), shown("a\\tb"), shown(1.5), shown((1, 2))
     ('a b', "''", "'a\\\\tb'", '1.5', '[1, 2]')
     """
-    text = to_string(value)
+    text = form(value)
     return text if text.isprintable() and text.strip() == text != "" else repr(text)
 
 

@@ -15,6 +15,7 @@ headwater.files.cells.BadCell: day is out of range for month
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Callable, Mapping
@@ -23,19 +24,24 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from headwater.files.json_values import TEXT_FORMS, from_json, to_json
 from headwater.files.list_cells import read_list, write_list
-from headwater.values.arrow import arrow_type
-from headwater.values.moments import parse_date, parse_timestamp
-from headwater.values.types import DATE, FLOAT, INT, STRING, Type
+from headwater.values.arrow_types import arrow_type, column_type, type_from_arrow
+from headwater.values.arrow_values import arrow_values, python_values
+from headwater.values.forms import form
+from headwater.values.scalars import Misfit, canonical
+from headwater.values.types import BOOL, DATE, FLOAT, INT, STRING, TIMESTAMP, TIMESTAMP_NTZ, Type
 
 __all__ = ["DATE", "INT", "BadCell", "convert", "parse_cell", "to_text"]
 
+_MOMENT = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?$"
 PLAIN = {
     "int": r"^-?[0-9]{1,19}$",
     "float": r"^-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?$",
     "bool": r"^(true|false)$",
     "date": r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$",
-    "timestamp": r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?$",
+    "timestamp": _MOMENT,
+    "timestamp_ntz": _MOMENT,
 }
 """Texts that Arrow may convert: what it makes of them is what `parse_cell` makes of them."""
 
@@ -62,29 +68,45 @@ def convert(texts: Any, type: Type) -> Any:
     pattern = PLAIN.get(type.name)
     if pattern is not None and pc.all(pc.match_substring_regex(texts, pattern), min_count=0).as_py():
         try:
-            values = texts.cast(arrow)
+            values = texts.cast(pa.timestamp("us")).cast(arrow) if type == TIMESTAMP else texts.cast(arrow)
             if type != FLOAT or not pc.any(pc.is_inf(values)).as_py():
                 return values
         except pa.ArrowException:
             pass  # too large, or no such day
-    return pa.array(_one_by_one(texts.to_pylist(), type), arrow)
+    return pa.array(arrow_values(_one_by_one(texts.to_pylist(), type), type), arrow)
 
 
 def _one_by_one(texts: list[str], type: Type) -> list[Any]:
     values = []
     for row, text in enumerate(texts):
         try:
-            values.append(parse_cell(text, type))
+            values.append(canonical(parse_cell(text, type), type))
         except ValueError as error:
             raise BadCell(str(error), row) from None
+        except Misfit as misfit:
+            raise BadCell(misfit.reason, row) from None
     return values
 
 
 def parse_cell(text: str, type: Type) -> Any:
     """The value that one text stands for; raises `ValueError` with words for the user."""
+    if is_json(type):
+        return _from_json(text, type)
     if type.name == "list":
         return _elements(read_list(text), type)
     return text if type == STRING else _PARSERS[type.name](text.strip(" \t"))
+
+
+def is_json(type: Type | None) -> bool:
+    """Whether values of the type are JSON in a cell: records, maps, and lists of them."""
+    return type is not None and (type.name in ("struct", "map") or any(map(is_json, type.parts)))
+
+
+def _from_json(text: str, type: Type) -> Any:
+    try:
+        return from_json(json.loads(text), type)
+    except (json.JSONDecodeError, RecursionError):
+        raise ValueError("it is not JSON") from None
 
 
 def _elements(items: list[Any], type: Type) -> tuple[Any, ...]:
@@ -92,12 +114,12 @@ def _elements(items: list[Any], type: Type) -> tuple[Any, ...]:
     if inner is None:
         inner = STRING
     if inner.name == "list":
-        if not all(isinstance(item, list) for item in items):
+        if not all(item is None or isinstance(item, list) for item in items):
             raise ValueError(f"its elements should be lists: {type}")
-        return tuple(_elements(item, inner) for item in items)
+        return tuple(None if item is None else _elements(item, inner) for item in items)
     if any(isinstance(item, list) for item in items):
         raise ValueError(f"its elements should not be lists: {type}")
-    return tuple(parse_cell(item, inner) for item in items)
+    return tuple(None if item is None else parse_cell(item, inner) for item in items)
 
 
 def _parse_int(text: str) -> int:
@@ -130,8 +152,7 @@ _PARSERS: Mapping[str, Callable[[str], Any]] = {
     "int": _parse_int,
     "float": _parse_float,
     "bool": _parse_bool,
-    "date": parse_date,
-    "timestamp": parse_timestamp,
+    **TEXT_FORMS,
 }
 
 
@@ -146,8 +167,15 @@ def to_text(column: Any, *, short_floats: bool = False) -> Any:
     kind = column.type
     if pa.types.is_string(kind):
         return column
+    type = type_from_arrow(kind)
+    if is_json(type):
+        return _texts(column, lambda value: json.dumps(to_json(value), ensure_ascii=False))
     if pa.types.is_list(kind):
-        return pa.array([write_list(tuple(items)) for items in column.to_pylist()], pa.string())
+        return _texts(column, write_list)
+    if not (pa.types.is_floating(kind) or type in (INT, BOOL, DATE, TIMESTAMP, TIMESTAMP_NTZ)):
+        return _texts(column, _form)
+    if pa.types.is_timestamp(kind):
+        column = column.cast(pa.timestamp(kind.unit))  # in UTC
     texts = column.cast(pa.string())
     if pa.types.is_floating(kind) and short_floats:
         return pc.replace_substring_regex(texts, r"^(-?[0-9]+)\.0$", r"\1")
@@ -155,5 +183,14 @@ def to_text(column: Any, *, short_floats: bool = False) -> Any:
         whole = pc.match_substring_regex(texts, "^-?[0-9]+$")  # 1.0 stays a float, also when read undeclared
         return pc.if_else(whole, pc.binary_join_element_wise(texts, ".0", ""), texts)
     if pa.types.is_timestamp(kind):
-        return pc.replace_substring(pc.replace_substring_regex(texts, r"\.000000$", ""), " ", "T")
+        return pc.replace_substring(pc.replace_substring_regex(texts, r"\.0+$", ""), " ", "T")
     return texts
+
+
+def _form(value: Any) -> str:
+    return f"0x{value.hex()}" if isinstance(value, bytes) else form(value)  # never an empty cell
+
+
+def _texts(column: Any, write: Callable[[Any], str]) -> Any:
+    values = python_values(column, column_type(column))
+    return pa.array([None if value is None else write(value) for value in values], pa.string())

@@ -1,6 +1,6 @@
 """JSON as columns: an array (or a line each) of objects by column name, or of arrays in column order.
 
-What JSON lacks is written as strings: dates and times in ISO 8601, and the floats inf, -inf and nan.
+What JSON lacks is written as strings, see `json_values`.
 
 >>> read_json(b'[{"src": "a", "dst": 1}, {"dst": 2, "src": "b"}]', "link.json", lines=False)
 (('src', 'dst'), [('a', 'b'), (1, 2)], 2)
@@ -13,21 +13,17 @@ What JSON lacks is written as strings: dates and times in ISO 8601, and the floa
 
 from __future__ import annotations
 
-import datetime
 import json
-import math
 from collections.abc import Sequence
 from typing import Any
 
 from headwater.errors import DataError
-from headwater.files.cells import parse_cell
+from headwater.files.json_values import FLOATS, from_json, to_json
 from headwater.files.text import MARK, decode
 from headwater.values.scalars import NAN, Misfit, canonical, common_type
 from headwater.values.types import Type
 
-__all__ = ["NAN", "plain", "read_json", "type_of_values", "values_of", "write_json"]
-
-_FLOATS = {"nan": NAN, "inf": math.inf, "-inf": -math.inf}
+__all__ = ["NAN", "read_json", "type_of_values", "values_of", "write_json"]
 
 
 def read_json(data: bytes, path: str, *, lines: bool) -> tuple[tuple[str, ...] | None, list[Any], int]:
@@ -88,7 +84,7 @@ def _broken(path: str, line: int, error: Exception) -> DataError:
 def type_of_values(values: Sequence[Any]) -> Type | None:
     """The type of a column that nobody declared; raises `Misfit`. Strings are strings here."""
     others = [value for value in values if not isinstance(value, str)]
-    if others and all(value in _FLOATS for value in values if isinstance(value, str)):
+    if others and all(value in FLOATS for value in values if isinstance(value, str)):
         return common_type(others)
     return common_type(values)
 
@@ -98,7 +94,7 @@ def values_of(values: Sequence[Any], type: Type) -> list[Any]:
     found = []
     for row, value in enumerate(values):
         try:
-            found.append(canonical(_from_json(value, type), type))
+            found.append(canonical(from_json(value, type), type))
         except ValueError as error:
             raise Misfit(f"{value!r}: {error}", row=row) from None
         except Misfit as misfit:
@@ -107,29 +103,10 @@ def values_of(values: Sequence[Any], type: Type) -> list[Any]:
     return found
 
 
-def _from_json(value: Any, type: Type) -> Any:
-    if isinstance(value, str) and type.name == "float":
-        return _FLOATS.get(value, value)
-    if isinstance(value, str) and type.name in ("date", "timestamp"):
-        return parse_cell(value, type)
-    if isinstance(value, list) and type.name == "list" and type.element is not None:
-        return tuple(_from_json(item, type.element) for item in value)
-    return value
-
-
-def plain(value: Any) -> Any:
-    """A value as JSON can hold it."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
-    if isinstance(value, (datetime.date, datetime.datetime)):
-        return value.isoformat()
-    if isinstance(value, (tuple, list)):
-        return [plain(item) for item in value]
-    return value
-
-
 def write_json(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     """An array of objects, one a line."""
-    lines = (json.dumps(dict(zip(columns, map(plain, row), strict=True)), ensure_ascii=False) for row in rows)
+    lines = (
+        json.dumps(dict(zip(columns, map(to_json, row), strict=True)), ensure_ascii=False) for row in rows
+    )
     body = ",\n".join(lines)
     return f"[\n{body}\n]\n" if body else "[]\n"

@@ -1,7 +1,7 @@
 """Lists as the text of a cell: `[a, b, "c, d"]`.
 
 A list in a list is written the same way, up to `MOST_NESTED` deep. An element that could be misread is a JSON
-string; all others are bare, and blanks around them do not count.
+string; all others are bare, and blanks around them do not count. A bare `null` is no value.
 
 >>> write_list(("a", "b, c", "", ("x",)))
 '[a, "b, c", "", [x]]'
@@ -15,7 +15,7 @@ import json
 import re
 from typing import Any
 
-from headwater.values.text import to_string
+from headwater.values.forms import form
 
 _BARE = re.compile(r"[^\s\[\],\"\\](?:[^\[\],\"\\\r\n\t]*[^\s\[\],\"\\])?")
 _STRING = re.compile(r'"(?:\\.|[^"\\])*"', re.DOTALL)
@@ -32,8 +32,10 @@ def write_list(items: tuple[Any, ...]) -> str:
 def _write(item: Any) -> str:
     if isinstance(item, (tuple, list)):
         return write_list(tuple(item))
-    text = to_string(item)
-    return text if _BARE.fullmatch(text) else json.dumps(text, ensure_ascii=False)
+    if item is None:
+        return "null"
+    text = form(item)
+    return text if _BARE.fullmatch(text) and text != "null" else json.dumps(text, ensure_ascii=False)
 
 
 def read_list(text: str) -> list[Any]:
@@ -76,7 +78,7 @@ def _item(text: str, position: int, depth: int) -> tuple[Any, int]:
     bare = _BARE.match(text, position)
     if bare is None:
         raise ValueError(f"expected an element at character {position + 1} of the list")
-    return bare[0], bare.end()
+    return None if bare[0] == "null" else bare[0], bare.end()
 
 
 def _skip(text: str, position: int) -> int:

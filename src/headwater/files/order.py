@@ -14,12 +14,15 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from headwater.values.arrow_values import python_values
+from headwater.values.record import order_key
+
 
 def in_order(table: Any) -> Any:
     """The table's rows sorted; the same rows always come out the same."""
     if table.num_rows < 2:
         return table
-    lists = {field.name for field in table.schema if pa.types.is_list(field.type)}
+    lists = {field.name for field in table.schema if _has_no_order(field.type)}
     if lists:  # Arrow has no order for these: each is replaced by its rank
         table_of_ranks = pa.table(
             [_ranks(column) if name in lists else column for name, column in _columns(table)],
@@ -35,16 +38,11 @@ def _columns(table: Any) -> Any:
     return zip(table.column_names, table.columns, strict=True)
 
 
+def _has_no_order(kind: Any) -> bool:
+    return bool(pa.types.is_nested(kind) or pa.types.is_interval(kind) or pa.types.is_duration(kind))
+
+
 def _ranks(column: Any) -> Any:
-    values = [_tuple(value) for value in column.to_pylist()]
+    values = [order_key(value) for value in python_values(column)]
     ranks = {value: rank for rank, value in enumerate(sorted(set(values)))}
     return pa.array([ranks[value] for value in values])
-
-
-def _tuple(value: Any) -> Any:
-    """A list as a tuple in which every number compares: NaN as something above all others."""
-    if isinstance(value, list):
-        return tuple(map(_tuple, value))
-    if isinstance(value, float):
-        return (1, 0.0) if value != value else (0, value)
-    return value

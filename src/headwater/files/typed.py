@@ -25,7 +25,8 @@ from headwater.errors import DataError
 from headwater.files.cells import BadCell, convert
 from headwater.files.contents import Contents
 from headwater.files.json_rows import type_of_values, values_of
-from headwater.values.arrow import arrow_type
+from headwater.values.arrow_types import arrow_type
+from headwater.values.arrow_values import arrow_values
 from headwater.values.codec import infer_types
 from headwater.values.scalars import Misfit, show
 from headwater.values.types import FLOAT, STRING, Type
@@ -47,7 +48,7 @@ def typed(contents: Contents, types: Sequence[Type]) -> Any:
                 raise bad_cell(contents, bad.row, column, type, bad.reason) from None
         elif contents.kind == "values":
             try:
-                arrays.append(pa.array(values_of(values, type), arrow_type(type)))
+                arrays.append(pa.array(arrow_values(values_of(values, type), type), arrow_type(type)))
             except Misfit as misfit:
                 where = f"{contents.origin}, row {misfit.row + 1}, column {name}"
                 raise DataError(misfit.code, f"{where}: {misfit.reason}, expected {type}") from None

@@ -32,6 +32,8 @@ from headwater.files.cells import to_text
 from headwater.files.formats import SOUFFLE, WRITTEN, Format
 from headwater.files.json_rows import write_json
 from headwater.files.text import MARK
+from headwater.values.arrow_types import column_type
+from headwater.values.arrow_values import python_values
 
 __all__ = ["SOUFFLE", "WRITTEN", "encode", "write"]
 
@@ -63,7 +65,7 @@ def encode(table: Any, rows: int, format: Format, *, name: str = "the output") -
         data = b"".join(_text_parts(table, rows, format, name))
         return pa.py_buffer(MARK + data if data.startswith(MARK) else data)  # readers drop the first one
     if format.kind in ("json", "jsonl"):
-        values = [column.to_pylist() for column in table.columns]
+        values = [python_values(column, column_type(column)) for column in table.columns]
         found = list(zip(*values, strict=True)) if values else [()] * rows
         return pa.py_buffer(write_json(table.column_names, found).encode())
     if not table.column_names and rows:
@@ -76,7 +78,12 @@ def encode(table: Any, rows: int, format: Format, *, name: str = "the output") -
     if format.kind == "parquet":
         from pyarrow import parquet
 
-        parquet.write_table(table, sink)
+        try:
+            parquet.write_table(table, sink)
+        except pa.ArrowNotImplementedError as error:
+            message = f"{name}: Parquet does not hold all of its columns: {error}"
+            hint = "write Arrow, CSV or JSON; or make months an int in a rule"
+            raise DataError("unsupported-type", message, hint=hint) from None
     else:
         with pa.ipc.new_file(sink, table.schema) as writer:
             writer.write_table(table)

@@ -15,7 +15,8 @@ from headwater.plan.steps import Ints
 from headwater.values.codec import Codec
 from headwater.values.dictionary import Dictionary
 from headwater.values.layout import Layout
-from headwater.values.scalars import is_coded, list_key
+from headwater.values.record import known_by
+from headwater.values.scalars import is_coded
 from headwater.values.types import STRING, Type
 
 Numbers = npt.NDArray[np.int64]
@@ -50,12 +51,14 @@ class Owners:
     def _hashes(self, type_: Type) -> npt.NDArray[np.uint64]:
         """A hash for each code of a dictionary."""
         dictionary: Dictionary = self._codec.strings if type_ == STRING else self._codec.lists
-        known = self._known[type_.name]
+        name = "string" if type_ == STRING else "list"
+        known = self._known[name]
         if known.shape[0] < len(dictionary):
             new = dictionary.since(known.shape[0])
-            texts = new if type_ == STRING else [repr(list_key(value)) for value in new]
+            texts = new if type_ == STRING else [repr(known_by(value)) for value in new]
             hashed = [zlib.crc32(text.encode("utf-8", "surrogatepass")) for text in texts]
-            known = self._known[type_.name] = np.concatenate([known, np.array(hashed, np.uint64)])
+            name = "string" if type_ == STRING else "list"
+        known = self._known[name] = np.concatenate([known, np.array(hashed, np.uint64)])
         return known
 
 

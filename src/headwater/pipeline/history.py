@@ -67,8 +67,6 @@ class History:
     name: str = ""
     columns: Mapping[str, str] = field(default_factory=dict)
     where: str | None = None
-    on_null: str = "fail"
-    nan: str = "value"
     whole = True
 
     def __post_init__(self) -> None:
@@ -94,7 +92,7 @@ class History:
             last = before.get("version")
             if last == newest:
                 return None
-            projection = Projection.of(self)
+            projection = Projection(self.columns, self.where)
             schema = {"schema": before["schema"]} if "schema" in before else {}
             notes: tuple[str, ...] = ()
             if last is not None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from headwater.pipeline.source import Batch
-
 
 @dataclass(frozen=True)
 class SourceReport:
@@ -18,17 +16,10 @@ class SourceReport:
     changes: int = 0
     mark: Any = None
     behind: str = ""  # what is there and not read yet, if somebody looked
-    refused: int = 0  # rows that were left out, since they lack a value
 
-    def with_batch(self, batch: Batch) -> SourceReport:
+    def with_batch(self, read: int, changes: int, mark: Any) -> SourceReport:
         """After one more reading."""
-        return replace(
-            self,
-            read=self.read + batch.read,
-            changes=self.changes + batch.changes,
-            mark=batch.mark,
-            refused=self.refused + len(batch.refused),
-        )
+        return replace(self, read=self.read + read, changes=self.changes + changes, mark=mark)
 
 
 @dataclass(frozen=True)

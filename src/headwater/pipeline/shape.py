@@ -47,15 +47,15 @@ def net(changes: DataFrame, columns: Sequence[str]) -> DataFrame:
     return rows.select(*kept, F.col("_last.comes").alias("_comes"), F.col("_last.version").alias("_version"))
 
 
-def fits(found: Any, type: Type | None) -> bool:
+def fits(found: Any, type_: Type | None) -> bool:
     """Whether all values of a Spark type are values of ours, with nothing lost and nothing guessed."""
     from pyspark.sql import types as spark
 
-    if type is None:
+    if type_ is None:
         return True
     if isinstance(found, spark.NullType):
         return True
-    name = type.name
+    name = type_.name
     if name == "int":
         whole = isinstance(found, spark.DecimalType) and found.scale == 0 and found.precision <= 18
         return whole or isinstance(
@@ -64,12 +64,45 @@ def fits(found: Any, type: Type | None) -> bool:
     if name == "float":
         narrow = (spark.ByteType, spark.ShortType, spark.IntegerType)
         return isinstance(found, (spark.FloatType, spark.DoubleType, *narrow))
-    if name == "string":
-        return isinstance(found, (spark.StringType, spark.CharType, spark.VarcharType))
-    if name == "bool":
-        return isinstance(found, spark.BooleanType)
-    if name == "date":
-        return isinstance(found, spark.DateType)
-    if name == "timestamp":
-        return isinstance(found, (spark.TimestampType, spark.TimestampNTZType))
-    return isinstance(found, spark.ArrayType) and fits(found.elementType, type.element)
+    if name == "decimal":
+        return _fits_decimal(found, type_)
+    if name in ("list", "map", "struct"):
+        return _parts_fit(found, type_)
+    return type(found).__name__ in _HELD.get(name.removesuffix("_ns"), ())
+
+
+_HELD = {
+    "string": ("StringType", "CharType", "VarcharType"),
+    "binary": ("BinaryType",),
+    "bool": ("BooleanType",),
+    "date": ("DateType",),
+    "time": ("TimeType",),
+    "timestamp": ("TimestampType", "TimestampNTZType"),
+    "timestamp_ntz": ("TimestampNTZType",),
+    "interval": ("DayTimeIntervalType",),
+    "interval_months": ("YearMonthIntervalType",),
+}
+"""The types of Spark whose values one of ours holds."""
+_DIGITS = {"ByteType": 3, "ShortType": 5, "IntegerType": 10, "LongType": 19}
+
+
+def _fits_decimal(found: Any, type: Type) -> bool:
+    scale = getattr(found, "scale", 0)
+    digits = _DIGITS.get(found.__class__.__name__) or getattr(found, "precision", None)
+    whole = digits is not None and digits - scale <= type.precision - type.scale
+    return whole and scale <= type.scale and not found.__class__.__name__.startswith("Time")
+
+
+def _parts_fit(found: Any, type: Type) -> bool:
+    from pyspark.sql import types as spark
+
+    if isinstance(found, spark.ArrayType):
+        return type.name == "list" and fits(found.elementType, type.element)
+    if isinstance(found, spark.MapType):
+        return type.name == "map" and all(map(fits, (found.keyType, found.valueType), type.parts))
+    if isinstance(found, spark.StructType):
+        same = type.name == "struct" and tuple(found.fieldNames()) == type.fields
+        return same and all(
+            fits(field.dataType, part) for field, part in zip(found.fields, type.parts, strict=True)
+        )
+    return False

@@ -23,10 +23,9 @@ from typing import TYPE_CHECKING, Any
 from headwater.calls import public_class
 from headwater.errors import PipelineError
 from headwater.pipeline.fields import check_fields
-from headwater.pipeline.incomplete import blamed_casts, sift, told_once
 from headwater.pipeline.projection import Projection, refusals, schema_text
 from headwater.pipeline.source import Batch, Unseen, described, known, located
-from headwater.spark.frames import frame_of, quoted
+from headwater.spark.frames import arrow_of, frame_of, quoted
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -49,8 +48,6 @@ class Snapshot(Unseen):
     name: str = ""
     columns: Mapping[str, str] = field(default_factory=dict)
     where: str | None = None
-    on_null: str = "fail"
-    nan: str = "value"
     whole = True
 
     def __post_init__(self) -> None:
@@ -60,7 +57,7 @@ class Snapshot(Unseen):
     def poll(self, session: SparkSession, database: Database, mark: Any) -> Batch | None:
         """What differs between the source and the relation."""
         frame = self.frame(session) if callable(self.frame) else self.frame
-        projection = Projection.of(self)
+        projection = Projection(self.columns, self.where)
         return compare(session, database, self.relation, frame, projection, self.name, known(mark))
 
 
@@ -74,8 +71,6 @@ class Table(Unseen):
     name: str = ""
     columns: Mapping[str, str] = field(default_factory=dict)
     where: str | None = None
-    on_null: str = "fail"
-    nan: str = "value"
     whole = True
 
     def __post_init__(self) -> None:
@@ -87,7 +82,7 @@ class Table(Unseen):
         with refusals(self.name):
             session.catalog.refreshTable(self.table)
             frame = session.table(self.table)
-        projection = Projection.of(self)
+        projection = Projection(self.columns, self.where)
         return compare(session, database, self.relation, frame, projection, self.name, known(mark))
 
 
@@ -102,10 +97,7 @@ class Files:
     name: str = ""
     columns: Mapping[str, str] = field(default_factory=dict)
     where: str | None = None
-    on_null: str = "fail"
-    nan: str = "value"
     options: Mapping[str, str] = field(default_factory=dict)
-    header: bool | None = None
     whole = True
 
     def __post_init__(self) -> None:
@@ -114,17 +106,11 @@ class Files:
             raise PipelineError(
                 "unknown-format", f"no format {self.format!r}", hint=f"one of {', '.join(FORMATS)}"
             )
-        if self.header is not None and self.format != "csv":
-            raise PipelineError(
-                "bad-source", f"{self.relation}: only CSV files have a header", hint="leave header out"
-            )
         object.__setattr__(self, "name", described(self.format, self.path, self.name or None))
 
     @cached_property
     def _options(self) -> dict[str, str]:
         header = {"header": "true", "mode": "FAILFAST"} if self.format == "csv" else {}
-        if self.header is not None:
-            header["header"] = str(self.header).lower()
         lines = {"mode": "FAILFAST"} if self.format == "json" else {}
         return {**header, **lines, **self.options}
 
@@ -141,7 +127,7 @@ class Files:
             return None
         with refusals(self.name):
             frame = session.read.format(self.format).options(**self._options).load(located(self.path))
-        projection = Projection.of(self, text=self.format == "csv")
+        projection = Projection(self.columns, self.where, text=self.format == "csv")
         more = {} if files is None else {"files": files}
         return compare(session, database, self.relation, frame, projection, self.name, before, more)
 
@@ -215,24 +201,22 @@ def compare(
     columns = [quoted(column) for column in info.columns]
     insert: pa.Table | None
     delete: pa.Table | None = None
-    with blamed_casts(frame, info, source, projection):
+    with refusals(source):
         if held.num_rows == 0:
-            insert = wanted.toArrow()
+            insert = arrow_of(wanted)
             notes: Sequence[str] = ()
         else:
             both = wanted.withColumn("_side", F.lit(1)).unionAll(
                 frame_of(session, held).select(*columns).withColumn("_side", F.lit(2))
             )
             sides = both.groupBy(*columns).agg(F.bit_or("_side").alias("_side")).where("_side != 3")
-            changed = sides.toArrow()
+            changed = arrow_of(sides)
             new = pc.equal(changed.column("_side"), 1)
             insert = changed.filter(new).drop_columns(["_side"])
             delete = changed.filter(pc.invert(new)).drop_columns(["_side"])
             notes = (f"{source} was read whole, to compare it with the {held.num_rows:,} rows of {relation}",)
         read = int(counted.get["rows"])
     batch = Batch(insert, delete, mark, read, notes=tuple(notes))
-    batch = sift(
-        batch, source, info, projection.way, frame, lambda rows: projection.apply(rows, info, source)
-    )
-    batch = told_once(batch, before)
-    return None if batch.changes == 0 and batch.mark == before else batch
+    if batch.changes == 0 and mark == before:
+        return None
+    return batch

@@ -8,8 +8,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-from headwater.files.missing import RefusedRow
-
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
@@ -26,8 +24,6 @@ class Batch:
     mark: Any
     read: int = 0
     notes: tuple[str, ...] = field(default=())  # costs that do not follow the change
-    refused: tuple[RefusedRow, ...] = ()  # rows that were left out
-    quarantine: str | None = None  # where they are to be written
 
     @property
     def changes(self) -> int:

@@ -39,8 +39,6 @@ class Jdbc(Unseen):
     name: str = ""
     columns: Mapping[str, str] = field(default_factory=dict)
     where: str | None = None
-    on_null: str = "fail"
-    nan: str = "value"
     options: Mapping[str, str] = field(default_factory=dict)
     whole = True
 
@@ -57,7 +55,7 @@ class Jdbc(Unseen):
         """What differs between the table and the relation."""
         with refusals(self.name):
             frame = self.frame(session)
-        projection = Projection.of(self)
+        projection = Projection(self.columns, self.where)
         return compare(session, database, self.relation, frame, projection, self.name, known(mark))
 
 
@@ -73,8 +71,6 @@ class SqlAlchemy(Unseen):
     name: str = ""
     columns: Mapping[str, str] = field(default_factory=dict)
     where: str | None = None
-    on_null: str = "fail"
-    nan: str = "value"
     whole = True
 
     def __post_init__(self) -> None:
@@ -94,7 +90,7 @@ class SqlAlchemy(Unseen):
         arrays = {name: _array([row[i] for row in rows], kinds[name]) for i, name in enumerate(names)}
         with refusals(self.name):
             frame = frame_of(session, pa.table(arrays))
-        projection = Projection.of(self)
+        projection = Projection(self.columns, self.where)
         return compare(session, database, self.relation, frame, projection, self.name, known(mark))
 
     def _read(self) -> tuple[list[Any], list[str], list[Any]]:

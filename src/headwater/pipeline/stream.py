@@ -19,10 +19,10 @@ from headwater.calls import public_class
 from headwater.errors import PipelineError
 from headwater.pipeline.feed import split
 from headwater.pipeline.fields import check_fields
-from headwater.pipeline.incomplete import sift
 from headwater.pipeline.projection import Projection, refusals
-from headwater.pipeline.shape import CHANGE_TYPE, COMMIT_VERSION, comes, net
+from headwater.pipeline.shape import CHANGE_TYPE, COMMIT_VERSION, net
 from headwater.pipeline.source import Batch, known, located
+from headwater.spark.frames import arrow_of
 from headwater.spark.scratch import scratch_folder
 
 if TYPE_CHECKING:
@@ -45,8 +45,6 @@ class Stream:
     name: str = ""
     columns: Mapping[str, str] = field(default_factory=dict)
     where: str | None = None
-    on_null: str = "fail"
-    nan: str = "value"
     checkpoint: str | None = None
 
     def __post_init__(self) -> None:
@@ -63,7 +61,7 @@ class Stream:
                 f"{self.name} is not a streaming DataFrame",
                 hint="use a snapshot or a feed for it",
             )
-        return Projection.of(self).apply(frame, database.info(self.relation), self.name)
+        return Projection(self.columns, self.where).apply(frame, database.info(self.relation), self.name)
 
     def checkpoint_folder(self, database: Database) -> str:
         """Where Spark keeps the stream's progress: beside the state, as the two belong together."""
@@ -84,16 +82,14 @@ class Stream:
         if self._seen(mark, number, query):
             return None
         info = database.info(self.relation)
-        way = Projection.of(self).way
         now: dict[str, Any] = {"query": query, "batch": number}
         counted = Observation()
         with refusals(self.name):
             rows = frame.observe(counted, F.count(F.lit(1)).alias("rows"))
             if CHANGE_TYPE not in frame.columns:
-                insert = rows.select(*info.columns).toArrow()
-                batch = Batch(insert, None, now, int(counted.get["rows"]))
-                return sift(batch, self.name, info, way, frame, lambda rows: rows)
-            changed = net(rows, info.columns).toArrow()
+                insert = arrow_of(rows.select(*info.columns))
+                return Batch(insert, None, now, int(counted.get["rows"]))
+            changed = arrow_of(net(rows, info.columns))
             read = int(counted.get["rows"])
         if changed.num_rows == 0:
             return Batch(None, None, {**mark, **now}, read)
@@ -108,8 +104,7 @@ class Stream:
         insert, delete, newest = split(changed)
         if oldest is not None:
             now["commit"] = newest
-        batch = Batch(insert, delete, now, read)
-        return sift(batch, self.name, info, way, frame, lambda rows: rows.where(comes()))
+        return Batch(insert, delete, now, read)
 
     def _seen(self, mark: Mapping[str, Any], number: int, query: str) -> bool:
         if not mark:

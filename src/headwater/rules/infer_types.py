@@ -15,10 +15,19 @@ from headwater.errors import Place, RuleError
 from headwater.language.program import Call, Constant, Term, Variable
 from headwater.rules.checked import Absent, Compute, Item, Premise, Test
 from headwater.rules.draft import Draft, DraftRule
+from headwater.rules.fit_constants import beside, beside_decimals, fit, has_int, has_number, is_weak, takes
 from headwater.rules.render import render_part, render_value
 from headwater.rules.type_classes import ColumnOf, Node, Origin, TypeClasses, VariableOf
+from headwater.values.decimals import average_type, sum_type
 from headwater.values.functions import FunctionMismatch, Functions
 from headwater.values.types import FLOAT, INT, Type, TypeClash, type_of, unify
+
+AGGREGATED = {"sum": sum_type, "avg": average_type}
+"""The type of an aggregate of decimals."""
+LITERAL_EXAMPLES = {
+    "date": "2024-01-31", "time": 'time("10:30:00")', "timestamp": 'timestamp("2024-01-31T10:30:00")',
+    "timestamp_ntz": 'timestamp_ntz("2024-01-31T10:30:00")', "interval": 'interval("2 days")',
+}  # fmt: skip
 
 
 @dataclass
@@ -51,6 +60,9 @@ class Typing:
         if not isinstance(term, Call):
             return None
         args = [self.term(rule, arg) for arg in term.args]
+        fitted = beside_decimals(term, args)
+        if fitted is not term:
+            args = [self.term(rule, arg) for arg in fitted.args]
         try:
             return self.functions.result_type(term.function, args)
         except FunctionMismatch as mismatch:
@@ -75,6 +87,7 @@ def infer_types(draft: Draft) -> Typing:
     _fact_types(typing, draft)
     _twins(typing, draft)
     _settle(typing, draft.rules)
+    typing.weak.sort(key=lambda weak: has_int(_own_type(weak[1], None)))
     while _next_weak(typing):
         _settle(typing, draft.rules)
     for rule in draft.rules:
@@ -124,12 +137,11 @@ def _same_types(typing: Typing, rule: DraftRule) -> None:
         result = rule.head.args[rule.aggregate.position]
         assert isinstance(result, Variable)
         node = VariableOf(rule.label, result.name)
-        if rule.aggregate.function in ("sum", "min", "max") and rule.aggregate.argument is not None:
+        if rule.aggregate.function in ("min", "max") and rule.aggregate.argument is not None:
             argument = VariableOf(rule.label, rule.aggregate.argument.name)
             classes.unite(node, argument, result.place or rule.place)
-        else:
-            type = INT if rule.aggregate.function == "count" else FLOAT
-            classes.give(node, type, Origin(f"the result of {rule.aggregate.function}", result.place))
+        elif rule.aggregate.function == "count":
+            classes.give(node, INT, Origin("the result of count", result.place))
 
 
 def _slots(typing: Typing, rule: DraftRule) -> Iterator[tuple[ColumnOf, Term]]:
@@ -144,7 +156,7 @@ def _slots(typing: Typing, rule: DraftRule) -> Iterator[tuple[ColumnOf, Term]]:
 
 def _constant(typing: Typing, node: Node, constant: Constant, place: Place | None) -> None:
     type = _own_type(constant, place)
-    if _has_int(type):
+    if is_weak(type):
         typing.weak.append((node, replace(constant, place=constant.place or place)))
     else:
         origin = Origin(f"the constant {render_value(constant.value)}", constant.place or place)
@@ -163,20 +175,13 @@ def _own_type(constant: Constant, place: Place | None) -> Type:
     return type
 
 
-def _has_int(type: Type) -> bool:
-    return type == INT or (type.element is not None and _has_int(type.element))
-
-
-def _has_number(type: Type) -> bool:
-    return _has_int(type) or type == FLOAT
-
-
 def _settle(typing: Typing, rules: Sequence[DraftRule]) -> None:
     """Repeat what depends on other types until nothing more is learned."""
     typing.classes.changed = True
     while typing.classes.changed:
         typing.classes.changed = False
         for rule in rules:
+            _learn_from_aggregate(typing, rule)
             for item in rule.body:
                 if isinstance(item, Compute) and isinstance(item.value, Call):
                     type = typing.term(rule, item.value)
@@ -189,11 +194,31 @@ def _settle(typing: Typing, rules: Sequence[DraftRule]) -> None:
                     _learn_from_test(typing, rule, item)
 
 
+def _learn_from_aggregate(typing: Typing, rule: DraftRule) -> None:
+    """What sum and avg give depends on what they take: of decimals, decimals with more digits."""
+    aggregate = rule.aggregate
+    if aggregate is None or aggregate.function not in ("sum", "avg") or aggregate.argument is None:
+        return
+    result = rule.head.args[aggregate.position]
+    assert isinstance(result, Variable)
+    node, argument = VariableOf(rule.label, result.name), VariableOf(rule.label, aggregate.argument.name)
+    taken, given = typing.classes.type(argument), typing.classes.type(node)
+    origin = Origin(f"the result of {aggregate.function}", result.place)
+    if taken is not None and taken.name == "decimal":
+        typing.classes.give(node, AGGREGATED[aggregate.function](taken), origin)
+    elif aggregate.function == "avg" and taken is not None:
+        typing.classes.give(node, FLOAT, origin)
+    elif aggregate.function == "sum" and taken is not None:
+        typing.classes.give(node, taken, origin)
+    elif given in (INT, FLOAT) and aggregate.function == "sum":
+        typing.classes.give(argument, given, typing.classes.origin(node) or origin)
+
+
 def _learn_from_test(typing: Typing, rule: DraftRule, test: Test) -> None:
     """A variable compared with a value that is no number has the type of that value."""
     for one, other in ((test.left, test.right), (test.right, test.left)):
         type = typing.term(rule, other)
-        if not isinstance(one, Variable) or type is None or _has_number(type):
+        if not isinstance(one, Variable) or type is None or has_number(type):
             continue
         if typing.variable(rule, one.name) is None:
             origin = Origin(f"compared in `{render_part(test)}`", test.place or rule.place)
@@ -221,18 +246,13 @@ def _next_weak(typing: Typing) -> bool:
     return False
 
 
-def takes(column: Type, constant: Type) -> bool:
-    """Whether an int constant (or a list of such) can be written as a constant of the column's type."""
-    if column.element is not None and constant.element is not None:
-        return takes(column.element, constant.element)
-    return column == constant or (column == FLOAT and constant == INT)
-
-
 def _check_rule(typing: Typing, rule: DraftRule) -> None:
     """Refuse comparisons of different types, and sums of what is no number."""
     for item in rule.body:
         if isinstance(item, Test):
             left, right = typing.term(rule, item.left), typing.term(rule, item.right)
+            if _is_beside(item.left, right, left) or _is_beside(item.right, left, right):
+                continue
             try:
                 typing.functions.check_comparable(item.op, left, right)
             except FunctionMismatch:
@@ -241,12 +261,12 @@ def _check_rule(typing: Typing, rule: DraftRule) -> None:
                     f"`{render_part(item)}` compares {_worded(typing, rule, item.left, left)} "
                     f"with {_worded(typing, rule, item.right, right)}",
                     place=item.place or rule.place,
-                    hint="compare values of one type; int and float may be mixed",
+                    hint=_comparison_hint(left, right),
                 ) from None
     aggregate = rule.aggregate
     if aggregate is not None and aggregate.argument is not None and aggregate.function in ("sum", "avg"):
         type = typing.variable(rule, aggregate.argument.name)
-        if type not in (None, INT, FLOAT):
+        if type not in (None, INT, FLOAT) and type.name != "decimal":
             origin = typing.classes.origin(VariableOf(rule.label, aggregate.argument.name))
             raise RuleError(
                 "type-clash",
@@ -254,6 +274,34 @@ def _check_rule(typing: Typing, rule: DraftRule) -> None:
                 place=aggregate.argument.place or rule.place,
                 hint="count, min and max take values of any type",
             )
+
+
+def _is_beside(term: Term, other: Type | None, own: Type | None) -> bool:
+    """Whether it is a constant that will be written as the type on the other side."""
+    return isinstance(term, Constant) and other is not None and own is not None and takes(other, own)
+
+
+def _comparison_hint(left: Type | None, right: Type | None) -> str:
+    names = {"" if type is None else type.name for type in (left, right)}
+    moments = names & {
+        "date",
+        "time",
+        "timestamp",
+        "timestamp_ntz",
+        "timestamp_ns",
+        "timestamp_ntz_ns",
+        "interval",
+    }
+    if "string" in names and moments:
+        (name,) = moments
+        return f"write the value as {LITERAL_EXAMPLES[name.removesuffix('_ns')]}, or convert it: {name}(X)"
+    if moments >= {"timestamp", "timestamp_ntz"}:
+        return "say that the time without a zone is one in UTC: timestamp(X)"
+    if "date" in names and len(moments) == 2:
+        return "take the day of the time, or the midnight of the day: date(X), timestamp(X)"
+    if "date" in names and "int" in names:
+        return 'a date is written 2024-01-31 or date("2024-01-31")'
+    return "compare values of one type; int, float and decimal may be mixed"
 
 
 def _worded(typing: Typing, rule: DraftRule, term: Term, type: Type | None) -> str:
@@ -264,24 +312,6 @@ def _worded(typing: Typing, rule: DraftRule, term: Term, type: Type | None) -> s
 # ------------------------------------------------------------------ writing constants as their column needs
 
 
-def fit(value: object, type: Type | None, place: Place | None = None) -> object:
-    """The value as a column of this type holds it: an int as a float where one is expected.
-
-    >>> from headwater.values.types import list_of
-    >>> fit(1, FLOAT), fit((1, 2), list_of(FLOAT)), fit("a", FLOAT)
-    (1.0, (1.0, 2.0), 'a')
-    """
-    if type is None or isinstance(value, bool):
-        return value
-    if isinstance(value, tuple):
-        return tuple(fit(item, type.element, place) for item in value)
-    if type == FLOAT and isinstance(value, int):
-        if abs(value) >= 2**63 or int(float(value)) != value:
-            raise RuleError("type-clash", f"no float equals {value}", place=place, hint="write it as a float")
-        return float(value)
-    return value
-
-
 def fit_item(typing: Typing, rule: DraftRule, item: Item) -> Item:
     """The item with its constants written as their columns need."""
     if isinstance(item, (Premise, Absent)):
@@ -289,7 +319,20 @@ def fit_item(typing: Typing, rule: DraftRule, item: Item) -> Item:
         return replace(item, args=args)  # type: ignore[arg-type]
     if isinstance(item, Compute) and isinstance(item.value, Constant):
         return replace(item, value=_fitted(item.value, typing.variable(rule, item.variable.name)))
-    return item
+    if isinstance(item, Compute):
+        return replace(item, value=_fitted_call(typing, rule, item.value))
+    left, right = _fitted_call(typing, rule, item.left), _fitted_call(typing, rule, item.right)
+    left_type, right_type = typing.term(rule, left), typing.term(rule, right)
+    return replace(item, left=beside(left, right_type), right=beside(right, left_type))
+
+
+def _fitted_call(typing: Typing, rule: DraftRule, term: Term) -> Term:
+    """A call whose numbers are written as decimals where they stand beside such."""
+    if not isinstance(term, Call):
+        return term
+    args = tuple(_fitted_call(typing, rule, arg) for arg in term.args)
+    fitted = beside_decimals(replace(term, args=args), [typing.term(rule, arg) for arg in args])
+    return term if fitted.args == term.args else fitted
 
 
 def fit_term(typing: Typing, relation: str, position: int, term: Term) -> Term:

@@ -7,7 +7,6 @@ Names that hold a `~` are internal.
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Iterable
 
 from headwater.language.program import (
@@ -36,6 +35,9 @@ from headwater.rules.checked import (
 )
 from headwater.rules.draft import Draft
 from headwater.rules.terms import Part
+from headwater.values.literals import literal
+from headwater.values.record import FrozenMap, Struct, record_fields
+from headwater.values.types import field_name
 
 _STRENGTH = {"+": 1, "-": 1, "*": 2, "/": 2, "%": 2, "^": 3}
 
@@ -70,19 +72,27 @@ def render_value(value: object) -> str:
     if isinstance(value, str):
         escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\t", "\\t")
         return f'"{escaped}"'
-    if isinstance(value, datetime.datetime):
-        return f'timestamp("{value.isoformat(sep=" ")}")'
-    if isinstance(value, datetime.date):
-        return f'date("{value.isoformat()}")'
     if isinstance(value, tuple):
         return f"[{', '.join(render_value(item) for item in value)}]"
-    return repr(value)
+    if isinstance(value, Struct):
+        shown = (f"{field_name(name)}: {render_value(item)}" for name, item in value.items())
+        return f"{{{', '.join(shown)}}}"
+    if isinstance(value, FrozenMap):
+        return f"map({', '.join(render_value(part) for item in value.items() for part in item)})"
+    return literal(value) or repr(value)
 
 
 def _render_call(call: Call) -> str:
     args = call.args
     if call.function == "list":
         return f"[{_commas(args)}]"
+    if (fields := record_fields(call.function)) is not None:
+        named = (f"{field_name(f)}: {render_term(arg)}" for f, arg in zip(fields, args, strict=True))
+        return f"{{{', '.join(named)}}}"
+    if call.function.startswith("."):
+        return f"{_tight(args[0], 5)}{call.function}"
+    if call.function.startswith("decimal("):
+        return f"decimal({_commas(args)}, {call.function[8:-1].replace(',', ', ')})"
     if call.function == "neg" and len(args) == 1:
         return f"-{_tight(args[0], 4)}"
     if call.function in _STRENGTH and len(args) == 2:

@@ -9,7 +9,7 @@
   on how many values are computed together (`^`), they are computed one by one, so that a row
   that is derived again gets the same bits.
 - `floor`, `ceil` and `round` (ties to even) give ints.
-- A date plus or minus an int is days away, a timestamp microseconds. The difference of two is an int.
+- Sums of dates, timestamps and intervals are in `durations`, those of decimals in `decimals`.
 
 >>> divide(np.array([-7, 7]), np.array([2])).tolist(), remainder(np.array([-7, 7]), np.array([2])).tolist()
 ([-3, 3], [-1, 1])
@@ -28,62 +28,12 @@ from headwater.errors import EvaluationError
 from headwater.values.codec import Codec
 from headwater.values.columns import float_codes, floats
 from headwater.values.dictionary import Codes
+from headwater.values.durations import DURATIONS
+from headwater.values.exact_ints import add, multiply, negate, overflow, refuse, subtract
 from headwater.values.ordering import order_keys
-from headwater.values.scalars import (
-    FIRST_DAY,
-    FIRST_MICROSECOND,
-    INT_MAX,
-    INT_MIN,
-    LAST_DAY,
-    LAST_MICROSECOND,
-    canonical_float,
-)
+from headwater.values.scalars import INT_MAX, INT_MIN, canonical_float
 from headwater.values.signatures import Overload, Vectorised, pointwise, vectorised
 from headwater.values.types import Type
-
-
-def _overflow(call: str) -> EvaluationError:
-    return EvaluationError(
-        "overflow", f"{call} does not fit a 64-bit int", hint="compute with floats: to_float(...)"
-    )
-
-
-def _refuse(bad: NDArray[np.bool_], op: str, left: Codes, right: Codes) -> None:
-    """Raise `overflow` for the first row where the result is bad."""
-    if bad.any():
-        row = int(np.argmax(bad))
-        a, b = np.broadcast_arrays(left, right)
-        raise _overflow(f"{a[row]} {op} {b[row]}")
-
-
-# ------------------------------------------------------------------ ints
-
-
-def add(left: Codes, right: Codes) -> Codes:
-    """Exact sums."""
-    total = left + right
-    _refuse(((left ^ total) & (right ^ total)) < 0, "+", left, right)
-    return total
-
-
-def subtract(left: Codes, right: Codes) -> Codes:
-    """Exact differences."""
-    total = left - right
-    _refuse(((left ^ right) & (left ^ total)) < 0, "-", left, right)
-    return total
-
-
-def multiply(left: Codes, right: Codes) -> Codes:
-    """Exact products."""
-    product = left * right
-    near = np.abs(left.astype(np.float64) * right.astype(np.float64))
-    if near.size and near.max() >= 2.0**62:
-        # The float product is off by a relative 2**-51 at most. Near the limit, a product that does not fit
-        # has wrapped round once and so has the wrong sign.
-        far = near >= 2.0**63 * (1 + 2.0**-40)
-        wrong_sign = (product < 0) != ((left < 0) != (right < 0))
-        _refuse(far | (near >= 2.0**62) & wrong_sign, "*", left, right)
-    return product
 
 
 def _check_divisor(op: str, left: Codes, right: Codes) -> None:
@@ -99,7 +49,7 @@ def _check_divisor(op: str, left: Codes, right: Codes) -> None:
 def divide(left: Codes, right: Codes) -> Codes:
     """Quotients, truncated toward zero."""
     _check_divisor("/", left, right)
-    _refuse((left == INT_MIN) & (right == -1), "/", left, right)
+    refuse((left == INT_MIN) & (right == -1), "/", left, right)
     quotient = left // right
     round_up: NDArray[np.bool_] = (quotient * right != left) & ((left < 0) != (right < 0))
     return quotient + round_up
@@ -123,22 +73,16 @@ def power(base: int, exponent: int) -> int:
             raise EvaluationError("division-by-zero", f"0 ^ {exponent}", hint="keep 0 out with a test before")
         return (base if exponent % 2 else 1) if abs(base) == 1 else 0
     if abs(base) > 1 and exponent > 63:
-        raise _overflow(f"{base} ^ {exponent}")
+        raise overflow(f"{base} ^ {exponent}")
     result: int = base ** (exponent if abs(base) > 1 else min(exponent, 2 + exponent % 2))
     if not INT_MIN <= result <= INT_MAX:
-        raise _overflow(f"{base} ^ {exponent}")
+        raise overflow(f"{base} ^ {exponent}")
     return result
-
-
-def _negate(value: Codes) -> Codes:
-    if (value == INT_MIN).any():
-        raise _overflow(f"-({INT_MIN})")
-    return -value
 
 
 def _absolute(value: Codes) -> Codes:
     if (value == INT_MIN).any():
-        raise _overflow(f"abs({INT_MIN})")
+        raise overflow(f"abs({INT_MIN})")
     return np.abs(value)
 
 
@@ -162,7 +106,7 @@ def float_power(base: float, exponent: float) -> float:
 def to_int(name: str, value: float, rounding: Callable[[float], int] = int) -> int:
     """The int that a float becomes, or `overflow`, also for NaN."""
     if not -(2.0**63) <= value < 2.0**63:
-        raise _overflow(f"{name} of {value!r}")
+        raise overflow(f"{name} of {value!r}")
     return rounding(value)
 
 
@@ -226,31 +170,17 @@ def _rounding(name: str, function: Callable[[float], int]) -> list[Overload]:
     ]
 
 
-_DAYS = (FIRST_DAY, LAST_DAY)
-_MICROSECONDS = (FIRST_MICROSECOND, LAST_MICROSECOND)
 _MIN = [vectorised(f"{t}, {t}... -> {t}", _best(1)) for t in ("int", "float", "T")]
 _MAX = [vectorised(f"{t}, {t}... -> {t}", _best(-1)) for t in ("int", "float", "T")]
 
 ARITHMETIC: Mapping[str, list[Overload]] = {
-    "+": [
-        *_numeric(add, np.add),
-        vectorised("date, int -> date", _on_ints(add, *_DAYS)),
-        vectorised("int, date -> date", _on_ints(add, *_DAYS)),
-        vectorised("timestamp, int -> timestamp", _on_ints(add, *_MICROSECONDS)),
-        vectorised("int, timestamp -> timestamp", _on_ints(add, *_MICROSECONDS)),
-    ],
-    "-": [
-        *_numeric(subtract, np.subtract),
-        vectorised("date, date -> int", _on_ints(subtract)),
-        vectorised("date, int -> date", _on_ints(subtract, *_DAYS)),
-        vectorised("timestamp, timestamp -> int", _on_ints(subtract)),
-        vectorised("timestamp, int -> timestamp", _on_ints(subtract, *_MICROSECONDS)),
-    ],
-    "*": _numeric(multiply, np.multiply),
-    "/": _numeric(divide, np.divide),
+    "+": [*_numeric(add, np.add), *DURATIONS["+"]],
+    "-": [*_numeric(subtract, np.subtract), *DURATIONS["-"]],
+    "*": [*_numeric(multiply, np.multiply), *DURATIONS["*"]],
+    "/": [*_numeric(divide, np.divide), *DURATIONS["/"]],
     "%": _numeric(remainder, np.fmod),
     "^": [pointwise("^", "int, int -> int", power), pointwise("^", "float, float -> float", float_power)],
-    "neg": _numeric(_negate, np.negative, 1),
+    "neg": [*_numeric(negate, np.negative, 1), *DURATIONS["neg"]],
     "abs": _numeric(_absolute, np.abs, 1),
     "band": _bits(np.bitwise_and),
     "bor": _bits(np.bitwise_or),

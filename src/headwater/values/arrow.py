@@ -9,8 +9,8 @@ rest.
 pyarrow is imported by the functions here, not by the module.
 
 >>> import pyarrow
->>> str(arrow_type(list_of(INT))), str(type_from_arrow(pyarrow.int32()))
-('list<element: int64>', 'int')
+>>> encode_arrow(pyarrow.array([3, None]), INT, Dictionaries(), intern=True).tolist() == [3, NULL]
+True
 """
 
 from __future__ import annotations
@@ -21,73 +21,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from headwater.values.arrow_types import (
+    arrow_type,
+    column_type,
+    is_binary,
+    is_string,
+    type_from_arrow,
+    unwrapped,
+)
+from headwater.values.arrow_values import OUTSIDE, arrow_values, python_values
 from headwater.values.columns import decode_column, encode_canonical, encode_column, float_bits
 from headwater.values.dictionaries import Dictionaries
 from headwater.values.dictionary import Codes, Dictionary
-from headwater.values.scalars import (
-    FIRST_DAY,
-    FIRST_MICROSECOND,
-    LAST_DAY,
-    LAST_MICROSECOND,
-    Misfit,
-    is_coded,
-)
-from headwater.values.special import NULL, Specials, has_special
-from headwater.values.types import BOOL, DATE, FLOAT, INT, STRING, TIMESTAMP, Type, list_of
+from headwater.values.instants import DAY, FIRST_DAY, FIRST_MICROSECOND, LAST_DAY, LAST_MICROSECOND
+from headwater.values.scalars import Misfit, is_coded
+from headwater.values.special import NULL, Specials, has_special, is_special
+from headwater.values.types import BINARY, BOOL, DATE, FLOAT, INT, INTERVAL, MOST_DIGITS, STRING, TIME, Type
+
+__all__ = ["arrow_type", "column_type", "encode_arrow", "to_table", "type_from_arrow"]
 
 _STRING_BYTES = 2**31 - 1
-
-
-def arrow_type(type: Type | None) -> Any:
-    """The Arrow type of a column of `type`; Arrow's null type where it is not known."""
-    import pyarrow as pa
-
-    if type is None:
-        return pa.null()
-    if type.name == "list":
-        return pa.list_(pa.field("element", arrow_type(type.element)))
-    return {
-        "int": pa.int64(), "float": pa.float64(), "string": pa.string(), "bool": pa.bool_(),
-        "date": pa.date32(), "timestamp": pa.timestamp("us"),
-    }[type.name]  # fmt: skip
-
-
-def type_from_arrow(arrow: Any) -> Type | None:
-    """The type of columns that come as this Arrow type; `None` if only a declaration can tell."""
-    from pyarrow import types as kinds
-
-    if kinds.is_dictionary(arrow):
-        return type_from_arrow(arrow.value_type)
-    if kinds.is_integer(arrow):
-        return INT
-    if kinds.is_decimal(arrow):
-        return INT if arrow.scale <= 0 and arrow.precision - arrow.scale <= 18 else None
-    if kinds.is_floating(arrow):
-        return FLOAT
-    if _is_string(arrow):
-        return STRING
-    if kinds.is_boolean(arrow):
-        return BOOL
-    if kinds.is_date(arrow):
-        return DATE
-    if kinds.is_timestamp(arrow):
-        return TIMESTAMP
-    if _is_list(arrow):
-        return list_of(type_from_arrow(arrow.value_type))
-    return None
-
-
-def _is_string(arrow: Any) -> bool:
-    from pyarrow import types as kinds
-
-    return bool(kinds.is_string(arrow) or kinds.is_large_string(arrow) or str(arrow) == "string_view")
-
-
-def _is_list(arrow: Any) -> bool:
-    from pyarrow import types as kinds
-
-    plain = kinds.is_list(arrow) or kinds.is_large_list(arrow) or kinds.is_fixed_size_list(arrow)
-    return bool(plain or str(arrow).startswith(("list_view<", "large_list_view<")))
 
 
 # ------------------------------------------------------------------ in
@@ -110,11 +63,11 @@ def encode_arrow(array: Any, type: Type, dictionaries: Dictionaries, *, intern: 
 
 
 def _encode_chunk(chunk: Any, type: Type, dictionaries: Dictionaries, intern: bool) -> Codes:
-    from pyarrow import ArrowException, BaseExtensionType
+    from pyarrow import ArrowException
     from pyarrow import types as kinds
 
-    if kinds.is_dictionary(chunk.type) and type != STRING or isinstance(chunk.type, BaseExtensionType):
-        chunk = chunk.dictionary_decode() if kinds.is_dictionary(chunk.type) else chunk.storage
+    if not kinds.is_dictionary(chunk.type) or type not in (STRING, BINARY):
+        chunk = unwrapped(chunk)
     if len(chunk) == 0:
         return np.empty(0, dtype=np.int64)
     if chunk.null_count:
@@ -125,7 +78,7 @@ def _encode_chunk(chunk: Any, type: Type, dictionaries: Dictionaries, intern: bo
         codes = None
     if codes is not None:
         return codes
-    return encode_column(_python_values(chunk), type, dictionaries, intern=intern)
+    return encode_column(python_values(chunk, type), type, dictionaries, intern=intern)
 
 
 def _around_nulls(chunk: Any, type: Type, dictionaries: Dictionaries, intern: bool) -> Codes:
@@ -138,34 +91,6 @@ def _around_nulls(chunk: Any, type: Type, dictionaries: Dictionaries, intern: bo
             misfit.row = int(places[misfit.row])
             raise
     return codes
-
-
-def _python_values(chunk: Any) -> list[Any]:
-    from pyarrow import types as kinds
-
-    if kinds.is_timestamp(chunk.type):
-        return list(chunk.to_numpy(zero_copy_only=False))
-    if (kinds.is_list(chunk.type) or kinds.is_large_list(chunk.type)) and not chunk.null_count:
-        # Much faster than to_pylist() of lists.
-        ends = chunk.offsets.to_pylist()
-        elements = _python_values(chunk.values[ends[0] : ends[-1]])
-        ends = [end - ends[0] for end in ends]
-        return [tuple(elements[start:end]) for start, end in zip(ends, ends[1:], strict=False)]
-    try:
-        values: list[Any] = chunk.to_pylist()
-    except (OverflowError, ValueError):
-        raise Misfit("it is outside the years 1 to 9999", row=_first_unreadable(chunk)) from None
-    return values
-
-
-def _first_unreadable(chunk: Any) -> int:
-    """The first value that Python has nothing for; for elements of a list, counted among all elements."""
-    for row, value in enumerate(chunk):
-        try:
-            value.as_py()
-        except (OverflowError, ValueError):
-            return row
-    return 0
 
 
 def _whole(chunk: Any, type: Type, dictionaries: Dictionaries, intern: bool) -> Codes | None:
@@ -186,38 +111,88 @@ def _whole(chunk: Any, type: Type, dictionaries: Dictionaries, intern: bool) -> 
         days = _integers(chunk.cast(pa.date32()).cast(pa.int32()).cast(pa.int64()))
         _check_range(days, FIRST_DAY, LAST_DAY)
         return days
-    if type == TIMESTAMP and kinds.is_timestamp(arrow):
-        micros = _integers(chunk.cast(pa.timestamp("us", arrow.tz)).cast(pa.int64()))
-        _check_range(micros, FIRST_MICROSECOND, LAST_MICROSECOND)
+    if type == TIME and kinds.is_time(arrow):
+        micros = _integers(chunk.cast(pa.time64("us")).cast(pa.int64()))
+        _check_range(micros, 0, DAY - 1, "it is outside of a day")
         return micros
-    if type == STRING and (_is_string(arrow) or kinds.is_dictionary(arrow) and _is_string(arrow.value_type)):
-        return _strings(chunk, dictionaries, intern)
+    if type.name.startswith("timestamp") and kinds.is_timestamp(arrow):
+        return _timestamps(chunk, type, dictionaries.specials, intern)
+    if type == INTERVAL and kinds.is_duration(arrow):
+        micros = _integers(chunk.cast(pa.duration("us")).cast(pa.int64()))
+        return dictionaries.specials.int_codes(micros, intern=intern)
+    if type.name == "decimal" and (kinds.is_decimal(arrow) or kinds.is_integer(arrow)):
+        return _decimals(chunk, type, dictionaries.specials, intern)
+    stored = arrow.value_type if kinds.is_dictionary(arrow) else arrow
+    if type == STRING and is_string(stored) or type == BINARY and is_binary(stored):
+        return _texts(chunk, type, dictionaries, intern)
     return None
+
+
+def _timestamps(chunk: Any, type: Type, specials: Specials, intern: bool) -> Codes:
+    import pyarrow as pa
+
+    if chunk.type.tz is not None and "ntz" in type.name:
+        raise Misfit(
+            f"it is in the time zone {chunk.type.tz}",
+            hint="declare the column a timestamp, or take the zone off",
+        )
+    unit = "ns" if type.name.endswith("_ns") else "us"
+    counts = _integers(chunk.cast(pa.timestamp(unit, chunk.type.tz)).cast(pa.int64()))
+    if unit == "ns":
+        return specials.int_codes(counts, intern=intern)
+    _check_range(counts, FIRST_MICROSECOND, LAST_MICROSECOND)
+    return counts
+
+
+def _decimals(chunk: Any, type: Type, specials: Specials, intern: bool) -> Codes | None:
+    """Arrow keeps 128 bits a value: where the upper half is the sign of the lower one, that is the code."""
+    import pyarrow as pa
+
+    if pa.types.is_integer(chunk.type):
+        chunk = chunk.cast(pa.int64())
+    wide = chunk.cast(pa.decimal128(MOST_DIGITS, type.scale))  # refuses what it would have to round
+    words = np.frombuffer(wide.buffers()[1], np.int64).reshape(-1, 2)[wide.offset : wide.offset + len(wide)]
+    low, high = words[:, 0], words[:, 1]
+    limit = 10**type.precision
+    if (high == low >> 63).all():
+        numbers = np.ascontiguousarray(low)
+        if limit > 2**63 - 1 or (numbers.max() < limit and numbers.min() > -limit):
+            return specials.int_codes(numbers, intern=intern)
+        return None
+    units = [
+        (upper << 64) | lower
+        for upper, lower in zip(high.tolist(), low.view(np.uint64).tolist(), strict=True)
+    ]
+    if max(units) >= limit or min(units) <= -limit:
+        return None
+    return specials.number_codes(units, intern=intern)
 
 
 def _integers(chunk: Any) -> Codes:
     return np.array(chunk.to_numpy(zero_copy_only=False), dtype=np.int64)
 
 
-def _check_range(codes: Codes, first: int, last: int) -> None:
+def _check_range(codes: Codes, first: int, last: int, words: str = OUTSIDE) -> None:
     outside = np.flatnonzero((codes < first) | (codes > last))
     if outside.size:
-        raise Misfit("it is outside the years 1 to 9999", row=int(outside[0]))
+        raise Misfit(words, row=int(outside[0]))
 
 
-def _strings(chunk: Any, dictionaries: Dictionaries, intern: bool) -> Codes | None:
-    """Only the distinct strings are looked up, and of a dictionary only those that some row uses."""
+def _texts(chunk: Any, type: Type, dictionaries: Dictionaries, intern: bool) -> Codes | None:
+    """Only the distinct strings (or bytes) are looked up, and of a dictionary only those that some row uses."""
     import pyarrow as pa
 
     if not isinstance(chunk, pa.DictionaryArray):
         if str(chunk.type) == "string_view":
             chunk = chunk.cast(pa.large_string())
+        elif str(chunk.type) == "binary_view":
+            chunk = chunk.cast(pa.large_binary())
         chunk = chunk.dictionary_encode()
     used, places = np.unique(chunk.indices.to_numpy(zero_copy_only=False), return_inverse=True)
     distinct = chunk.dictionary.take(pa.array(used))
     if distinct.null_count:
         return None
-    codes = encode_canonical(distinct.to_pylist(), STRING, dictionaries, intern=intern)
+    codes = encode_canonical(distinct.to_pylist(), type, dictionaries, intern=intern)
     return codes[places.reshape(-1)]
 
 
@@ -268,6 +243,8 @@ def _array(codes: Codes, type: Type | None, dictionaries: Dictionaries, dictiona
 
     if type is None:
         return pa.nulls(len(codes))
+    if type.name == "decimal":
+        return _decimal_array(codes, type, dictionaries.specials)
     nulls = None
     if has_special(codes):
         nulls = dictionaries.specials.nulls(codes)
@@ -285,14 +262,29 @@ def _array(codes: Codes, type: Type | None, dictionaries: Dictionaries, dictiona
         return pa.array(codes.astype(bool), mask=nulls)
     if type == DATE:
         return pa.array(codes.astype(np.int32), mask=nulls).cast(pa.date32())
-    if type == TIMESTAMP:
-        return pa.array(codes, mask=nulls).cast(pa.timestamp("us"))
+    if type.name.startswith(("time", "timestamp")) or type == INTERVAL:
+        return pa.array(codes, mask=nulls).cast(arrow_type(type))
     if type == STRING:
         return _string_array(codes, nulls, dictionaries.strings, dictionary)
     values = decode_column(codes, type, dictionaries)
     if nulls is not None:
         values = [None if null else value for null, value in zip(nulls.tolist(), values, strict=True)]
-    return pa.array(values, arrow_type(type))
+    return pa.array(arrow_values(values, type), arrow_type(type))
+
+
+def _decimal_array(codes: Codes, type: Type, specials: Specials) -> Any:
+    import pyarrow as pa
+
+    words = np.empty((len(codes), 2), np.int64)
+    words[:, 0], words[:, 1] = codes, codes >> 63
+    valid = None
+    if has_special(codes):
+        nulls = specials.nulls(codes)
+        for place in np.flatnonzero(is_special(codes) & ~nulls).tolist():
+            units = int(specials.value(int(codes[place])))  # type: ignore[arg-type]
+            words[place] = np.frombuffer(units.to_bytes(16, "little", signed=True), np.int64)
+        valid = pa.py_buffer(np.packbits(~nulls, bitorder="little")) if nulls.any() else None
+    return pa.Array.from_buffers(arrow_type(type), len(codes), [valid, pa.py_buffer(words)])
 
 
 def _string_array(

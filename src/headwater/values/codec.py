@@ -30,7 +30,7 @@ import numpy as np
 
 from headwater.errors import DataError
 from headwater.memory.budget import MemoryBudget
-from headwater.values.columns import decode_column, encode_canonical, encode_column
+from headwater.values.columns import decode_column, encode_canonical, encode_column, entry_value
 from headwater.values.dictionaries import Dictionaries
 from headwater.values.dictionary import Codes
 from headwater.values.scalars import (
@@ -45,7 +45,7 @@ from headwater.values.scalars import (
 )
 from headwater.values.sources import SourceColumns, all_special, infer_types, read_source
 from headwater.values.special import FIRST_PLAIN, LAST, LAST_PLAIN, NULL, UNKNOWN, LabelledNull, has_special
-from headwater.values.types import INT, STRING, Type
+from headwater.values.types import FLOAT, INT, STRING, Type
 
 __all__ = ["Codec", "infer_types"]
 
@@ -80,7 +80,7 @@ class Codec:
         if is_coded(type):
             return self.dictionaries.of(type).code(plain)
         code = fixed_code(plain, type)
-        return self.specials.code(plain) if is_wide(code, type) else code
+        return self.specials.code(plain if type == FLOAT else code) if is_wide(code, type) else code
 
     def find_value(self, value: object, type: Type | None) -> int | None:
         """The code of a value, or `None` if it is one never seen."""
@@ -91,12 +91,14 @@ class Codec:
             found = self.dictionaries.of(type).find(plain)
             return None if found < 0 else found
         code = fixed_code(plain, type)
-        return self._known(self.specials.find(plain)) if is_wide(code, type) else code
+        if not is_wide(code, type):
+            return code
+        return self._known(self.specials.find(plain if type == FLOAT else code))
 
     def decode_value(self, code: int, type: Type | None) -> Any:
         """The value with this code."""
         if code <= LAST or type is None:
-            return self.specials.value(int(code))
+            return entry_value(self.specials.value(int(code)), type)
         return (
             self.dictionaries.of(type).decode([code])[0] if is_coded(type) else fixed_value(int(code), type)
         )

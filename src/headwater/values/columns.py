@@ -24,27 +24,28 @@ from numpy.typing import NDArray
 
 from headwater.values.dictionaries import Dictionaries
 from headwater.values.dictionary import Codes, Dictionary
+from headwater.values.instants import EPOCH_DAY
+from headwater.values.nanosecond import EPOCH, MICROSECOND, UTC
 from headwater.values.scalars import (
-    EPOCH,
-    EPOCH_DAY,
     INT_MAX,
     INT_MIN,
-    MICROSECOND,
     NAN,
     Misfit,
     canonical,
+    fixed_code,
+    fixed_value,
     is_coded,
 )
-from headwater.values.special import LabelledNull, Specials, has_special, is_special
+from headwater.values.special import Entry, LabelledNull, Specials, has_special, is_special
 from headwater.values.types import DATE, INT, STRING, TIMESTAMP, Type
 
 _class_of = type  # where a parameter is called `type`
 _NONE = type(None)
 _FEWEST_ENCODED_BY_ARROW = 20_000
-_OWN_KEYS = (INT, STRING, DATE, TIMESTAMP)  # lists of these are their own keys, see `list_key`
+_OWN_KEYS = (INT, STRING, DATE, TIMESTAMP)  # lists of these are their own keys, see `known_by`
 _CLASSES: dict[str, type] = {
     "int": int, "float": float, "string": str, "bool": bool,
-    "date": datetime.date, "timestamp": datetime.datetime,
+    "date": datetime.date, "timestamp_ntz": datetime.datetime,
 }  # fmt: skip
 
 
@@ -83,8 +84,8 @@ def encode_column(
         codes = _encode_array(values, type, dictionaries.specials, intern)
         if codes is not None:
             return codes
-        exact = values.dtype.kind == "M" or values.dtype.itemsize > 8  # where tolist() would lose something
-        values = list(values) if exact and values.dtype.kind in "Mfc" else values.tolist()
+        exact = values.dtype.kind in "mM" or values.dtype.itemsize > 8  # where tolist() would lose something
+        values = list(values) if exact and values.dtype.kind in "mMfc" else values.tolist()
     expected = _CLASSES.get(type.name)
     classes = set(map(_class_of, values))
     if any(_may_be_missing(each) for each in classes) or LabelledNull in classes:
@@ -105,7 +106,7 @@ def encode_column(
 
 
 def _may_be_missing(kind: type) -> bool:
-    return kind is _NONE or kind.__name__ in ("NAType", "NaTType", "datetime64")
+    return kind is _NONE or kind.__name__ in ("NAType", "NaTType", "datetime64", "timedelta64")
 
 
 class _AwareError(Exception):
@@ -199,13 +200,17 @@ def _encode_plain(values: Sequence[Any], type: Type, dictionaries: Dictionaries,
         return dictionaries.specials.float_codes(bits, intern=intern)
     if name == "date":
         return np.fromiter(map(datetime.date.toordinal, values), dtype=np.int64, count=count) - EPOCH_DAY
-    if name == "timestamp":
+    if name == "timestamp_ntz":
         if any(value.tzinfo is not None for value in values):
             raise _AwareError
         moments = ((value - EPOCH) // MICROSECOND for value in values)
         return np.fromiter(moments, dtype=np.int64, count=count)
     if name == "string":
         return _encode_strings(values, dictionaries.strings, intern)
+    if not is_coded(type):
+        return dictionaries.specials.number_codes(
+            [fixed_code(value, type) for value in values], intern=intern
+        )
     keys = values if type.element in _OWN_KEYS else None
     lists = dictionaries.of(type)
     return lists.encode(values, keys) if intern else lists.find_all(values, keys)
@@ -234,7 +239,13 @@ def decode_column(codes: Codes, type: Type | None, dictionaries: Dictionaries) -
     places = is_special(codes)
     values = iter(_decode_plain(codes[~places], type, dictionaries))
     special = iter(dictionaries.specials.decode(codes[places]))
-    return [next(special) if place else next(values) for place in places.tolist()]
+    return [entry_value(next(special), type) if place else next(values) for place in places.tolist()]
+
+
+def entry_value(entry: Entry | None, type: Type | None) -> Any:
+    """What an entry of the special values is in a column of `type`: wide numbers are their own codes there."""
+    number = isinstance(entry, int) and type is not None and type != INT
+    return fixed_value(entry, type) if number else entry  # type: ignore[arg-type]
 
 
 def _decode_plain(codes: Codes, type: Type, dictionaries: Dictionaries) -> list[Any]:
@@ -251,4 +262,7 @@ def _decode_plain(codes: Codes, type: Type, dictionaries: Dictionaries) -> list[
         if nans.any():  # one NaN object, so that lists made of the values are equal when they should be
             return [NAN if nan else value for value, nan in zip(column.tolist(), nans.tolist(), strict=True)]
         return column.tolist()  # type: ignore[no-any-return]
-    return codes.view("datetime64[D]" if name == "date" else "datetime64[us]").tolist()  # type: ignore[no-any-return]
+    if name in ("date", "timestamp_ntz", "timestamp"):
+        moments = codes.view("datetime64[D]" if name == "date" else "datetime64[us]").tolist()
+        return [each.replace(tzinfo=UTC) for each in moments] if name == "timestamp" else moments
+    return [fixed_value(code, type) for code in codes.tolist()]

@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from headwater.values.dictionary import Dictionary
-from headwater.values.scalars import list_key
+from headwater.values.record import known_by
 from headwater.values.special import Specials
 from headwater.values.types import STRING, Type
 
 
 class Dictionaries:
-    """One dictionary of strings, one of lists, and one of special values; all of them only grow."""
+    """One dictionary of strings, one of what is made of parts (and of bytes), and one of special values.
+
+    All of them only grow.
+    """
 
     def __init__(self, ask: Callable[[int, str], None] = lambda needed, what: None):
         """Start empty; `ask` is told what many new values would take, and may refuse."""
         self.strings = Dictionary(ask=ask)
-        self.lists = Dictionary(list_key, ask=ask)
+        self.lists = Dictionary(known_by, ask=ask)
         self.specials = Specials(ask=ask)
 
     def of(self, type: Type) -> Dictionary:

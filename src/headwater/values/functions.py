@@ -36,6 +36,7 @@ from headwater.errors import EvaluationError, RuleError
 from headwater.values import arguments
 from headwater.values.arithmetic import ARITHMETIC
 from headwater.values.codec import Codec
+from headwater.values.decimals import DECIMALS
 from headwater.values.dictionary import Codes
 from headwater.values.generators import GENERATORS, Expansion
 from headwater.values.lists import LISTS
@@ -43,6 +44,7 @@ from headwater.values.moments import MOMENTS
 from headwater.values.ordering import check_comparable, compare
 from headwater.values.patterns import compiled
 from headwater.values.reals import REALS
+from headwater.values.records import MAPS, member
 from headwater.values.scalars import Misfit, canonical, show
 from headwater.values.signatures import (
     FunctionMismatch,
@@ -53,14 +55,16 @@ from headwater.values.signatures import (
     call_text,
 )
 from headwater.values.text import TEXT
-from headwater.values.types import BOOL, Type, parse_type
+from headwater.values.types import BOOL, TYPES_IN_WORDS, Type, parse_type
 
 __all__ = ["FunctionMismatch", "Functions", "declared_functions"]
 
 Declared = tuple[Callable[..., Any], Sequence[Type | str] | None, Type | str]
 """A Python function for rules, the types of its arguments (`None`: any), and the type of its result."""
 
-_BUILTINS: dict[str, Sequence[Overload]] = {**ARITHMETIC, **REALS, **TEXT, **LISTS, **MOMENTS}
+_BUILTINS: dict[str, Sequence[Overload]] = {**ARITHMETIC, **REALS, **TEXT, **LISTS, **MAPS, **MOMENTS}
+for _name, _overloads in DECIMALS.items():  # before those of floats, which take decimals as well
+    _BUILTINS[_name] = [*_BUILTINS[_name][:1], *_overloads, *_BUILTINS[_name][1:]]
 _INT_TESTS = ("f_member", "f_empty")
 _REFUSED = {
     "f_now": "gives another time whenever it is asked; put the time into a relation and change that",
@@ -126,7 +130,7 @@ class Functions:
 
     def is_test(self, name: str) -> bool:
         """Whether a call may stand as a literal by itself."""
-        overloads = self._functions.get(name, ())
+        overloads = self._overloads(name)
         return name in _INT_TESTS or any(overload.signature.returns == BOOL for overload in overloads)
 
     def is_generator(self, name: str) -> bool:
@@ -194,14 +198,18 @@ class Functions:
         if result is None or name in GENERATORS:
             reason = "its result's type is not known" if result is None else "it is a generator"
             raise FunctionMismatch(f"{name} cannot be computed here: {reason}")
-        overloads = self._functions[name]
+        overloads = self._overloads(name)
         fitting = (each for each in overloads if not isinstance(each.signature.result(types), NoMatch))
         return next(fitting), result
 
     def _signatures(self, name: str) -> list[Signature]:
         if name in GENERATORS:
             return [generator.signature for generator in GENERATORS[name]]
-        return [overload.signature for overload in self._functions.get(name, ())]
+        return [overload.signature for overload in self._overloads(name)]
+
+    def _overloads(self, name: str) -> Sequence[Overload]:
+        """The ways to call a function, which may be a member of a family (see `records`)."""
+        return self._functions.get(name) or member(name)
 
 
 def declared_functions(functions: Mapping[str, Declared] | None) -> dict[str, Declared]:
@@ -228,7 +236,7 @@ def _declared(name: str, type: Type | str) -> Type:
         raise RuleError(
             "unknown-type",
             f"function {name}: there is no type {type if isinstance(type, str) else show(type)}",
-            hint="the types are int, float, string, bool, date, timestamp and list[...]",
+            hint=f"the types are {TYPES_IN_WORDS}",
         )
     return found
 
@@ -250,4 +258,6 @@ def _checked(name: str, function: Callable[..., Any], returns: Type) -> Callable
 
 
 def _parameters(signature: Signature) -> str:
+    if signature.computed is not None:
+        return signature.text.partition(" ->")[0]
     return ", ".join(map(str, signature.parameters)) + ("..." if signature.repeats else "")

@@ -1,72 +1,97 @@
-"""Functions of dates and timestamps. Their sums and differences are in `arithmetic`.
+"""Functions of days, times and durations. Their sums and differences are in `durations`.
 
-Text is read as ISO 8601: `2024-02-29`, `2024-02-29T12:30:00` or with a blank for the T, with or without a
-fraction of the second and an offset; without one the time is UTC.
+Text is read as ISO 8601, see `forms`; a time without an offset is one in UTC. A timestamp becomes one without a zone,
+and back, by what a clock in UTC shows.
 
 >>> parse_timestamp("2024-02-29 12:30:00+02:00")
-datetime.datetime(2024, 2, 29, 10, 30)
+datetime.datetime(2024, 2, 29, 10, 30, tzinfo=datetime.timezone.utc)
 """
 
 from __future__ import annotations
 
 import datetime
-import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from headwater.values.scalars import canonical
-from headwater.values.signatures import Overload, pointwise
-from headwater.values.types import TIMESTAMP
-
-_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-_TIMESTAMP = re.compile(
-    r"([0-9]{4}-[0-9]{2}-[0-9]{2})"
-    r"([T ][0-9]{2}:[0-9]{2}(:[0-9]{2})?)?(\.([0-9]{1,6}))?(Z|[+-][0-9]{2}:[0-9]{2})?"
+from headwater.values.forms import (
+    parse_binary,
+    parse_date,
+    parse_interval,
+    parse_months,
+    parse_time,
+    parse_timestamp,
+    parse_timestamp_ntz,
 )
+from headwater.values.nanosecond import UTC
+from headwater.values.record import Months
+from headwater.values.signatures import Overload, pointwise
+
+_MOMENTS = ("timestamp", "timestamp_ntz", "timestamp_ns", "timestamp_ntz_ns")
 
 
-def parse_date(text: str) -> datetime.date:
-    """The date written in `text`."""
-    if not _DATE.fullmatch(text):
-        raise ValueError("it is not a date like 2024-02-29")
-    return datetime.date.fromisoformat(text)
+def _plain(moment: datetime.datetime, zone: datetime.timezone | None) -> datetime.datetime:
+    """The moment in whole microseconds, with the zone or without one."""
+    return datetime.datetime.combine(moment.date(), moment.time(), zone)
 
 
-def parse_timestamp(text: str) -> datetime.datetime:
-    """The instant written in `text`, in UTC."""
-    found = _TIMESTAMP.fullmatch(text)
-    if not found or (found[4] and not found[3]) or (found[6] and not found[2]):
-        raise ValueError("it is not a time like 2024-02-29T12:30:00.5+01:00")
-    # datetime.fromisoformat before Python 3.11 takes neither Z nor other than 3 or 6 digits of a second.
-    fraction = f".{found[5]:0<6}" if found[4] else ""
-    offset = "+00:00" if found[6] == "Z" else found[6] or ""
-    moment = datetime.datetime.fromisoformat(found[1] + (found[2] or "") + fraction + offset)
-    plain: datetime.datetime = canonical(moment, TIMESTAMP)
-    return plain
+def _midnight(zone: datetime.timezone | None) -> Callable[[datetime.date], datetime.datetime]:
+    return lambda day: datetime.datetime(day.year, day.month, day.day, tzinfo=zone)
 
 
-def _midnight(day: datetime.date) -> datetime.datetime:
-    return datetime.datetime(day.year, day.month, day.day)
-
-
-def _part(name: str) -> list[Overload]:
+def _part(name: str, types: tuple[str, ...]) -> list[Overload]:
     def part(value: Any) -> int:
         return int(getattr(value, name))
 
-    return [pointwise(name, "date -> int", part), pointwise(name, "timestamp -> int", part)]
+    return [pointwise(name, f"{type} -> int", part) for type in types]
+
+
+def _microseconds(parse: Callable[[str], datetime.datetime]) -> Callable[[str], datetime.datetime]:
+    def read(text: str) -> datetime.datetime:
+        moment = parse(text)
+        if getattr(moment, "nanosecond", 0):
+            raise ValueError("it is not a whole number of microseconds")
+        return _plain(moment, UTC if moment.tzinfo is not None else None)
+
+    return read
+
+
+def _instants(name: str, zone: datetime.timezone | None, parse: Callable[[str], Any]) -> list[Overload]:
+    """The ways to a timestamp with or without a zone; what is below a microsecond is dropped."""
+    return [
+        pointwise(name, f"string -> {name}", _microseconds(parse)),
+        pointwise(name, f"date -> {name}", _midnight(zone)),
+        *(pointwise(name, f"{type} -> {name}", lambda moment: _plain(moment, zone)) for type in _MOMENTS),
+    ]
 
 
 MOMENTS: Mapping[str, list[Overload]] = {
-    "year": _part("year"),
-    "month": _part("month"),
-    "day": _part("day"),
+    "year": _part("year", ("date", *_MOMENTS)),
+    "month": _part("month", ("date", *_MOMENTS)),
+    "day": _part("day", ("date", *_MOMENTS)),
+    "hour": _part("hour", ("time", *_MOMENTS)),
+    "minute": _part("minute", ("time", *_MOMENTS)),
+    "second": _part("second", ("time", *_MOMENTS)),
     "date": [
         pointwise("date", "string -> date", parse_date),
-        pointwise("date", "timestamp -> date", datetime.datetime.date),
+        *(pointwise("date", f"{type} -> date", datetime.datetime.date) for type in _MOMENTS),
         pointwise("date", "int, int, int -> date", datetime.date),
     ],
-    "timestamp": [
-        pointwise("timestamp", "string -> timestamp", parse_timestamp),
-        pointwise("timestamp", "date -> timestamp", _midnight),
+    "time": [
+        pointwise("time", "string -> time", parse_time),
+        *(pointwise("time", f"{type} -> time", lambda moment: moment.time()) for type in _MOMENTS),
+        pointwise("time", "int, int, int -> time", datetime.time),
+    ],
+    "timestamp": _instants("timestamp", UTC, parse_timestamp),
+    "timestamp_ntz": _instants("timestamp_ntz", None, parse_timestamp_ntz),
+    "interval": [
+        pointwise("interval", "string -> interval", parse_interval),
+        pointwise("interval", "int -> interval", lambda count: datetime.timedelta(microseconds=count)),
+    ],
+    "interval_months": [
+        pointwise("interval_months", "string -> interval_months", parse_months),
+        pointwise("interval_months", "int -> interval_months", Months),
+    ],
+    "binary": [
+        pointwise("binary", "string -> binary", parse_binary),
     ],
 }

@@ -3,7 +3,7 @@
 Equality is equality of codes, so a test `X = Y` holds exactly where a join on X and Y would meet. The order
 is total within each type: numbers by value with NaN above all (and equal to itself), strings by code point,
 lists element by element, dates and timestamps by time, false before true. An int and a float compare as the
-numbers they are, without rounding either.
+numbers they are, without rounding either; so do decimals beside either of them, and decimals of different scales.
 
 A null is equal to itself and to nothing else. It is neither below nor above anything: `<`, `<=`, `>` and `>=` do not
 hold where one side is null. Where rows are put in order, nulls come after all values, and labelled nulls after them
@@ -30,9 +30,10 @@ from numpy.typing import NDArray
 from headwater.values.codec import Codec
 from headwater.values.columns import floats
 from headwater.values.dictionary import Codes
+from headwater.values.record import order_key
 from headwater.values.scalars import is_coded
 from headwater.values.signatures import FunctionMismatch
-from headwater.values.special import FIRST, LAST_PLAIN, Entry, has_special, is_special
+from headwater.values.special import FIRST, LAST_PLAIN, Entry, LabelledNull, has_special, is_special
 from headwater.values.types import FLOAT, INT, STRING, Type, TypeClash, unify
 
 ORDERED_VALUE = 100
@@ -42,13 +43,14 @@ _OPERATORS: dict[str, Callable[[Codes, Codes], NDArray[np.bool_]]] = {
     "=": np.equal, "!=": np.not_equal, "<": np.less, "<=": np.less_equal, ">": np.greater,
     ">=": np.greater_equal,
 }  # fmt: skip
+_NUMBERS = {"int", "float", "decimal"}
 
 
 def check_comparable(op: str, left: Type | None, right: Type | None) -> None:
     """Raise `FunctionMismatch` unless values of these types can be compared."""
     if op not in _OPERATORS:
         raise FunctionMismatch(f"there is no comparison {op}")
-    if {left, right} == {INT, FLOAT}:
+    if left is not None and right is not None and {left.name, right.name} <= _NUMBERS:
         return
     try:
         unify(left, right)
@@ -62,25 +64,47 @@ def compare(
     """Where `left op right` holds, row by row; either side may be a single row. Without a type all codes are null."""
     check_comparable(op, left_type, right_type)
     equality = op in ("=", "!=")
-    if left_type is None or right_type is None or left_type.name == right_type.name and equality:
+    if left_type is None or right_type is None or _same(left_type, right_type) and equality:
         return _holds(op, left, right) if equality else np.zeros(np.broadcast(left, right).shape, bool)
     nulls = None
     if has_special(left) or has_special(right):
         nulls = codec.specials.nulls(left) | codec.specials.nulls(right)
-    if left_type.name == right_type.name:
+    if _same(left_type, right_type):
         holds = _holds(op, *order_keys([left, right], left_type, codec))
     else:
-        holds = _holds(op, _mixed_sign(left, right, left_type, codec), np.zeros(1, dtype=np.int64))
+        holds = _holds(
+            op, _mixed_sign(left, right, left_type, right_type, codec), np.zeros(1, dtype=np.int64)
+        )
     if nulls is not None:
         holds = np.where(nulls, _holds(op, left, right) if equality else False, holds)
     return holds
 
 
-def _mixed_sign(left: Codes, right: Codes, left_type: Type, codec: Codec) -> Codes:
-    """-1, 0 or 1 as the left is below, equal to or above the right, where one is an int and the other a float."""
-    if left_type == INT:
-        return _int_to_float(codec.specials.numbers(left), floats(right, codec.specials))
-    return -_int_to_float(codec.specials.numbers(right), floats(left, codec.specials))
+def _same(left: Type, right: Type) -> bool:
+    """Whether codes of both types mean the same."""
+    return left.name == right.name and left.scale == right.scale
+
+
+def _mixed_sign(left: Codes, right: Codes, left_type: Type, right_type: Type, codec: Codec) -> Codes:
+    """-1, 0 or 1 as the left is below, equal to or above the right, where they are numbers of different types."""
+    if {left_type, right_type} == {INT, FLOAT}:
+        if left_type == INT:
+            return _int_to_float(codec.specials.numbers(left), floats(right, codec.specials))
+        return -_int_to_float(codec.specials.numbers(right), floats(left, codec.specials))
+    rows = np.broadcast_arrays(left, right)
+    pairs = zip(
+        codec.decode_column(rows[0], left_type), codec.decode_column(rows[1], right_type), strict=True
+    )
+    return np.fromiter((_sign(a, b) for a, b in pairs), np.int64, len(rows[0]))
+
+
+def _sign(left: Any, right: Any) -> int:
+    """Exactly, as Python compares ints, floats and decimals; NaN is above all, and nulls do not count."""
+    if left is None or right is None or isinstance(left, LabelledNull) or isinstance(right, LabelledNull):
+        return 0
+    if left != left or right != right:
+        return int(left != left) - int(right != right)
+    return int(left > right) - int(left < right)
 
 
 def _holds(op: str, left: Codes, right: Codes) -> NDArray[np.bool_]:
@@ -125,7 +149,7 @@ def order_keys(columns: Sequence[Codes], type: Type, codec: Codec) -> list[Codes
         distinct, places = np.unique(codes, return_inverse=True)
     values = codec.decode_column(distinct, type)
     if type != STRING:
-        values = list(map(_list_key, values))
+        values = list(map(order_key, values))
     rank = {value: place for place, value in enumerate(sorted(set(values)))}
     ranks = np.array([rank[value] for value in values], dtype=np.int64)[places.reshape(-1)]
     ends = np.cumsum([len(column) for column in columns])
@@ -164,18 +188,3 @@ def _special_keys(entries: Sequence[Entry | None]) -> Codes:
 def _float_keys(bits: Codes) -> Codes:
     """The bits of positive floats are in order; those of negative ones in reverse. NaN is above infinity."""
     return bits ^ ((bits >> 63) & np.int64(2**63 - 1))
-
-
-def _list_key(value: Any) -> Any:
-    """A key that is comparable whatever the leaves are, with NaN above all numbers, and nulls above that."""
-    if value is None:
-        return (1,)
-    if isinstance(value, tuple):
-        return (0, tuple(map(_list_key, value)))
-    if isinstance(value, float) and value != value:
-        return (0, _kind(value), 1, 0.0)
-    return (0, _kind(value), 0, value)
-
-
-def _kind(value: object) -> str:
-    return "number" if isinstance(value, (int, float)) else type(value).__name__

@@ -1,9 +1,9 @@
 """One value at a time: is it of the column's type, what is its canonical form, what is its code?
 
-The canonical form is a plain Python value, the same for all values that the engine must not tell apart:
-`-0.0` is `0.0`, every NaN is one object, an aware datetime is the naive one at the same instant in UTC, a
-numpy scalar is the Python scalar, a list is a tuple. Nothing is rounded on the way in: an int that no float64
-equals does not enter a float column, nor nanoseconds a timestamp column.
+The canonical form is a plain Python value, the same for all values that the engine must not tell apart: `-0.0` is
+`0.0`, every NaN is one object, a decimal has the scale of its type, an instant is a datetime in UTC, a numpy scalar
+is the Python scalar, a list is a tuple, a dict a `Struct` or a `FrozenMap`. Nothing is rounded on the way in: an
+int that no float64 equals does not enter a float column, nor nanoseconds a timestamp column.
 
 >>> canonical([1, 2], list_of(FLOAT))
 (1.0, 2.0)
@@ -19,59 +19,45 @@ from __future__ import annotations
 import datetime
 import decimal
 import struct
-from collections.abc import Hashable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
+from headwater.values.instants import CANONICAL_MOMENTS, moment_code, moment_value, plain_moment
+from headwater.values.misfit import Misfit, class_name, show, wrong
+from headwater.values.record import FrozenMap, Struct, known_by
 from headwater.values.special import LAST, LAST_PLAIN, LabelledNull
-from headwater.values.types import BOOL, DATE, FLOAT, INT, MOST_LEVELS, STRING, TIMESTAMP, Type, list_of
+from headwater.values.types import (
+    BINARY,
+    BOOL,
+    DATE,
+    FLOAT,
+    INT,
+    MOST_DIGITS,
+    MOST_LEVELS,
+    PYTHON_TYPES,
+    Type,
+    decimal_of,
+    decimal_type,
+    list_of,
+    map_of,
+    struct_of,
+)
+
+__all__ = [
+    "DATE", "Misfit", "canonical", "canonical_float", "class_name", "common_type", "fixed_code", "fixed_value",
+    "is_coded", "is_missing", "is_wide", "show", "unscaled_of", "value_type", "widen",
+]  # fmt: skip
 
 NAN = float("nan")
 NAN_BITS = 0x7FF8000000000000
 INT_MIN, INT_MAX = -(2**63), 2**63 - 1
-EPOCH_DAY = datetime.date(1970, 1, 1).toordinal()
-EPOCH = datetime.datetime(1970, 1, 1)
-FIRST_DAY, LAST_DAY = datetime.date.min.toordinal() - EPOCH_DAY, datetime.date.max.toordinal() - EPOCH_DAY
-DAY = 86_400_000_000
-FIRST_MICROSECOND, LAST_MICROSECOND = FIRST_DAY * DAY, (LAST_DAY + 1) * DAY - 1
-MICROSECOND = datetime.timedelta(microseconds=1)
-
-
-class Misfit(Exception):  # noqa: N818
-    """A value that its column cannot hold; callers turn it into an error that names the column and row."""
-
-    def __init__(self, reason: str, *, code: str = "wrong-type", hint: str | None = None, row: int = 0):
-        """Say what is wrong with the value, and at which row (from 0) of its column it is."""
-        super().__init__(reason)
-        self.reason = reason
-        self.code = code
-        self.hint = hint
-        self.row = row
-
-
-def null_misfit(row: int = 0) -> Misfit:
-    """There is a null where a value is needed."""
-    hint = "a column always holds a value: leave such rows out, or put a value of your own in their place"
-    return Misfit("there is no value (null)", code="null-value", hint=hint, row=row)
-
-
-def show(value: object) -> str:
-    """A value for an error message, cut where it is long.
-
-    >>> show("x" * 100)
-    "'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx..."
-    """
-    try:
-        text = repr(value)
-    except Exception:  # too deep, too many digits, or a class that cannot show itself
-        text = f"<{class_name(value)} that cannot be shown>"
-    return text if len(text) <= 60 else text[:57] + "..."
 
 
 def is_coded(type: Type) -> bool:
-    """Whether values of this type are positions in a dictionary (strings and lists) rather than bits."""
-    return type.name in ("string", "list")
+    """Whether values of this type are positions in a dictionary (strings, lists, records) rather than bits."""
+    return type.name in _CODED
 
 
 def canonical(value: Any, type: Type) -> Any:
@@ -93,7 +79,7 @@ def is_missing(value: object) -> bool:
     """Whether a Python value says that there is none: `None`, pandas' `NA` and `NaT`, numpy's `NaT`."""
     if value is None:
         return True
-    if isinstance(value, np.datetime64):
+    if isinstance(value, (np.datetime64, np.timedelta64)):
         return bool(np.isnat(value))
     return type(value).__name__ in ("NAType", "NaTType")
 
@@ -112,13 +98,8 @@ def _argument(value: Any) -> Any:
 
 
 def _plain(value: np.generic) -> Any:
-    if isinstance(value, np.datetime64):
-        if np.datetime_data(value.dtype)[0] in ("Y", "M", "W", "D"):
-            return value.astype("datetime64[D]").item()
-        micro = value.astype("datetime64[us]")
-        if micro.astype(value.dtype) != value:
-            raise Misfit(f"{value} is not a whole number of microseconds")
-        return micro.item()
+    if isinstance(value, (np.datetime64, np.timedelta64)):
+        return plain_moment(value)
     if isinstance(value, np.floating) and value.dtype.itemsize > 8:
         if float(value) != value:
             raise Misfit(f"{value} is not a 64-bit float")
@@ -126,23 +107,13 @@ def _plain(value: np.generic) -> Any:
     return value.item()
 
 
-def class_name(value: object) -> str:
-    """What a value is in Python, with its article: `an int`."""
-    name = type(value).__name__
-    return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
-
-
-def _wrong(value: object, hint: str | None = None) -> Misfit:
-    return Misfit(f"{show(value)} is {class_name(value)}", hint=hint)
-
-
 def _int(value: Any, _: Type) -> int:
     if isinstance(value, decimal.Decimal) and value.is_finite() and value == value.to_integral_value():
         value = int(value)
     if not isinstance(value, int) or isinstance(value, bool):
-        raise _wrong(value)
+        raise wrong(value)
     if not INT_MIN <= value <= INT_MAX:
-        raise Misfit(f"{show(value)} does not fit 64 bits")
+        raise Misfit(f"{show(value)} does not fit 64 bits", hint="declare the column decimal(38,0)")
     return int(value)
 
 
@@ -157,7 +128,7 @@ def _float(value: Any, _: Type) -> float:
         except (ArithmeticError, ValueError):
             pass
         raise Misfit(f"no 64-bit float equals {show(value)}", hint="round it yourself with float()")
-    raise _wrong(value)
+    raise wrong(value)
 
 
 def canonical_float(value: float) -> float:
@@ -167,7 +138,7 @@ def canonical_float(value: float) -> float:
 
 def _string(value: Any, _: Type) -> str:
     if not isinstance(value, str):
-        raise _wrong(value, "decode it to str first" if isinstance(value, (bytes, bytearray)) else None)
+        raise wrong(value, "decode it to str first" if isinstance(value, (bytes, bytearray)) else None)
     try:
         value.encode()
     except UnicodeEncodeError:
@@ -177,52 +148,103 @@ def _string(value: Any, _: Type) -> str:
 
 def _bool(value: Any, _: Type) -> bool:
     if not isinstance(value, bool):
-        raise _wrong(value)
+        raise wrong(value)
     return value
-
-
-def _date(value: Any, _: Type) -> datetime.date:
-    if not isinstance(value, datetime.date) or isinstance(value, datetime.datetime):
-        hint = "take its .date()" if isinstance(value, datetime.datetime) else None
-        raise _wrong(value, hint)
-    return datetime.date(value.year, value.month, value.day)
-
-
-def _timestamp(value: Any, _: Type) -> datetime.datetime:
-    if not isinstance(value, datetime.datetime):
-        hint = "make it a datetime.datetime" if isinstance(value, datetime.date) else None
-        raise _wrong(value, hint)
-    if getattr(value, "nanosecond", 0):  # pandas.Timestamp
-        raise Misfit(f"{value} is not a whole number of microseconds")
-    if value.tzinfo is not None:
-        try:
-            value = value.astimezone(datetime.timezone.utc)
-        except OverflowError:
-            raise Misfit(f"{value} in UTC is outside the years 1 to 9999") from None
-    return datetime.datetime.combine(value.date(), value.time())
 
 
 def _list(value: Any, type: Type) -> tuple[Any, ...]:
     if isinstance(value, np.ndarray):
         value = list(value)
     if not isinstance(value, (list, tuple)):
-        raise _wrong(value)
+        raise wrong(value)
     element = type.element
     if element is None:
         element = common_type(value)
     if element is None:
         element = INT  # there are no elements, or only nulls
-    items = tuple(canonical(item, element) for item in value)
-    if any(isinstance(item, LabelledNull) for item in items):
-        raise Misfit(
-            "a list cannot hold a labelled null", hint="put the labelled null in a column of its own"
+    return tuple(_part(item, element) for item in value)
+
+
+def _binary(value: Any, _: Type) -> bytes:
+    if not isinstance(value, (bytes, bytearray, memoryview)):
+        raise wrong(value, "encode it to bytes first" if isinstance(value, str) else None)
+    return bytes(value)
+
+
+def _decimal(value: Any, type: Type) -> decimal.Decimal:
+    if isinstance(value, int) and not isinstance(value, bool):
+        value = decimal.Decimal(value)
+    if not isinstance(value, decimal.Decimal):
+        hint = (
+            "make it a decimal.Decimal from its digits: Decimal(str(x))" if isinstance(value, float) else None
         )
-    return items
+        raise wrong(value, hint)
+    units = unscaled_of(value, type.scale)
+    if abs(units) >= 10**type.precision:
+        raise Misfit(f"{show(value)} has more digits than {type}", hint="declare more digits, at most 38")
+    return decimal.Decimal(units).scaleb(-type.scale, _EXACT)
 
 
-_CANONICAL = {
-    "int": _int, "float": _float, "string": _string, "bool": _bool, "date": _date, "timestamp": _timestamp,
-    "list": _list,
+def unscaled_of(value: decimal.Decimal, scale: int) -> int:
+    """The integer that a decimal is at a scale; raises `Misfit` unless it has so few digits after the point."""
+    sign, digits, exponent = value.as_tuple()
+    if not isinstance(exponent, int):
+        raise Misfit(f"{value} is not a number", hint="leave it out, or use floats")
+    shift = exponent + scale
+    if shift > 2 * MOST_DIGITS and any(digits):
+        raise Misfit(f"{show(value)} has more than {MOST_DIGITS} digits")
+    units = int("".join(map(str, digits)))
+    units, rest = (units * 10 ** min(shift, 2 * MOST_DIGITS), 0) if shift >= 0 else divmod(units, 10**-shift)
+    if rest:
+        raise Misfit(
+            f"{show(value)} has more than {scale} digits after the point",
+            hint="round it, or declare a larger scale",
+        )
+    return int(-units if sign else units)
+
+
+def _record(value: Any, type: Type) -> Struct:
+    if not isinstance(value, Mapping):
+        raise wrong(value, "give a dict of its fields")
+    unknown = [name for name in value if name not in type.fields]
+    if unknown:
+        raise Misfit(
+            f"{show(value)} has a field {unknown[0]}", hint=f"its fields are {', '.join(type.fields)}"
+        )
+    parts = zip(type.fields, type.parts, strict=True)
+    return Struct({name: _part(value.get(name), part) for name, part in parts})
+
+
+def _map(value: Any, type: Type) -> FrozenMap:
+    if isinstance(value, (list, tuple)) and all(isinstance(item, tuple) and len(item) == 2 for item in value):
+        if len({known_by(_part(key, type.parts[0])) for key, _ in value}) < len(value):
+            raise Misfit(f"{show(value)} has a key twice")
+        value = dict(value)
+    if not isinstance(value, Mapping):
+        raise wrong(value, "give a dict")
+    key_type, part = type.parts
+    items = {_part(key, key_type): _part(item, part) for key, item in value.items()}
+    if None in items:
+        raise Misfit(f"{show(value)} has a key that is null")
+    return FrozenMap(items)
+
+
+def _part(value: Any, type: Type | None) -> Any:
+    """The canonical form of a part of a value."""
+    part = canonical(value, type or value_type(value) or INT)
+    if isinstance(part, LabelledNull):
+        raise Misfit(
+            "a list, map or record cannot hold a labelled null",
+            hint="put the labelled null in a column of its own",
+        )
+    return part
+
+
+_CODED = frozenset(("string", "binary", "list", "map", "struct"))
+_EXACT = decimal.Context(prec=200)
+_CANONICAL: dict[str, Callable[[Any, Type], Any]] = {
+    "int": _int, "float": _float, "decimal": _decimal, "string": _string, "binary": _binary, "bool": _bool,
+    "list": _list, "struct": _record, "map": _map, **CANONICAL_MOMENTS,
 }  # fmt: skip
 
 
@@ -239,9 +261,27 @@ def widen(left: Type | None, right: Type | None) -> Type | None:
         return right if left is None else left
     if {left, right} == {INT, FLOAT}:
         return FLOAT
-    if left.name == right.name == "list":
-        return list_of(widen(left.element, right.element))
-    raise Misfit(f"{left} and {right} do not go together")
+    if {left.name, right.name} <= {"decimal", "int"}:
+        return decimal_of(MOST_DIGITS, max(left.scale, right.scale))
+    if left.name.removesuffix("_ns") == right.name.removesuffix("_ns"):
+        return (
+            max(left, right, key=lambda each: len(each.name)) if not left.parts else _widen_parts(left, right)
+        )
+    hint = None
+    if {left.name, right.name} == {"timestamp", "timestamp_ntz"}:
+        hint = (
+            "some have a time zone and some have none: declare the column a timestamp, to take these in UTC"
+        )
+    raise Misfit(f"{left} and {right} do not go together", hint=hint)
+
+
+def _widen_parts(left: Type, right: Type) -> Type:
+    if left.name != "struct":
+        return Type(left.name, tuple(map(widen, left.parts, right.parts)))
+    parts = dict(zip(left.fields, left.parts, strict=True))
+    for name, part in zip(right.fields, right.parts, strict=True):
+        parts[name] = widen(parts.get(name), part)
+    return struct_of(parts)
 
 
 def value_type(value: Any, levels: int = MOST_LEVELS) -> Type | None:
@@ -250,14 +290,48 @@ def value_type(value: Any, levels: int = MOST_LEVELS) -> Type | None:
         return None
     if isinstance(value, np.generic):
         value = _plain(value)
-    if isinstance(value, (list, tuple, np.ndarray)):
+    if isinstance(value, (list, tuple, np.ndarray, Mapping)):
         if not levels:
             raise Misfit(f"lists are nested more than {MOST_LEVELS} levels deep")
+        if isinstance(value, Mapping):
+            return _mapping_type(value, levels - 1)
         return list_of(common_type(value, levels - 1))
+    if isinstance(value, decimal.Decimal):
+        found = decimal_type(value)
+        if found is None:
+            raise Misfit(f"{show(value)} is not a number of at most {MOST_DIGITS} digits")
+        return decimal_of(MOST_DIGITS, found.scale)
+    if isinstance(value, datetime.datetime):
+        name = "timestamp" if value.tzinfo is not None else "timestamp_ntz"
+        return Type(f"{name}_ns" if getattr(value, "nanosecond", 0) else name)
     for kind, type in PYTHON_TYPES:
         if isinstance(value, kind):
             return type
-    raise _wrong(value)
+    if isinstance(value, (bytearray, memoryview)):
+        return BINARY
+    raise wrong(value, _MADE_INTO.get(_class_of(value).__name__))
+
+
+def _mapping_type(value: Mapping[Any, Any], levels: int) -> Type:
+    """Of a mapping whose keys are strings, a record; of a `FrozenMap`, and of others, a map."""
+    if (
+        isinstance(value, Struct)
+        or not isinstance(value, FrozenMap)
+        and all(isinstance(key, str) for key in value)
+    ):
+        return struct_of({name: value_type(item, levels) for name, item in value.items()})
+    return map_of(common_type(list(value), levels), common_type(list(value.values()), levels))
+
+
+_class_of = type
+_MADE_INTO = {
+    "UUID": "make it a string or bytes: str(x) or x.bytes",
+    "Period": "make it a timestamp: x.to_timestamp()",
+    "set": "make it a list",
+    "frozenset": "make it a list",
+    "complex": "keep its parts in two columns",
+}
+"""What to do with values that no column holds, by the name of their class."""
 
 
 def common_type(values: Any, levels: int = MOST_LEVELS) -> Type | None:
@@ -270,12 +344,6 @@ def common_type(values: Any, levels: int = MOST_LEVELS) -> Type | None:
             misfit.row = row
             raise
     return common
-
-
-PYTHON_TYPES: tuple[tuple[type, Type], ...] = (
-    (bool, BOOL), (int, INT), (float, FLOAT), (str, STRING),
-    (datetime.datetime, TIMESTAMP), (datetime.date, DATE),
-)  # fmt: skip
 
 
 # ------------------------------------------------------------------ codes
@@ -291,12 +359,10 @@ def fixed_code(value: Any, type: Type) -> int:
     if type == FLOAT:
         bits: int = struct.unpack("<q", struct.pack("<d", value))[0]
         return NAN_BITS if value != value else bits
-    if type == DATE:
-        days: int = value.toordinal() - EPOCH_DAY
-        return days
-    if type == TIMESTAMP:
-        microseconds: int = (value - EPOCH) // MICROSECOND
-        return microseconds
+    if type.name == "decimal":
+        return unscaled_of(value, type.scale)
+    if type.name in CANONICAL_MOMENTS:
+        return moment_code(value, type)
     return int(value)
 
 
@@ -304,31 +370,8 @@ def fixed_value(code: int, type: Type) -> Any:
     """The value with this code, for a type that needs no dictionary."""
     if type == FLOAT:
         return canonical_float(struct.unpack("<d", struct.pack("<q", code))[0])
-    if type == DATE:
-        return datetime.date.fromordinal(code + EPOCH_DAY)
-    if type == TIMESTAMP:
-        return EPOCH + datetime.timedelta(microseconds=code)
+    if type.name == "decimal":
+        return decimal.Decimal(code).scaleb(-type.scale, _EXACT)
+    if type.name in CANONICAL_MOMENTS:
+        return moment_value(code, type)
     return bool(code) if type == BOOL else int(code)
-
-
-def list_key(value: tuple[Any, ...]) -> Hashable:
-    """What a canonical list is known by in the dictionary of lists.
-
-    Python holds `(1,) == (1.0,) == (True,)`; these are three lists here, so lists of floats and of bools are
-    known by their kind as well. All leaves of a list have one type, so one leaf tells.
-    """
-    kind = type(value[0]) if value else tuple
-    if kind is tuple or value[0] is None:
-        kind = type(leaf(value))
-    return (kind, value) if kind is float or kind is bool else value
-
-
-def leaf(value: Any) -> Any:
-    """Some innermost element of a list that is not null, `None` if there is none."""
-    if not isinstance(value, tuple):
-        return value
-    for item in value:
-        found = leaf(item)
-        if found is not None:
-            return found
-    return None

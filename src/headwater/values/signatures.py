@@ -27,7 +27,7 @@ from headwater.values.columns import float_bits
 from headwater.values.dictionary import Codes
 from headwater.values.scalars import show
 from headwater.values.special import NULL, Specials, has_special
-from headwater.values.types import FLOAT, INT, Type, TypeClash, list_of, parse_type, unify
+from headwater.values.types import FLOAT, INT, Type, TypeClash, list_of, map_of, parse_type, unify
 
 
 class FunctionMismatch(Exception):  # noqa: N818
@@ -42,6 +42,8 @@ NO_MATCH: Final = NoMatch()
 
 # Codes in, codes out: the columns, their types, the result's type, and the codec the codes belong to.
 Vectorised = Callable[[Sequence[Codes], Sequence[Type], Type, Codec], Codes]
+ResultType = Callable[[Sequence["Type | None"]], "Type | None | NoMatch"]
+"""The type of a result by those of the arguments, of which some may not be known."""
 
 
 @dataclass(frozen=True)
@@ -53,11 +55,16 @@ class Signature:
 
     parameters: tuple[Type, ...]
     repeats: bool
-    returns: Type
+    returns: Type | None
     text: str
+    computed: ResultType | None = None
+    """What the types of the arguments make of the result's, where a text cannot say it; `arity` then counts them."""
+    arity: int | None = None
 
     def takes(self, count: int) -> bool:
         """Whether a call with `count` arguments can fit."""
+        if self.computed is not None:
+            return self.arity is None or (count >= self.arity if self.repeats else count == self.arity)
         return count >= len(self.parameters) if self.repeats else count == len(self.parameters)
 
     def parameter(self, place: int) -> Type:
@@ -68,11 +75,13 @@ class Signature:
         """The result's type for these arguments (`None`: depends on what is unknown), or `NO_MATCH`."""
         if not self.takes(len(arguments)):
             return NO_MATCH
+        if self.computed is not None:
+            return self.computed(arguments)
         bound: dict[str, Type | None] = {}
         for place, argument in enumerate(arguments):
             if not _fits(self.parameter(place), argument, bound):
                 return NO_MATCH
-        return _substitute(self.returns, bound)
+        return None if self.returns is None else _substitute(self.returns, bound)
 
 
 def parse_signature(text: str) -> Signature:
@@ -87,6 +96,8 @@ def parse_signature(text: str) -> Signature:
 def _parse(word: str) -> Type:
     if word.startswith("list["):
         return list_of(_parse(word[5:-1]))
+    if word.startswith("map["):
+        return map_of(*(_parse(part.strip()) for part in word[4:-1].split(";")))
     found = Type(word) if len(word) == 1 else parse_type(word)
     assert found is not None, word
     return found
@@ -105,22 +116,21 @@ def _fits(parameter: Type, argument: Type | None, bound: dict[str, Type | None])
         except TypeClash:
             return False
         return True
-    if parameter.name == "list":
-        fits_any = parameter.element is None
-        return argument.name == "list" and (fits_any or _fits(_element(parameter), argument.element, bound))
-    return parameter == argument or (parameter == FLOAT and argument == INT)
-
-
-def _element(type: Type) -> Type:
-    assert type.element is not None
-    return type.element
+    if parameter.name in ("list", "map"):
+        pairs = zip(parameter.parts, argument.parts, strict=False)
+        return argument.name == parameter.name and all(
+            one is None or _fits(one, own, bound) for one, own in pairs
+        )
+    if parameter == FLOAT:
+        return argument in (FLOAT, INT) or argument.name == "decimal"
+    return parameter == argument
 
 
 def _substitute(type: Type, bound: dict[str, Type | None]) -> Type | None:
     if _is_variable(type):
         return bound.get(type.name)
-    if type.name == "list" and type.element is not None:
-        return list_of(_substitute(type.element, bound))
+    if type.parts:
+        return Type(type.name, tuple(part and _substitute(part, bound) for part in type.parts), type.fields)
     return type
 
 
@@ -155,8 +165,12 @@ class Overload:
     def _apply(self, columns: Sequence[Codes], types: Sequence[Type], result: Type, codec: Codec) -> Codes:
         columns, types = list(columns), list(types)
         for place, type in enumerate(types):
-            if type == INT and self.signature.parameter(place) == FLOAT:
+            if self.signature.parameter(place) != FLOAT:
+                continue
+            if type == INT:
                 columns[place], types[place] = ints_as_floats(columns[place], codec.specials), FLOAT
+            elif type.name == "decimal":
+                columns[place], types[place] = _decimals_as_floats(columns[place], type, codec), FLOAT
         return self.run(columns, types, result, codec)
 
 
@@ -164,6 +178,12 @@ def ints_as_floats(codes: Codes, specials: Specials) -> Codes:
     """Codes of ints as codes of the nearest floats; NULL stays NULL."""
     bits = float_bits(specials.numbers(codes).astype(np.float64))
     return np.where(codes == NULL, NULL, bits) if has_special(codes) else bits
+
+
+def _decimals_as_floats(codes: Codes, type: Type, codec: Codec) -> Codes:
+    """Codes of decimals as codes of the nearest floats."""
+    values = [None if value is None else float(value) for value in codec.decode_column(codes, type)]
+    return codec.encode_column(values, FLOAT)
 
 
 def vectorised(text: str, run: Vectorised) -> Overload:
@@ -183,6 +203,27 @@ def pointwise(name: str, text: str, function: Callable[..., Any], *, strict: boo
         return codec.encode_column(results, result)[places]
 
     return Overload(parse_signature(text), run, strict)
+
+
+def computed(
+    name: str,
+    text: str,
+    arity: int | None,
+    result_type: ResultType,
+    function: Callable[..., Any],
+    *,
+    nulls: bool = False,
+) -> Overload:
+    """As `pointwise`, for a result whose type depends on those of the arguments in a way no text can say.
+
+    `nulls` says that it takes NULLs as well.
+    """
+
+    def run(columns: Sequence[Codes], types: Sequence[Type], result: Type, codec: Codec) -> Codes:
+        results, places = call_distinct(name, function, columns, types, codec)
+        return codec.encode_column(results, result)[places]
+
+    return Overload(Signature((), False, None, text, result_type, arity), run, not nulls)
 
 
 def call_distinct(

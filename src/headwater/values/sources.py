@@ -16,6 +16,7 @@ values are nulls.
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
@@ -25,9 +26,10 @@ import numpy as np
 
 from headwater.errors import DataError
 from headwater.values.names import made_up, order_by_name
-from headwater.values.scalars import PYTHON_TYPES, Misfit, class_name, common_type, is_missing, show, widen
+from headwater.values.nanosecond import NanosecondDatetime
+from headwater.values.scalars import Misfit, class_name, common_type, is_missing, show, widen
 from headwater.values.special import LabelledNull
-from headwater.values.types import Type
+from headwater.values.types import PYTHON_TYPES, Type
 
 
 @dataclass(frozen=True)
@@ -310,17 +312,9 @@ def _column_type(column: Any) -> Type | None:
         return common_type(column[:1])
     if isinstance(column, (list, np.ndarray)):
         return _values_type(list(column))
-    from headwater.values.arrow import type_from_arrow
+    from headwater.values.arrow_types import column_type
 
-    if str(column.type) == "null":
-        return None
-    found = type_from_arrow(column.type)
-    if found is None:
-        raise Misfit(
-            f"the Arrow type {column.type} has no counterpart here",
-            hint="declare the column's type, or cast it first",
-        )
-    return found
+    return column_type(column)
 
 
 def _values_type(values: list[Any]) -> Type | None:
@@ -329,6 +323,7 @@ def _values_type(values: list[Any]) -> Type | None:
     for row, kind in enumerate(map(type, values)):
         firsts.setdefault(kind, row)
     plain: dict[type, Type | None] = {**dict(PYTHON_TYPES), type(None): None, LabelledNull: None}
+    del plain[datetime.datetime], plain[NanosecondDatetime]  # which have a zone, or none
     if not plain.keys() >= firsts.keys():
         return common_type(values)
     common: Type | None = None

@@ -114,6 +114,14 @@ class Specials:
         codes[places] = self.encode(numbers[places].tolist(), intern=intern)
         return codes
 
+    def number_codes(self, numbers: Sequence[int], *, intern: bool) -> Codes:
+        """The codes of ints of any size: themselves, but for wide ones."""
+        if not numbers or (min(numbers) >= FIRST_PLAIN and max(numbers) <= LAST_PLAIN):
+            return np.fromiter(numbers, np.int64, len(numbers))
+        code = self.code if intern else self.find
+        plain = (number if FIRST_PLAIN <= number <= LAST_PLAIN else code(number) for number in numbers)
+        return np.fromiter(plain, np.int64, len(numbers))
+
     def float_codes(self, bits: Codes, *, intern: bool = True) -> Codes:
         """The codes of floats given by their bits: the bits, but for those in the window."""
         if not has_special(bits):

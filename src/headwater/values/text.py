@@ -12,13 +12,13 @@ pair, and their order means nothing.
 
 from __future__ import annotations
 
-import datetime
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from headwater.values.arithmetic import to_int
+from headwater.values.forms import form
 from headwater.values.patterns import matches
 from headwater.values.scalars import canonical_float
 from headwater.values.signatures import Overload, pointwise
@@ -41,21 +41,6 @@ def parse_float(text: str) -> float:
     if not _FLOAT.fullmatch(text):
         raise ValueError("it is not a number")
     return canonical_float(float(text))
-
-
-def to_string(value: Any) -> str:
-    """A value as text.
-
-    >>> to_string(("a", "b")), to_string(True), to_string(1.0)
-    ('[a, b]', 'true', '1.0')
-    """
-    if isinstance(value, tuple):
-        return f"[{', '.join(map(to_string, value))}]"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, datetime.date):
-        return value.isoformat()
-    return str(value)
 
 
 def substring(text: str, start: int, length: int) -> str:
@@ -115,7 +100,7 @@ _SINGLE: Mapping[str, tuple[str, Any]] = {
     "ends_with": ("string, string -> bool", lambda text, end: text.endswith(end)),
     "ord": ("string -> int", ordinal),
     "f_sha1": ("string -> string", lambda text: hashlib.sha1(text.encode()).hexdigest()),
-    "to_string": ("_ -> string", to_string),
+    "to_string": ("_ -> string", form),
 }
 
 

@@ -4,17 +4,18 @@
 'tab\\t "quoted" é'
 >>> number("0x1F"), number("0b101"), number("7u"), number("2.5e3")
 (31, 5, 7, 2500.0)
->>> timestamp("2024-01-31T10:00:00Z")
-datetime.datetime(2024, 1, 31, 10, 0)
+>>> typed("date", "2024-01-31")
+datetime.date(2024, 1, 31)
 
 Each raises `ValueError` with words for the user when there is no such value.
 """
 
 from __future__ import annotations
 
-import datetime
 import math
 import re
+
+from headwater.values.literals import LITERALS
 
 _ESCAPES = {
     "n": "\n",
@@ -72,29 +73,9 @@ def number(written: str, negative: bool = False) -> int | float:
     return value
 
 
-def date(written: str) -> datetime.date:
-    """The day `2024-01-31` stands for."""
+def typed(name: str, written: str) -> object:
+    """The value that `date("2024-01-31")` and the like stand for."""
     try:
-        if re.fullmatch(r"\d{4}-\d\d-\d\d", written):
-            return datetime.date.fromisoformat(written)
-    except ValueError:
-        pass
-    raise ValueError(f'"{written}" is not a date; write it as "2024-01-31"')
-
-
-def timestamp(written: str) -> datetime.datetime:
-    """The moment `2024-01-31T10:00:00` stands for. With an offset (`+02:00`, `Z`) it is moved to UTC."""
-    match = re.fullmatch(
-        r"(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(:\d\d)?(?:\.(\d{1,6}))?(Z|[+-]\d\d:\d\d)?)?", written
-    )
-    try:
-        if match is not None:
-            day, clock, seconds, fraction, offset = match.groups()
-            text = f"{day}T{clock or '00:00'}{seconds or ':00'}.{(fraction or '').ljust(6, '0')}"
-            moment = datetime.datetime.fromisoformat(text + (offset or "").replace("Z", "+00:00"))
-            if moment.tzinfo is not None:
-                moment = moment.astimezone(datetime.timezone.utc).replace(tzinfo=None)
-            return moment
-    except (ValueError, OverflowError):
-        pass
-    raise ValueError(f'"{written}" is not a timestamp; write it as "2024-01-31T10:00:00"')
+        return LITERALS[name](written)
+    except ValueError as error:
+        raise ValueError(f'"{written}" is not {"an" if name[0] == "i" else "a"} {name}: {error}') from None

@@ -8,10 +8,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from headwater.errors import LanguageError
+from headwater.language.datalog import constants
 from headwater.language.datalog.nesting import MOST_BRACKETS
-from headwater.language.datalog.trees import end_of, start_of, trees
+from headwater.language.datalog.trees import end_of, start_of, trees, words
 from headwater.language.source import SourceText
-from headwater.values.types import INT, STRING, Type, list_of, parse_type
+from headwater.values.types import INT, STRING, TYPES_IN_WORDS, Type, parse_type, struct_of
 
 if TYPE_CHECKING:
     from lark import Token, Tree
@@ -41,12 +42,17 @@ class TypeNames:
 
     def resolve(self, node: Tree[Token], within: tuple[str, ...] = ()) -> Type | None:
         """The built-in type that a written type stands for; `None` where it is left open."""
-        name = str(node.children[0])
-        element = trees(node)
-        if element:
-            if name != "list":
-                raise self._refuse(node, f"{name} takes no type of elements", "only list does: list[int]")
-            return list_of(self.resolve(element[0], within))
+        parts = trees(node)
+        if parts and parts[0].data == "record_type":
+            return self._record(parts[0], within)
+        name, *digits = words(node)
+        if parts:
+            return self._of_parts(node, str(name), [self.resolve(part, within) for part in parts])
+        if digits:
+            return self._decimal(node, str(name), [str(each) for each in digits])
+        return self._named(node, str(name), within)
+
+    def _named(self, node: Tree[Token], name: str, within: tuple[str, ...]) -> Type | None:
         if name in self._resolved:
             return self._resolved[name]
         if name in self._parts:
@@ -58,10 +64,41 @@ class TypeNames:
             raise self._refuse(
                 node,
                 f"there is no type {name}",
-                "types are int, float, string, bool, date, timestamp and list[...]; "
-                f"or define it: .type {name} <: symbol",
+                f"types are {TYPES_IN_WORDS}; or define it: .type {name} <: symbol",
             )
         return builtin
+
+    def _of_parts(self, node: Tree[Token], name: str, parts: list[Type | None]) -> Type:
+        wanted = {"list": 1, "map": 2}.get(name)
+        if wanted is None:
+            raise self._refuse(node, f"{name} takes no type of elements", "only list and map do: list[int]")
+        if wanted != len(parts):
+            raise self._refuse(node, f"{name} takes {wanted} types", "write list[int] or map[string, int]")
+        return Type(name, tuple(parts))
+
+    def _decimal(self, node: Tree[Token], name: str, digits: list[str]) -> Type:
+        found = parse_type(f"{name}({','.join(digits)})")
+        if found is None:
+            hint = "write decimal(12,2): 12 digits in all, at most 38, of which 2 after the point"
+            raise self._refuse(node, f"there is no type {name}({','.join(digits)})", hint)
+        return found
+
+    def _record(self, node: Tree[Token], within: tuple[str, ...]) -> Type:
+        fields: dict[str, Type | None] = {}
+        for field in trees(node):
+            word = words(field)[0]
+            name = self._field_name(word)
+            if name in fields:
+                raise self._refuse(field, f"the field {name} is there twice", "fields have different names")
+            fields[name] = self.resolve(trees(field)[0], within)
+        return struct_of(fields)
+
+    def _field_name(self, word: Token) -> str:
+        try:
+            return constants.string(word) if word.type == "STRING" else str(word)
+        except ValueError as error:
+            place = self.source.place(start_of(word), end_of(word))
+            raise LanguageError("constant", str(error), place=place) from None
 
     def _alias(self, name: str, node: Tree[Token], within: tuple[str, ...]) -> Type | None:
         if name in within:

@@ -82,6 +82,8 @@ def argument_names(node: Node) -> Iterator[str]:
             children = part.children
             if part.data in ("head", "call"):  # the first name is the relation's or the function's
                 children = children[2 if is_word(children[0], "HASH") else 1 :]
+            elif part.data == "field":  # its name
+                children = children[1:]
             todo += reversed(children)
 
 

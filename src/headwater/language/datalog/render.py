@@ -17,7 +17,6 @@ disjunction of one alternative, names with other characters than letters, digits
 
 from __future__ import annotations
 
-import datetime
 import math
 from collections.abc import Iterable, Iterator
 from typing import TypeAlias
@@ -47,6 +46,9 @@ from headwater.language.program import (
     Variable,
     Wildcard,
 )
+from headwater.values.literals import literal
+from headwater.values.record import FrozenMap, Struct, record_fields
+from headwater.values.types import field_name
 
 Node = Program | Rule | Declaration | Materialize | Directive | Atom | Literal | Term
 
@@ -111,9 +113,6 @@ def _table(table: Materialize) -> str:
 def _directive(directive: Directive) -> str:
     if directive.kind == "watch":
         return f"watch({directive.relation})."
-    if directive.kind in ("kind", "rename"):
-        (value,) = directive.options.values()
-        return f".{directive.kind} {directive.relation} {value}"
     options = _commas(f"{key}={_string(value)}" for key, value in directive.options.items())
     return f".{directive.kind} {directive.relation}" + (f"({options})" if options else "")
 
@@ -126,19 +125,19 @@ def _atom(atom: Atom) -> str:
 
 
 def _conjunction(literals: Iterable[Literal]) -> str:
-    return _commas(_literal(literal) for literal in literals)
+    return _commas(map(_literal, literals))
 
 
-def _literal(literal: Literal) -> str:
-    if isinstance(literal, Positive):
-        return _atom(literal.atom)
-    if isinstance(literal, Negated):
-        return f"!{_atom(literal.atom)}"
-    if isinstance(literal, NegatedGroup):
-        return f"!({_conjunction(literal.body)})"
-    if isinstance(literal, Comparison):
-        return f"{_term(literal.left)} {literal.op} {_term(literal.right)}"
-    return "(" + " ; ".join(_conjunction(alternative) for alternative in literal.alternatives) + ")"
+def _literal(part: Literal) -> str:
+    if isinstance(part, Positive):
+        return _atom(part.atom)
+    if isinstance(part, Negated):
+        return f"!{_atom(part.atom)}"
+    if isinstance(part, NegatedGroup):
+        return f"!({_conjunction(part.body)})"
+    if isinstance(part, Comparison):
+        return f"{_term(part.left)} {part.op} {_term(part.right)}"
+    return "(" + " ; ".join(_conjunction(alternative) for alternative in part.alternatives) + ")"
 
 
 # ------------------------------------------------------------------ terms
@@ -192,7 +191,29 @@ def _call(call: Call) -> tuple[list[_Piece], int]:
     separated: list[_Piece] = [piece for arg in args for piece in (", ", (arg, 0))][1:]
     if function == "list" and not all(isinstance(arg, Constant) and not arg.address for arg in args):
         return ["[", *separated, "]"], _ATOMIC
+    if (fields := record_fields(function)) is not None:
+        named: list[_Piece] = [
+            piece
+            for name, arg in zip(fields, args, strict=True)
+            for piece in (", ", f"{field_name(name)}: ", (arg, 0))
+        ]
+        return ["{", *named[1:], "}"], _ATOMIC
+    if function.startswith("."):
+        return _field(call)
+    if function.startswith("decimal("):
+        return ["decimal(", *separated, f", {function[8:-1].replace(',', ', ')})"], _ATOMIC
     return [f"{function}(", *separated, ")"], _ATOMIC
+
+
+def _field(call: Call) -> tuple[list[_Piece], int]:
+    """`R.name` of a variable, `field(R, "a name")` where that cannot be written."""
+    (record,), field = call.args, call.function[1:]
+    inner = record
+    while isinstance(inner, Call) and inner.function.startswith("."):
+        (inner,) = inner.args
+    if isinstance(inner, Variable) and field_name(field) == field:
+        return [(record, _ATOMIC), f".{field}"], _ATOMIC
+    return ["field(", (record, 0), f", {_string(field)})"], _ATOMIC
 
 
 def _is_number(term: Term) -> bool:
@@ -217,12 +238,14 @@ def _value(value: object) -> str:
         return repr(value)
     if isinstance(value, str):
         return _string(value)
-    if isinstance(value, datetime.datetime):
-        return f'timestamp("{value.isoformat()}")'
-    if isinstance(value, datetime.date):
-        return f'date("{value.isoformat()}")'
     if isinstance(value, tuple):
         return f"[{_commas(_value(item) for item in value)}]"
+    if isinstance(value, Struct):
+        return f"{{{_commas(f'{field_name(name)}: {_value(item)}' for name, item in value.items())}}}"
+    if isinstance(value, FrozenMap):
+        return f"map({_commas(_value(part) for item in value.items() for part in item)})"
+    if (text := literal(value)) is not None:
+        return text
     raise LanguageError("constant", f"{value!r} cannot be written as a constant")
 
 

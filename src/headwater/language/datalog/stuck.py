@@ -24,13 +24,13 @@ _FOUND = re.compile(
 )
 _STARTERS = {"DECL", "DIRECTIVE", "TYPE", "OLD_TYPE", "FUNCTOR", "PRAGMA", "PLAN"}
 _BRACKETS = {"OPEN_ROUND": "CLOSE_ROUND", "OPEN_SQUARE": "CLOSE_SQUARE", "OPEN_CURLY": "CLOSE_CURLY"}
-_VALUES = {"IDENT", "INT", "FLOAT", "STRING", "OPEN_ROUND", "OPEN_SQUARE"}
+_VALUES = {"IDENT", "INT", "FLOAT", "DATE", "STRING", "OPEN_ROUND", "OPEN_SQUARE", "OPEN_CURLY"}
 _WORDS = {
     "OPEN_ROUND": "'('", "CLOSE_ROUND": "')'", "OPEN_SQUARE": "'['", "CLOSE_SQUARE": "']'",
     "OPEN_CURLY": "'{'", "CLOSE_CURLY": "'}'",
     "COMMA": "','", "SEMICOLON": "';'", "_COLON": "':'", "EQUAL": "'='", "SUBTYPE": "'<:'", "BAR": "'|'",
     "IF": "':-'", "_DOT": "'.'", "COMPARE": "a comparison", "IDENT": "a name", "INT": "a number",
-    "STRING": "a string", "WORD": "the rest of a label",
+    "STRING": "a string", "DATE": "a date", "FIELD": "the name of a field", "WORD": "the rest of a label",
 }  # fmt: skip
 
 

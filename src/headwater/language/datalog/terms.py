@@ -6,7 +6,6 @@ value or a condition, and which calls are constants (`date("2024-01-31")`).
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -15,7 +14,7 @@ from headwater.language.datalog import constants
 from headwater.language.datalog.dialect import HEAD_AGGREGATE, IsVariable
 from headwater.language.datalog.expressions import Expression
 from headwater.language.datalog.operators import AGGREGATES, COMPARISONS, OPPOSITES
-from headwater.language.datalog.trees import application, end_of, is_word, start_of, trees
+from headwater.language.datalog.trees import application, end_of, is_word, start_of, trees, words
 from headwater.language.program import (
     Atom,
     BodyAggregate,
@@ -33,6 +32,9 @@ from headwater.language.program import (
     Wildcard,
 )
 from headwater.language.source import SourceText
+from headwater.values.literals import LITERALS
+from headwater.values.record import FrozenMap, Struct, field_function, record_function
+from headwater.values.types import parse_type
 
 if TYPE_CHECKING:
     from lark import Token, Tree
@@ -40,10 +42,6 @@ if TYPE_CHECKING:
     from headwater.language.datalog.trees import Node
 
 _WORDS: dict[str, object] = {"true": True, "false": False, "nil": ()}
-_CONSTANT_CALLS: dict[str, Callable[[str], object]] = {
-    "date": constants.date,
-    "timestamp": constants.timestamp,
-}
 
 
 @dataclass(frozen=True)
@@ -143,6 +141,10 @@ class TermReader:
             return self._address(node)
         if node.data == "list":
             return self._list(node)
+        if node.data == "record":
+            return self._record(node)
+        if node.data == "field_of":
+            return self._field_of(node)
         if node.data == "aggregate":
             return self._body_aggregate(node)
         if node.data == "group":
@@ -170,6 +172,8 @@ class TermReader:
         return Constant(value, place=place)
 
     def _constant(self, token: Token) -> Constant:
+        if token.type == "DATE":
+            return self._typed("date", str(token), token, self.place(token))
         return self.constant("string" if token.type == "STRING" else "number", token, self.place(token))
 
     def _negative(self, token: Token, start: int) -> Constant:
@@ -190,14 +194,72 @@ class TermReader:
             hint = "convert with to_number or to_string"
             raise self.refuse(node, "type casts are not supported", hint, "unsupported")
         terms = tuple(self.term(argument) for argument in arguments)
-        if name in _CONSTANT_CALLS and len(arguments) == 1 and is_word(arguments[0], "STRING"):
+        if name in LITERALS and len(arguments) == 1 and is_word(arguments[0], "STRING"):
             (written,) = terms
             assert isinstance(written, Constant)
-            try:
-                return Constant(_CONSTANT_CALLS[name](str(written.value)), place=self.place(node))
-            except ValueError as error:
-                raise self.refuse(arguments[0], str(error), code="constant") from None
+            return self._typed(name, str(written.value), arguments[0], self.place(node))
+        known = [term.value for term in terms if isinstance(term, Constant) and not term.address]
+        if name == "map" and len(known) == len(terms):
+            return self._map(node, known)
+        if name == "field" and len(arguments) == 2 and is_word(arguments[1], "STRING"):
+            assert isinstance(terms[1], Constant)
+            return Call(field_function(str(terms[1].value)), terms[:1], self.place(node))
+        if name == "decimal" and len(arguments) == 3:
+            return self._to_decimal(node, terms)
         return Call(name, terms, self.place(node))
+
+    def _typed(self, name: str, written: str, node: Node, place: Place) -> Constant:
+        try:
+            return Constant(constants.typed(name, written), place=place)
+        except ValueError as error:
+            raise self.refuse(node, str(error), code="constant") from None
+
+    def _to_decimal(self, node: Tree[Token], terms: tuple[Term, ...]) -> Term:
+        """`decimal(X, 12, 2)`: the function is named after the type it gives."""
+        digits = [term.value for term in terms[1:] if isinstance(term, Constant)]
+        type_ = parse_type(f"decimal({','.join(map(str, digits))})") if len(digits) == 2 else None
+        if type_ is None:
+            hint = "write decimal(X, precision, scale) with two numbers: decimal(X, 12, 2)"
+            raise self.refuse(node, "a decimal has a precision of 1 to 38 and a scale of 0 up to it", hint)
+        return Call(str(type_), terms[:1], self.place(node))
+
+    def _record(self, node: Tree[Token]) -> Term:
+        """`{name: X, age: 3}`: a constant when all its fields are. The function is named after the fields."""
+        fields: dict[str, Term] = {}
+        for field in trees(node):
+            word, value = field.children
+            assert isinstance(word, str)
+            name = str(self._constant(word).value) if word.type == "STRING" else str(word)
+            if name in fields:
+                raise self.refuse(
+                    word, f"the field {name} is there twice", "a record has one value for each field"
+                )
+            fields[name] = self.term(value)
+        known = {
+            name: term.value
+            for name, term in fields.items()
+            if isinstance(term, Constant) and not term.address
+        }
+        if len(known) == len(fields):
+            return Constant(Struct(known), place=self.place(node))
+        return Call(record_function(fields), tuple(fields.values()), self.place(node))
+
+    def _map(self, node: Tree[Token], items: list[object]) -> Constant:
+        """`map("a", 1, "b", 2)` of constants."""
+        made = dict(zip(items[::2], items[1::2], strict=False))
+        if 2 * len(made) < len(items):
+            raise self.refuse(node, "a key is there twice, or has no value", 'write map("a", 1, "b", 2)')
+        return Constant(FrozenMap(made), place=self.place(node))
+
+    def _field_of(self, node: Tree[Token]) -> Term:
+        """`R.name`, `R.home.city`."""
+        first, *fields = words(node)
+        term = self.name(str(first), self.place(first))
+        if not isinstance(term, Variable):
+            raise self.refuse(first, f"{first} is no variable here", "a field is taken of a variable: R.name")
+        for field in fields:
+            term = Call(str(field), (term,), self.source.place(start_of(node), end_of(field)))
+        return term
 
     def _list(self, node: Tree[Token]) -> Term:
         """`[a, b]`: a constant when all its items are."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from headwater.errors import RuleError
 from headwater.language.program import Call, Constant, Term, Variable
 from headwater.rules.checked import Compute, Test
 from headwater.rules.draft import Draft, DraftRule
-from headwater.rules.infer_types import Typing, infer_types, takes
+from headwater.rules.fit_constants import fit, takes
+from headwater.rules.infer_types import Typing, infer_types
 from headwater.rules.terms import Part, part_variables, rebuild, substitute
 from headwater.values.types import type_of
 
@@ -79,6 +81,10 @@ def _merge(
             own = type_of(right.value)
             if type is None or own is None or not takes(type, own):
                 return None
+            try:
+                right = replace(right, value=fit(right.value, type))
+            except RuleError:
+                return None  # no value of the type equals it
         elif isinstance(item, Test) and (type is None or type != typing.variable(rule, right.name)):
             return None
     if isinstance(right, Constant):

@@ -1,0 +1,152 @@
+"""Values made of named parts, and months: what Python has no hashable value for.
+
+A `Struct` is a value of a struct column, a `FrozenMap` one of a map column. Both are immutable mappings, equal to any
+mapping with the same items and hashable, so rows that hold them can be put into sets. `Months` is a value of a
+year-month interval.
+
+>>> ann = Struct({"name": "ann", "age": 3})
+>>> ann, ann.name, ann == {"age": 3, "name": "ann"}, Months(14)
+(Struct(name='ann', age=3), 'ann', True, Months(14))
+>>> FrozenMap({"b": 2, "a": 1})
+FrozenMap({'a': 1, 'b': 2})
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from headwater.values.nanosecond import NanosecondDatetime
+
+
+class FrozenMap(Mapping[Any, Any]):
+    """An immutable mapping, in the order of its keys."""
+
+    __slots__ = ("_hash", "_items")
+
+    def __init__(self, items: Mapping[Any, Any]):
+        """Take a copy of the items."""
+        self._items: dict[Any, Any] = self._ordered(items)
+        self._hash: int | None = None
+
+    @staticmethod
+    def _ordered(items: Mapping[Any, Any]) -> dict[Any, Any]:
+        return dict(sorted(items.items(), key=lambda item: order_key(item[0])))
+
+    def __getitem__(self, key: Any) -> Any:
+        return self._items[key]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._items)
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __hash__(self) -> int:
+        if self._hash is None:
+            self._hash = hash(frozenset(self._items.items()))
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Mapping) and self._items == dict(other.items())
+
+    def __repr__(self) -> str:
+        return f"FrozenMap({self._items!r})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self._items,)
+
+
+class Struct(FrozenMap):
+    """A value with named fields, in the order in which they were given; a field may be read as an attribute."""
+
+    __slots__ = ()
+
+    @staticmethod
+    def _ordered(items: Mapping[Any, Any]) -> dict[Any, Any]:
+        return dict(items)
+
+    def __getattr__(self, field: str) -> Any:
+        if field in FrozenMap.__slots__ or field not in self._items:  # the former, while it is being made
+            raise AttributeError(f"the record has no field {field}")
+        return self._items[field]
+
+    def __repr__(self) -> str:
+        return f"Struct({', '.join(f'{name}={value!r}' for name, value in self._items.items())})"
+
+
+@dataclass(frozen=True, order=True)
+class Months:
+    """A number of months: twelve are a year, and no number of days is one."""
+
+    months: int
+
+    def __repr__(self) -> str:
+        return f"Months({self.months})"
+
+
+_ALIKE = (float, bool, NanosecondDatetime)
+
+
+def known_by(value: Any) -> Hashable:
+    """What a canonical list, map, record or bytes is known by in its dictionary.
+
+    Python holds `(1,) == (1.0,) == (True,) == (Decimal(1),)`; these are four lists here, so leaves of all but one of
+    these kinds are known by their kind as well.
+
+    >>> known_by((1, None)), known_by((True,)), known_by((Decimal("1.50"),))
+    ((1, None), (('bool', True),), (('Decimal', -2, Decimal('1.50')),))
+    """
+    kind = type(value)
+    if kind is tuple:
+        return tuple(map(known_by, value))
+    if kind in _ALIKE:
+        return (kind.__name__, value)
+    if kind is Decimal:
+        return (kind.__name__, value.as_tuple().exponent, value)
+    if kind is Struct or kind is FrozenMap:
+        items = tuple((known_by(key), known_by(item)) for key, item in value.items())
+        return (kind.__name__, items)
+    return value  # type: ignore[no-any-return]
+
+
+def order_key(value: Any) -> Any:
+    """A key that is comparable whatever the parts are: NaN is above all numbers, null above all values."""
+    if isinstance(value, tuple):
+        return ("list", tuple(map(order_key, value)))
+    if isinstance(value, Mapping):
+        keys = tuple(map(order_key, value)) if type(value) is FrozenMap else ()
+        return ("map", keys, tuple(map(order_key, value.values())))
+    if value is None:
+        return ("~null",)
+    if isinstance(value, (int, float, Decimal)):
+        return ("number", 1, 0.0) if value != value else ("number", 0, value)
+    if isinstance(value, datetime.datetime):
+        return ("moment", value.tzinfo is None, value)
+    return (type(value).__name__, 0, value)
+
+
+# ------------------------------------------------------------------ names of the functions that make and read records
+
+
+def record_function(fields: Iterable[str]) -> str:
+    """The name of the function that makes records with these fields.
+
+    >>> record_function(["a", "b"])
+    '{"a", "b"}'
+    """
+    return "{" + json.dumps(list(fields), ensure_ascii=False)[1:-1] + "}"
+
+
+def record_fields(function: str) -> list[str] | None:
+    """The fields of the records that a function makes; `None` if it makes none."""
+    return json.loads(f"[{function[1:-1]}]") if function.startswith("{") else None
+
+
+def field_function(field: str) -> str:
+    """The name of the function that takes a field of a record."""
+    return f".{field}"
