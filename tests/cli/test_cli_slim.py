@@ -6,14 +6,14 @@ import sys
 import pytest
 from cli_folder import Folder
 
-HEAVY = ("numba", "llvmlite", "pyspark")
+HEAVY = ("numba", "llvmlite", "pandas", "pyspark")
 COMMAND = f"""
 import sys
-from headwater.cli import main
+from headwater.__main__ import command
 try:
-    main(sys.argv[1:])
+    command()
 finally:
-    print("loaded:", [name for name in {HEAVY} if name in sys.modules], file=sys.stderr)
+    print("loaded:", [name for name in {HEAVY} if sys.modules.get(name)], file=sys.stderr)
 """
 
 

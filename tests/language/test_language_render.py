@@ -25,6 +25,7 @@ from headwater.language.program import (
     NegatedGroup,
     Positive,
     Program,
+    Query,
     Rule,
     Variable,
     Wildcard,
@@ -170,8 +171,14 @@ def cases(draw):
     tables = st.builds(Materialize, names, lifetimes, st.none() | st.integers(1, 1000), keys)
     kinds = st.sampled_from(["input", "output", "printsize"])
     options = st.dictionaries(names, st.text(max_size=4), max_size=2)
-    directives = st.builds(Directive, kinds, names, options) | st.builds(Directive, st.just("watch"), names)
-    parts = (several(part, most=2) for part in (rules, declarations, tables, directives, heads()))
+    directives = st.one_of(
+        st.builds(Directive, kinds, names, options),
+        st.builds(Directive, st.sampled_from(["watch", "drop"]), names),
+        st.builds(Directive, st.just("kind"), names, st.builds(lambda kind: {"kind": kind}, names)),
+        st.builds(Directive, st.just("rename"), names, st.builds(lambda to: {"to": to}, names)),
+    )
+    queries = st.builds(Query, bodies(1))
+    parts = (several(part, most=2) for part in (rules, declarations, tables, directives, queries))
     return Case(Program(*(draw(part) for part in parts)))
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import headwater as hw
 from headwater.pipeline import load
-from headwater.pipeline.kinds import SINKS, SOURCES
+from headwater.pipeline.kinds import CHOICE, SINKS, SOURCES
 from headwater.pipeline.settings import parse_settings
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "pipeline.md"
@@ -51,6 +51,12 @@ REFUSED = [
     (HEAD + "[[source]]\nrelation = 'link'\nkind = 3\n", "unknown-kind", 5, "3", "one of csv"),
     (HEAD + "[[source]]\nrelation = 'link'\nkind = 'csv'\n", "missing-key", 5, "needs path", "path ="),
     (SOURCE + "table = 'x'\n", "unknown-key", 7, "no key table", "there are"),
+    (SOURCE + "on_null = 'dorp'\n", "unknown-option", 7, "on_null is 'dorp'", "did you mean drop?"),
+    (SOURCE + "on_nul = 'drop'\n", "unknown-key", 7, "no key on_nul", "did you mean on_null?"),
+    (SOURCE + "on_null = true\n", "wrong-type", 7, "on_null is True", "a text"),
+    (SOURCE + "nan = 'NULL'\n", "unknown-option", 4, "nan of Files is 'NULL'", "value, null"),
+    (SOURCE + "header = 'no'\n", "wrong-type", 7, "header is 'no'", "true or false"),
+    (SOURCE.replace("csv", "json") + "header = false\n", "unknown-key", 7, "no key header", "there are"),
     (SOURCE + "wher = 'x'\n", "unknown-key", 7, "no key wher", "did you mean where?"),
     (SOURCE + "where = 3\n", "wrong-type", 7, "where is 3", "a text"),
     (SOURCE + "columns = 'src'\n", "wrong-type", 7, "columns is 'src'", "a table"),
@@ -136,11 +142,20 @@ def test_paths_are_relative_to_the_file_and_names_are_not(folder):
     assert settings.sinks[0].values["name"] == "feed:out"
 
 
+def test_a_file_of_refused_rows_is_relative_to_the_pipelines_file(folder):
+    settings = parse_settings(SOURCE + "on_null = 'refused.jsonl'\nheader = false\n", folder / "p.toml")
+    assert settings.sources[0].values["on_null"] == str(folder / "refused.jsonl")
+    source = settings.sources[0].make(SOURCES)
+    assert (source.on_null, source.header, source.nan) == (str(folder / "refused.jsonl"), False, "value")
+
+
 def test_every_kind_and_every_key_is_in_the_document():
     text = DOCUMENT.read_text(encoding="utf-8")
+    common = text.split("## Columns, filters and missing values\n", 1)[1].split("\n## ", 1)[0]
+    assert all(f"`{key}`" in common or f"`{key} =" in common for key in CHOICE)
     for title, kinds in (("Sources", SOURCES), ("Sinks", SINKS)):
         part = text.split(f"## {title}\n", 1)[1].split("\n## ", 1)[0]
         for name, kind in kinds.items():
             row = next((line for line in part.splitlines() if line.startswith(f"| `{name}`")), "")
-            for key in (*kind.needs, *(k for k in kind.may if k not in ("columns", "where"))):
+            for key in (*kind.needs, *(k for k in kind.may if k not in CHOICE)):
                 assert f"`{key}`" in row, (name, key)

@@ -11,9 +11,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from headwater.catalog.definitions import Definitions, Types
+from headwater.catalog.edits import carried, check_edits
 from headwater.errors import DataError, UnknownRelation
 from headwater.language.program import Program
-from headwater.rules.checked import Checked, RelationInfo
+from headwater.rules.checked import Checked, Kind, RelationInfo
 from headwater.values.functions import Functions
 
 Stored = Callable[[str], bool]
@@ -53,6 +54,17 @@ class Catalog:
             raise self.unknown(name)
         return found
 
+    def stored(self, name: str) -> RelationInfo:
+        """The same of a relation whose rows are kept; refused for others."""
+        info = self.info(name)
+        if info.kind is Kind.VIRTUAL:
+            raise DataError(
+                "virtual-relation",
+                f"{name} is virtual: its rows are derived when somebody asks, and nothing is kept of them",
+                hint=f"keep it: .kind {name} stored, or db.keep({name!r}, 'stored')",
+            )
+        return info
+
     def base(self, name: str) -> RelationInfo | None:
         """The base relation that takes the rows given for `name`, or `None` if there is no such relation."""
         info = self.program.relations.get(self.program.facades.get(name, name))
@@ -89,13 +101,16 @@ class Catalog:
 
     # ------------------------------------------------------------------ the next one
 
-    def following(self, definitions: Definitions, stored: Stored = nothing_stored) -> Catalog:
-        """With other definitions, all checked together."""
+    def following(
+        self, definitions: Definitions, stored: Stored = nothing_stored, new: Program | None = None
+    ) -> Catalog:
+        """With other definitions, all checked together; `new` is the text that they have more."""
         fixed = {
             info.owner or name: info.types
             for name, info in self.program.relations.items()
             if info.base and stored(name)
         }
+        fixed = fixed if new is None else carried(new, fixed)
         return replace(
             self,
             definitions=definitions,
@@ -106,7 +121,8 @@ class Catalog:
         self, program: Program, stored: Stored = nothing_stored, ids: Sequence[str] | None = None
     ) -> Catalog:
         """With what one more text says; its facts are in the program until they are `settled`."""
-        return self.following(self.definitions.with_program(program, ids), stored)
+        check_edits(program, self.definitions.programs, self.relations)
+        return self.following(self.definitions.with_program(program, ids), stored, program)
 
     def with_rows(self, insert: Mapping[str, Any], stored: Stored = nothing_stored) -> Catalog:
         """With the types that rows tell where nothing else does, and relations never heard of; itself if all is

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from headwater.catalog.edits import carried, edited
 from headwater.catalog.rule_ids import identified, ids_of, recalled
 from headwater.language.datalog import parse
 from headwater.language.program import Column, Declaration, Program
@@ -38,7 +39,7 @@ class Definitions:
 
     def check(self, functions: Functions, stored: Mapping[str, Types], *, strict: bool) -> Checked:
         """Check everything; `stored` has the types of base relations that have rows."""
-        *earlier, last = self.programs or (Program(),)
+        *earlier, last = edited(self.programs) or (Program(),)
         programs = [replace(p, rules=tuple(rule for rule in p.rules if rule.body)) for p in earlier] + [last]
         declared = {d.relation for program in programs for d in program.declarations}
         inferred = tuple(
@@ -60,7 +61,9 @@ class Definitions:
         program, numbers = identified(program, self.numbers)
         if ids is not None:
             program = recalled(program, ids)
-        return replace(self, programs=(*self.programs, program), numbers=numbers)
+        known, columns = carried(program, self.known), carried(program, self.columns)
+        programs = (*self.programs, program)
+        return replace(self, programs=programs, numbers=numbers, known=known, columns=columns)
 
     def settled(self, facts: Mapping[str, Types]) -> Definitions:
         """As it is once the facts of the last text are rows of relations with these types."""

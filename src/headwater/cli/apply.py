@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from headwater.cli.options import header_option, memory_option, state_option
+from headwater.cli.options import header_option, memory_option, nan_option, on_null_option, state_option
 from headwater.errors import DataError
 
 if TYPE_CHECKING:
     from headwater.cli.given import Given
+    from headwater.cli.missing import MissingValues
     from headwater.database import Database
 
 
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     "--advance-to", type=float, metavar="SECONDS", help="First set the time, and let rows expire (a version)."
 )
 @header_option
+@on_null_option
+@nan_option
 @click.option("-v", "--verbose", is_flag=True, help="Print the rows that changed.")
 @click.option(
     "--limit", type=click.IntRange(min=0), help="With -v, so many rows each. [default: 20; JSON: all]"
@@ -43,6 +46,8 @@ def apply(
     delete: tuple[str, ...],
     advance_to: float | None,
     header: bool | None,
+    on_null: str,
+    nan: str,
     verbose: bool,
     limit: int | None,
     as_json: bool,
@@ -60,6 +65,7 @@ def apply(
       headwater apply -s state/ --advance-to 60 --json
     """
     from headwater.cli.given import from_option, from_path
+    from headwater.cli.missing import MissingValues
     from headwater.cli.report import changes_as_json, print_changes
     from headwater.cli.state import open_state, settle
 
@@ -71,12 +77,14 @@ def apply(
         given = [found for path in paths for found in from_path(database, path, header)]
         given += [from_option(database, "delete", text, header) for text in delete]
         given += [from_option(database, "insert", text, header) for text in insert]
-        changes, contents = read_given(database, given)
+        missing = MissingValues(on_null, nan)
+        changes, contents = read_given(database, given, missing)
         before = database.version
         versions = []
         if advance_to is not None:
             versions.append(database.advance(advance_to))
         if given or not versions:
+            missing.put_aside(database.version + 1)
             versions.append(_apply(database, changes, contents))
         settle(database, before)
         for version in versions:
@@ -86,7 +94,9 @@ def apply(
                 print_changes(database, version, rows=(20 if limit is None else limit) if verbose else 0)
 
 
-def read_given(database: Database, given: list[Given]) -> tuple[dict[str, dict[str, Any]], list[Any]]:
+def read_given(
+    database: Database, given: list[Given], missing: MissingValues
+) -> tuple[dict[str, dict[str, Any]], list[Any]]:
     """The rows to insert and to delete, by relation; and the files they come from."""
     from headwater.cli.given import paths_of
     from headwater.cli.progress import loading
@@ -110,17 +120,19 @@ def read_given(database: Database, given: list[Given]) -> tuple[dict[str, dict[s
                     hint="a change feed is given by its path alone: headwater apply -s state/ link.csv",
                 )
             contents.append(rows)
-        tables = load(contents, types_of(database))
+        tables = missing.read(database, contents, load(contents, types_of(database)))
     parts: dict[str, list[tuple[str, Any]]] = {"insert": [], "delete": []}
     for one, rows, table in zip(given, contents, tables, strict=True):
         if rows.rows == 0:
             continue
         if one.action == "feed":
-            inserted, deleted = changes_of(rows, table)
+            inserted, deleted = (
+                missing.taken(database, one.relation, part) for part in changes_of(rows, table)
+            )
             parts["insert"].append((one.relation, inserted))
             parts["delete"].append((one.relation, deleted))
         else:
-            parts[one.action].append((one.relation, table))
+            parts[one.action].append((one.relation, missing.taken(database, one.relation, table)))
     return {action: together_by_relation(found) for action, found in parts.items()}, contents
 
 

@@ -47,6 +47,21 @@ header_option = click.option(
     help="The first line of CSV and TSV files is, or is not, column names. [default: it is if it has the"
     " names of the relation's columns; other words are refused until this is said]",
 )
+on_null_option = click.option(
+    "--on-null",
+    default="fail",
+    show_default=True,
+    metavar="fail|drop|keep|FILE",
+    help="What becomes of rows in files without a value where the relation needs one: refuse the file, leave them"
+    " out, let the column take missing values, or leave them out and write them to FILE (JSON lines).",
+)
+nan_option = click.option(
+    "--nan",
+    type=click.Choice(("value", "null")),
+    default="value",
+    show_default=True,
+    help="Whether NaN in files is a value, or stands for a missing one.",
+)
 escape_formulas_option = click.option(
     "--escape-formulas",
     is_flag=True,

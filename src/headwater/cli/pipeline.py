@@ -139,6 +139,11 @@ def print_report(report: Report, *, ran: bool = True) -> None:
         words += f", {counted(report.versions, 'new version')}, {counted(report.changes, 'change')}"
         words += f" from {counted(report.read, 'row')} read, published in {seconds(report.lag)}"
     click.echo(words, err=True)
+    for source in report.sources:
+        if source.refused:
+            click.echo(
+                f"  {counted(source.refused, 'row')} of {source.name} left out: a value is missing", err=True
+            )
     for note in report.notes:
         click.echo(f"  {note}", err=True)
 

@@ -16,6 +16,8 @@ from headwater.cli.options import (
     escape_formulas_option,
     header_option,
     memory_option,
+    nan_option,
+    on_null_option,
     preprocessor_options,
     program_argument,
     program_text,
@@ -69,6 +71,8 @@ _FORMATS = ("csv", "tsv", "parquet", "arrow", "json")
     "--sort/--no-sort", default=True, show_default=True, help="Write rows in order (otherwise in no order)."
 )
 @header_option
+@on_null_option
+@nan_option
 @escape_formulas_option
 @click.option(
     "--allow-outside",
@@ -89,6 +93,8 @@ def run(
     max_rounds: int,
     sort: bool,
     header: bool | None,
+    on_null: str,
+    nan: str,
     escape_formulas: bool,
     allow_outside: bool,
     verbose: bool,
@@ -109,6 +115,7 @@ def run(
     from headwater.catalog import Catalog
     from headwater.cli.follow import differences, reopened
     from headwater.cli.inputs import find_inputs, read_inputs, why_empty
+    from headwater.cli.missing import MissingValues
     from headwater.cli.outputs import find_outputs, refuse_overwriting, write_outputs
     from headwater.cli.progress import loading
     from headwater.cli.state import blaming, settle, types_of
@@ -141,10 +148,16 @@ def run(
         refuse_overwriting(outputs, paths)
         with loading(paths) as advance:
             contents = read_inputs(described, inputs, advance)
-            rows = by_relation(contents, load(contents, types_of(described)))
+            missing = MissingValues(on_null, nan)
+            tables = missing.read(described, contents, load(contents, types_of(described)))
+            found = zip(contents, tables, strict=True)
+            rows = by_relation(
+                contents, [missing.taken(described, one.relation, table) for one, table in found]
+            )
         # Only now that all is read: what is refused leaves no state behind.
         database = kept or stack.enter_context(headwater.connect(state, **database_options(), **options))
         before = database.version
+        missing.put_aside(before + 1)
         with blaming(contents):
             if kept is None:
                 database.define(parsed, insert=rows)

@@ -49,17 +49,16 @@ def _show_relations(database: Database, form: str) -> None:
 
     from headwater.cli.screen import print_table
 
-    rows = []
-    for name in database.relations:
-        view = database[name]
-        columns = [f"{column}: {type or '?'}" for column, type in zip(view.columns, view.types, strict=True)]
-        kind = "base" if database.info(name).base else "view"
-        size = database.runner.facts().relations[name].nbytes
-        rows.append((name, kind, ", ".join(columns), len(view), size))
+    sizes = database.runner.facts().relations
+    rows = [
+        (name, kind, columns, count, sizes[name].nbytes if name in sizes else 0)
+        for name, kind, columns, count in database.relations.rows()
+    ]
     headings = ("relation", "kind", "columns", "rows", "bytes")
     if form == "table":
         shown = [
-            (name, kind, columns, f"{count:,}", f"{size:,}") for name, kind, columns, count, size in rows
+            (name, kind, columns, "" if count is None else f"{count:,}", f"{size:,}")
+            for name, kind, columns, count, size in rows
         ]
         print_table(headings, shown, numbers=("rows", "bytes"))
         click.echo(f"version {database.version}", err=True)

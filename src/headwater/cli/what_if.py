@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from headwater.cli.options import header_option, memory_option, state_option
+from headwater.cli.options import header_option, memory_option, nan_option, on_null_option, state_option
 
 
 @click.command("what-if")
@@ -22,6 +22,8 @@ from headwater.cli.options import header_option, memory_option, state_option
     "--delete", multiple=True, metavar="ROWS", help="Rows that would go: link=gone.csv, or 'link(a, b)'."
 )
 @header_option
+@on_null_option
+@nan_option
 @click.option(
     "--limit", type=click.IntRange(min=0), default=20, show_default=True, help="Print so many rows each."
 )
@@ -32,6 +34,8 @@ def what_if(
     insert: tuple[str, ...],
     delete: tuple[str, ...],
     header: bool | None,
+    on_null: str,
+    nan: str,
     limit: int,
     as_json: bool,
 ) -> None:
@@ -44,6 +48,7 @@ def what_if(
     """
     from headwater.cli.apply import read_given
     from headwater.cli.given import from_option, from_path
+    from headwater.cli.missing import MissingValues
     from headwater.cli.report import changes_as_json, print_changes
     from headwater.cli.state import blaming, open_state
 
@@ -53,7 +58,7 @@ def what_if(
         given = [found for path in paths for found in from_path(database, path, header)]
         given += [from_option(database, "delete", text, header) for text in delete]
         given += [from_option(database, "insert", text, header) for text in insert]
-        changes, contents = read_given(database, given)
+        changes, contents = read_given(database, given, MissingValues(on_null, nan))
         with blaming(contents):
             supposed = database.what_if(insert=changes["insert"], delete=changes["delete"])
         if as_json:

@@ -16,6 +16,7 @@ from headwater.database.definition import read_definition
 from headwater.database.durability import Durability
 from headwater.database.progress import Owed, Progress, Subscription
 from headwater.database.questions import Questions
+from headwater.database.relation_table import RelationTable
 from headwater.database.relation_view import RelationView
 from headwater.database.rows import by_relation, given_rows
 from headwater.database.running import Running
@@ -24,6 +25,7 @@ from headwater.database.summary import summary
 from headwater.database.versions import Versions
 from headwater.errors import StoreError
 from headwater.kernel.memory import release_idle
+from headwater.language.datalog import parse
 from headwater.language.program import Program
 from headwater.local.explain import Explanation, explain
 from headwater.local.runner import Runner
@@ -35,6 +37,7 @@ from headwater.provenance.ask.values import Given
 from headwater.provenance.ask.why import MOST_DERIVATIONS, Why, why
 from headwater.provenance.evidence import Evidence
 from headwater.rules.checked import Checked, RelationInfo
+from headwater.rules.kinds import CHOICES as KINDS
 from headwater.values import arguments
 from headwater.values.arguments import relation_name
 from headwater.values.codec import Codec
@@ -156,6 +159,23 @@ class Database:
         self._check_writable()
         return self._afterwards(self._versions.define(program, insert))
 
+    def keep(self, relation: str, kind: str) -> Changes:
+        """Say whether a view is `stored`, and follows each change, or `virtual`: evaluated when asked.
+
+        One version. A virtual view that a stored one reads is kept all the same.
+        """
+        arguments.one_of("kind", kind, KINDS)
+        return self._define(parse(f".kind {self.info(relation).name} {kind}"), {})
+
+    def drop(self, relation: str) -> Changes:
+        """Take back a relation with its rules and rows; one version. Refused while other rules read it."""
+        return self._define(parse(f".drop {self.info(relation).name}"), {})
+
+    def rename(self, relation: str, to: str) -> Changes:
+        """Give a relation another name, in all rules too; one version. What reads it is derived anew."""
+        arguments.identifier("to", to)
+        return self._define(parse(f".rename {self.info(relation).name} {to}"), {})
+
     def apply(
         self,
         insert: Mapping[str, Any] | None = None,
@@ -234,9 +254,10 @@ class Database:
         return self._standing.catalog
 
     @property
-    def relations(self) -> tuple[str, ...]:
-        """The names of all base relations and views."""
-        return self.catalog.relations
+    def relations(self) -> RelationTable:
+        """The names of all base relations and views; prints as a table of them."""
+        catalog = self.catalog
+        return RelationTable.of(map(catalog.info, catalog.relations), lambda name: len(self[name]))
 
     def info(self, name: str) -> RelationInfo:
         """A relation's columns, types and kind."""
@@ -325,7 +346,7 @@ class Database:
         known = self._progress.subscriptions.get(name)
         if known is not None and (known.view, known.rows) == (view, rows):
             return known
-        return self._versions.subscribe(name, self.info(view).name, rows=rows)
+        return self._versions.subscribe(name, self.catalog.stored(view).name, rows=rows)
 
     @uninterrupted
     def unsubscribe(self, name: str) -> None:

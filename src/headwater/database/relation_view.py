@@ -11,7 +11,7 @@ from headwater.database.frames import as_pandas, as_polars
 from headwater.database.questions import Questions
 from headwater.errors import DataError
 from headwater.local.runner import Runner
-from headwater.rules.checked import RelationInfo
+from headwater.rules.checked import Kind, RelationInfo
 from headwater.values.codec import Codec
 from headwater.values.layout import Layout
 from headwater.values.types import Type
@@ -67,6 +67,8 @@ class RelationView:
 
     @reads
     def __len__(self) -> int:
+        if self._virtual:
+            return len(self.where())
         return self._database.runner.count(self.name)
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
@@ -77,12 +79,14 @@ class RelationView:
         """Whether the row is there: one look-up. Nothing that could not be a row is there."""
         if not isinstance(row, tuple):
             return False
-        if not self._database.runner.stored(self.name):
+        if not self._virtual and not self._database.runner.stored(self.name):
             return False
         try:
             matrix, _ = self._layout.find(self._database.codec, [row], self.name)
         except DataError:
             return False
+        if self._virtual:  # values never seen may be computed
+            return bool(self.where(**dict(zip(self.columns, row, strict=True))))
         if matrix.shape[0] == 0:
             return False
         return self._database.runner.holds(self.name, matrix)
@@ -91,9 +95,16 @@ class RelationView:
     def _layout(self) -> Layout:
         return self._database.info(self.name).layout
 
+    @property
+    def _virtual(self) -> bool:
+        """Whether its rows are derived when somebody asks."""
+        return self._database.info(self.name).kind is Kind.VIRTUAL
+
     @reads
     def rows(self) -> list[tuple[Any, ...]]:
         """All rows as Python tuples."""
+        if self._virtual:
+            return self.where().rows()
         return self._layout.decode(self._database.codec, self._database.runner.matrix(self.name))
 
     @reads
@@ -116,6 +127,8 @@ class RelationView:
     @reads
     def arrow(self) -> pa.Table:
         """All rows as an Arrow table."""
+        if self._virtual:
+            return self.where().arrow()
         return self._database.runner.table(self.name)
 
     def pandas(self) -> pd.DataFrame:
@@ -136,11 +149,12 @@ class RelationView:
         from headwater.spark.session import spark_session
 
         session = self._database.spark or spark_session()
-        files = self._database.runner.export(self.name)
+        files = None if self._virtual else self._database.runner.export(self.name)
         return frame_of(session, self.arrow()) if files is None else session.read.parquet(*files)
 
     def __repr__(self) -> str:
         shape = ", ".join(
             f"{column}: {type_ or '?'}" for column, type_ in zip(self.columns, self.types, strict=True)
         )
-        return f"<{self.name}({shape}), {len(self):,} rows>"
+        size = "virtual" if self._virtual else f"{len(self):,} rows"
+        return f"<{self.name}({shape}), {size}>"

@@ -31,7 +31,9 @@ def by_relation(argument: str, rows: Mapping[str, Any] | None) -> dict[str, Any]
 
 def _held(name: str, data: Any) -> Any:
     if hasattr(data, "toArrow"):  # a Spark DataFrame
-        data = data.toArrow()
+        from headwater.spark.frames import arrow_of
+
+        data = arrow_of(data)
     if hasattr(data, "__len__") or hasattr(data, "read_all") or hasattr(data, "collect"):
         return held(data, name)
     try:

@@ -12,9 +12,11 @@ import numpy as np
 
 from headwater.catalog import Catalog
 from headwater.catalog.definitions import Definitions
+from headwater.catalog.edits import EDITS, origins
 from headwater.database.durability import Durability
 from headwater.database.progress import Progress, Subscription
 from headwater.database.standing import Followers, Standing
+from headwater.errors import DataError
 from headwater.language.datalog import parse
 from headwater.language.program import Program
 from headwater.local import persist
@@ -78,6 +80,7 @@ class Versions:
 
     def define(self, program: Program, insert: Mapping[str, Any]) -> Changes:
         """Take on what a text says, and rows."""
+        self._check_subscribed(program)
         with self._open() as version:
             catalog = self.standing.catalog.with_program(program, self.stored).with_rows(insert, self.stored)
             inserts = self._encode(catalog, insert)
@@ -146,8 +149,8 @@ class Versions:
     def _define(self, version: Version, catalog: Catalog, inserts: Mapping[str, Ints]) -> None:
         """Go on with a catalog: its last text is new, and its facts are rows to come."""
         self.standing.coming = catalog.settled()
-        rows = self._facts(catalog)
-        for name, more in inserts.items():
+        rows = self._carried(catalog)
+        for name, more in (*self._facts(catalog).items(), *inserts.items()):
             rows[name] = np.concatenate([rows[name], more]) if name in rows else more
         version.changes = self.runner.define(version, self.standing.coming, rows)
 
@@ -156,6 +159,34 @@ class Versions:
         if catalog is not self.standing.catalog:
             self.standing.coming = catalog
             self.runner.learn(version, catalog)
+
+    def _carried(self, catalog: Catalog) -> dict[str, Ints]:
+        """The rows of base relations that the last text renames, for those that take their place."""
+        old, rows = self.standing.catalog.program, {}
+        for new, name in origins(catalog.definitions.programs[-1]).items():
+            info = old.relations[old.facades.get(name, name)]
+            if info.lifetime is not None or info.size is not None:
+                raise DataError(
+                    "unsupported",
+                    f"{name} cannot be renamed: its rows have a lifetime, or their number a bound",
+                    hint="define another relation and insert the rows there",
+                )
+            if info.base and self.runner.stored(info.name):
+                rows[catalog.program.facades.get(new, new)] = self.runner.matrix(info.name)
+        return rows
+
+    def _check_subscribed(self, program: Program) -> None:
+        """Refuse to drop or rename what somebody subscribes to, or to make it virtual."""
+        named = {
+            d.relation for d in program.directives if d.kind in EDITS or d.options.get("kind") == "virtual"
+        }
+        for subscriber, subscription in self.progress.subscriptions.items():
+            if subscription.view in named:
+                raise DataError(
+                    "still-read",
+                    f"{subscriber} subscribes to {subscription.view}",
+                    hint=f"end that first: db.unsubscribe({subscriber!r})",
+                )
 
     def _facts(self, catalog: Catalog) -> dict[str, Ints]:
         """The rows that the last text states."""

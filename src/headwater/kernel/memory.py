@@ -18,6 +18,7 @@ the same is a `MemoryError` that says how much it was.
 
 from __future__ import annotations
 
+import math
 import mmap
 import resource
 import sys
@@ -94,7 +95,7 @@ _lock = threading.Lock()
 
 def zeros(shape: tuple[int, ...], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
     """An array of zeros that can grow."""
-    size = int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
+    size = math.prod(shape) * np.dtype(dtype).itemsize
     if size < LARGE:
         return np.zeros(shape, dtype)
     with _lock:
@@ -108,7 +109,7 @@ def grown(array: Array, length: int) -> Array:
     if length <= array.shape[0]:
         return array
     shape = (length, *array.shape[1:])
-    size = length * array.dtype.itemsize * int(np.prod(array.shape[1:], dtype=np.int64))
+    size = length * array.dtype.itemsize * math.prod(array.shape[1:])
     if isinstance(array.base, mmap.mmap) and len(array.base) >= size:
         with _lock:
             area = next(area for area in _areas if area.range is array.base)

@@ -39,6 +39,8 @@ Ints = npt.NDArray[np.int64]
 Rows = npt.NDArray[np.int32]
 CHUNK = 1 << 16
 SMALL = 16
+FEWEST_ROWS_GROWN = 256
+"""By how many rows a relation grows at the least: each time, small arrays are copied."""
 PIECE = 1 << 20
 """How many rows enter a new index at a time."""
 JOURNAL_BYTES = 36
@@ -157,7 +159,7 @@ class Relation:
         """Make room for `extra` more rows, though not for finding them."""
         need = int(self.sizes[0]) + extra
         if need > self.state.shape[0]:
-            size = max(need, self.state.shape[0] * 9 // 8 + SMALL)
+            size = max(need, self.state.shape[0] * 9 // 8 + FEWEST_ROWS_GROWN)
             self.ask(
                 (size - self.state.shape[0]) * self._row_bytes(), f"room for {size:,} rows of {self.name}"
             )

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from headwater.catalog import Catalog
 from headwater.maintain.engine import Engine, View
 from headwater.memory.budget import MemoryUse
-from headwater.rules.checked import UNIT, Premise, RelationInfo
+from headwater.rules.checked import UNIT, Premise, RelationInfo, Stratum
 from headwater.version.statistics import StratumStatistics, VersionStatistics
 
 
@@ -98,9 +98,9 @@ def explain(
 ) -> Explanation:
     """Explain the stratum of a view, or all strata and base relations."""
     lines = list(facts.place)
-    if name is None or facts.infos[name].base:
+    if name is None or catalog.info(name).base:
         for relation in [name] if name is not None else catalog.relations:
-            info = facts.infos[relation]
+            info = catalog.info(relation)
             if info.base:
                 size = facts.relations[relation]
                 lines.append(
@@ -115,12 +115,24 @@ def explain(
     for view in facts.views:
         if name is None or name in view.relations:
             lines += _view(facts, view, statistics.strata)
+    for stratum in catalog.program.virtual:
+        if name is None or name in stratum.relations:
+            lines += _virtual(stratum, catalog)
     if name is None:
         lines.append(f"memory: {memory}")
         lines += [f"rewrite: {note}" for note in catalog.program.notes]
     for fallback in statistics.fallbacks:
         lines.append(f"last version: {fallback}")
     return Explanation(tuple(lines))
+
+
+def _virtual(stratum: Stratum, catalog: Catalog) -> list[str]:
+    """A stratum of which nothing is kept; helping relations only with those that they help."""
+    names = [name for name in stratum.relations if not catalog.program.relations[name].internal]
+    if not names:
+        return []
+    lines = [f"view {', '.join(names)}: virtual, evaluated when somebody asks"]
+    return lines + [f"  rule {rule.label}: {rule.text}" for rule in stratum.rules if rule.text]
 
 
 def _view(facts: Facts, view: ViewFacts, costs: Iterable[StratumStatistics]) -> list[str]:

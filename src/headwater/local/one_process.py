@@ -59,10 +59,10 @@ class OneProcess:
     # ------------------------------------------------------------------ versions
 
     def define(self, version: Version, catalog: Catalog, facts: Mapping[str, Ints]) -> dict[str, RowChange]:
-        return self.define_program(version, catalog.program, facts)
+        return self.define_program(version, catalog.program.maintained, facts)
 
     def learn(self, version: Version, catalog: Catalog) -> None:
-        self.learn_program(version, catalog.program)
+        self.learn_program(version, catalog.program.maintained)
 
     def change(
         self, version: Version, deletes: Mapping[str, Ints], inserts: Mapping[str, Ints]
@@ -183,7 +183,7 @@ class OneProcess:
         reuse = [
             name
             for name in (earlier.tables if earlier is not None else ())
-            if name.startswith("rows/") and name.removeprefix("rows/") not in self.engine.changed
+            if name.startswith("rows/") and self._unchanged(name.removeprefix("rows/"))
         ]
         written = persist.dump_relations(self.engine, self.codec, without=reuse)
         written |= persist.dump_soft_state(self.base_changes.soft, self.engine, self.codec)
@@ -191,6 +191,9 @@ class OneProcess:
         with self.codec.budget.lifted(), memory_errors("a checkpoint"):
             store.write_checkpoint(checkpoint, reuse=reuse)
         self.engine.changed.clear()
+
+    def _unchanged(self, name: str) -> bool:
+        return name in self.engine.workspace.relations and name not in self.engine.changed
 
     def progress(self) -> dict[str, Any]:
         """What a checkpoint must know besides rows."""
@@ -203,7 +206,7 @@ class OneProcess:
         }
 
     def load(self, checkpoint: Checkpoint, catalog: Catalog) -> None:
-        self.load_program(checkpoint, catalog.program)
+        self.load_program(checkpoint, catalog.program.maintained)
 
     def load_program(
         self, checkpoint: Checkpoint, checked: Checked, keep: persist.Keep | None = None

@@ -121,7 +121,7 @@ class Driver:
     def define(self, version: Version, catalog: Catalog, facts: Mapping[str, Ints]) -> dict[str, RowChange]:
         """Views that the new rules do not concern keep their rows, and their homes."""
         version.join(self)
-        spread = self._spread.defined(catalog.definitions, catalog.program, facts)
+        spread = self._spread.defined(catalog.definitions, catalog.program.maintained, facts)
         self._become(spread)
         command = Define(spread.text(), version.number, version.now, spread.base)
         changes = self._version(Sent(command, spread, {}, facts), version.statistics)
@@ -131,7 +131,7 @@ class Driver:
 
     def learn(self, version: Version, catalog: Catalog) -> None:
         version.join(self)
-        spread = self._spread.defined(catalog.definitions, catalog.program, {})
+        spread = self._spread.defined(catalog.definitions, catalog.program.maintained, {})
         self._become(spread)
         self._do(Sent(Learn(spread.text(), version.now), spread))
 
@@ -416,7 +416,9 @@ class Driver:
             name = TableName.parse(segment.table)
             if name.kind == ROWS:
                 sizes[name.relation] = sizes.get(name.relation, 0) + segment.rows
-        self._spread = Spread.chosen(catalog.definitions, catalog.program, sizes, self._spread.replicate)
+        self._spread = Spread.chosen(
+            catalog.definitions, catalog.program.maintained, sizes, self._spread.replicate
+        )
         self._loaded = checkpoint, self._spread
         replies = self._surely(lambda: self._load(checkpoint, self._spread))
         self._take(replies, VersionStatistics())

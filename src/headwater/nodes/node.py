@@ -145,7 +145,7 @@ class Node:
         programs = tuple(recalled(self._parsed[key], ids) for key, ids in read)
         definitions = Definitions(programs, text.known, text.columns)
         checked = definitions.check(self.functions, text.stored, strict=self.strict)
-        return localise(checked, text.homes)
+        return localise(checked.maintained, text.homes)
 
     def define(self, command: versions.Define) -> VersionReport:
         """Take on definitions, with facts."""

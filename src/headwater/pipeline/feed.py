@@ -21,8 +21,9 @@ from typing import TYPE_CHECKING, Any
 from headwater.calls import public, public_class
 from headwater.errors import PipelineError
 from headwater.pipeline.fields import check_fields, checked_text
+from headwater.pipeline.incomplete import blamed_casts, sift
 from headwater.pipeline.projection import Projection, refusals, schema_text
-from headwater.pipeline.shape import CHANGE_TYPE, COMMIT_VERSION, net
+from headwater.pipeline.shape import CHANGE_TYPE, COMMIT_VERSION, comes, net
 from headwater.pipeline.source import Batch, counted, known, located
 from headwater.spark.frames import arrow_of
 
@@ -48,6 +49,8 @@ class Feed:
     name: str = ""
     columns: Mapping[str, str] = field(default_factory=dict)
     where: str | None = None
+    on_null: str = "fail"
+    nan: str = "value"
     newest: Callable[[], int] | None = None  # the last commit there is, where that is quickly told
     whole = False
 
@@ -68,7 +71,7 @@ class Feed:
             frame = self.frame(session, last)
         if frame is None:
             return None
-        return since(database, self.relation, frame, Projection(self.columns, self.where), self.name, before)
+        return since(database, self.relation, frame, Projection.of(self), self.name, before)
 
 
 def since(
@@ -92,9 +95,9 @@ def since(
     info = database.info(relation)
     last = before.get("commit")
     chosen = projection.apply(frame, info, source, before.get("schema"))
-    with refusals(source):
-        if last is not None:
-            chosen = chosen.where(F.col(COMMIT_VERSION) > F.lit(last))
+    later = F.lit(True) if last is None else F.col(COMMIT_VERSION) > F.lit(last)
+    with blamed_casts(frame, info, source, projection):
+        chosen = chosen.where(later)
         counts = F.count(F.lit(1)).alias("rows")
         from pyspark.sql import Observation
 
@@ -104,7 +107,15 @@ def since(
     if changed.num_rows == 0:
         return None
     insert, delete, newest = split(changed)
-    return Batch(insert, delete, {"commit": newest, "schema": schema_text(frame)}, read)
+    batch = Batch(insert, delete, {"commit": newest, "schema": schema_text(frame)}, read)
+    return sift(
+        batch,
+        source,
+        info,
+        projection.way,
+        frame,
+        lambda rows: projection.apply(rows, info, source).where(later & comes()),
+    )
 
 
 def split(changed: Any) -> tuple[Any, Any, int]:

@@ -8,7 +8,8 @@ from dataclasses import MISSING, fields
 from typing import Any
 
 from headwater.errors import DataError, PipelineError
-from headwater.values.arguments import name
+from headwater.files.missing import on_null
+from headwater.values.arguments import flag, name
 from headwater.values.scalars import show
 
 
@@ -42,10 +43,22 @@ def _call(what: str, value: object) -> object:
     return value
 
 
+def _on_null(what: str, value: object) -> str:
+    way = on_null(value, what)
+    return way.path or way.how
+
+
+def _nan(what: str, value: object) -> str:
+    if value not in ("value", "null"):
+        raise PipelineError("unknown-option", f"{what} is {show(value)}", hint="one of value, null")
+    return str(value)
+
+
 CHECKS: Mapping[str, Callable[[str, object], object]] = {
     "relation": _text, "view": _text, "name": _text, "table": _text, "query": _text, "url": _text,
     "format": _text, "mode": _text, "where": _text, "path": _path, "checkpoint": _path,
     "columns": _texts, "options": _texts, "frame": _frame, "call": _call, "newest": _call,
+    "on_null": _on_null, "nan": _nan, "header": flag,
 }  # fmt: skip
 
 

@@ -67,6 +67,8 @@ class History:
     name: str = ""
     columns: Mapping[str, str] = field(default_factory=dict)
     where: str | None = None
+    on_null: str = "fail"
+    nan: str = "value"
     whole = True
 
     def __post_init__(self) -> None:
@@ -92,7 +94,7 @@ class History:
             last = before.get("version")
             if last == newest:
                 return None
-            projection = Projection(self.columns, self.where)
+            projection = Projection.of(self)
             schema = {"schema": before["schema"]} if "schema" in before else {}
             notes: tuple[str, ...] = ()
             if last is not None:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 TYPES: Mapping[str, type] = {
     "relation": str, "view": str, "kind": str, "name": str, "path": str, "table": str, "query": str, "url": str,
     "format": str, "schema": str, "where": str, "mode": str, "checkpoint": str, "call": str,
-    "columns": dict, "options": dict,
+    "columns": dict, "options": dict, "on_null": str, "nan": str, "header": bool,
 }  # fmt: skip
 """The type of each key, wherever it is used. The values in `columns` and `options` are strings."""
 PATHS = ("path", "checkpoint")
@@ -50,15 +50,20 @@ class EndpointKind:
     may: tuple[str, ...] = ()
 
 
+CHOICE = ("columns", "where", "on_null", "nan")
+"""What every source may say of its rows."""
+
+
 def _common(values: Values) -> dict[str, Any]:
-    return {key: values[key] for key in ("relation", "name", "columns", "where") if key in values}
+    return {key: values[key] for key in ("relation", "name", *CHOICE) if key in values}
 
 
 def _files(format: str) -> EndpointKind:
     def make(values: Values) -> Files:
-        return Files(path=values["path"], format=format, options=values.get("options", {}), **_common(values))
+        own = {key: values[key] for key in ("options", "header") if key in values}
+        return Files(path=values["path"], format=format, **own, **_common(values))
 
-    return EndpointKind(make, ("path",), ("columns", "where", "options"))
+    return EndpointKind(make, ("path",), (*CHOICE, "options", *(("header",) if format == "csv" else ())))
 
 
 def _query(values: Values) -> Snapshot:
@@ -70,6 +75,10 @@ def _query(values: Values) -> Snapshot:
     return Snapshot(frame=frame, **_common(values))
 
 
+def _header(values: Values) -> dict[str, str]:
+    return {"header": str(values.get("header", True)).lower()}
+
+
 def _feed(values: Values) -> Feed:
     path, format, options = values["path"], values.get("format"), values.get("options", {})
     common = {"name": f"feed:{path}", **_common(values)}
@@ -77,7 +86,7 @@ def _feed(values: Values) -> Feed:
         return Feed(frame=feed_folder(path), newest=partial(complete_version, path), **common)
 
     def frame(session: SparkSession, last: int | None) -> DataFrame:
-        text = {"header": "true", "inferSchema": "true"} if format == "csv" else {}
+        text = {**_header(values), "inferSchema": "true"} if format == "csv" else {}
         return session.read.format(format).options(**text, **options).load(path)
 
     reading: Reading = frame
@@ -97,7 +106,7 @@ def _stream(values: Values) -> Stream:
     def frame(session: SparkSession) -> DataFrame:
         if format is None:
             return feed_stream(session, path)
-        header = {"header": "true"} if format == "csv" else {}
+        header = _header(values) if format == "csv" else {}
         reader = session.readStream.format(format).schema(values["schema"])
         return reader.options(**{**header, **values.get("options", {})}).load(path)
 
@@ -119,25 +128,26 @@ def _history(values: Values) -> History:
     return History(table=table, **_common(values))
 
 
-_CHOICE = ("columns", "where")
 SOURCES: Mapping[str, EndpointKind] = {
     "csv": _files("csv"),
     "parquet": _files("parquet"),
     "json": _files("json"),
     "orc": _files("orc"),
-    "table": EndpointKind(lambda v: Table(table=v["table"], **_common(v)), ("table",), _CHOICE),
-    "query": EndpointKind(_query, ("query",), _CHOICE),
-    "feed": EndpointKind(_feed, ("path",), (*_CHOICE, "format", "options")),
+    "table": EndpointKind(lambda v: Table(table=v["table"], **_common(v)), ("table",), CHOICE),
+    "query": EndpointKind(_query, ("query",), CHOICE),
+    "feed": EndpointKind(_feed, ("path",), (*CHOICE, "format", "header", "options")),
     "changes": EndpointKind(
         lambda v: Feed(frame=table_changes(v["table"]), **{"name": f"changes:{v['table']}", **_common(v)}),
         ("table",),
-        _CHOICE,
+        CHOICE,
     ),
-    "delta": EndpointKind(_history, ("path",), _CHOICE),
-    "iceberg": EndpointKind(_history, ("table",), _CHOICE),
-    "stream": EndpointKind(_stream, ("path",), (*_CHOICE, "format", "schema", "options", "checkpoint")),
-    "jdbc": EndpointKind(_jdbc, ("url", "table"), (*_CHOICE, "options")),
-    "sqlalchemy": EndpointKind(_sqlalchemy, ("url",), (*_CHOICE, "table", "query")),
+    "delta": EndpointKind(_history, ("path",), CHOICE),
+    "iceberg": EndpointKind(_history, ("table",), CHOICE),
+    "stream": EndpointKind(
+        _stream, ("path",), (*CHOICE, "format", "schema", "header", "options", "checkpoint")
+    ),
+    "jdbc": EndpointKind(_jdbc, ("url", "table"), (*CHOICE, "options")),
+    "sqlalchemy": EndpointKind(_sqlalchemy, ("url",), (*CHOICE, "table", "query")),
 }
 
 

@@ -14,13 +14,17 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from headwater.calls import public_class
 from headwater.errors import DataError, HeadwaterError, PipelineError
+from headwater.files.missing import RefusedRow
+from headwater.files.quarantine import put_aside
 from headwater.language.datalog import parse
 from headwater.pipeline.projection import refusals
 from headwater.pipeline.report import Report, SinkReport, SourceReport
@@ -207,13 +211,24 @@ class Pipeline:
                 if table is not None and table.num_rows:
                     into[relation] = pa.concat_tables([into[relation], table]) if relation in into else table
         marks = {name: batch.mark for name, (_, batch) in batches.items()}
-        self.database.apply(insert=insert, delete=delete, marks=marks)
+        self._put_aside([batch for _, batch in batches.values()])
+        with _named_sources(batches):
+            self.database.apply(insert=insert, delete=delete, marks=marks)
         self._versions += 1
         for name, (_, batch) in batches.items():
             known = self._sources[name]
-            self._sources[name] = known.with_batch(batch.read, batch.changes, batch.mark)
+            self._sources[name] = known.with_batch(batch)
             self._notes = [*dict.fromkeys([*self._notes, *batch.notes])][-20:]
         self._publish(begun)
+
+    def _put_aside(self, batches: Sequence[Batch]) -> None:
+        """Write rows that are left out of the version that is about to be made."""
+        files: dict[str, list[RefusedRow]] = {}
+        for batch in batches:
+            if batch.quarantine is not None and batch.refused:
+                files.setdefault(batch.quarantine, []).extend(batch.refused)
+        for path, rows in files.items():
+            put_aside(Path(path), self.database.version + 1, rows)
 
     def _publish(self, begun: float) -> None:
         for sink in self.sinks:
@@ -334,6 +349,20 @@ def _parts(kind: str, given: Any, method: str) -> tuple[Any, ...]:
                 "wrong-type", f"{show(part)} is not a {kind}", hint="one of those in headwater.pipeline"
             )
     return tuple(given)
+
+
+@contextmanager
+def _named_sources(batches: Mapping[str, tuple[str, Batch]]) -> Iterator[None]:
+    """Errors about rows name the source that they came from."""
+    try:
+        yield
+    except DataError as error:
+        for name, (relation, _) in batches.items():
+            if error.message.startswith(f"{relation}, row "):
+                raise DataError(
+                    error.code, f"{name}: {error.message}", place=error.place, hint=error.hint
+                ) from None
+        raise
 
 
 def _stated(database: Database) -> set[str]:

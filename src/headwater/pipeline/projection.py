@@ -7,20 +7,26 @@ has a type that does not fit, is refused, with both schemas.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from headwater.errors import HeadwaterError, PipelineError, SparkError
+from headwater.files.missing import OnNull, on_null
 from headwater.pipeline.shape import SHAPE, fits
 from headwater.rules.checked import RelationInfo
 from headwater.spark.frames import quoted, spark_type
-from headwater.values.types import TIMESTAMP
+from headwater.spark.quiet import debugging, unheard
+from headwater.values.names import made_up
+from headwater.values.types import FLOAT, TIMESTAMP
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
+
+
+ROW = "_headwater_row"
+"""A column that numbers rows, where somebody asks which one it is."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +36,18 @@ class Projection:
     columns: Mapping[str, str] = field(default_factory=dict)
     where: str | None = None
     text: bool = False  # the source knows no types (CSV): what it holds is cast, and fails if it cannot be
+    on_null: str = "fail"
+    nan: str = "value"
+
+    @classmethod
+    def of(cls, source: Any, *, text: bool = False) -> Projection:
+        """As a source says."""
+        return cls(source.columns, source.where, text, source.on_null, source.nan)
+
+    @property
+    def way(self) -> OnNull:
+        """What becomes of rows without a value where one is needed."""
+        return on_null(self.on_null)
 
     def apply(
         self, frame: DataFrame, info: RelationInfo, source: str, before: str | None = None
@@ -39,20 +57,29 @@ class Projection:
         `before` is the source's schema at the last time it was read, for the error.
         """
         self._check(info, source)
-        shape = [column for column in frame.columns if column in SHAPE]
         with refusals(source):
-            kept = frame.where(self.where) if self.where is not None else frame
-            chosen = kept.selectExpr(*self._expressions(frame, info, source, before), *map(quoted, shape))
+            chosen, shape = self._selected(frame, info, source, before)
             wrong = []
             final: list[Column] = []
             for column, type in zip(info.columns, info.types, strict=True):
                 found = chosen.schema[column].dataType
                 if not (self.text or fits(found, type)):
                     wrong.append(f"{column} is {found.simpleString()}, and {type} is needed")
-                final.append(_converted(chosen, column, found, type))
+                final.append(_converted(chosen, column, found, type, self.nan == "null"))
         if wrong:
             raise drift(source, info, frame, "; ".join(wrong), before)
         return chosen.select(*final, *map(quoted, shape))
+
+    def texts(self, frame: DataFrame, info: RelationInfo, source: str) -> DataFrame:
+        """The relation's columns before they are cast, and the ids of rows."""
+        return self._selected(frame, info, source, None)[0]
+
+    def _selected(
+        self, frame: DataFrame, info: RelationInfo, source: str, before: str | None
+    ) -> tuple[DataFrame, list[str]]:
+        shape = [column for column in frame.columns if column in SHAPE or column == ROW]
+        kept = frame.where(self.where) if self.where is not None else frame
+        return kept.selectExpr(*self._expressions(frame, info, source, before), *map(quoted, shape)), shape
 
     def _check(self, info: RelationInfo, source: str) -> None:
         for column in self.columns:
@@ -66,10 +93,10 @@ class Projection:
     def _expressions(
         self, frame: DataFrame, info: RelationInfo, source: str, before: str | None
     ) -> list[str]:
-        there = [column for column in frame.columns if column not in SHAPE]
+        there = [column for column in frame.columns if column not in SHAPE and column != ROW]
         asked = [column for column in info.columns if column not in self.columns]
         missing = [column for column in asked if column not in there]
-        nameless = all(re.fullmatch(r"_c?\d+", column) for column in there)  # names that Spark made up
+        nameless = made_up(there) or not (info.named or set(there) & set(info.columns))
         if nameless and len(missing) == info.arity == len(there):
             return [f"{quoted(old)} AS {quoted(new)}" for old, new in zip(there, info.columns, strict=True)]
         if missing:
@@ -77,11 +104,13 @@ class Projection:
         return [f"{self.columns.get(column, quoted(column))} AS {quoted(column)}" for column in info.columns]
 
 
-def _converted(frame: DataFrame, column: str, found: Any, type: Any) -> Column:
+def _converted(frame: DataFrame, column: str, found: Any, type: Any, nan_is_null: bool) -> Column:
     from pyspark.sql import functions as F
-    from pyspark.sql.types import TimestampNTZType
+    from pyspark.sql.types import DoubleType, FloatType, TimestampNTZType
 
     value = F.col(quoted(column))
+    if nan_is_null and (type == FLOAT or isinstance(found, DoubleType | FloatType)):
+        value = F.when(~F.isnan(value.cast("double")), value).alias(column)
     if type is None:
         return value
     if type == TIMESTAMP and isinstance(found, TimestampNTZType):  # in UTC, whatever the session's zone
@@ -93,7 +122,9 @@ def _converted(frame: DataFrame, column: str, found: Any, type: Any) -> Column:
 def schema_text(frame: DataFrame) -> str:
     """The columns of a DataFrame that are data, as one line."""
     return ", ".join(
-        f"{f.name} {f.dataType.simpleString()}" for f in frame.schema.fields if f.name not in SHAPE
+        f"{f.name} {f.dataType.simpleString()}"
+        for f in frame.schema.fields
+        if f.name not in SHAPE and f.name != ROW
     )
 
 
@@ -104,25 +135,35 @@ def drift(source: str, info: RelationInfo, frame: DataFrame, what: str, before: 
     lines += [f"  the source has: {schema_text(frame)}"]
     if before is not None and before != schema_text(frame):
         lines += [f"  it had before:  {before}"]
-    return PipelineError(
-        "schema-drift",
-        "\n".join(lines),
-        hint="say where columns come from, with a cast if it is meant: columns = {cost = 'cast(price AS bigint)'}",
+    otherwise = [
+        f"{column} is written {name} there; say so: columns = {{ {column} = '{name}' }}"
+        for column in info.columns
+        for name in frame.columns
+        if name not in info.columns and column not in frame.columns and name.casefold() == column.casefold()
+    ]
+    cast = (
+        "say where columns come from, with a cast if it is meant: columns = {cost = 'cast(price AS bigint)'}"
     )
+    return PipelineError("schema-drift", "\n".join(lines), hint=(otherwise or [cast])[0])
 
 
 @contextmanager
 def refusals(source: str) -> Iterator[None]:
-    """What Spark refuses, as our errors: the expressions are the user's, the data is the source's."""
+    """What Spark refuses, as our errors: the expressions are the user's, the data is the source's.
+
+    What Java was doing is shown with HEADWATER_DEBUG only.
+    """
     from py4j.protocol import Py4JError
     from pyspark.errors import AnalysisException, ParseException, PySparkException
 
     try:
-        yield
+        with unheard():
+            yield
     except HeadwaterError:
         raise
     except (PySparkException, Py4JError) as error:
-        raise translated(error, source, (AnalysisException, ParseException)) from error
+        ours = translated(error, source, (AnalysisException, ParseException))
+        raise ours from (error if debugging() else None)
 
 
 def translated(error: BaseException, source: str, refused: tuple[type, ...]) -> HeadwaterError:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from headwater.pipeline.source import Batch
+
 
 @dataclass(frozen=True)
 class SourceReport:
@@ -16,10 +18,17 @@ class SourceReport:
     changes: int = 0
     mark: Any = None
     behind: str = ""  # what is there and not read yet, if somebody looked
+    refused: int = 0  # rows that were left out, since they lack a value
 
-    def with_batch(self, read: int, changes: int, mark: Any) -> SourceReport:
+    def with_batch(self, batch: Batch) -> SourceReport:
         """After one more reading."""
-        return replace(self, read=self.read + read, changes=self.changes + changes, mark=mark)
+        return replace(
+            self,
+            read=self.read + batch.read,
+            changes=self.changes + batch.changes,
+            mark=batch.mark,
+            refused=self.refused + len(batch.refused),
+        )
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from headwater.errors import PipelineError, Place
+from headwater.errors import DataError, PipelineError, Place
+from headwater.files.missing import on_null
 from headwater.nodes.where import RUNS
 from headwater.pipeline.kinds import PATHS, SINKS, SOURCES, TYPES, EndpointKind
 
@@ -47,7 +48,14 @@ _TOP: Mapping[str, tuple[type, ...]] = {
     "sink": (list,),
 }
 _SPARK: Mapping[str, tuple[type, ...]] = {"master": (str,), "log_level": (str,), "conf": (dict,)}
-_WORDS = {str: "a text", dict: "a table", list: "a list of tables", float: "a number", int: "a number"}
+_WORDS = {
+    str: "a text",
+    dict: "a table",
+    list: "a list of tables",
+    float: "a number",
+    int: "a number",
+    bool: "true or false",
+}
 
 
 @dataclass(frozen=True)
@@ -169,11 +177,22 @@ class _SettingsReader:
                     what = f"a {table} of kind {values['kind']} needs {key}"
                     raise self._error("missing-key", what, table, number, "kind", f'{key} = "..."')
             paths = {key: self._path(values[key]) for key in PATHS if key in values}
+            paths |= self._quarantine(values, table, number)
             if "path" in values:  # as it is written: the name stays when the folder of all this moves
                 mode = f"-{values['mode']}" if "mode" in values else ""
                 paths["name"] = values.get("name") or f"{values['kind']}{mode}:{values['path']}"
             parts.append(Part({**values, **paths}, self._place(table, number, subject)))
         return parts
+
+    def _quarantine(self, values: Mapping[str, Any], table: str, number: int) -> dict[str, str]:
+        """The file of refused rows, if a source has one."""
+        if "on_null" not in values:
+            return {}
+        try:
+            way = on_null(values["on_null"])
+        except DataError as error:
+            raise self._error(error.code, error.message, table, number, "on_null", error.hint or "") from None
+        return {} if way.path is None else {"on_null": self._path(way.path)}
 
     def _keys(
         self,
@@ -189,7 +208,7 @@ class _SettingsReader:
                 hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(allowed)}"
                 where = f" in [{table}]" if table else ""
                 raise self._error("unknown-key", f"no key {key}{where}", table, number, key, hint)
-            if not isinstance(value, kinds) or isinstance(value, bool):
+            if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
                 wanted = _WORDS[kinds[0]]
                 raise self._error(
                     "wrong-type", f"{key} is {value!r}", table, number, key, f"{key} is {wanted}"

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 from headwater.calls import public_class
 from headwater.errors import PipelineError
 from headwater.pipeline.fields import check_fields
+from headwater.pipeline.incomplete import blamed_casts, sift, told_once
 from headwater.pipeline.projection import Projection, refusals, schema_text
 from headwater.pipeline.source import Batch, Unseen, described, known, located
 from headwater.spark.frames import arrow_of, frame_of, quoted
@@ -48,6 +49,8 @@ class Snapshot(Unseen):
     name: str = ""
     columns: Mapping[str, str] = field(default_factory=dict)
     where: str | None = None
+    on_null: str = "fail"
+    nan: str = "value"
     whole = True
 
     def __post_init__(self) -> None:
@@ -57,7 +60,7 @@ class Snapshot(Unseen):
     def poll(self, session: SparkSession, database: Database, mark: Any) -> Batch | None:
         """What differs between the source and the relation."""
         frame = self.frame(session) if callable(self.frame) else self.frame
-        projection = Projection(self.columns, self.where)
+        projection = Projection.of(self)
         return compare(session, database, self.relation, frame, projection, self.name, known(mark))
 
 
@@ -71,6 +74,8 @@ class Table(Unseen):
     name: str = ""
     columns: Mapping[str, str] = field(default_factory=dict)
     where: str | None = None
+    on_null: str = "fail"
+    nan: str = "value"
     whole = True
 
     def __post_init__(self) -> None:
@@ -82,7 +87,7 @@ class Table(Unseen):
         with refusals(self.name):
             session.catalog.refreshTable(self.table)
             frame = session.table(self.table)
-        projection = Projection(self.columns, self.where)
+        projection = Projection.of(self)
         return compare(session, database, self.relation, frame, projection, self.name, known(mark))
 
 
@@ -97,7 +102,10 @@ class Files:
     name: str = ""
     columns: Mapping[str, str] = field(default_factory=dict)
     where: str | None = None
+    on_null: str = "fail"
+    nan: str = "value"
     options: Mapping[str, str] = field(default_factory=dict)
+    header: bool | None = None
     whole = True
 
     def __post_init__(self) -> None:
@@ -106,11 +114,17 @@ class Files:
             raise PipelineError(
                 "unknown-format", f"no format {self.format!r}", hint=f"one of {', '.join(FORMATS)}"
             )
+        if self.header is not None and self.format != "csv":
+            raise PipelineError(
+                "bad-source", f"{self.relation}: only CSV files have a header", hint="leave header out"
+            )
         object.__setattr__(self, "name", described(self.format, self.path, self.name or None))
 
     @cached_property
     def _options(self) -> dict[str, str]:
         header = {"header": "true", "mode": "FAILFAST"} if self.format == "csv" else {}
+        if self.header is not None:
+            header["header"] = str(self.header).lower()
         lines = {"mode": "FAILFAST"} if self.format == "json" else {}
         return {**header, **lines, **self.options}
 
@@ -127,7 +141,7 @@ class Files:
             return None
         with refusals(self.name):
             frame = session.read.format(self.format).options(**self._options).load(located(self.path))
-        projection = Projection(self.columns, self.where, text=self.format == "csv")
+        projection = Projection.of(self, text=self.format == "csv")
         more = {} if files is None else {"files": files}
         return compare(session, database, self.relation, frame, projection, self.name, before, more)
 
@@ -201,7 +215,7 @@ def compare(
     columns = [quoted(column) for column in info.columns]
     insert: pa.Table | None
     delete: pa.Table | None = None
-    with refusals(source):
+    with blamed_casts(frame, info, source, projection):
         if held.num_rows == 0:
             insert = arrow_of(wanted)
             notes: Sequence[str] = ()
@@ -217,6 +231,8 @@ def compare(
             notes = (f"{source} was read whole, to compare it with the {held.num_rows:,} rows of {relation}",)
         read = int(counted.get["rows"])
     batch = Batch(insert, delete, mark, read, notes=tuple(notes))
-    if batch.changes == 0 and mark == before:
-        return None
-    return batch
+    batch = sift(
+        batch, source, info, projection.way, frame, lambda rows: projection.apply(rows, info, source)
+    )
+    batch = told_once(batch, before)
+    return None if batch.changes == 0 and batch.mark == before else batch

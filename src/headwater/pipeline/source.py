@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
+from headwater.files.missing import RefusedRow
+
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
@@ -24,6 +26,8 @@ class Batch:
     mark: Any
     read: int = 0
     notes: tuple[str, ...] = field(default=())  # costs that do not follow the change
+    refused: tuple[RefusedRow, ...] = ()  # rows that were left out
+    quarantine: str | None = None  # where they are to be written
 
     @property
     def changes(self) -> int:

@@ -39,6 +39,8 @@ class Jdbc(Unseen):
     name: str = ""
     columns: Mapping[str, str] = field(default_factory=dict)
     where: str | None = None
+    on_null: str = "fail"
+    nan: str = "value"
     options: Mapping[str, str] = field(default_factory=dict)
     whole = True
 
@@ -55,7 +57,7 @@ class Jdbc(Unseen):
         """What differs between the table and the relation."""
         with refusals(self.name):
             frame = self.frame(session)
-        projection = Projection(self.columns, self.where)
+        projection = Projection.of(self)
         return compare(session, database, self.relation, frame, projection, self.name, known(mark))
 
 
@@ -71,6 +73,8 @@ class SqlAlchemy(Unseen):
     name: str = ""
     columns: Mapping[str, str] = field(default_factory=dict)
     where: str | None = None
+    on_null: str = "fail"
+    nan: str = "value"
     whole = True
 
     def __post_init__(self) -> None:
@@ -90,7 +94,7 @@ class SqlAlchemy(Unseen):
         arrays = {name: _array([row[i] for row in rows], kinds[name]) for i, name in enumerate(names)}
         with refusals(self.name):
             frame = frame_of(session, pa.table(arrays))
-        projection = Projection(self.columns, self.where)
+        projection = Projection.of(self)
         return compare(session, database, self.relation, frame, projection, self.name, known(mark))
 
     def _read(self) -> tuple[list[Any], list[str], list[Any]]:

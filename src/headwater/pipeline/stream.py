@@ -19,8 +19,9 @@ from headwater.calls import public_class
 from headwater.errors import PipelineError
 from headwater.pipeline.feed import split
 from headwater.pipeline.fields import check_fields
+from headwater.pipeline.incomplete import sift
 from headwater.pipeline.projection import Projection, refusals
-from headwater.pipeline.shape import CHANGE_TYPE, COMMIT_VERSION, net
+from headwater.pipeline.shape import CHANGE_TYPE, COMMIT_VERSION, comes, net
 from headwater.pipeline.source import Batch, known, located
 from headwater.spark.frames import arrow_of
 from headwater.spark.scratch import scratch_folder
@@ -45,6 +46,8 @@ class Stream:
     name: str = ""
     columns: Mapping[str, str] = field(default_factory=dict)
     where: str | None = None
+    on_null: str = "fail"
+    nan: str = "value"
     checkpoint: str | None = None
 
     def __post_init__(self) -> None:
@@ -61,7 +64,7 @@ class Stream:
                 f"{self.name} is not a streaming DataFrame",
                 hint="use a snapshot or a feed for it",
             )
-        return Projection(self.columns, self.where).apply(frame, database.info(self.relation), self.name)
+        return Projection.of(self).apply(frame, database.info(self.relation), self.name)
 
     def checkpoint_folder(self, database: Database) -> str:
         """Where Spark keeps the stream's progress: beside the state, as the two belong together."""
@@ -82,13 +85,15 @@ class Stream:
         if self._seen(mark, number, query):
             return None
         info = database.info(self.relation)
+        way = Projection.of(self).way
         now: dict[str, Any] = {"query": query, "batch": number}
         counted = Observation()
         with refusals(self.name):
             rows = frame.observe(counted, F.count(F.lit(1)).alias("rows"))
             if CHANGE_TYPE not in frame.columns:
                 insert = arrow_of(rows.select(*info.columns))
-                return Batch(insert, None, now, int(counted.get["rows"]))
+                batch = Batch(insert, None, now, int(counted.get["rows"]))
+                return sift(batch, self.name, info, way, frame, lambda rows: rows)
             changed = arrow_of(net(rows, info.columns))
             read = int(counted.get["rows"])
         if changed.num_rows == 0:
@@ -104,7 +109,8 @@ class Stream:
         insert, delete, newest = split(changed)
         if oldest is not None:
             now["commit"] = newest
-        return Batch(insert, delete, now, read)
+        batch = Batch(insert, delete, now, read)
+        return sift(batch, self.name, info, way, frame, lambda rows: rows.where(comes()))
 
     def _seen(self, mark: Mapping[str, Any], number: int, query: str) -> bool:
         if not mark:

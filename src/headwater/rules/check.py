@@ -14,6 +14,7 @@ from headwater.rules.checked import Absent, Checked, CheckedRule, Compute, Premi
 from headwater.rules.draft import Draft, DraftRule, begin
 from headwater.rules.fit_constants import fit
 from headwater.rules.infer_types import Typing, fit_item, fit_term, infer_types
+from headwater.rules.kinds import kept
 from headwater.rules.relations import relations
 from headwater.rules.rewrites import REWRITES
 from headwater.rules.shapes import shapes
@@ -55,15 +56,17 @@ def check(
         Stratum(names, tuple(rule for name in names for rule in rules[name]), recursive)
         for names, recursive in members
     ]
+    found = kept(program, infos, strata)
     return Checked(
-        relations=infos,
-        strata=tuple(strata),
+        relations=found.relations,
+        strata=found.strata,
+        virtual=found.virtual,
         facts=_facts(draft, typing),
         facades=draft.facades,
         inputs={d.relation: d.options for d in program.directives if d.kind == "input"},
         outputs={d.relation: d.options for d in program.directives if d.kind == "output"},
         sizes=tuple(d.relation for d in program.directives if d.kind == "printsize"),
-        notes=(*draft.notes, *notes),
+        notes=(*draft.notes, *notes, *found.notes),
     )
 
 

@@ -21,7 +21,7 @@ What holds for a `Checked` program:
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
 
@@ -126,7 +126,7 @@ class Kind(Enum):
     STORED = "stored"
     """From rules, and kept: a view."""
     VIRTUAL = "virtual"
-    """From rules, when somebody asks. (There are none so far.)"""
+    """From rules, when somebody asks."""
     WATCHED = "watched"
     """From rules, for those who wait for them. (There are none so far.)"""
     HELPER = "helper"
@@ -208,3 +208,12 @@ class Checked:
     outputs: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     sizes: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+
+    @cached_property
+    def maintained(self) -> Checked:
+        """The program without what is not stored."""
+        if not self.virtual:
+            return self
+        left_out = {name for stratum in self.virtual for name in stratum.relations}
+        relations = {name: info for name, info in self.relations.items() if name not in left_out}
+        return replace(self, relations=relations, virtual=())

@@ -24,6 +24,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from headwater.cache import cache_folder, write_whole
 from headwater.errors import MissingExtra
 
 OLDEST = 17
@@ -113,15 +114,14 @@ def launcher(java: Path, environment: Mapping[str, str]) -> Path:
     """
     text = _LAUNCHER.format(java=shlex.quote(str(java)))
     name = f"java-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
-    for root in (_cache(environment), Path(tempfile.gettempdir()) / f"headwater-{os.getuid()}"):
-        script = root / "headwater" / name / "bin" / "java"
+    for root in (
+        cache_folder(environment),
+        Path(tempfile.gettempdir()) / f"headwater-{os.getuid()}" / "headwater",
+    ):
+        script = root / name / "bin" / "java"
         try:
             if not script.exists():
-                script.parent.mkdir(parents=True, exist_ok=True)
-                unfinished = script.with_name(f".java-{os.getpid()}")
-                unfinished.write_text(text, encoding="utf-8")
-                unfinished.chmod(0o755)
-                unfinished.replace(script)
+                write_whole(script, text.encode(), mode=0o755)
             return script.parents[1]
         except OSError:
             continue
@@ -130,8 +130,3 @@ def launcher(java: Path, environment: Mapping[str, str]) -> Path:
         f"no folder can be written for the launcher of {java}",
         hint="set HEADWATER_CACHE to a folder that can be written",
     )
-
-
-def _cache(environment: Mapping[str, str]) -> Path:
-    root = environment.get("HEADWATER_CACHE") or environment.get("XDG_CACHE_HOME")
-    return Path(root) if root else Path(environment.get("HOME") or Path.home()) / ".cache"

@@ -13,7 +13,6 @@ replaced by the one that was there before.
 
 from __future__ import annotations
 
-import logging
 import os
 import signal
 import sys
@@ -26,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 from headwater.errors import MissingExtra, SparkError
 from headwater.spark.java import find_java
+from headwater.spark.quiet import debugging, silence
 from headwater.spark.scratch import scratch_folder
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ appender.stderr.name = stderr
 appender.stderr.target = SYSTEM_ERR
 appender.stderr.layout.type = PatternLayout
 appender.stderr.layout.pattern = spark: %p %c{{1}}: %m%n
+appender.stderr.layout.alwaysWriteExceptions = {traces}
 """
 
 
@@ -110,7 +111,9 @@ def spark_session(
 def defaults(master: str, folder: Path, log_level: str) -> dict[str, Any]:
     """Settings for small and middling data on one machine."""
     logging_file = folder / "log4j2.properties"
-    logging_file.write_text(_QUIET.format(level=log_level.lower()), encoding="utf-8")
+    logging_file.write_text(
+        _QUIET.format(level=log_level.lower(), traces=str(debugging()).lower()), encoding="utf-8"
+    )
     settings: dict[str, Any] = {
         EMBEDDED: True,
         "spark.ui.enabled": False,
@@ -189,8 +192,7 @@ def _signals() -> Iterator[None]:
 @contextmanager
 def _silence(log_level: str) -> Iterator[None]:
     """Keep Spark's greetings from standard error while it starts, and from Python's log."""
-    for name in ("py4j", "SQLQueryContextLogger"):  # what they say is in the exceptions, too
-        logging.getLogger(name).setLevel(logging.CRITICAL)
+    silence()
     if log_level.lower() in ("info", "debug", "trace"):
         yield
         return

@@ -91,6 +91,13 @@ def name(argument: str, value: object) -> str:
     return str(value)
 
 
+def identifier(argument: str, value: object) -> str:
+    """What can name a relation in a text."""
+    if not name(argument, value).isidentifier():
+        raise wrong(argument, value, "the name of a relation: letters, digits and _")
+    return str(value)
+
+
 def relation_name(value: object) -> str:
     """What may be asked for in a catalog; whether it is there is another question."""
     if not isinstance(value, str):

@@ -9,20 +9,16 @@ The text is only read. Whether its rules are safe, well typed and stratified is 
 
 from __future__ import annotations
 
-from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from headwater.language.datalog.comments import blank_comments
 from headwater.language.datalog.facts import take_facts
+from headwater.language.datalog.grammar import grammar
 from headwater.language.datalog.nesting import refuse_deep
 from headwater.language.datalog.preprocess import preprocess
 from headwater.language.datalog.statements import StatementReader
 from headwater.language.program import Program
 from headwater.language.source import SourceText
-
-if TYPE_CHECKING:
-    from lark import Lark
 
 
 def parse(text: str, source: str = "<text>", *, folder: Path | None = None) -> Program:
@@ -42,17 +38,7 @@ def parse(text: str, source: str = "<text>", *, folder: Path | None = None) -> P
     rest, facts = take_facts(blanked)
     refuse_deep(where, rest)
     try:
-        tree = _grammar().parse(rest)
+        tree = grammar().parse(rest)
     except UnexpectedInput:
-        raise explain(where, rest, _grammar()) from None
+        raise explain(where, rest, grammar()) from None
     return StatementReader(where, blanked, tree, facts).program()
-
-
-@cache
-def _grammar() -> Lark:
-    """The grammar, read when the first text is."""
-    from lark import Lark
-
-    return Lark.open_from_package(
-        __package__, "grammar.lark", parser="lalr", propagate_positions=True, maybe_placeholders=False
-    )

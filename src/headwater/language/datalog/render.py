@@ -113,6 +113,9 @@ def _table(table: Materialize) -> str:
 def _directive(directive: Directive) -> str:
     if directive.kind == "watch":
         return f"watch({directive.relation})."
+    if directive.kind in ("kind", "rename"):
+        (value,) = directive.options.values()
+        return f".{directive.kind} {directive.relation} {value}"
     options = _commas(f"{key}={_string(value)}" for key, value in directive.options.items())
     return f".{directive.kind} {directive.relation}" + (f"({options})" if options else "")
 

@@ -72,6 +72,8 @@ class StatementReader:
                 self._declaration(statement)
             elif statement.data == "directive":
                 self._directive(statement)
+            elif statement.data in ("kind", "drop", "rename"):
+                self._edit(statement)
         return Program(
             tuple(self.rules),
             tuple(self.declarations),
@@ -208,6 +210,17 @@ class StatementReader:
             options[str(key)] = self._option(value)
         for name in words(names):
             self.directives.append(Directive(kind, str(name), dict(options), self._place(directive)))
+
+    def _edit(self, statement: Tree[Token]) -> None:
+        """`.kind r virtual`, `.drop r`, `.rename r s`."""
+        place, own = self._place(statement), [str(word) for word in words(statement)]
+        kind = str(statement.data)
+        if kind == "rename":
+            self.directives.append(Directive(kind, own[0], {"to": own[1]}, place))
+            return
+        options = {"kind": own[0]} if kind == "kind" else {}
+        (names,) = trees(statement)
+        self.directives += [Directive(kind, str(name), dict(options), place) for name in words(names)]
 
     def _option(self, token: Token) -> str:
         if token.type != "STRING":

@@ -35,6 +35,8 @@ class BaseChanges:
         too_many: Rows = {}
         if self._before is None:
             self._before = dict(self.soft)
+        for name in self.soft.keys() - checked.relations.keys():
+            del self.soft[name]
         for name, info in checked.relations.items():
             soft = self.soft.get(name)
             if soft is not None and (soft.lifetime, soft.size) == (info.lifetime, info.size):

@@ -1,0 +1,188 @@
+"""Texts that take back or rename what earlier texts say: `.drop reach`, `.rename reach connected`.
+
+A text stays as it was written, since states and logs hold it. What all of them say together is worked out here, in
+their order: what is dropped is left out of earlier texts, what is renamed has its new name in them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from headwater.errors import RuleError
+from headwater.language.datalog.render import render
+from headwater.language.program import (
+    Atom,
+    BodyAggregate,
+    Call,
+    Comparison,
+    Disjunction,
+    Literal,
+    Negated,
+    NegatedGroup,
+    Positive,
+    Program,
+    Query,
+    Rule,
+    Term,
+)
+from headwater.rules.terms import atoms, rebuild
+
+EDITS = ("drop", "rename")
+Value = TypeVar("Value")
+
+
+def edited(programs: Sequence[Program]) -> list[Program]:
+    """What the texts say, each as later ones left it."""
+    found: list[Program] = []
+    for program in programs:
+        for directive in program.directives:
+            if directive.kind == "drop":
+                found = [_without(earlier, directive.relation) for earlier in found]
+            elif directive.kind == "rename":
+                found = [_renamed(earlier, directive.relation, directive.options["to"]) for earlier in found]
+        kept = tuple(directive for directive in program.directives if directive.kind not in EDITS)
+        found.append(program if len(kept) == len(program.directives) else replace(program, directives=kept))
+    return found
+
+
+def carried(program: Program, known: Mapping[str, Value]) -> dict[str, Value]:
+    """What is known by relation, as a text that drops or renames some leaves it."""
+    found = dict(known)
+    for directive in program.directives:
+        if directive.kind in EDITS and directive.relation in found:
+            value = found.pop(directive.relation)
+            if directive.kind == "rename":
+                found[directive.options["to"]] = value
+    return found
+
+
+def origins(program: Program) -> dict[str, str]:
+    """For each relation that a text renames, by its new name: what it was called before the text."""
+    found: dict[str, str] = {}
+    for directive in program.directives:
+        if directive.kind == "rename":
+            found[directive.options["to"]] = found.pop(directive.relation, directive.relation)
+    return found
+
+
+def check_edits(program: Program, earlier: Sequence[Program], relations: Sequence[str]) -> None:
+    """Refuse to drop or rename what is not there, to drop what others read, and names that are taken."""
+    there = set(relations)
+    programs = edited(earlier)
+    for directive in program.directives:
+        if directive.kind not in EDITS:
+            continue
+        name = directive.relation
+        if name not in there:
+            raise RuleError(
+                "unknown-relation",
+                f"there is no relation {name}",
+                place=directive.place,
+                hint=f"there are: {', '.join(sorted(there)) or 'none'}",
+            )
+        there.discard(name)
+        if directive.kind == "rename":
+            new = directive.options["to"]
+            if new in there or new == name:
+                raise RuleError(
+                    "relation-taken",
+                    f"there is a relation {new} already",
+                    place=directive.place,
+                    hint="rename it to something else, or drop the other one",
+                )
+            there.add(new)
+            programs = [_renamed(each, name, new) for each in programs]
+            continue
+        programs = [_without(each, name) for each in programs]
+        readers = sorted(set(_readers(programs, name)))
+        if readers:
+            raise RuleError(
+                "still-read",
+                f"{name} cannot be dropped: {', '.join(readers)} {'reads' if len(readers) == 1 else 'read'} it",
+                place=directive.place,
+                hint=f"drop {'that' if len(readers) == 1 else 'those'} first",
+            )
+
+
+def _readers(programs: Sequence[Program], name: str) -> Iterator[str]:
+    for rule in (rule for program in programs for rule in program.rules):
+        if any(atom.relation == name for atom, _ in atoms(rule.body)):
+            yield from (head.relation for head in rule.heads)
+
+
+# ------------------------------------------------------------------ dropping
+
+
+def _without(program: Program, name: str) -> Program:
+    rules = []
+    for rule in program.rules:
+        heads = tuple(head for head in rule.heads if head.relation != name)
+        if heads:
+            rules.append(rule if len(heads) == len(rule.heads) else replace(rule, heads=heads))
+    return replace(
+        program,
+        rules=tuple(rules),
+        declarations=tuple(each for each in program.declarations if each.relation != name),
+        tables=tuple(each for each in program.tables if each.relation != name),
+        directives=tuple(each for each in program.directives if each.relation != name),
+        queries=tuple(q for q in program.queries if all(a.relation != name for a, _ in atoms(q.body))),
+    )
+
+
+# ------------------------------------------------------------------ renaming
+
+
+def _renamed(program: Program, old: str, new: str) -> Program:
+    def named(name: str) -> str:
+        return new if name == old else name
+
+    return replace(
+        program,
+        rules=tuple(_rule(rule, old, new) for rule in program.rules),
+        declarations=tuple(replace(each, relation=named(each.relation)) for each in program.declarations),
+        tables=tuple(replace(each, relation=named(each.relation)) for each in program.tables),
+        directives=tuple(replace(each, relation=named(each.relation)) for each in program.directives),
+        queries=tuple(Query(_body(query.body, old, new), query.place) for query in program.queries),
+    )
+
+
+def _rule(rule: Rule, old: str, new: str) -> Rule:
+    heads = tuple(_atom(head, old, new) for head in rule.heads)
+    body = _body(rule.body, old, new)
+    if (heads, body) == (rule.heads, rule.body):
+        return rule
+    changed = replace(rule, heads=heads, body=body)
+    return replace(changed, text=render(changed))
+
+
+def _body(body: tuple[Literal, ...], old: str, new: str) -> tuple[Literal, ...]:
+    return tuple(_literal(part, old, new) for part in body)
+
+
+def _literal(part: Literal, old: str, new: str) -> Literal:
+    if isinstance(part, Positive | Negated):
+        return replace(part, atom=_atom(part.atom, old, new))
+    if isinstance(part, NegatedGroup):
+        return replace(part, body=_body(part.body, old, new))
+    if isinstance(part, Disjunction):
+        return replace(part, alternatives=tuple(_body(each, old, new) for each in part.alternatives))
+    assert isinstance(part, Comparison)
+    return replace(part, left=_term(part.left, old, new), right=_term(part.right, old, new))
+
+
+def _atom(atom: Atom, old: str, new: str) -> Atom:
+    args = tuple(_term(arg, old, new) for arg in atom.args)
+    return replace(atom, relation=new if atom.relation == old else atom.relation, args=args)
+
+
+def _term(term: Term, old: str, new: str) -> Term:
+    def change(inner: Term) -> Term:
+        if isinstance(inner, BodyAggregate):
+            return replace(inner, body=_body(inner.body, old, new))
+        if isinstance(inner, Call) and inner.function == old:  # NDlog: f_concatPath(link(@S,@D,C), P)
+            return replace(inner, function=new)
+        return inner
+
+    return rebuild(term, change)

@@ -1,0 +1,74 @@
+"""The relations of a database: their names, and what there is to say about each as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from html import escape
+from typing import TYPE_CHECKING
+
+from headwater.calls import public_class
+from headwater.rules.checked import Kind, RelationInfo
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+HEADINGS = ("relation", "kind", "columns", "rows")
+
+
+@public_class
+class RelationTable(tuple[str, ...]):
+    """The names of all base relations and views, in the order in which they were first mentioned.
+
+    It prints as a table; `rows()` and `arrow()` give that as data. A virtual view has no rows until somebody asks.
+    """
+
+    _infos: Sequence[RelationInfo]
+    _count: Callable[[str], int]
+
+    @classmethod
+    def of(cls, infos: Iterable[RelationInfo], count: Callable[[str], int]) -> RelationTable:
+        """Of these relations; `count` tells how many rows a stored one has now."""
+        infos = tuple(infos)
+        found = cls(info.name for info in infos)
+        found._infos, found._count = infos, count
+        return found
+
+    def rows(self) -> list[tuple[str, str, str, int | None]]:
+        """For each relation its name, kind, columns with types, and number of rows (`None` if it is virtual)."""
+        return [
+            (
+                info.name,
+                "view" if info.kind is Kind.STORED else info.kind.value,
+                ", ".join(f"{c}: {t or '?'}" for c, t in zip(info.columns, info.types, strict=True)),
+                None if info.kind is Kind.VIRTUAL else self._count(info.name),
+            )
+            for info in self._infos
+        ]
+
+    def arrow(self) -> pa.Table:
+        """The same as an Arrow table."""
+        import pyarrow as pa
+
+        rows = self.rows()
+        return pa.table({heading: [row[place] for row in rows] for place, heading in enumerate(HEADINGS)})
+
+    def _texts(self) -> list[tuple[str, ...]]:
+        return [(*row[:3], "" if row[3] is None else f"{row[3]:,}") for row in self.rows()]
+
+    def __repr__(self) -> str:
+        lines = [HEADINGS, *self._texts()]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        return "\n".join(
+            "  ".join(
+                text.rjust(width) if place == len(widths) - 1 else text.ljust(width)
+                for place, (text, width) in enumerate(zip(line, widths, strict=True))
+            ).rstrip()
+            for line in lines
+        )
+
+    def _repr_html_(self) -> str:
+        names = "".join(f"<th>{heading}</th>" for heading in HEADINGS)
+        rows = "".join(
+            f"<tr>{''.join(f'<td>{escape(text)}</td>' for text in row)}</tr>" for row in self._texts()
+        )
+        return f"<table><thead><tr>{names}</tr></thead><tbody>{rows}</tbody></table>"

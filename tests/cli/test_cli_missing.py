@@ -1,0 +1,63 @@
+"""`--on-null` and `--nan`: rows of files without a value where the relation needs one."""
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from cli_folder import Folder
+from pyarrow import parquet
+
+PROGRAM = "m(k: string, v: float).\nbig(K) :- m(K, V), V > 1.0.\n"
+
+
+@pytest.fixture
+def measured(folder: Folder) -> Folder:
+    folder.write("p.dl", PROGRAM)
+    table = pa.table({"v": [2.0, None, float("nan"), 3.0], "k": ["a", "b", "c", None]})
+    Path("facts").mkdir()
+    parquet.write_table(table, "facts/m.parquet")
+    return folder
+
+
+def lines(path: str) -> list[tuple[int, int, str]]:
+    found = map(json.loads, Path(path).read_text().splitlines())
+    return [(line["version"], line["row"], line["column"]) for line in found]
+
+
+def test_a_missing_value_is_refused_with_its_row(measured: Folder) -> None:
+    error = measured.refused("run", "p.dl", "-F", "facts", "-s", "state")
+    assert "error[null-value]: facts/m.parquet, row 2, column v: there is no value, in ('b', null)" in error
+    assert "--on-null drop" in error and not Path("state").exists()
+
+
+def test_rows_are_left_out_or_put_aside(measured: Folder) -> None:
+    done = measured.run("run", "p.dl", "-F", "facts", "--on-null", "drop")
+    assert done.exit_code == 0 and "2 rows of facts/m.parquet left out: a value is missing" in done.stderr
+    for _ in range(2):
+        done = measured.run(
+            "run", "p.dl", "-F", "facts", "-D", "out", "--on-null", "aside.jsonl", "--nan", "null"
+        )
+        assert "3 rows of facts/m.parquet left out: a value is missing; see aside.jsonl" in done.stderr
+        assert lines("aside.jsonl") == [(1, 2, "v"), (1, 3, "v"), (1, 4, "k")]
+    assert measured.read("out/big.csv") == "a\n"
+
+
+def test_changes_are_looked_at_too(measured: Folder) -> None:
+    measured.done("define", "-s", "state", "p.dl")
+    assert "error[null-value]" in measured.refused("apply", "-s", "state", "--insert", "m=facts/m.parquet")
+    assert "error[null-value]" in measured.refused("what-if", "-s", "state", "--insert", "m=facts/m.parquet")
+    measured.done("apply", "-s", "state", "--insert", "m=facts/m.parquet", "--on-null", "aside.jsonl")
+    assert lines("aside.jsonl") == [(2, 2, "v"), (2, 4, "k")]
+    feed = {"k": ["a", None, "d"], "v": [2.0, 1.0, 5.0], "_change_type": ["delete", "insert", "insert"]}
+    Path("changes").mkdir()
+    parquet.write_table(pa.table(feed), "changes/m.parquet")
+    measured.done("apply", "-s", "state", "changes", "--on-null", "aside.jsonl")
+    assert lines("aside.jsonl")[2:] == [(3, 2, "k")]
+    assert measured.done("show", "-s", "state", "big", "--format", "csv") == "K\nc\nd\n"
+
+
+def test_a_way_that_does_not_exist_is_refused_before_anything_is_read(measured: Folder) -> None:
+    assert "did you mean drop?" in measured.refused("run", "p.dl", "-F", "facts", "--on-null", "dorp")
+    error = measured.refused("run", "p.dl", "-F", "facts", "--on-null", "facts/m.parquet")
+    assert "error[overwrite]" in error
