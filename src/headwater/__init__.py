@@ -24,6 +24,7 @@ from headwater.errors import (
     DataError,
     EvaluationError,
     HeadwaterError,
+    HeadwaterWarning,
     LanguageError,
     MissingExtra,
     OutOfMemory,
@@ -50,6 +51,7 @@ __all__ = [
     "DatabaseError",
     "EvaluationError",
     "HeadwaterError",
+    "HeadwaterWarning",
     "LanguageError",
     "MissingExtra",
     "OutOfMemory",
@@ -70,7 +72,7 @@ def connect(
     *,
     mode: Literal["w", "r"] = "w",
     strategy: str = "support",
-    strict: bool = False,
+    strict: bool | Literal["near"] = "near",
     max_rounds: int = 1_000_000,
     at_max_rounds: Literal["raise", "stop"] = "raise",
     clock: Literal["logical", "real"] = "logical",
@@ -90,7 +92,9 @@ def connect(
     - `mode`: "w" for the one writer, "r" for a reader.
     - `strategy`: how views are maintained: support, counting, dred, recompute, auto, absorption, absorption-eager,
       relative.
-    - `strict`: refuse relations never declared.
+    - `strict`: which unknown relations are refused. "near": rows for a relation that no text mentions, and rules over
+      one that nothing fills, if its name is near another's. True: also all other rules over a relation that nothing
+      declares, derives or gives rows to. False: none.
     - `max_rounds`: the guard against recursion without end; `at_max_rounds`: "raise", or "stop" to keep what was
       derived by then.
     - `clock`: "logical", or "real" for lifetimes in real time.

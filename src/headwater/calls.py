@@ -12,13 +12,14 @@ from __future__ import annotations
 
 import inspect
 import sys
+import warnings
 from collections.abc import Callable, Iterator
-from difflib import get_close_matches
 from functools import wraps
 from typing import Any, TypeVar
 
-from headwater.errors import DataError
+from headwater.errors import DataError, HeadwaterWarning
 from headwater.memory.guard import memory_errors, refused_memory
+from headwater.spelling import did_you_mean
 
 Class = TypeVar("Class")
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -47,6 +48,14 @@ def public_class(kind: type[Class]) -> type[Class]:
 def public(function: Function) -> Function:
     """A function that is a public call."""
     return _public(function, function.__name__)  # type: ignore[return-value]
+
+
+def warn(warning: HeadwaterWarning) -> None:
+    """Tell the caller of a public call something by Python's `warnings`, at the caller's line."""
+    frame, level = sys._getframe(), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "headwater":
+        frame, level = frame.f_back, level + 1
+    warnings.warn(warning, stacklevel=level)
 
 
 def taking(options: type) -> Callable[[Function], Function]:
@@ -114,6 +123,6 @@ def _wrong_arguments(
     unknown = [] if open_ended else [name for name in options if name not in parameters]
     if not unknown:
         return DataError("wrong-arguments", f"{called}: {said}", hint=usage)
-    near = get_close_matches(unknown[0], list(parameters), n=1)
-    hint = f"did you mean {near[0]}? {usage}" if near else usage
+    meant = did_you_mean(unknown[0], parameters)
+    hint = f"{meant} {usage}" if meant else usage
     return DataError("wrong-arguments", f"{called} has no argument {unknown[0]}", hint=hint)

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from headwater.errors import DataError
 from headwater.maintain.strategies import STRATEGIES
 from headwater.nodes.where import Where
+from headwater.rules.unfilled import Strictness
 from headwater.values import arguments
 from headwater.values.types import Type
 from headwater.version.guard import THREADS
@@ -19,7 +20,7 @@ CHOICES: Mapping[str, Sequence[str]] = {
     "at_max_rounds": ("raise", "stop"),
     "threads": THREADS,
 }
-FLAGS = ("strict", "sync", "min_ship")
+FLAGS = ("sync", "min_ship")
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ class Options:
 
     mode: Literal["w", "r"] = "w"
     strategy: str = "support"
-    strict: bool = False
+    strict: Strictness = "near"
     max_rounds: int = 1_000_000
     at_max_rounds: Literal["raise", "stop"] = "raise"
     clock: Literal["logical", "real"] = "logical"
@@ -49,6 +50,8 @@ class Options:
             arguments.one_of(option, getattr(self, option), allowed)
         for option in FLAGS:
             arguments.flag(option, getattr(self, option), "unknown-option")
+        if not isinstance(self.strict, bool) and not (isinstance(self.strict, str) and self.strict == "near"):
+            raise arguments.wrong("strict", self.strict, "one of 'near', True, False", "unknown-option")
         arguments.whole_number("max_rounds", self.max_rounds, least=1, code="unknown-option")
         self.place.check()
         if self.run != "local" and not STRATEGIES[self.strategy]().ranked:
@@ -68,5 +71,5 @@ class Options:
     @property
     def evaluation(self) -> dict[str, Any]:
         """What an engine is told, here or on nodes."""
-        names = ("strategy", "max_rounds", "at_max_rounds", "strict", "memory")
+        names = ("strategy", "max_rounds", "at_max_rounds", "memory")
         return {name: getattr(self, name) for name in names}

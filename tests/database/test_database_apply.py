@@ -42,7 +42,7 @@ def test_a_view_that_stays_the_same_has_no_change():
 
 
 def test_no_ops_are_counted_and_emit_nothing():
-    db = reach([(1, 2)])
+    db = reach([(1, 2)], strict=False)
     changes = db.apply(
         insert={"link": [(1, 2), (1, 2)]}, delete={"link": [(7, 8)], "never heard of": [(1,), (2,)]}
     )

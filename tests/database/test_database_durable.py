@@ -23,7 +23,7 @@ TEXT = (
 
 
 def filled(folder: Path) -> hw.database.Database:
-    db = hw.connect(folder)
+    db = hw.connect(folder, strict=False)
     db.define(TEXT)
     db.apply(insert={"link": chain(0, 5), "item": [("a", 1), ("b", 2)]})
     db.apply(delete={"link": [(2, 3)]}, insert={"item": [("a", 5), ("x", 0)], "free": [("é", 1.5)]})

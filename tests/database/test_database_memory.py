@@ -68,7 +68,7 @@ def test_a_view():
 
 
 def test_a_product():
-    db = reach(memory="16 MB")
+    db = reach(strict=False, memory="16 MB")
     db.apply(insert={"n": [(i,) for i in range(3000)]})
     refused(db, lambda: db.define("all(X, Y) :- n(X), n(Y)."), "rows of all", "rule")
     assert "all" not in db
@@ -77,7 +77,7 @@ def test_a_product():
 
 def test_an_index():
     """The rows fit, and what finds them by a column does not."""
-    db = reach(memory="1 TB")
+    db = reach(strict=False, memory="1 TB")
     db.apply(insert={"big": pairs(200_000), "few": [(0,)]})
     db.budget.limit = db.memory.used + 3 * MB
     refused(db, lambda: db.define("hit(X, Y) :- few(X), big(X, Y)."), "an index of big")
@@ -90,7 +90,7 @@ def test_an_index():
 
 
 def test_new_strings():
-    db = reach(memory="8 MB")
+    db = reach(strict=False, memory="8 MB")
     db.apply(insert={"name": [("first",)]})
     names = [(f"name {i}",) for i in range(100_000)]
     refused(db, lambda: db.apply(insert={"name": names}), "new strings")
@@ -99,7 +99,7 @@ def test_new_strings():
 
 @pytest.mark.parametrize("form", ["rows", "arrow"])
 def test_reading(form: str):
-    db = reach(memory="24 MB")
+    db = reach(strict=False, memory="24 MB")
     db.apply(insert={"big": pairs(120_000)})
     db.budget.limit = db.memory.used + MB
     view = db["big"]
@@ -112,7 +112,7 @@ def test_reading(form: str):
 
 
 def test_an_order_of_strings():
-    db = reach(memory="1 GB")
+    db = reach(strict=False, memory="1 GB")
     db.apply(insert={"word": [(i % 10, f"w{i}") for i in range(60_000)]})
     db.budget.limit = db.memory.used + 2 * MB
     refused(db, lambda: db.define("first(G, min<W>) :- word(G, W)."))
@@ -160,7 +160,7 @@ def test_a_fact_that_stands_for_very_many(fact: str):
 
 
 def test_a_range_of_a_row():
-    db = reach(memory="16 MB")
+    db = reach(strict=False, memory="16 MB")
     db.define("n(X) :- top(T), X = range(0, T).")
     assert len(db.apply(insert={"top": [(10,)]})["n"].inserted) == 10
     refused(db, lambda: db.apply(insert={"top": [(300_000,)]}), " of n ", "n(X) :- top(T)")
@@ -179,7 +179,7 @@ def test_a_long_range_of_which_little_is_kept():
 
 
 def test_a_state_that_does_not_fit(tmp_path: Path):
-    with reach(path=tmp_path / "s") as db:
+    with reach(strict=False, path=tmp_path / "s") as db:
         db.apply(insert={"big": pairs(200_000)})
         db.checkpoint()
     with pytest.raises(hw.OutOfMemory) as caught:
@@ -190,7 +190,7 @@ def test_a_state_that_does_not_fit(tmp_path: Path):
 
 
 def test_a_checkpoint_is_not_held_to_the_budget(tmp_path: Path):
-    with reach(chain(0, 5), path=tmp_path / "s") as db:
+    with reach(chain(0, 5), strict=False, path=tmp_path / "s") as db:
         db.apply(insert={"big": pairs(100_000)})
         limit = db.budget.limit = db.memory.used
         db.checkpoint()

@@ -7,6 +7,7 @@ import pytest
 from headwater.errors import RuleError
 from headwater.language.datalog import parse
 from headwater.rules.check import check
+from headwater.rules.unfilled import doubts
 from headwater.values.functions import Functions
 
 # text, code, line, column, words
@@ -139,8 +140,9 @@ def test_a_refusal_names_its_code_place_and_remedy(text, code, line, column, wor
 )
 def test_strict_refuses_relations_that_nothing_fills(text, words):
     check(parse(text), Functions())
+    assert doubts(parse(text), Functions(), strict=False) == ()
     with pytest.raises(RuleError) as caught:
-        check(parse(text), Functions(), strict=True)
+        doubts(parse(text), Functions(), strict=True)
     assert caught.value.code == "unknown-relation"
     assert caught.value.place is not None
     for word in words.split("; "):
@@ -157,4 +159,64 @@ def test_strict_refuses_relations_that_nothing_fills(text, words):
     ],
 )
 def test_strict_accepts_what_is_declared_stated_or_derived(text):
-    check(parse(text), Functions(), strict=True)
+    for strict in ("near", True):
+        assert doubts(parse(text), Functions(), strict=strict) == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "relation", "column", "meant"),
+    [
+        ("p(X) :- lnk(X, _). link(1, 2).", "lnk", 9, "link"),
+        ("reach(X, Y) :- link(X, Y).\nreach(X, Y) :- lnk(X, Z), reach(Z, Y), link(Z, X).", "lnk", 16, "link"),
+        ("reach(X, Y) :- link(X, Y).\nreach(X, Y) :- link(X, Z), raech(Z, Y).", "raech", 28, "reach"),
+        ("p(X) :- q(X), !blokced(X). blocked(X) :- q(X).", "blokced", 16, "blocked"),
+        ("p(X) :- q(X), N = count : { hasChild(X) }. has_child(1).", "hasChild", 29, "has_child"),
+        ("p(X) :- q(X), contain(X, X). q(1).", "contain", 15, "contains"),
+        ("reach(X) :- q(X). q(1). ?- raech(X).", "raech", 28, "reach"),
+        (".decl parent(x: symbol)\np(x) :- pareny(x), q(x). q(x) :- parent(x).", "", 0, ""),
+    ],
+)
+def test_relations_that_nothing_fills_are_refused_where_their_name_is_near_another(
+    text, relation, column, meant
+):
+    if not relation:
+        assert doubts(parse(text), Functions()) == ()
+        return
+    with pytest.raises(RuleError) as caught:
+        doubts(parse(text), Functions())
+    error = caught.value
+    assert error.code == "unknown-relation" and error.message.startswith(f"{relation} is neither")
+    assert error.place is not None and error.place.column == column
+    assert error.hint == f"did you mean {meant}? If not, declare it: .decl {relation}(...)"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "reach(X, Y) :- link(X, Y). reach(X, Y) :- link(X, Z), reach(Z, Y).",
+        "p(X) :- link1(X), link2(X), mother(X), brother(X), in_x(X), in_y(X), q(X), r(X).",
+        "p(X) :- host(X), post(X), cost(X).",
+        "p(X) :- lnk(X). q(X) :- link(X, _).",  # another number of columns: another relation
+        "p(X) :- lnk(X), link(X). .input lnk\n.input link",
+        "p(X) :- lnk(X), link(X). link(1). materialize(lnk, infinity, infinity, keys(1)).",
+    ],
+)
+def test_names_that_are_told_apart_on_purpose_are_taken(text):
+    assert doubts(parse(text), Functions()) == ()
+
+
+def test_what_is_known_or_given_is_no_slip():
+    program = parse("p(X) :- lnk(X), link(X).")
+    assert doubts(program, Functions(), known={"lnk": 1, "link": 1}) == ()
+    assert doubts(program, Functions(), known={"lnk": 1}, given=["link"]) == ()
+    with pytest.raises(RuleError, match="lnk is neither"):
+        doubts(parse("p(X) :- lnk(X)."), Functions(), known={"link": 1})
+    assert doubts(parse("p(X) :- lnk(X)."), Functions(), known={"link": 2}) == ()
+
+
+def test_a_plural_is_doubted_only():
+    (doubt,) = doubts(parse("p(X) :- link(X). p(X) :- links(X). q(X) :- link(X)."), Functions())
+    assert str(doubt).startswith(
+        "warning[unknown-relation]: nothing fills links so far; link is another relation\n"
+    )
+    assert doubts(parse("links(X) :- link(X)."), Functions()) == (), "whoever writes both knows both"

@@ -6,15 +6,17 @@ happens meanwhile.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from headwater.catalog.definitions import Definitions, Types
+from headwater.catalog.definitions import Definitions, Types, declaration_for
 from headwater.catalog.edits import carried, check_edits
-from headwater.errors import DataError, UnknownRelation
+from headwater.errors import DataError, HeadwaterWarning, UnknownRelation
 from headwater.language.program import Program
 from headwater.rules.checked import Checked, Kind, RelationInfo
+from headwater.rules.unfilled import Strictness, doubts
+from headwater.spelling import did_you_mean
 from headwater.values.functions import Functions
 
 Stored = Callable[[str], bool]
@@ -31,7 +33,7 @@ class Catalog:
     """Definitions, and the program that they come to with these functions."""
 
     functions: Functions
-    strict: bool = False
+    strict: Strictness = False
     definitions: Definitions = field(default_factory=Definitions)
     program: Checked = field(default_factory=lambda: Checked({}, ()))
 
@@ -78,20 +80,33 @@ class Catalog:
             )
         return info
 
-    def base_if_known(self, name: str) -> RelationInfo | None:
-        """As `base`; an unknown relation is refused where everything must be declared."""
+    def base_if_known(self, name: str, rows: Any = None) -> RelationInfo | None:
+        """As `base`; rows for an unknown relation are refused, unless anything goes.
+
+        Before the first text, rows of any relation are taken: there is nothing that its name could be a slip for.
+        """
         info = self.base(name)
-        if info is None and self.strict:
-            raise self.unknown(name)
+        if info is None and (self.strict is True or (self.strict and self.definitions.programs)):
+            raise self._nowhere(name, rows)
         return info
 
     def unknown(self, name: object) -> UnknownRelation:
         """The error about a relation that is not there."""
-        import difflib
-
-        near = difflib.get_close_matches(str(name), self.relations, n=1)
-        hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(self.relations) or 'none'}"
+        there = f"there are: {', '.join(self.relations)}" if self.relations else "nothing is defined yet"
+        hint = did_you_mean(str(name), self.relations) or there
         return UnknownRelation("unknown-relation", f"there is no relation {name}", hint=hint)
+
+    def _nowhere(self, name: str, rows: Any) -> UnknownRelation:
+        """The error about rows for a relation that no text mentions."""
+        error = self.unknown(name)
+        declared = f"{name}(...)" if rows is None else declaration_for(name, rows)
+        error.hint = f"{error.hint}\nfor a new one, declare it first: define('{declared}.')"
+        return error
+
+    def doubts(self, program: Program, given: Collection[str] = ()) -> tuple[HeadwaterWarning, ...]:
+        """What is doubtful about a text to come, and the rows given with it; refuses what is `strict`ly wrong."""
+        known = {name: self.program.relations[name].arity for name in self.relations}
+        return doubts(program, self.functions, known=known, given=given, strict=self.strict)
 
     def types_if(self, known: Mapping[str, Types], stored: Stored = nothing_stored) -> dict[str, Types]:
         """What the types of all relations would be if those of some base relations were these."""
@@ -114,7 +129,7 @@ class Catalog:
         return replace(
             self,
             definitions=definitions,
-            program=definitions.check(self.functions, fixed, strict=self.strict),
+            program=definitions.check(self.functions, fixed),
         )
 
     def with_program(
@@ -129,11 +144,11 @@ class Catalog:
         known."""
         definitions = self.definitions
         for name, rows in insert.items():
-            info = self.base_if_known(name)
-            if info is None and not name.isidentifier():
+            if not name.isidentifier():
                 raise DataError(
                     "unknown-relation", f"{name!r} cannot name a relation", hint="letters, digits and _ only"
                 )
+            info = self.base_if_known(name, rows)
             definitions = definitions.with_rows(name, rows, info)
         return self if definitions is self.definitions else self.following(definitions, stored)
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from headwater.catalog.edits import carried, edited
 from headwater.catalog.rule_ids import identified, ids_of, recalled
+from headwater.errors import HeadwaterError
 from headwater.language.datalog import parse
 from headwater.language.program import Column, Declaration, Program
 from headwater.rules.check import check
@@ -37,7 +38,7 @@ class Definitions:
     numbers: Mapping[str, int] = field(default_factory=dict)
     """The highest number that a rule of each relation was ever given."""
 
-    def check(self, functions: Functions, stored: Mapping[str, Types], *, strict: bool) -> Checked:
+    def check(self, functions: Functions, stored: Mapping[str, Types]) -> Checked:
         """Check everything; `stored` has the types of base relations that have rows."""
         *earlier, last = edited(self.programs) or (Program(),)
         programs = [replace(p, rules=tuple(rule for rule in p.rules if rule.body)) for p in earlier] + [last]
@@ -54,7 +55,7 @@ class Definitions:
             directives=tuple(directive for program in programs for directive in program.directives),
             queries=tuple(query for program in programs for query in program.queries),
         )
-        return check(whole, functions, known={**stored, **self.known}, strict=strict)
+        return check(whole, functions, known={**stored, **self.known})
 
     def with_program(self, program: Program, ids: Sequence[str] | None = None) -> Definitions:
         """With one more text, whose facts are rows still to come; `ids` are those its rules were given before."""
@@ -141,3 +142,17 @@ class Definitions:
         """A text whose facts are rows already."""
         program = parse(text, source)
         return replace(program, rules=tuple(rule for rule in program.rules if rule.body))
+
+
+def declaration_for(name: str, rows: Any) -> str:
+    """A declaration that rows would fit, for a hint.
+
+    >>> declaration_for("cost", [("a", 1.5)])
+    'cost(c0: string, c1: float)'
+    """
+    try:
+        types, names = infer_types(rows, name)
+    except HeadwaterError:
+        return f"{name}(...)"
+    columns = names or tuple(f"c{i}" for i in range(len(types)))
+    return f"{name}({', '.join(f'{column}: {type}' for column, type in zip(columns, types, strict=True))})"

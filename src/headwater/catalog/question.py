@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from headwater.catalog.catalog import Catalog
+from headwater.catalog.doubtful import refuse_doubtful
 from headwater.errors import RuleError
 from headwater.language.program import (
     Atom,
@@ -67,7 +68,8 @@ def question(catalog: Catalog, program: Program, columns: tuple[str, ...] | None
     declared = _declared(catalog, asked)
     asked = replace(asked, declarations=(*asked.declarations, *declared))
     known = {declaration.relation: catalog.info(declaration.relation).types for declaration in declared}
-    checked = check(asked, catalog.functions, known=known, strict=True)
+    refuse_doubtful(asked, replace(catalog, strict=True))
+    checked = check(asked, catalog.functions, known=known)
     return _joined(catalog, checked, columns)
 
 

@@ -14,6 +14,7 @@ from headwater.cli.options import (
     program_text,
     state_option,
     strict_option,
+    strictness,
 )
 
 
@@ -29,7 +30,7 @@ def define(
     program: str,
     include: tuple[Path, ...],
     macros: tuple[str, ...],
-    strict: bool,
+    strict: bool | None,
     verbose: bool,
 ) -> None:
     """Add a program's rules, declarations and facts to a state folder, as one version.
@@ -45,7 +46,7 @@ def define(
     from headwater.cli.state import settle
 
     text, source = program_text(program, include, macros)
-    with headwater.connect(state, strict=strict, **database_options()) as database:
+    with headwater.connect(state, strict=strictness(strict), **database_options()) as database:
         before = database.version
         changes = database.define(text, source=source)
         settle(database, before)

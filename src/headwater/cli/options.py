@@ -5,9 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+
+if TYPE_CHECKING:
+    from headwater.rules.unfilled import Strictness
 
 STRATEGY_NAMES = (
     "support", "counting", "dred", "recompute", "absorption", "absorption-eager", "relative", "auto",
@@ -29,7 +32,11 @@ memory_option = click.option(
     callback=lambda context, _, value: context.meta.__setitem__(MEMORY, value),
     help="Refuse what would take more memory: bytes, 8GB, or 75%. [default: 75% of what there is]",
 )
-strict_option = click.option("--strict", is_flag=True, help="Refuse relations that nothing declares.")
+strict_option = click.option(
+    "--strict/--no-strict",
+    default=None,
+    help="Refuse all relations that nothing fills, or none. [default: those whose name is near another's]",
+)
 _include_option = click.option(
     "-I",
     "--include-dir",
@@ -75,6 +82,11 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 def preprocessor_options(command: Command) -> Command:
     """The options of a command that takes a program: `include` and `macros`."""
     return _include_option(_macro_option(command))
+
+
+def strictness(strict: bool | None) -> Strictness:
+    """What the option says."""
+    return "near" if strict is None else strict
 
 
 def database_options() -> dict[str, Any]:

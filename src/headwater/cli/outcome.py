@@ -10,13 +10,14 @@ import contextlib
 import errno
 import os
 import sys
+import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
 import click
 
-from headwater.errors import HeadwaterError, StoreError
+from headwater.errors import HeadwaterError, HeadwaterWarning, StoreError
 from headwater.memory.guard import refused_memory
 
 REFUSED, USAGE, STORE, BUG, INTERRUPTED, BROKEN_PIPE = 1, 2, 3, 70, 130, 141
@@ -56,7 +57,11 @@ class CommandGroup(click.Group):
         command = partial(super().main, args, prog_name, standalone_mode=False, **more)
         if not standalone_mode:
             return command()
-        sys.exit(exit_code(command))
+        with warnings.catch_warnings():
+            warnings.simplefilter("always", HeadwaterWarning)
+            warnings.showwarning = partial(_show_warning, warnings.showwarning)
+            code = exit_code(command)
+        sys.exit(code)
 
 
 def exit_code(command: Callable[[], Any]) -> int:
@@ -100,12 +105,21 @@ def _broken_pipe() -> int:
     return BROKEN_PIPE
 
 
-def print_error(error: HeadwaterError) -> None:
+def _show_warning(otherwise: Callable[..., None], message: Warning | str, *where: Any) -> None:
+    """Warnings of ours as errors are shown; where in our code they came from is of no use."""
+    if isinstance(message, HeadwaterWarning):
+        print_error(message)
+    else:
+        otherwise(message, *where)
+
+
+def print_error(error: HeadwaterError | HeadwaterWarning) -> None:
     """The error's own text on standard error, coloured on a terminal."""
     for line in str(error).splitlines():
         head, mark, rest = line.partition("]: ")
-        if mark and head.startswith("error["):
-            line = _style(head + "]:", fg="red", bold=True) + " " + _style(rest, bold=True)
+        if mark and head.startswith(("error[", "warning[")):
+            colour = "red" if head.startswith("error[") else "yellow"
+            line = _style(head + "]:", fg=colour, bold=True) + " " + _style(rest, bold=True)
         elif line.lstrip().startswith("= hint:"):
             line = _style(line, fg="cyan")
         elif set(line.strip(" |")) == {"^"}:

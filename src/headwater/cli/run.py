@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,7 @@ from headwater.cli.options import (
     program_argument,
     program_text,
     strict_option,
+    strictness,
 )
 from headwater.cli.outcome import note
 
@@ -89,7 +91,7 @@ def run(
     state: Path | None,
     form: str | None,
     strategy: str,
-    strict: bool,
+    strict: bool | None,
     max_rounds: int,
     sort: bool,
     header: bool | None,
@@ -113,6 +115,7 @@ def run(
     """
     import headwater
     from headwater.catalog import Catalog
+    from headwater.catalog.doubtful import refuse_doubtful
     from headwater.cli.follow import differences, reopened
     from headwater.cli.inputs import find_inputs, read_inputs, why_empty
     from headwater.cli.missing import MissingValues
@@ -126,7 +129,7 @@ def run(
 
     started = time.perf_counter()
     text, source = program_text(program, include, macros)
-    options: dict[str, Any] = {"strategy": strategy, "strict": strict, "max_rounds": max_rounds}
+    options: dict[str, Any] = {"strategy": strategy, "strict": False, "max_rounds": max_rounds}
     with ExitStack() as stack:
         kept = reopened(state, text, options) if state is not None else None
         if kept is not None:
@@ -134,8 +137,13 @@ def run(
         # A text may state very many facts: it is not read again if there can be no directive in it.
         directed = any(word in text for word in _DIRECTIVES)
         parsed = parse(text, source) if kept is None or directed else Program()
-        described = kept or Catalog(Functions(), strict).with_program(parsed)
+        described = kept or Catalog(Functions()).with_program(parsed)
         inputs, without = find_inputs(described, parsed, facts, header, outside=allow_outside)
+        if kept is None:
+            refuse_doubtful(
+                parsed, Catalog(Functions(), strictness(strict)), {one.relation for one in inputs}
+            )
+            parsed = replace(parsed, slips=())
         paths = [one.origin.path for one in inputs]
         outputs = find_outputs(
             described,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import wraps
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from headwater.annotations.protocol import AnyAnnotation
 from headwater.calls import public_class, taking
 from headwater.catalog import Catalog
+from headwater.catalog.doubtful import refuse_doubtful
 from headwater.database.answers import Answers
 from headwater.database.definition import read_definition
 from headwater.database.durability import Durability
@@ -152,11 +153,13 @@ class Database:
         not concern keep their rows. If anything is refused, nothing changes. Files that the text includes are looked
         for in `folder`; what is kept is the text with all of them.
         """
-        return self._define(read_definition(text, source, folder), given_rows("insert", insert))
+        rows = by_relation("insert", insert)
+        return self._define(read_definition(text, source, folder), given_rows("insert", rows), rows.keys())
 
     @uninterrupted
-    def _define(self, program: Program, insert: Mapping[str, Any]) -> Changes:
+    def _define(self, program: Program, insert: Mapping[str, Any], given: Collection[str] = ()) -> Changes:
         self._check_writable()
+        refuse_doubtful(program, self.catalog, given)
         return self._afterwards(self._versions.define(program, insert))
 
     def keep(self, relation: str, kind: str) -> Changes:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from headwater.errors import Place
+from headwater.errors import HeadwaterWarning, LanguageError, Place
 from headwater.values.types import Type
 
 # ------------------------------------------------------------------ terms
@@ -201,7 +201,8 @@ class Program:
     """A whole text.
 
     `souffle` says whether it is written in Souffle's dialect (see `dialect`): its files are then read and written
-    as Souffle does.
+    as Souffle does. `slips` are rules that can be read and are most likely not meant: whoever takes a new text
+    on refuses or tells them. A text that was taken on stays valid.
     """
 
     rules: tuple[Rule, ...] = ()
@@ -212,3 +213,4 @@ class Program:
     source: str = "<text>"
     text: str = field(default="", compare=False, repr=False)
     souffle: bool = field(default=False, compare=False, repr=False)
+    slips: tuple[LanguageError | HeadwaterWarning, ...] = field(default=(), compare=False, repr=False)

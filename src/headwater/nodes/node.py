@@ -81,7 +81,6 @@ class Node:
         """Begin with nothing, as a database wants it."""
         self.peers.messages = self.peers.bytes = 0
         self.codec = Codec(memory_budget(options.memory, release_idle, self.sharing))
-        self.strict = options.strict
         self.exchange = NodeExchange(self.codec, self.peers, min_ship=options.min_ship)
         self.run = OneProcess(
             self.codec,
@@ -144,7 +143,7 @@ class Node:
         read = zip(text.texts, text.rules, strict=True)
         programs = tuple(recalled(self._parsed[key], ids) for key, ids in read)
         definitions = Definitions(programs, text.known, text.columns)
-        checked = definitions.check(self.functions, text.stored, strict=self.strict)
+        checked = definitions.check(self.functions, text.stored)
         return localise(checked.maintained, text.homes)
 
     def define(self, command: versions.Define) -> VersionReport:

@@ -29,12 +29,11 @@ def check(
     functions: Functions,
     *,
     known: Mapping[str, tuple[Type | None, ...]] = {},  # noqa: B006
-    strict: bool = False,
 ) -> Checked:
     """The program's rules, checked, rewritten, typed and in strata; raises `RuleError` at the first fault.
 
-    `known` has the column types of relations whose data is there already. With `strict`, a relation that is
-    read but never declared, derived or given rows is refused rather than taken for an empty one.
+    `known` has the column types of relations whose data is there already. A relation that nothing fills is an empty
+    one; `unfilled` says which are doubtful.
 
     >>> from headwater.language.datalog import parse
     >>> checked = check(parse("p(X) :- q(X), !r(X). q(1)."), Functions())
@@ -42,7 +41,7 @@ def check(
     ([('p',)], {'q': ((1,),)})
     """
     draft = begin(program, functions, known)
-    columns = shapes(draft, strict=strict)
+    columns = shapes(draft)
     for rewrite in REWRITES:
         draft = rewrite(draft)
     assert len({rule.label for rule in draft.rules}) == len(draft.rules), "labels tell rules apart"

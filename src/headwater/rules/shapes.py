@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 
 from headwater.errors import Place, RuleError
-from headwater.language.program import Atom, HeadAggregate, Program, Term, Variable
+from headwater.language.program import Atom, HeadAggregate, Program, Rule, Term, Variable
 from headwater.rules.draft import Draft
 from headwater.rules.terms import aggregates, atoms
+from headwater.spelling import did_you_mean
 
 DECLARED = "as declared"
 
@@ -33,7 +33,7 @@ class Shape:
         return self.how == DECLARED
 
 
-def shapes(draft: Draft, *, strict: bool = False) -> dict[str, Shape]:
+def shapes(draft: Draft) -> dict[str, Shape]:
     """The shape of every relation of the user's. `draft` is as the text has it, before any rewrite."""
     program, known = draft.program, draft.known
     result: dict[str, Shape] = {}
@@ -46,13 +46,9 @@ def shapes(draft: Draft, *, strict: bool = False) -> dict[str, Shape]:
         _agree(result, relation, len(types), None, "in its data")
         result.setdefault(relation, Shape((), None, "in its data"))
     uses: dict[str, list[Atom]] = {}
-    for atom, derives in _mentions(program):
-        if atom.relation not in draft.taken:
-            if draft.functions.has(atom.relation):
-                continue
-            if strict and not derives:
-                near = draft.taken | set(draft.functions.names())
-                raise _unknown(atom.relation, near, atom.place)
+    for atom, _ in mentions(program):
+        if atom.relation not in draft.taken and draft.functions.has(atom.relation):
+            continue
         columns = len(known[atom.relation]) if atom.relation in known else len(atom.args)
         result.setdefault(atom.relation, Shape(("",) * columns, atom.place, "here"))
         uses.setdefault(atom.relation, []).append(atom)
@@ -69,18 +65,23 @@ def shapes(draft: Draft, *, strict: bool = False) -> dict[str, Shape]:
     return result
 
 
-def _mentions(program: Program) -> Iterator[tuple[Atom, bool]]:
+def mentions(program: Program) -> Iterator[tuple[Atom, bool]]:
     """Every atom of the text, and whether it is a head."""
     for rule in program.rules:
-        for head in rule.heads:
-            yield head, True
-        for atom, _ in atoms(rule.body):
-            yield atom, False
-        for head in rule.heads:
-            for atom, _ in _atoms_in(head.args):
-                yield atom, False
+        yield from rule_atoms(rule)
     for query in program.queries:
         for atom, _ in atoms(query.body):
+            yield atom, False
+
+
+def rule_atoms(rule: Rule) -> Iterator[tuple[Atom, bool]]:
+    """Every atom of a rule, and whether it is a head."""
+    for head in rule.heads:
+        yield head, True
+    for atom, _ in atoms(rule.body):
+        yield atom, False
+    for head in rule.heads:
+        for atom, _ in _atoms_in(head.args):
             yield atom, False
 
 
@@ -136,21 +137,22 @@ def _name_of(term: Term) -> str | None:
     return term.name.split("~")[0] if isinstance(term, Variable) else None
 
 
-def _unknown(relation: str, near: Iterable[str], place: Place | None) -> RuleError:
-    close = get_close_matches(relation, sorted(near), n=3)
-    hint = f"did you mean {' or '.join(close)}?" if close else f"declare it: .decl {relation}(...)"
+def unknown(relation: str, others: Iterable[str], place: Place | None) -> RuleError:
+    """The error about a relation that nothing fills."""
+    declare = f"declare it: .decl {relation}(...)"
+    meant = did_you_mean(relation, others, most=3)
     return RuleError(
         "unknown-relation",
         f"{relation} is neither declared, nor derived by a rule, nor given rows",
         place=place,
-        hint=hint,
+        hint=f"{meant} If not, {declare}" if meant else declare,
     )
 
 
 def _check_directives(draft: Draft, shapes: Mapping[str, Shape]) -> None:
     for directive in draft.program.directives:
         if directive.relation not in shapes and directive.kind != "watch":
-            raise _unknown(directive.relation, shapes, directive.place)
+            raise unknown(directive.relation, shapes, directive.place)
     for table in draft.program.tables:
         if table.relation in shapes:
             arity = len(shapes[table.relation].columns)

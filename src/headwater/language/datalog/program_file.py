@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from difflib import get_close_matches
 from pathlib import Path
 
 from headwater.errors import DataError
+from headwater.spelling import near
 
 SUFFIXES = (".dl", ".datalog", ".ndlog", ".dlog", ".souffle")
 _NOT_IN_PATHS = ("(", "\n", '"', ":-", "?-")
@@ -55,7 +55,7 @@ def _instead(path: Path) -> str:
         there = [entry.name for entry in folder.iterdir() if entry.suffix in SUFFIXES]
     except OSError:
         return f"there is no folder {folder.absolute()}; give rules as a text, or the path of a file of them"
-    near = get_close_matches(path.name, there, n=1)
-    if near:
-        return f"did you mean {folder / near[0]}?"
+    found = near(path.name, there)
+    if found:
+        return f"did you mean {folder / found[0]}?"
     return f"it was looked for in {folder.absolute()}; give rules as a text, or the path of a file of them"

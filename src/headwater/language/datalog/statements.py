@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from headwater.errors import LanguageError, Place
+from headwater.errors import HeadwaterWarning, LanguageError, Place
 from headwater.language.datalog import constants
+from headwater.language.datalog.case import conditions, small_variables
 from headwater.language.datalog.declared_types import TypeNames
 from headwater.language.datalog.dialect import Dialect, decide, fact_variables, has_body, variables_of
 from headwater.language.datalog.facts import PlainFact, Word
@@ -57,6 +58,7 @@ class StatementReader:
         self.tables: list[Materialize] = []
         self.directives: list[Directive] = []
         self.queries: list[Query] = []
+        self.slips: list[LanguageError | HeadwaterWarning] = []
 
     def program(self) -> Program:
         """Everything the text says, in the order of the text."""
@@ -83,6 +85,7 @@ class StatementReader:
             self.source.name,
             self.source.text,
             self.dialect is Dialect.SOUFFLE,
+            tuple(self.slips),
         )
 
     def _in_order(self) -> list[PlainFact | Tree[Token]]:
@@ -117,6 +120,8 @@ class StatementReader:
         start, end = start_of(clause), end_of(clause)
         rule = Rule(label, atoms, literals, delete, self._place(clause), self._text(start, end))
         self.rules.append(rule)
+        if body is not None and self.dialect is Dialect.NDLOG:
+            self.slips += small_variables(rule, [*heads, *conditions(body)])
 
     def _prefix(self, written: Tree[Token] | None, before: list[Token]) -> tuple[str | None, bool]:
         """The label before a head, and whether `delete` is there."""

@@ -17,7 +17,6 @@ class EngineOptions(Message):
     strategy: str = "support"
     max_rounds: int = 1_000_000
     at_max_rounds: str = "raise"
-    strict: bool = False
     memory: int | str | None = None
     min_ship: bool = True
 
