@@ -41,7 +41,9 @@ def test_rows_for_relations_that_no_text_mentions_are_refused():
             with pytest.raises(hw.DataError) as caught:
                 call(**change)
             assert caught.value.code == "unknown-relation"
-            assert caught.value.hint is not None and caught.value.hint.startswith("did you mean link?\n")
+            assert caught.value.hint is not None and caught.value.hint.startswith(
+                "did you mean link? If not, declare it: define('lnik("
+            )
     with pytest.raises(hw.DataError, match="there is no relation lnik"):
         db.define("p(1).", insert={"lnik": [(1, 2)]})
     assert state(db) == before
@@ -53,7 +55,7 @@ def test_the_hint_shows_a_declaration_that_the_rows_fit():
     with pytest.raises(hw.DataError) as caught:
         db.apply(insert={"cost": rows_of_cost})
     assert caught.value.hint == (
-        "there are: reach, link\nfor a new one, declare it first: define('cost(c0: string, c1: float).')"
+        "there are: reach, link; if it is new, declare it: define('cost(c0: string, c1: float).')"
     )
     db.define("cost(c0: string, c1: float).")
     db.apply(insert={"cost": rows_of_cost})

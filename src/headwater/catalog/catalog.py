@@ -16,7 +16,7 @@ from headwater.errors import DataError, HeadwaterWarning, UnknownRelation
 from headwater.language.program import Program
 from headwater.rules.checked import Checked, Kind, RelationInfo
 from headwater.rules.unfilled import Strictness, doubts
-from headwater.spelling import did_you_mean
+from headwater.spelling import did_you_mean, near
 from headwater.values.functions import Functions
 
 Stored = Callable[[str], bool]
@@ -100,7 +100,8 @@ class Catalog:
         """The error about rows for a relation that no text mentions."""
         error = self.unknown(name)
         declared = f"{name}(...)" if rows is None else declaration_for(name, rows)
-        error.hint = f"{error.hint}\nfor a new one, declare it first: define('{declared}.')"
+        link = " If not, " if near(name, self.relations) else "; if it is new, "
+        error.hint = f"{error.hint}{link}declare it: define('{declared}.')"
         return error
 
     def doubts(self, program: Program, given: Collection[str] = ()) -> tuple[HeadwaterWarning, ...]:

@@ -19,7 +19,7 @@ from headwater.database.progress import Owed, Progress, Subscription
 from headwater.database.questions import Questions
 from headwater.database.relation_table import RelationTable
 from headwater.database.relation_view import RelationView
-from headwater.database.rows import by_relation, given_rows
+from headwater.database.rows import by_relation, given_rows, some_rows
 from headwater.database.running import Running
 from headwater.database.standing import Followers, Standing
 from headwater.database.summary import summary
@@ -154,7 +154,7 @@ class Database:
         for in `folder`; what is kept is the text with all of them.
         """
         rows = by_relation("insert", insert)
-        return self._define(read_definition(text, source, folder), given_rows("insert", rows), rows.keys())
+        return self._define(read_definition(text, source, folder), some_rows(rows), rows.keys())
 
     @uninterrupted
     def _define(self, program: Program, insert: Mapping[str, Any], given: Collection[str] = ()) -> Changes:

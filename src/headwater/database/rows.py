@@ -13,7 +13,12 @@ from headwater.values.sources import held
 
 def given_rows(argument: str, rows: Mapping[str, Any] | None) -> dict[str, Any]:
     """Rows by relation, without relations that get none."""
-    return {name: data for name, data in by_relation(argument, rows).items() if len(data)}
+    return some_rows(by_relation(argument, rows))
+
+
+def some_rows(rows: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of the relations that get rows at all."""
+    return {name: data for name, data in rows.items() if len(data)}
 
 
 def by_relation(argument: str, rows: Mapping[str, Any] | None) -> dict[str, Any]:
