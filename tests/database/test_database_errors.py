@@ -41,9 +41,8 @@ def test_rows_for_relations_that_no_text_mentions_are_refused():
             with pytest.raises(hw.DataError) as caught:
                 call(**change)
             assert caught.value.code == "unknown-relation"
-            assert caught.value.hint is not None and caught.value.hint.startswith(
-                "did you mean link? If not, declare it: define('lnik("
-            )
+            assert caught.value.hint is not None
+            assert caught.value.hint.startswith("did you mean link? If not, declare it: define('lnik(")
     with pytest.raises(hw.DataError, match="there is no relation lnik"):
         db.define("p(1).", insert={"lnik": [(1, 2)]})
     assert state(db) == before
