@@ -29,7 +29,7 @@ def declarations() -> str:
     return "\n".join(f".decl {name}({listed})" for name, listed in columns.items())
 
 
-@settings(max_examples=examples(120))
+@settings(max_examples=examples(60))
 @given(st.data(), st.one_of(programs(), programs(recursion=False), dense_programs()))
 def test_rules_of_the_question(data: st.DataObject, program: RandomProgram):
     """The base relations are stored and all rules come with the question."""
@@ -43,3 +43,29 @@ def test_rules_of_the_question(data: st.DataObject, program: RandomProgram):
             assert set(answers.rows()) == goal.answers(expected[goal.relation]), goal.text
             assert len(answers) == len(set(answers.rows()))
             assert answers.columns == tuple(goal.variables)
+
+
+@settings(max_examples=examples(25))
+@given(st.data(), st.one_of(programs(), dense_programs()))
+def test_virtual_views(data: st.DataObject, program: RandomProgram):
+    """All rules are defined, some of the views are virtual, and base rows change."""
+    derived = sorted(name for stratum in program.strata for name in stratum.relations)
+    virtual = data.draw(st.sets(st.sampled_from(derived), min_size=1))
+    state: dict[str, set] = {name: set() for name in program.base}
+    with hw.connect() as db:
+        kinds = "\n".join(f".kind {name} virtual" for name in sorted(virtual))
+        db.define(f"{program.text()}\n{kinds}\n")
+        for version in data.draw(streams(length=3)):
+            db.apply(version.insert, version.delete)
+            for name, gone in version.delete.items():
+                state[name] -= set(gone)
+            for name, come in version.insert.items():
+                state[name] |= set(come)
+            expected = solve(program, state)
+            for goal in data.draw(st.lists(goals(program), min_size=1, max_size=2)):
+                assert set(db.query(goal.text).rows()) == goal.answers(expected[goal.relation]), goal.text
+            for name in derived:
+                assert frozenset(db[name].rows()) == expected[name], name
+        for name in derived:
+            db.keep(name, "stored")
+        assert all(frozenset(db[name].rows()) == expected[name] for name in derived)

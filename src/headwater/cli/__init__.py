@@ -20,6 +20,7 @@ from headwater.cli.depends import depends
 from headwater.cli.explain import explain
 from headwater.cli.outcome import CommandGroup
 from headwater.cli.pipeline import pipeline
+from headwater.cli.query import query
 from headwater.cli.run import run
 from headwater.cli.show import show
 from headwater.cli.what_if import what_if
@@ -42,12 +43,13 @@ def main() -> None:
       headwater run program.dl -F facts/ -s state/    and keep the result
       headwater apply -s state/ --insert 'link(a,b)'  change it
       headwater show -s state/ reach                  look at it
+      headwater query -s state/ 'reach(a,X)'          ask for some of it
       headwater why -s state/ 'reach(a,c)'            ask why a row is there
     """
 
 
 COMMANDS = (
-    run, apply, define, show, why, why_not, what_if, depends, explain, check, compact, pipeline, bench,
+    run, apply, define, show, query, why, why_not, what_if, depends, explain, check, compact, pipeline, bench,
 )  # fmt: skip
 for command in COMMANDS:
     main.add_command(command)

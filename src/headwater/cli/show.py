@@ -13,6 +13,8 @@ from headwater.cli.options import escape_formulas_option, memory_option, state_o
 
 if TYPE_CHECKING:
     from headwater.database import Database
+    from headwater.database.answers import Answers
+    from headwater.database.relation_view import RelationView
 
 
 @click.command()
@@ -27,12 +29,15 @@ if TYPE_CHECKING:
 )
 @escape_formulas_option
 def show(state: Path, relation: str | None, limit: int | None, form: str, escape_formulas: bool) -> None:
-    """Show all relations of a state folder, or the rows of one. Does not lock the folder.
+    """Show all relations of a state folder, or the rows of one: all, or those that a goal asks for.
+
+    Does not lock the folder.
 
     \b
     Examples:
       headwater show -s state/
       headwater show -s state/ reach --limit 5
+      headwater show -s state/ 'reach(a, X)'
       headwater show -s state/ reach --format csv > reach.csv
     """
     from headwater.cli.state import open_state
@@ -41,7 +46,10 @@ def show(state: Path, relation: str | None, limit: int | None, form: str, escape
         if relation is None:
             _show_relations(database, form)
         else:
-            _show_rows(database, relation, limit, form, escape_formulas)
+            goal = "(" in relation
+            found = database.query(relation) if goal else database[relation]
+            what = f"goal ({relation})" if goal else relation
+            print_rows(found, what, database.version, limit, form, escape_formulas)
 
 
 def _show_relations(database: Database, form: str) -> None:
@@ -67,27 +75,37 @@ def _show_relations(database: Database, form: str) -> None:
         _print_bytes(table, len(rows), form)
 
 
-def _show_rows(
-    database: Database, relation: str, limit: int | None, form: str, escape_formulas: bool
+def print_rows(
+    found: RelationView | Answers,
+    what: str,
+    version: int,
+    limit: int | None,
+    form: str,
+    escape_formulas: bool,
 ) -> None:
+    """Rows of a relation, or answers, in order; in a table, how many there are goes to stderr."""
     from headwater.cli.screen import counted, print_table, shown
+    from headwater.database.answers import Answers
     from headwater.files.order import in_order
 
-    view = database[relation]
-    table = in_order(view.arrow())
+    if isinstance(found, Answers) and not found.columns:
+        click.echo("yes" if len(found) else "no")
+        return
+    table = in_order(found.arrow())
+    count = table.num_rows if found.columns else len(found)
     if form == "table":
         limit = 20 if limit is None else limit
         numbers = [
-            c for c, type in zip(view.columns, view.types, strict=True) if str(type) in ("int", "float")
+            c for c, type in zip(found.columns, found.types, strict=True) if str(type) in ("int", "float")
         ]
-        columns = [column.to_pylist() for column in table.slice(0, min(limit, len(view))).columns]
+        columns = [column.to_pylist() for column in table.slice(0, min(limit, count)).columns]
         rows = [[shown(_value(value)) for value in row] for row in zip(*columns, strict=True)]
-        if view.columns:
-            print_table(view.columns, rows, numbers=numbers)
-        more = f", the first {limit:,} shown" if view.columns and len(view) > limit else ""
-        click.echo(f"{relation}: {counted(len(view), 'row')}{more}, version {database.version}", err=True)
+        if found.columns:
+            print_table(found.columns, rows, numbers=numbers)
+        more = f", the first {limit:,} shown" if found.columns and count > limit else ""
+        click.echo(f"{what}: {counted(count, 'row')}{more}, version {version}", err=True)
     else:
-        count = len(view) if limit is None else min(limit, len(view))
+        count = count if limit is None else min(limit, count)
         _print_bytes(table.slice(0, count), count, form, escape_formulas)
 
 
