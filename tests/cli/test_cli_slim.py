@@ -6,6 +6,8 @@ import sys
 import pytest
 from cli_folder import Folder
 
+import headwater
+
 HEAVY = ("numba", "llvmlite", "pandas", "pyspark")
 COMMAND = f"""
 import sys
@@ -48,3 +50,37 @@ def test_nor_does_reading_a_state_that_was_changed_since(state: Folder) -> None:
 
 def test_asking_for_a_derivation_loads_what_it_needs(state: Folder) -> None:
     assert loaded(state, "why", "-s", "state", "reach(a,c)") == "loaded: ['numba', 'llvmlite']"
+
+
+KINDS = """
+.decl link(src: symbol, dst: symbol, cost: int)
+.decl seen(day: date, share: float, sure: bool)
+.decl flag()
+.input link
+.input seen
+flag().
+cheapest(x, y, min<c>) :- link(x, y, c).
+cheapest(x, y, min<c>) :- link(x, z, a), cheapest(z, y, b), c = a + b.
+degree(x, count<y>) :- link(x, y, _).
+nothing(x) :- degree(x, 7).
+"""
+
+
+def test_a_state_at_rest_shows_what_its_engine_does(folder: Folder) -> None:
+    """Best rows without the other candidates, aggregates, all plain types, no columns, no rows."""
+    folder.write("kinds.dl", KINDS)
+    folder.write("facts/link.csv", "src,dst,cost\na,b,1\nb,c,2\na,c,9\nc,a,1\n")
+    folder.write("facts/seen.csv", "day,share,sure\n2024-02-29,0.5,true\n")
+    folder.done("run", "kinds.dl", "-F", "facts", "-s", "state", "-D", "out")
+    names = ("link", "seen", "flag", "cheapest", "degree", "nothing")
+    forms = ("table", "csv", "json")
+    at_rest = {(name, form): _shown(folder, name, form) for name in names for form in forms}
+    with headwater.connect(folder.path / "state") as database:
+        database.advance(1.0)  # in the log, after the checkpoint: from now on it takes an engine
+    for (name, form), out in at_rest.items():
+        assert out == _shown(folder, name, form), (name, form)
+    assert at_rest["cheapest", "csv"].splitlines()[1:3] == ["a,a,4", "a,b,1"]
+
+
+def _shown(folder: Folder, name: str, form: str) -> str:
+    return folder.done("show", "-s", "state", name, "--format", form)

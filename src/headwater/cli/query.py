@@ -45,4 +45,4 @@ def query(
         if explains:
             click.echo(str(answers.explain()))
         else:
-            print_rows(answers, f"goal ({goal})", database.version, limit, form, escape_formulas)
+            print_rows(answers, f"goal ({goal})", database.version, limit, form, escape_formulas, goal=True)

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import click
 
 from headwater.cli.options import escape_formulas_option, memory_option, state_option
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from headwater.database import Database
-    from headwater.database.answers import Answers
-    from headwater.database.relation_view import RelationView
+    from headwater.local.at_rest import Listed
 
 
 @click.command()
@@ -40,28 +42,58 @@ def show(state: Path, relation: str | None, limit: int | None, form: str, escape
       headwater show -s state/ 'reach(a, X)'
       headwater show -s state/ reach --format csv > reach.csv
     """
+    from headwater.local.at_rest import state_at_rest
+
+    found = state_at_rest(state.absolute(), relation)
+    if found is not None and (relation is None or relation in found[1]):
+        version, relations = found
+        if relation is None:
+            _show_relations(version, [one.listed for one in relations.values()], form)
+        else:
+            print_rows(relations[relation], relation, version, limit, form, escape_formulas)
+        return
     from headwater.cli.state import open_state
 
     with open_state(state, mode="r") as database:
         if relation is None:
-            _show_relations(database, form)
+            _show_relations(database.version, _relations(database), form)
         else:
             goal = "(" in relation
-            found = database.query(relation) if goal else database[relation]
+            rows = database.query(relation) if goal else database[relation]
             what = f"goal ({relation})" if goal else relation
-            print_rows(found, what, database.version, limit, form, escape_formulas)
+            print_rows(rows, what, database.version, limit, form, escape_formulas, goal=goal)
 
 
-def _show_relations(database: Database, form: str) -> None:
+class ShownRows(Protocol):
+    """The rows of a relation, of a database or of a state at rest."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        ...
+
+    @property
+    def types(self) -> Sequence[object]:
+        """Their types; `None` where one is not known."""
+        ...
+
+    def arrow(self) -> pa.Table:
+        """The rows, in any order."""
+        ...
+
+    def __len__(self) -> int: ...
+
+
+def _relations(database: Database) -> list[Listed]:
+    sizes = database.runner.facts().relations
+    return [(*row, sizes[row[0]].nbytes if row[0] in sizes else 0) for row in database.relations.rows()]
+
+
+def _show_relations(version: int, rows: Sequence[Listed], form: str) -> None:
     import pyarrow as pa
 
     from headwater.cli.screen import print_table
 
-    sizes = database.runner.facts().relations
-    rows = [
-        (name, kind, columns, count, sizes[name].nbytes if name in sizes else 0)
-        for name, kind, columns, count in database.relations.rows()
-    ]
     headings = ("relation", "kind", "columns", "rows", "bytes")
     if form == "table":
         shown = [
@@ -69,26 +101,27 @@ def _show_relations(database: Database, form: str) -> None:
             for name, kind, columns, count, size in rows
         ]
         print_table(headings, shown, numbers=("rows", "bytes"))
-        click.echo(f"version {database.version}", err=True)
+        click.echo(f"version {version}", err=True)
     else:
         table = pa.table({heading: [row[i] for row in rows] for i, heading in enumerate(headings)})
         _print_bytes(table, len(rows), form)
 
 
 def print_rows(
-    found: RelationView | Answers,
+    found: ShownRows,
     what: str,
     version: int,
     limit: int | None,
     form: str,
     escape_formulas: bool,
+    *,
+    goal: bool = False,
 ) -> None:
     """Rows of a relation, or answers, in order; in a table, how many there are goes to stderr."""
     from headwater.cli.screen import counted, print_table, shown
-    from headwater.database.answers import Answers
     from headwater.files.order import in_order
 
-    if isinstance(found, Answers) and not found.columns:
+    if goal and not found.columns:
         click.echo("yes" if len(found) else "no")
         return
     table = in_order(found.arrow())

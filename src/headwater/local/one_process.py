@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from headwater.catalog import Catalog
 from headwater.kernel.states import VISIBLE
 from headwater.local import persist
+from headwater.local.at_rest import directory
 from headwater.local.explain import Facts, facts_of
 from headwater.maintain.base.base_changes import BaseChanges, plus
 from headwater.maintain.engine import Engine
@@ -187,7 +188,8 @@ class OneProcess:
         ]
         written = persist.dump_relations(self.engine, self.codec, without=reuse)
         written |= persist.dump_soft_state(self.base_changes.soft, self.engine, self.codec)
-        checkpoint = Checkpoint(version, {**meta, **self.progress()}, written | tables)
+        shown = directory(self.engine.checked.relations, self.engine.workspace.relations)
+        checkpoint = Checkpoint(version, {**meta, **self.progress(), **shown}, written | tables)
         with self.codec.budget.lifted(), memory_errors("a checkpoint"):
             store.write_checkpoint(checkpoint, reuse=reuse)
         self.engine.changed.clear()

@@ -2,14 +2,14 @@
 
 What is stored are values, never codes: a state can be read by any later process. Views are stored with their
 ranks and counts, so opening does not derive them again (unless they were kept by a strategy without ranks, and
-are opened by one that needs them); groups of count, sum and avg are filled anew.
+are opened by one that needs them); groups of count, sum and avg are filled anew, and their rows are there for those
+who only read (`at_rest`).
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from headwater.kernel.relation import Relation
+from headwater.local.table_names import RANKS, ROWS, SOFT, TIME, UNRANKED, VISIBLE, TableName
 from headwater.maintain.base.soft_state import SoftState
 from headwater.maintain.engine import Engine, View
 from headwater.plan.steps import Ints
@@ -25,44 +26,6 @@ from headwater.values.codec import Codec
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-RANKS = ("~rank", "~count", "~head_rank")
-UNRANKED = -1
-"""The rank of all rows of a relation whose strategy does not keep ranks."""
-VISIBLE = "~visible"
-TIME = "~time"
-
-ROWS, SOFT = "rows", "soft"
-"""Kinds of tables: a relation's rows, and its times of arrival."""
-
-
-@dataclass(frozen=True)
-class TableName:
-    """What a table of a checkpoint is called: its kind, its relation, and the node that wrote it if it is a part.
-
-    >>> str(TableName("rows", "link", 3)), TableName.parse("soft/seen")
-    ('3|rows/link', TableName(kind='soft', relation='seen', node=None))
-    """
-
-    kind: str
-    relation: str
-    node: int | None = None
-
-    @staticmethod
-    def parse(text: str) -> TableName:
-        """The name from its text."""
-        node, bar, rest = text.partition("|")
-        part = bool(bar) and node.isdecimal()
-        kind, _, relation = (rest if part else text).partition("/")
-        return TableName(kind, relation, int(node) if part else None)
-
-    def of_node(self, node: int) -> TableName:
-        """The name of a node's part of it."""
-        return TableName(self.kind, self.relation, node)
-
-    def __str__(self) -> str:
-        return f"{'' if self.node is None else f'{self.node}|'}{self.kind}/{self.relation}"
-
 
 Keep = Callable[[str, Ints, int], npt.NDArray[np.bool_]]
 """Which rows of a relation's part (by its place among the parts) belong here."""
@@ -108,14 +71,13 @@ class Tables(Mapping[str, "pa.Table"]):
 
 
 def dump_relations(engine: Engine, codec: Codec, without: Collection[str] = ()) -> Tables:
-    """A table per relation that has rows, except those that are quickly made anew and tables not asked for."""
+    """A table per relation that has rows, except those not asked for."""
     makers = {}
     unranked = engine.unranked()
     for name, relation in engine.workspace.relations.items():
         info = engine.workspace.infos[name]
-        grouped = info.aggregate is not None and info.aggregate.demand is None
         table_name = str(TableName(ROWS, name))
-        if relation.stored == 0 or name == UNIT or grouped or table_name in without:
+        if relation.stored == 0 or name == UNIT or table_name in without:
             continue
         makers[table_name] = partial(_dump, relation, info, codec, name not in unranked)
     return Tables(makers)

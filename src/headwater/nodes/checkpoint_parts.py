@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from headwater.local import persist
 from headwater.local.one_process import OneProcess
-from headwater.local.persist import TableName
+from headwater.local.table_names import ROWS, TableName
 from headwater.nodes.messages.state import SegmentsWritten, StoredState, WriteSegments
 from headwater.nodes.owners import Owners
 from headwater.plan.steps import Ints
@@ -39,7 +39,7 @@ class CheckpointParts:
         if self._generation == command.generation:  # the manifest of the last one was never published
             engine.changed |= self._written
         mine = [name for name in map(TableName.parse, command.present) if name.node == self._number]
-        reuse = [name for name in mine if name.kind == persist.ROWS and name.relation not in engine.changed]
+        reuse = [name for name in mine if name.kind == ROWS and name.relation not in engine.changed]
         without = [str(TableName(name.kind, name.relation)) for name in reuse]
         codec = self._run.codec
         found = persist.dump_relations(engine, codec, without)

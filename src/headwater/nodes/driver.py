@@ -23,7 +23,7 @@ from headwater.catalog import Catalog
 from headwater.errors import DataError, SparkError, StoreError
 from headwater.events import Repartitioned
 from headwater.local.explain import Facts, RelationFacts
-from headwater.local.persist import ROWS, TableName
+from headwater.local.table_names import ROWS, TableName
 from headwater.maintain.engine import Engine
 from headwater.maintain.goals import GoalStatistics, Means
 from headwater.nodes.goals import evaluate_on_nodes, guessed_fanout
