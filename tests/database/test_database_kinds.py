@@ -87,6 +87,7 @@ def test_facts_and_rules_of_a_virtual_view(db: Any):
 def test_kinds_and_names_are_there_after_a_restart(tmp_path: Path, checkpoint: bool):
     with hw.connect(tmp_path) as db:
         db.define(f"link(src: string, dst: string). {REACH} two(X, Z) :- link(X, Y), link(Y, Z).")
+        db.define("spare(x: int).")
         db.apply(insert={"link": LINKS, "spare": [(1,)]})
         if checkpoint:
             db.checkpoint()
@@ -102,7 +103,7 @@ def test_kinds_and_names_are_there_after_a_restart(tmp_path: Path, checkpoint: b
         assert set(LINKS) <= set(db["edge"].rows())
         assert set(db.query("reach(a, X)").rows()) >= {("b",), ("c",)}
         assert ("a", "c") in db["two"]
-        db.apply(insert={"spare": [("a text now",)]})
+        db.define("spare(x: string).", insert={"spare": [("a text now",)]})
     with hw.connect(tmp_path) as db:
         assert db["spare"].rows() == [("a text now",)]
 
@@ -158,7 +159,7 @@ def test_a_view_is_dropped_with_its_rules(db: Any):
     db.drop("reach")
     db.drop("link")
     assert tuple(db.relations) == ()
-    db.apply(insert={"link": [(1, 2, 3)]})
+    db.define("link(a: int, b: int, c: int).", insert={"link": [(1, 2, 3)]})
     assert len(db["link"].columns) == 3 and db["link"].rows() == [(1, 2, 3)]
 
 
@@ -175,7 +176,7 @@ def test_a_relation_is_renamed_in_all_rules(db: Any):
 
 def test_names_that_are_free_again_mean_something_new(db: Any):
     db.rename("link", "edge")
-    db.apply(insert={"link": [(1, 2)]})
+    db.define("link(x: int, y: int).", insert={"link": [(1, 2)]})
     db.apply(insert={"edge": [("c", "d")]})
     assert db["link"].rows() == [(1, 2)] and len(db["edge"]) == 4
 

@@ -175,6 +175,20 @@ def test_rows_of_a_relation_by_value(db: Any):
     assert db["link"].where(src="a").statistics.looked == {"link": 1}
 
 
+def test_values_of_any_form(db: Any):
+    """What `apply` takes for a value, `where` takes too."""
+    import numpy as np
+
+    db.define("t(n: int, l: list[int], f: float).")
+    db.apply(insert={"t": [(1, (1, 2), 0.5), (2, (), float("nan"))]})
+    assert len(db["t"].where(l=[1, 2])) == len(db["t"].where(n=np.int64(1))) == len(db["t"].where(f=0.5)) == 1
+    assert db["t"].where(f=float("nan")).rows()[0][0] == 2
+
+
+def test_a_relation_that_a_question_only_declares_is_empty(db: Any):
+    assert db.query(".decl none(x: symbol)\n?- none(x).").rows() == []
+
+
 # ------------------------------------------------------------------ what is refused
 
 

@@ -38,8 +38,8 @@ GOAL = "~goal"
 class Question:
     """A goal as a relation with rules, over the relations of a catalog.
 
-    `rules` are those of all relations that are not stored: the question's own, and the catalog's. `facts` are rows of
-    the question's own base relations. `columns` are the variables of the goal, in the order in which they are
+    `rules` are those of all relations that are not stored: the question's own, and the catalog's. `facts` are the
+    rows of the question's own base relations. `columns` are the variables of the goal, in the order in which they are
     written; where there are none, the goal's relation has one column that says nothing.
     """
 
@@ -119,7 +119,7 @@ def _bound_by(part: Literal) -> Iterable[str]:
 def _joined(catalog: Catalog, checked: Checked, columns: tuple[str, ...]) -> Question:
     """The question's rules with those of the catalog that are not stored, no name or label meaning two things."""
     program = catalog.program
-    own = {rule.relation for stratum in checked.strata for rule in stratum.rules} | checked.facts.keys()
+    own = {name for name, info in checked.relations.items() if name not in program.relations or info.internal}
     names = {name: name if name not in program.relations else f"{name}~asked" for name in own}
 
     def item(part: Item) -> Item:
@@ -149,5 +149,5 @@ def _joined(catalog: Catalog, checked: Checked, columns: tuple[str, ...]) -> Que
             aggregate=info.aggregate
             and replace(info.aggregate, demand=names.get(info.aggregate.demand or "", info.aggregate.demand)),
         )
-    facts = {names[name]: rows for name, rows in checked.facts.items()}
+    facts = {names[name]: checked.facts.get(name, ()) for name in own if checked.relations[name].base}
     return Question(names[GOAL], columns, tuple(rules), infos, facts)

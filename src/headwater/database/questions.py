@@ -11,7 +11,7 @@ from headwater.catalog.question import Question, question
 from headwater.database.answers import Answers
 from headwater.errors import DataError
 from headwater.language.datalog.questions import parse_question
-from headwater.language.program import Atom, Comparison, Constant, Literal, Positive, Program, Query, Variable
+from headwater.language.program import Atom, Column, Declaration, Positive, Program, Query, Variable
 from headwater.local.runner import Runner
 from headwater.maintain.goals import Means
 from headwater.plan.goals import goal_program
@@ -20,6 +20,9 @@ from headwater.values.codec import Codec
 from headwater.values.generators import GENERATORS
 from headwater.values.layout import Layout
 from headwater.values.temporary import temporary_codec
+
+GIVEN_VALUES = "~values"
+"""The relation of the values that rows are asked for by, in a question about one relation."""
 
 
 @dataclass(frozen=True)
@@ -46,31 +49,38 @@ class Questions:
         if not values and info.kind is not Kind.VIRTUAL:
             return Answers(info.layout, self.codec, self.runner.matrix(relation), spark_session=self.spark)
         variables = {column: Variable(f"{column}~") for column in info.columns}
-        equal = (Comparison("=", variables[column], Constant(value)) for column, value in values.items())
-        body: tuple[Literal, ...] = (Positive(Atom(relation, tuple(variables.values()))), *equal)
+        body = [Positive(Atom(relation, tuple(variables.values())))]
+        program = Program()
+        if values:
+            body.insert(0, Positive(Atom(GIVEN_VALUES, tuple(variables[column] for column in values))))
+            types = dict(zip(info.columns, info.types, strict=True))
+            columns = tuple(Column(column, types[column]) for column in values)
+            program = Program(declarations=(Declaration(GIVEN_VALUES, columns),))
         names = tuple(variable.name for variable in variables.values())
-        found = self._answered(question(self.catalog, Program(queries=(Query(body),)), names))
-        return replace(found, layout=info.layout)
+        asked = question(self.catalog, replace(program, queries=(Query(tuple(body)),)), names)
+        if values:
+            asked = replace(asked, facts={GIVEN_VALUES: (tuple(values.values()),)})
+        return replace(self._answered(asked, f"{relation} where"), layout=info.layout)
 
-    def _check(self, info: RelationInfo, values: Mapping[str, Any]) -> None:
-        """Refuse columns that are not there, and values that could not be in them."""
-        for name, value in values.items():
+    @staticmethod
+    def _check(info: RelationInfo, values: Mapping[str, Any]) -> None:
+        """Refuse columns that are not there."""
+        for name in values:
             if name not in info.columns:
                 raise DataError(
                     "unknown-column",
                     f"{info.name} has no column {name!r}",
                     hint=f"it has: {', '.join(info.columns) or 'none'}",
                 )
-            type_ = info.types[info.columns.index(name)]
-            if type_ is not None:
-                self.codec.find_value(value, type_)
 
-    def _answered(self, asked: Question) -> Answers:
+    def _answered(self, asked: Question, given: str | None = None) -> Answers:
+        """What is evaluated for a question; `given` is what its facts are called in errors, if they have no name."""
         program = goal_program(asked.goal, asked.rules, asked.infos, self.runner.fanout, GENERATORS)
         codec = temporary_codec(self.codec)
         means = Means(codec, self.catalog.functions, self.max_rounds, self.at_max_rounds)
         facts = {
-            name: asked.infos[name].layout.encode(codec, rows, name) for name, rows in asked.facts.items()
+            name: asked.infos[name].layout.encode(codec, rows, given or name)
+            for name, rows in asked.facts.items()
         }
         matrix, cost = self.runner.evaluate(program, facts, means)
         layout = asked.info.layout

@@ -59,12 +59,18 @@ class Means:
 
 
 def evaluate_goal(
-    program: GoalProgram, stored: Mapping[str, Relation], facts: Mapping[str, Ints], means: Means
+    program: GoalProgram,
+    stored: Mapping[str, Relation],
+    facts: Mapping[str, Ints],
+    means: Means,
+    brought: Mapping[str, Ints] = {},  # noqa: B006
 ) -> tuple[Ints, GoalStatistics]:
     """The rows of the goal's relation, and what they cost.
 
-    `stored` has the relations that the program reads; `facts` are rows of relations of its own.
+    `stored` has the relations that the program reads, or `brought` their rows; `facts` are rows of its own relations.
     """
+    own = set(facts)
+    facts = {**facts, **brought}
     started = time.perf_counter()
     engine = Engine(
         means.codec, means.functions, max_rounds=means.max_rounds, at_max_rounds=means.at_max_rounds
@@ -78,7 +84,7 @@ def evaluate_goal(
     engine.define(program.checked)
     version = VersionStatistics()
     engine.apply({}, facts, version)
-    executor, read = workspace.executor, set(program.stored)
+    executor, read = workspace.executor, set(program.stored) - own
     cost = GoalStatistics(
         looked={name: rows for name, rows in executor.looked.items() if name in read},
         derived={

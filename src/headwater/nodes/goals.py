@@ -32,4 +32,4 @@ def evaluate_on_nodes(
 ) -> tuple[Ints, GoalStatistics]:
     """The rows of the goal's relation, and what they cost."""
     gathered = {name: fetch(name, means.codec) for name in program.stored if name not in facts}
-    return evaluate_goal(program, {}, {**facts, **gathered}, means)
+    return evaluate_goal(program, {}, facts, means, gathered)
