@@ -23,7 +23,14 @@ JsonValue = str | int | float | list[str] | tuple[str, ...]
 
 
 Reason = Literal[
-    "large-change", "support-lost", "strategy", "was-stopped", "no-provenance", "no-counts", "improves-itself"
+    "large-change",
+    "support-lost",
+    "strategy",
+    "was-stopped",
+    "no-provenance",
+    "no-counts",
+    "improves-itself",
+    "rules-changed",
 ]
 """Why a view was recomputed."""
 IMPROVES_ITSELF: Reason = "improves-itself"
@@ -59,6 +66,7 @@ class Recomputed(Event):
             "no-provenance": "its provenance was not kept",
             "no-counts": "its counts were not kept",
             "improves-itself": "its best rows improve themselves",
+            "rules-changed": "its rules are others",
         }
         return f"recomputed {', '.join(self.relations)}: {why[self.reason]}"
 

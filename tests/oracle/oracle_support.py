@@ -17,7 +17,7 @@ from typing import Any
 from headwater.database import Database
 from headwater.kernel.states import LIVE, VISIBLE
 from headwater.language.program import Call, Constant, Term, Variable
-from headwater.maintain.engine import View
+from headwater.maintain.view import View
 from headwater.rules.checked import Absent, CheckedRule, Compute, Item, Premise, Selection, Test
 
 Row = tuple[Any, ...]

@@ -373,6 +373,10 @@ class Relation:
         """The numbers of all visible rows: a scan of the relation."""
         return np.flatnonzero(self.state[: self.sizes[0]] & VISIBLE).astype(np.int32)
 
+    def earlier_rows(self) -> Rows:
+        """The numbers of all rows that were visible when the version began: a scan of the relation."""
+        return np.flatnonzero(self.state[: self.sizes[0]] & WAS).astype(np.int32)
+
     def matrix(self) -> Ints:
         """The codes of all visible rows, as a copy: a scan of the relation."""
         mask = (self.state[: self.sizes[0]] & VISIBLE) != 0

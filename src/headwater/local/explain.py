@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from headwater.catalog import Catalog
-from headwater.maintain.engine import Engine, View
+from headwater.maintain.engine import Engine
+from headwater.maintain.view import View
 from headwater.memory.budget import MemoryUse
 from headwater.rules.checked import UNIT, Premise, RelationInfo, Stratum
 from headwater.version.statistics import StratumStatistics, VersionStatistics

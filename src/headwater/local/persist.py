@@ -19,7 +19,8 @@ import numpy.typing as npt
 from headwater.kernel.relation import Relation
 from headwater.local.table_names import RANKS, ROWS, SOFT, TIME, UNRANKED, VISIBLE, TableName
 from headwater.maintain.base.soft_state import SoftState
-from headwater.maintain.engine import Engine, View
+from headwater.maintain.engine import Engine
+from headwater.maintain.view import View
 from headwater.plan.steps import Ints
 from headwater.rules.checked import UNIT, RelationInfo
 from headwater.values.codec import Codec

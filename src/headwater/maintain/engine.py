@@ -9,16 +9,17 @@ from __future__ import annotations
 import time
 import weakref
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
-from headwater.errors import OutOfMemory, RuleError
+from headwater.errors import OutOfMemory
 from headwater.events import (
     IMPROVES_ITSELF,
     Compacted,
     Indexed,
     Reason,
+    Recomputed,
     Scanned,
     SearchedGroup,
     SortedValues,
@@ -26,51 +27,22 @@ from headwater.events import (
 )
 from headwater.kernel.compiled import load as load_kernel
 from headwater.kernel.relation import CHUNK, Relation
+from headwater.maintain.definition import Definition, following
 from headwater.maintain.grouping import Grouping
-from headwater.maintain.selection import Chooser
-from headwater.maintain.strategies import STRATEGIES
 from headwater.maintain.strategies.strategy import Strategy, Task
-from headwater.maintain.workspace import NO_CHANGE, Delta, RuleSet, Workspace
+from headwater.maintain.view import View
+from headwater.maintain.workspace import NO_CHANGE, Delta, Workspace
 from headwater.plan.instances import Instances
 from headwater.plan.steps import Ints
-from headwater.rules.checked import (
-    UNIT,
-    Absent,
-    Checked,
-    CheckedRule,
-    Kind,
-    Premise,
-    RelationInfo,
-    Stratum,
-)
+from headwater.rules.checked import UNIT, Checked
 from headwater.values.codec import Codec
 from headwater.values.functions import Functions
-from headwater.values.types import Type
 from headwater.version.row_change import Replacement, RowChange, StoredChange
 from headwater.version.statistics import StratumStatistics, VersionStatistics
 from headwater.version.version import Version
 
 LARGE_GROUP = 10_000
 """Looking for a new best among more rows than this is worth saying."""
-
-
-@dataclass
-class View:
-    """A stratum as it is maintained."""
-
-    stratum: Stratum
-    rules: RuleSet
-    choosers: dict[str, Chooser]
-    grouping: Grouping | None
-    strategy: Strategy
-    derived: bool = False
-    """Its rows have been derived; a view that the open version has defined waits for its turn."""
-    anew: Reason | None = None
-    """Why it must be derived anew in the next version that concerns it: its counts are not those of its rows."""
-
-
-Defined = tuple[Checked, dict[str, Relation], dict[str, RelationInfo], list[View]]
-"""A program as it is maintained: as it was checked, its relations, what is known of them, its views."""
 
 
 class Engine:
@@ -87,8 +59,7 @@ class Engine:
     ):
         self.workspace = Workspace(codec, functions, max_rounds, at_max_rounds)
         self.strategy = strategy
-        self.checked = Checked({}, ())
-        self.views: list[View] = []
+        self._take(Definition())
         self.changed: set[str] = set()
         """Relations touched since whoever empties this set did so last."""
         self._touched: dict[str, None] = {}
@@ -102,7 +73,8 @@ class Engine:
         """What the open version did, once somebody has asked."""
         self._unresolved: dict[str, weakref.WeakSet[RowChange]] = {}
         """Changes of earlier versions that are worked out before their relation is changed."""
-        self._defined: Defined | None = None
+        self._defined: Definition | None = None
+        """What was defined when the version began, if it has defined something else."""
         self._clock = 0
         """The time of the clock when the version began."""
 
@@ -112,101 +84,23 @@ class Engine:
         """Take on a program. Views whose rules and inputs are as before keep their rows; `apply` derives the others,
         and those of `anew`, once it has changed the base relations. Base relations are kept.
         """
-        workspace = self.workspace
+        earlier = replace(self._definition, relations=dict(self.workspace.relations))
         if self._defined is None:
-            self._defined = self.checked, dict(workspace.relations), workspace.infos, self.views
-        self.checked = checked
-        kept = {self._identity(view.stratum): view for view in self.views}
-        infos = dict(checked.relations)
-        infos[UNIT] = RelationInfo(UNIT, (), (), Kind.BASE, owner=UNIT)
-        changed: set[str] = set()
-        relations: dict[str, Relation] = {}
-        for name, info in infos.items():
-            known = workspace.relations.get(name)
-            if (
-                info.base
-                and known is not None
-                and known.arity == info.layout.code_arity
-                and workspace.infos[name].base
-            ):
-                relations[name] = known
-            elif info.base:
-                relations[name] = Relation(name, info.layout.code_arity, room=workspace.budget)
-                changed.add(name)
-        strata = [_with_unit(stratum) for stratum in checked.strata]
-        views: list[View | None] = []
-        for stratum in strata:
-            view = kept.get(self._identity(stratum))
-            reads = {
-                item.relation for rule in stratum.rules for item in rule.body if hasattr(item, "relation")
-            }
-            same = view is not None and not reads & changed and not set(anew) & set(stratum.relations)
-            same = same and all(_alike(workspace.infos.get(name), infos[name]) for name in stratum.relations)
-            for name in stratum.relations:
-                if same:
-                    relations[name] = workspace.relations[name]
-                else:
-                    relations[name] = Relation(
-                        name,
-                        infos[name].layout.code_arity,
-                        selected=bool(infos[name].selections),
-                        room=workspace.budget,
-                    )
-                    changed.add(name)
-            views.append(view if same else None)
-        workspace.relations.clear()
-        workspace.relations.update(relations)
-        workspace.infos = infos
-        unit = workspace.relations[UNIT]
-        if unit.stored == 0:
-            unit.load(np.zeros((1, 0), np.int64), np.array([[0, 1]]), np.ones(1, np.bool_))
-        self._read = {
-            item.relation for s in strata for rule in s.rules for item in rule.body
-            if isinstance(item, Premise | Absent) and item.relation not in s.relations
-        }  # fmt: skip
-        self.views = [self._taken_on(*entry) for entry in zip(strata, views, strict=True)]
+            self._defined = earlier
+        self._take(following(earlier, checked, self.workspace, self.strategy, anew))
 
-    def _taken_on(self, stratum: Stratum, existing: View | None) -> View:
-        """The view of a stratum; its rows are there already if there was such a view before."""
-        if existing is not None and _types(existing.stratum) == _types(stratum):
-            return existing
-        view = self._view(stratum)
-        if existing is not None:
-            view.derived = existing.derived and view.grouping is None
-            view.anew = existing.anew
-        return view
+    def _take(self, definition: Definition) -> None:
+        """Go by a definition, whose relations the workspace has."""
+        self._definition = definition
+        self.checked, self.views = definition.checked, definition.views
+        self._read = definition.read()
 
-    def _restore(self, defined: Defined) -> None:
+    def _restore(self, definition: Definition) -> None:
         """Go back to what was defined before; rows are as they were."""
-        self.checked, relations, self.workspace.infos, self.views = defined
-        self._read = {name for view in self.views for name in view.rules.inputs}
+        self._take(definition)
+        self.workspace.infos = definition.infos
         self.workspace.relations.clear()
-        self.workspace.relations.update(relations)
-
-    @staticmethod
-    def _identity(stratum: Stratum) -> tuple[object, ...]:
-        return stratum.relations, tuple(
-            (rule.label, rule.head, rule.body, rule.aggregate) for rule in stratum.rules
-        )
-
-    def _view(self, stratum: Stratum) -> View:
-        workspace = self.workspace
-        rules = RuleSet(workspace, stratum)
-        infos = [workspace.infos[name] for name in stratum.relations]
-        choosers = {info.name: Chooser(workspace, info) for info in infos if info.selections}
-        grouping = None
-        if infos[0].aggregate is not None and not stratum.recursive:
-            grouping = Grouping(workspace, infos[0], rules)
-        strategy = STRATEGIES[self.strategy]()
-        reason = strategy.refuses(stratum)
-        if reason is not None:
-            raise RuleError(
-                "strategy-refused",
-                f"strategy {strategy.name} cannot maintain {', '.join(stratum.relations)}: {reason}",
-                place=stratum.rules[0].place,
-                hint="use strategy='support' or 'auto'",
-            )
-        return View(stratum, rules, choosers, grouping, strategy)
+        self.workspace.relations.update(definition.relations)
 
     # ------------------------------------------------------------------ versions
 
@@ -233,12 +127,12 @@ class Engine:
             deltas[name] = Delta(relation.lost(), relation.gained())
             statistics.count_base(name, deltas[name].gained.shape[0], deltas[name].lost.shape[0], no_ops)
         for view in self.views:
-            if view.derived and changing.isdisjoint(view.rules.inputs):
+            if view.derived and view.redefined is None and changing.isdisjoint(view.rules.inputs):
                 continue
             changing.update(view.rules.own)
             if not view.derived:
                 self._refresh(view, None, statistics)
-            elif self._concerns(view, deltas):
+            elif view.redefined is not None or self._concerns(view, deltas):
                 self._refresh(view, deltas, statistics)
             else:
                 continue
@@ -251,7 +145,7 @@ class Engine:
         """The relation that had the name when the version began; another one is read by none that keeps its rows."""
         if name in self._replaced:
             return self._replaced[name]
-        known = self.workspace.relations if self._defined is None else self._defined[1]
+        known = self.workspace.relations if self._defined is None else self._defined.relations
         return known.get(name)
 
     def _concerns(self, view: View, deltas: Mapping[str, Delta]) -> bool:
@@ -298,6 +192,8 @@ class Engine:
         cost = StratumStatistics(view.stratum.relations, view.strategy.name)
         statistics.strata.append(cost)
         self._touched.update(dict.fromkeys(view.stratum.relations))
+        if deltas is None:
+            self._tell_rules_changed(view, statistics)
         executor = self.workspace.executor
         before, scans = executor.touched, dict(executor.scans)
         if view.grouping is not None:
@@ -319,6 +215,7 @@ class Engine:
                 statistics.events,
                 replaced,
                 self._resolve,
+                view.redefined,
             )
             self._refreshed.append(view.strategy)
             if deltas is None:
@@ -341,6 +238,9 @@ class Engine:
                 statistics.events.append(SortedValues(chooser.name, chooser.ordered_values))
             chooser.touched = chooser.largest = chooser.ordered_values = 0
         cost.touched += executor.touched - before
+        if view.redefined is not None:
+            cost.touched += view.redefined.lost.workspace.executor.touched
+            view.redefined = None
         cost.seconds = time.perf_counter() - started
         if deltas is not None:
             for name, count in executor.scans.items():
@@ -352,6 +252,13 @@ class Engine:
         executor.built.clear()
         view.derived = True
 
+    def _tell_rules_changed(self, view: View, statistics: VersionStatistics) -> None:
+        """Say that a view is derived again, if it has rows already and nobody else says so."""
+        names = sorted(name for name in view.rules.own if not self.workspace.infos[name].internal)
+        stored = any(self.workspace.relations[name].stored for name in view.rules.own)
+        if names and stored and (view.strategy.ranked or not view.stratum.recursive):
+            statistics.events.append(Recomputed(tuple(names), "rules-changed"))
+
     def instances(self) -> Instances:
         """The derivations of the rows that are there now, for those who look for them."""
         strata = [view.stratum for view in self.views]
@@ -362,11 +269,7 @@ class Engine:
 
     def improving(self) -> bool:
         """Whether there are views whose best rows improve themselves."""
-        return any(map(self._improves, self.views))
-
-    @staticmethod
-    def _improves(view: View) -> bool:
-        return bool(view.choosers) and view.anew is not None
+        return any(view.improves_itself for view in self.views)
 
     def instances_on_the_way(self) -> Instances:
         """As `instances`; in views whose best rows improve themselves, also those of the rows that were displaced on
@@ -375,7 +278,7 @@ class Engine:
         present, clock = dict(workspace.relations), workspace.clock
         try:
             for view in self.views:
-                if self._improves(view):
+                if view.improves_itself:
                     for name in view.stratum.relations:
                         old = present[name]
                         workspace.relations[name] = Relation(
@@ -481,27 +384,3 @@ class Engine:
             for change in self._unresolved.get(name, ()):
                 change.resolve()
             self._unresolved.pop(name, None)
-
-
-def _alike(old: RelationInfo | None, new: RelationInfo) -> bool:
-    """Whether rows of the one are rows of the other; a type may have become known since."""
-    return (
-        old is not None
-        and (old.selections, old.codings) == (new.selections, new.codings)
-        and all(before is None or before == now for before, now in zip(old.types, new.types, strict=True))
-    )
-
-
-def _types(stratum: Stratum) -> list[Mapping[str, Type | None]]:
-    return [rule.types for rule in stratum.rules]
-
-
-def _with_unit(stratum: Stratum) -> Stratum:
-    """Give rules without a premise the one premise that always holds."""
-
-    def fixed(rule: CheckedRule) -> CheckedRule:
-        if any(isinstance(item, Premise) for item in rule.body):
-            return rule
-        return replace(rule, body=(Premise(UNIT, ()), *rule.body))
-
-    return Stratum(stratum.relations, tuple(fixed(rule) for rule in stratum.rules), stratum.recursive)

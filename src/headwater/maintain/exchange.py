@@ -33,7 +33,10 @@ class Parcel(NamedTuple):
 
 
 class Exchange(Protocol):
-    """What a fixpoint asks of the other nodes. `quiet` says that a stratum has no need of them."""
+    """What a fixpoint asks of the other nodes. `quiet` says that a stratum has no need of them, `alone` that there
+    are none."""
+
+    alone: bool
 
     def quiet(self, rules: tuple[CheckedRule, ...]) -> bool:
         """Whether these rules can be run to the end without the other nodes."""
@@ -80,6 +83,8 @@ class Swapped(NamedTuple):
 
 class Alone:
     """One node that holds everything."""
+
+    alone = True
 
     def quiet(self, rules: tuple[CheckedRule, ...]) -> bool:
         """Always."""

@@ -11,6 +11,10 @@ Going down, then up, then rounds of news:
 3. derivations that gain a premise of a lower stratum are added;
 4. what is new becomes visible with the next rank and is propagated, until nothing is new.
 
+A rule that is gone loses all derivations it had at the beginning of 1, and takes no part in what follows; one that is
+new adds all derivations it has from what is visible at the end of 3, and takes part from there on. So rules that come
+and go start a fixpoint as rows below do, and each derivation is counted once.
+
 Where only the best rows of a group count, a better candidate first takes the old best down (1, 2) and is shown
 in a later round; in the other order counts would come out short.
 
@@ -35,11 +39,12 @@ from headwater.kernel.relation import Fallen, Relation
 from headwater.maintain.demanded import Differing
 from headwater.maintain.exchange import ADD, ANSWER, ASK, LOSE, Parcel
 from headwater.maintain.selection import Chooser, Displacements, Unsettled
-from headwater.maintain.workspace import NO_CHANGE, NO_ROWS, Delta, Rows, RuleSet, Workspace
+from headwater.maintain.workspace import NO_CHANGE, NO_ROWS, Delta, Redefined, Rows, RuleSet, Workspace
 from headwater.plan.execute import (
     ANY_RANK,
     DOWN,
     DOWN_FIRST,
+    EARLIER,
     GAINED,
     LOST,
     PRESENT,
@@ -71,6 +76,7 @@ class Fixpoint:
         statistics: StratumStatistics,
         lose: Lose,
         limit: float = float("inf"),
+        redefined: Redefined | None = None,
     ):
         self.workspace = workspace
         self.rules = rules
@@ -79,6 +85,9 @@ class Fixpoint:
         self.statistics = statistics
         self.lose = lose
         self.limit = limit
+        self.redefined = redefined
+        self.pending: frozenset[str] = frozenset()
+        """Labels of rules that are gained and not in force yet."""
         self.relations = {name: workspace.relations[name] for name in rules.own}
         self.fresh: dict[str, list[Rows]] = {name: [] for name in rules.own}
         self.falling: dict[str, list[Rows]] = {name: [] for name in rules.own}
@@ -98,10 +107,13 @@ class Fixpoint:
 
     def change(self) -> None:
         """From the stratum as it was before the version to what it is after it."""
+        if self.redefined is not None:
+            self.pending = self.redefined.gained
+            self._lose_rules(self.redefined.lost)
         for rule, position, relation, negated in self.rules.lower:
             delta = self.deltas.get(relation, NO_CHANGE)
             rows = delta.gained if negated else delta.lost
-            if rows.shape[0]:
+            if rows.shape[0] and rule.label not in self.pending:
                 self._run(rule, position, rows, LOST, self._losing(rule))
         differing = self._differing()
         for rule, found in differing:
@@ -111,13 +123,31 @@ class Fixpoint:
         for rule, position, relation, negated in self.rules.lower:
             delta = self.deltas.get(relation, NO_CHANGE)
             rows = delta.lost if negated else delta.gained
-            if rows.shape[0]:
+            if rows.shape[0] and rule.label not in self.pending:
                 self._run(rule, position, rows, GAINED, self._adding(rule))
         for rule, found in differing:
             still = self.rules.demanded[rule.label].standing(found.asking)
             self._hand(rule, found.gained[still], self._adding(rule))
+        self._gain_rules()
         self.lose = Relation.subtract
         self._rise()
+
+    def _lose_rules(self, lost: RuleSet) -> None:
+        """Take off all that rules derived that are gone, from what they saw when the version began."""
+        for rule in lost.rules:
+            position = lost.smallest_premise(rule)
+            rows = lost.premise_relation(rule, position).earlier_rows()
+            found = lost.run(rule, position, rows, EARLIER, self._losing(rule))
+            self.statistics.derived(rule.label, found)
+
+    def _gain_rules(self) -> None:
+        """Add all that new rules derive from what is visible now; they are in force from here on."""
+        pending, self.pending = self.pending, frozenset()
+        for rule in self.rules.rules:
+            if rule.label in pending:
+                position = self.rules.smallest_premise(rule)
+                rows = self.rules.premise_relation(rule, position).live_rows()
+                self._run(rule, position, rows, PRESENT, self._adding(rule))
 
     def _differing(self) -> list[tuple[CheckedRule, Differing]]:
         """For each aggregate by demand, which of its values the changes below make other ones."""
@@ -170,7 +200,7 @@ class Fixpoint:
     def _start(self) -> None:
         """Run the rules that read nothing of the own stratum."""
         for rule, position in self.rules.starts():
-            rows = self.workspace.relations[rule.body[position].relation].live_rows()  # type: ignore[union-attr]
+            rows = self.rules.premise_relation(rule, position).live_rows()
             self._run(rule, position, rows, PRESENT, self._adding(rule))
 
     # ------------------------------------------------------------------ phases
@@ -192,7 +222,7 @@ class Fixpoint:
             self.falling[name] = []
             self.relations[name].fall(rows)
         for rule, position, relation in self.rules.recursive:
-            if relation in batch:
+            if relation in batch and rule.label not in self.pending:
                 self._run(rule, position, batch[relation], access, self._losing(rule))
         for name, rows in batch.items():
             self.relations[name].settle(rows)
@@ -202,7 +232,7 @@ class Fixpoint:
         for name in batch:
             self.dead[name] = []
         for rule in self.rules.rules:
-            if rule.relation in batch:
+            if rule.relation in batch and rule.label not in self.pending:
                 rows = batch[rule.relation]
                 if not self.quiet:
                     codes = self.relations[rule.relation].codes(rows)

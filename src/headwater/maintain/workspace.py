@@ -42,13 +42,20 @@ class Workspace:
     Implements `headwater.plan.order.Statistics`.
     """
 
-    def __init__(self, codec: Codec, functions: Functions, max_rounds: int, at_max_rounds: str):
+    def __init__(
+        self,
+        codec: Codec,
+        functions: Functions,
+        max_rounds: int,
+        at_max_rounds: str,
+        interrupts: Interrupts | None = None,
+    ):
         self.codec = codec
         self.budget = codec.budget
         self.functions = functions
         self.max_rounds = max_rounds
         self.stops = at_max_rounds == "stop"
-        self.interrupts = Interrupts()
+        self.interrupts = interrupts or Interrupts()
         self.exchange: Exchange = Alone()
         self.relations: dict[str, Relation] = {}
         self.infos: dict[str, RelationInfo] = {}
@@ -56,6 +63,15 @@ class Workspace:
         self.version = 0
         self.executor = Executor(self.relations, codec, functions, self.interrupts.check)
         self.planner = Planner(codec, functions, self)
+
+    def before(self, relations: Mapping[str, Relation], infos: dict[str, RelationInfo]) -> Workspace:
+        """The same with relations as they were once: for rules that are gone."""
+        found = Workspace(
+            self.codec, self.functions, self.max_rounds, "stop" if self.stops else "raise", self.interrupts
+        )
+        found.relations.update(relations)
+        found.infos = infos
+        return found
 
     def size(self, relation: str) -> int:
         """How many rows are stored."""
@@ -171,10 +187,27 @@ class RuleSet:
     def starts(self) -> Iterator[tuple[CheckedRule, int]]:
         """For each rule without a premise in the recursion, the premise to start a full evaluation from."""
         for rule in self.rules:
-            premises = [(i, item) for i, item in enumerate(rule.body) if isinstance(item, Premise)]
-            if any(item.relation in self.own for _, item in premises):
-                continue
-            yield rule, min(premises, key=lambda entry: self.workspace.size(entry[1].relation))[0]
+            if not any(isinstance(item, Premise) and item.relation in self.own for item in rule.body):
+                yield rule, self.smallest_premise(rule)
+
+    def smallest_premise(self, rule: CheckedRule) -> int:
+        """The position of the premise to find all derivations of a rule from."""
+        premises = [(i, item.relation) for i, item in enumerate(rule.body) if isinstance(item, Premise)]
+        return min(premises, key=lambda entry: self.workspace.size(entry[1]))[0]
+
+    def premise_relation(self, rule: CheckedRule, position: int) -> Relation:
+        """The relation of the premise at a position."""
+        item = rule.body[position]
+        assert isinstance(item, Premise)
+        return self.workspace.relations[item.relation]
+
+
+@dataclass(frozen=True)
+class Redefined:
+    """Rules that a stratum has gained (by their labels) and lost since its rows were derived."""
+
+    gained: frozenset[str]
+    lost: RuleSet
 
 
 def _numbered(rows: Rows, places: Ints) -> Ints:

@@ -26,6 +26,8 @@ from headwater.values.types import Type
 class NodeExchange:
     """Implements `maintain.exchange.Exchange` for one of several nodes."""
 
+    alone = False
+
     def __init__(self, codec: Codec, peers: Peers, *, min_ship: bool = True):
         self.codec = codec
         self.peers = peers

@@ -55,6 +55,8 @@ STAYING = Access(KEPT, KEPT, EITHER, EITHER)
 """Derivations from what stays."""
 PRESENT = Access(NEW, NEW, NEW, NEW)
 """Derivations from what is there now."""
+EARLIER = Access(OLD, OLD, OLD, OLD, OLD, OLD)
+"""Derivations from what was there when the version began."""
 
 
 def round_access(rank: int) -> Access:

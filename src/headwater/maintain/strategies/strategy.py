@@ -11,7 +11,7 @@ from headwater.kernel.relation import Relation
 from headwater.maintain.fixpoint import Fixpoint, Lose
 from headwater.maintain.iteration import Iteration
 from headwater.maintain.selection import Chooser, Unsettled
-from headwater.maintain.workspace import NO_CHANGE, Delta, RuleSet, Workspace
+from headwater.maintain.workspace import NO_CHANGE, Delta, Redefined, RuleSet, Workspace
 from headwater.rules.checked import Stratum
 from headwater.version.statistics import StratumStatistics
 
@@ -31,6 +31,8 @@ class Task:
     """Where dropped relations are put that no other view reads; `None` if others read them."""
     before_change: Callable[[Iterable[str]], None] = lambda names: None
     """To be called before rows of these relations change (those of a dropped relation never do)."""
+    redefined: Redefined | None = None
+    """Rules that were gained and lost, which the rows have to follow."""
 
     def change(self, lose: Lose, limit: float = float("inf")) -> None:
         """Bring the stratum from before the version to after it. See `Fixpoint` for the arguments."""
@@ -58,7 +60,16 @@ class Task:
 
     def _fixpoint(self, lose: Lose, limit: float = float("inf")) -> Fixpoint:
         self.before_change(name for name in self.rules.own if name not in (self.replaced or ()))
-        return Fixpoint(self.workspace, self.rules, self.choosers, self.deltas, self.statistics, lose, limit)
+        return Fixpoint(
+            self.workspace,
+            self.rules,
+            self.choosers,
+            self.deltas,
+            self.statistics,
+            lose,
+            limit,
+            self.redefined,
+        )
 
     def _tell(self, reason: Reason, share: float = 0.0) -> None:
         """Say that the stratum is recomputed."""

@@ -47,5 +47,5 @@ class Support(Strategy):
             task.change(Relation.subtract, limit)
         except GiveUp:
             task.recompute("support-lost", share=self.fraction)
-        if own:
+        if own and task.redefined is None:
             self.spread += MEMORY * (task.statistics.died / own - self.spread)

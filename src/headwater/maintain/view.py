@@ -1,0 +1,123 @@
+"""A stratum as it is maintained: its rules with their plans, its strategy, and what is left to do for it.
+
+A view's rows are those of its rules. Where rules come and go, rows follow them as they follow rows that come and
+go below: a view that has `redefined` rules takes off what the lost ones derived and adds what the gained ones derive.
+See `fixpoint` for how.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+
+from headwater.errors import RuleError
+from headwater.events import Reason
+from headwater.maintain.grouping import Grouping
+from headwater.maintain.selection import Chooser
+from headwater.maintain.strategies import STRATEGIES
+from headwater.maintain.strategies.strategy import Strategy
+from headwater.maintain.workspace import Redefined, RuleSet, Workspace
+from headwater.rules.checked import UNIT, CheckedRule, Premise, RelationInfo, Stratum
+
+
+@dataclass
+class View:
+    """A stratum as it is maintained."""
+
+    stratum: Stratum
+    rules: RuleSet
+    choosers: dict[str, Chooser]
+    grouping: Grouping | None
+    strategy: Strategy
+    derived: bool = False
+    """Its rows have been derived; a view that the open version has defined waits for its turn."""
+    anew: Reason | None = None
+    """Why it must be derived anew in the next version that concerns it: its counts are not those of its rows."""
+    redefined: Redefined | None = None
+    """The rules that it has gained and lost in the open version, until its rows have followed."""
+
+    @staticmethod
+    def of(workspace: Workspace, stratum: Stratum, strategy_name: str) -> View:
+        """The view of a stratum whose relations the workspace knows; refused if the strategy cannot maintain it."""
+        rules = RuleSet(workspace, stratum)
+        infos = [workspace.infos[name] for name in stratum.relations]
+        choosers = {info.name: Chooser(workspace, info) for info in infos if info.selections}
+        grouping = None
+        if infos[0].aggregate is not None and not stratum.recursive:
+            grouping = Grouping(workspace, infos[0], rules)
+        strategy = STRATEGIES[strategy_name]()
+        reason = strategy.refuses(stratum)
+        if reason is not None:
+            raise RuleError(
+                "strategy-refused",
+                f"strategy {strategy.name} cannot maintain {', '.join(stratum.relations)}: {reason}",
+                place=stratum.rules[0].place,
+                hint="use strategy='support' or 'auto'",
+            )
+        return View(stratum, rules, choosers, grouping, strategy)
+
+    @property
+    def improves_itself(self) -> bool:
+        """Whether its best rows improve themselves."""
+        return bool(self.choosers) and self.anew is not None
+
+    @property
+    def settled(self) -> bool:
+        """Whether its rows are those of its rules, with the counts that `fixpoint` promises."""
+        ranked = self.strategy.ranked or not self.stratum.recursive
+        return self.derived and self.anew is None and self.redefined is None and ranked
+
+    def follow_rules(self, earlier: View, before: Workspace) -> None:
+        """Take over the rows of an earlier view of the same relations, of which `before` has the rules' inputs.
+
+        Where only some rules are others, the rows will follow these; else they are derived again, in their places.
+        """
+        if self.grouping is not None or not earlier.settled or earlier.grouping is not None:
+            return
+        gained = _without(self.stratum.rules, earlier.stratum.rules)
+        lost = _without(earlier.stratum.rules, self.stratum.rules)
+        if any(rule.aggregate is not None for rule in (*gained, *lost)):
+            return
+        self.derived = True
+        self.redefined = Redefined(
+            frozenset(rule.label for rule in gained), RuleSet(before, replace(self.stratum, rules=lost))
+        )
+
+
+def same_rule(one: CheckedRule, other: CheckedRule) -> bool:
+    """Whether two rules say the same of the same types, as far as these are known."""
+    return _identity(one) == _identity(other) and all(
+        None in (type, other.types.get(name)) or type == other.types.get(name)
+        for name, type in one.types.items()
+    )
+
+
+def alike(old: RelationInfo | None, new: RelationInfo) -> bool:
+    """Whether rows of the one are rows of the other; a type may have become known since."""
+    return (
+        old is not None
+        and (old.selections, old.codings) == (new.selections, new.codings)
+        and all(before is None or before == now for before, now in zip(old.types, new.types, strict=True))
+    )
+
+
+def with_unit(stratum: Stratum) -> Stratum:
+    """Give rules without a premise the one premise that always holds."""
+
+    def fixed(rule: CheckedRule) -> CheckedRule:
+        if any(isinstance(item, Premise) for item in rule.body):
+            return rule
+        return replace(rule, body=(Premise(UNIT, ()), *rule.body))
+
+    return Stratum(stratum.relations, tuple(fixed(rule) for rule in stratum.rules), stratum.recursive)
+
+
+def _without(rules: Collection[CheckedRule], others: Collection[CheckedRule]) -> tuple[CheckedRule, ...]:
+    by_label = {rule.label: rule for rule in others}
+    return tuple(
+        rule for rule in rules if rule.label not in by_label or not same_rule(rule, by_label[rule.label])
+    )
+
+
+def _identity(rule: CheckedRule) -> tuple[object, ...]:
+    return rule.label, rule.relation, rule.head, rule.body, rule.aggregate
