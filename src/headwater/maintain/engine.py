@@ -329,7 +329,7 @@ class Engine:
         statistics = version.statistics
         self.changed.update(self._touched)
         if self._defined is not None:
-            before, now = self._defined[1], self.workspace.relations
+            before, now = self._defined.relations, self.workspace.relations
             self.changed.update(name for name in before if now.get(name) is not before[name])
         for name in self._touched:
             if self.workspace.relations[name].commit():
