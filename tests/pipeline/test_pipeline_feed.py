@@ -10,7 +10,7 @@ from pipeline_support import PROGRAM, reach
 import headwater as hw
 from headwater.pipeline import Feed, FeedFolder, Snapshot, feed_folder, table_changes
 from headwater.pipeline.iceberg import changelog_call, from_changelog
-from headwater.pipeline.projection import refusals
+from headwater.pipeline.refusals import refusals
 
 pytestmark = pytest.mark.xdist_group("spark")
 

@@ -89,6 +89,69 @@ def test_names_that_differ_by_case_are_told(spark):
     assert error.code == "schema-drift" and "src is written Src there" in str(error.hint)
 
 
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("a,b,1\nb,c,2\n", "header = false"),
+        ("src;dst;cost\na;b;1\n", "separated by ';'"),
+        ("src,src,cost\na,b,1\n", "two of its columns are called src"),
+        ("", "the file is empty"),
+        ("source,target,price\na,b,1\n", "say where columns come from"),
+    ],
+)
+def test_files_that_are_not_what_they_should_be(spark, tmp_path, text, hint):
+    (tmp_path / "links.csv").write_text(text)
+    error = refused(database(spark), Files("link", str(tmp_path / "links.csv"), "csv"))
+    assert error.code == "schema-drift" and hint in str(error.hint)
+
+
+@pytest.mark.parametrize("record", ["b,c", "b,c,1,2,3", '"b,c,1'])
+def test_a_record_that_is_none_is_shown_with_its_row(spark, tmp_path, record):
+    (tmp_path / "links.csv").write_text(f"src,dst,cost\na,b,1\n{record}\n")
+    error = refused(database(spark), Files("link", str(tmp_path / "links.csv"), "csv", name="links"))
+    assert error.code == "bad-row" and "links, row 2: '" in error.message and record in error.message
+    assert "is no row with src, dst, cost" in error.message
+
+
+def test_bytes_that_are_no_utf8_are_refused_and_not_replaced(spark, tmp_path):
+    path = tmp_path / "links.csv"
+    path.write_bytes("src,dst,cost\nä,b,1\n".encode("latin1"))
+    error = refused(database(spark), Files("link", str(path), "csv"))
+    assert error.code == "not-utf8" and "byte 14 of" in error.message and "encoding" in str(error.hint)
+    db = database(spark)
+    db.pipeline([Files("link", str(path), "csv", options={"encoding": "ISO-8859-1"})]).run()
+    assert list(db["link"]) == [("ä", "b", 1)]
+    path.write_text("src,dst,cost\n\ufffd,b,1\n")
+    db.pipeline([Files("link", str(path), "csv")]).run()
+    assert list(db["link"]) == [("\ufffd", "b", 1)]
+
+
+def test_an_expression_that_fails_is_named_by_its_column(spark):
+    frame = spark.createDataFrame([("a", "b", "x")], "src string, dst string, price string")
+    source = Snapshot("link", frame, name="links", columns={"cost": "cast(price AS int)"})
+    error = refused(database(spark), source)
+    assert error.code == "bad-value" and "links, column cost: The value 'x'" in error.message
+
+
+def test_options_that_spark_would_ignore_are_refused():
+    with pytest.raises(hw.PipelineError, match="no option heder for CSV") as caught:
+        Files("link", "links.csv", "csv", options={"heder": "false"})
+    assert caught.value.hint == "did you mean header?"
+    Files("link", "links.csv", "csv", options={"HEADER": "false", "myCatalogOption": "x"})
+
+
+def test_a_place_that_cannot_be_written_is_the_sinks(spark, tmp_path):
+    (tmp_path / "out").write_text("a file")
+    db = database(spark, tmp_path / "state")
+    frame = spark.createDataFrame([("a", "b", 1)], SCHEMA)
+    sink = FeedFolder("reach", str(tmp_path / "out" / "changes"), name="changes")
+    with pytest.raises(hw.PipelineError, match="changes: ") as caught:
+        db.pipeline([Snapshot("link", frame)], [sink]).run()
+    assert caught.value.code == "cannot-write"
+    (tmp_path / "out").unlink()
+    assert db.pipeline([Snapshot("link", frame)], [sink]).run().sinks[0].changes == 1
+
+
 def test_names_that_nobody_declared_leave_columns_to_their_order(spark):
     db = hw.connect(spark=spark)
     db.define("reach(X, Y) :- link(X, Y).")

@@ -13,7 +13,7 @@ from pipeline_support import PROGRAM, edited, folded, random_links, reach, store
 
 import headwater as hw
 from headwater.pipeline import FeedFolder, Files, RowsFolder, Snapshot, Table
-from headwater.pipeline.snapshot import fingerprint, settled
+from headwater.pipeline.file_source import fingerprint, settled
 
 pytestmark = pytest.mark.xdist_group("spark")
 

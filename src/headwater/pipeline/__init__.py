@@ -16,13 +16,14 @@ from headwater.pipeline.callback import Callback
 from headwater.pipeline.delta import delta_table
 from headwater.pipeline.delta_sink import DeltaSink
 from headwater.pipeline.feed import Feed, feed_folder, feed_stream, table_changes
+from headwater.pipeline.file_source import Files
 from headwater.pipeline.folders import FeedFolder, RowsFolder
 from headwater.pipeline.history import History
 from headwater.pipeline.iceberg import Iceberg
 from headwater.pipeline.load import load
 from headwater.pipeline.pipeline import Pipeline
 from headwater.pipeline.report import Report, SinkReport, SourceReport
-from headwater.pipeline.snapshot import Files, Snapshot, Table
+from headwater.pipeline.snapshot import Snapshot, Table
 from headwater.pipeline.sql_sink import SqlSink
 from headwater.pipeline.sql_tables import Jdbc, SqlAlchemy
 from headwater.pipeline.stream import Stream

@@ -22,7 +22,8 @@ from headwater.calls import public, public_class
 from headwater.errors import PipelineError
 from headwater.pipeline.fields import check_fields, checked_text
 from headwater.pipeline.incomplete import blamed_casts, sift
-from headwater.pipeline.projection import Projection, refusals, schema_text
+from headwater.pipeline.projection import Projection, schema_text
+from headwater.pipeline.refusals import refusals
 from headwater.pipeline.shape import CHANGE_TYPE, COMMIT_VERSION, comes, net
 from headwater.pipeline.source import Batch, counted, known, located
 from headwater.spark.frames import arrow_of

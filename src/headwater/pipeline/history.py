@@ -17,7 +17,8 @@ from headwater.calls import public_class
 from headwater.errors import PipelineError
 from headwater.pipeline.feed import since
 from headwater.pipeline.fields import check_fields
-from headwater.pipeline.projection import Projection, refusals
+from headwater.pipeline.projection import Projection
+from headwater.pipeline.refusals import refusals
 from headwater.pipeline.snapshot import compare
 from headwater.pipeline.source import Batch, known
 from headwater.values.scalars import show

@@ -23,15 +23,19 @@ from headwater.files.missing import (
     incomplete,
     required_columns,
 )
-from headwater.pipeline.projection import ROW, Projection, refusals
+from headwater.pipeline.projection import ROW, Projection
+from headwater.pipeline.refusals import refusals
 from headwater.pipeline.source import Batch
 from headwater.rules.checked import RelationInfo
-from headwater.spark.frames import quoted, spark_type
+from headwater.spark.frames import arrow_of, quoted, spark_type
 from headwater.values.scalars import show
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, DataFrameReader
+    from pyspark.sql.types import StructType
 
+_BROKEN = "_headwater_broken"
+"""The column in which Spark puts a record that it cannot read."""
 Choice = Callable[["DataFrame"], "DataFrame"]
 _IN_PARTITION = 33
 """Bits of `monotonically_increasing_id` that count rows in a partition; those above number the partition."""
@@ -71,7 +75,7 @@ def sift(
     lacking = " OR ".join(f"{quoted(name)} IS NULL" for name in required)
     found = choose(rows).where(lacking).select(*map(quoted, (*info.columns, ROW))).orderBy(ROW)
     with refusals(source):
-        table = (found.limit(1) if way.how == "fail" else found).toArrow()
+        table = arrow_of(found.limit(1) if way.how == "fail" else found)
         numbers = _numbers(table.column(ROW).to_pylist(), rows)
     values = table.drop_columns([ROW]).to_pylist()
     refused = tuple(
@@ -98,6 +102,28 @@ def told_once(batch: Batch, before: Mapping[str, Any]) -> Batch:
     return replace(batch, mark={**batch.mark, "refused": digest}, refused=refused)
 
 
+def malformed_row(
+    reader: DataFrameReader, schema: StructType, path: str, error: PipelineError, source: str
+) -> PipelineError:
+    """The error about a record that could not be read, with the first such row, if it is found again."""
+    from pyspark.errors import PySparkException
+    from pyspark.sql.types import StringType, StructType
+
+    asked = StructType([*schema.fields]).add(_BROKEN, StringType())
+    lenient = reader.option("mode", "PERMISSIVE").option("columnNameOfCorruptRecord", _BROKEN)
+    rows = numbered(lenient.schema(asked).load(path))
+    try:
+        # With all columns: Spark parses those it is asked for, and takes a record for whole by these.
+        first = rows.where(f"{_BROKEN} IS NOT NULL").orderBy(ROW).limit(1).collect()
+        if not first:
+            return error
+        number = _numbers([first[0][ROW]], rows)[0]
+    except PySparkException:
+        return error
+    what = f"{source}, row {number}: {show(first[0][_BROKEN])} is no row with {', '.join(schema.names)}"
+    return PipelineError(error.code, what, hint=error.hint)
+
+
 @contextmanager
 def blamed_casts(frame: DataFrame, info: RelationInfo, source: str, projection: Projection) -> Iterator[None]:
     """As `refusals`; a text that is no value of its column's type is named with its row."""
@@ -106,23 +132,25 @@ def blamed_casts(frame: DataFrame, info: RelationInfo, source: str, projection: 
             yield
     except PipelineError as error:
         found = None
-        if error.code == "bad-value" and projection.text:
-            found = _bad_cast(numbered(frame), info, source, projection)
+        if error.code == "bad-value" and (projection.text or projection.columns):
+            found = _bad_cast(numbered(frame), info, source, projection, error)
         raise found or error from error.__cause__
 
 
 def _bad_cast(
-    rows: DataFrame, info: RelationInfo, source: str, projection: Projection
+    rows: DataFrame, info: RelationInfo, source: str, projection: Projection, said: PipelineError
 ) -> PipelineError | None:
     """The first text that is no value of its column's type, if there is one to be found.
 
-    There is none if an expression of the user's fails by itself.
+    Where an expression of the user's fails by itself, only its column can be told.
     """
     from pyspark.errors import PySparkException
 
     texts = projection.texts(rows, info, source)
     for column, type in zip(info.columns, info.types, strict=True):
         name = quoted(column)
+        if not projection.text and column not in projection.columns:
+            continue
         wrong = f"{name} IS NOT NULL AND try_cast({name} AS {spark_type(type)}) IS NULL"
         try:
             found = texts.where(wrong).orderBy(ROW).limit(1).select(ROW, name).collect()
@@ -135,5 +163,6 @@ def _bad_cast(
                     f"columns = {{ {column} = 'try_cast(...)' }}",
                 )
         except PySparkException:
-            return None
+            what = said.message.removeprefix(f"{source}: ")
+            return PipelineError("bad-value", f"{source}, column {column}: {what}", hint=said.hint)
     return None

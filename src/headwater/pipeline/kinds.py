@@ -17,10 +17,11 @@ from headwater.pipeline.callback import Callback
 from headwater.pipeline.delta import delta_table
 from headwater.pipeline.delta_sink import DeltaSink
 from headwater.pipeline.feed import Feed, Reading, complete_version, feed_folder, feed_stream, table_changes
+from headwater.pipeline.file_source import Files
 from headwater.pipeline.folders import FeedFolder, RowsFolder
 from headwater.pipeline.history import History
 from headwater.pipeline.iceberg import Iceberg
-from headwater.pipeline.snapshot import Files, Snapshot, Table
+from headwater.pipeline.snapshot import Snapshot, Table
 from headwater.pipeline.sql_sink import SqlSink
 from headwater.pipeline.sql_tables import Jdbc, SqlAlchemy
 from headwater.pipeline.stream import Stream

@@ -26,7 +26,8 @@ from headwater.errors import DataError, HeadwaterError, PipelineError
 from headwater.files.missing import RefusedRow
 from headwater.files.quarantine import put_aside
 from headwater.language.datalog import parse
-from headwater.pipeline.projection import refusals
+from headwater.pipeline.callback import Callback
+from headwater.pipeline.refusals import refusals
 from headwater.pipeline.report import Report, SinkReport, SourceReport
 from headwater.pipeline.sink import Publication, Sink, refuse_reserved
 from headwater.pipeline.source import Batch, Source
@@ -236,7 +237,8 @@ class Pipeline:
             typed = None not in self.database.info(sink.view).types  # else there never was a row to publish
             if owed and typed:
                 identity = self.database.subscriptions[sink.name].identity
-                sink.publish(owed, Publication(self.database, self.session, sink.view, identity))
+                with _writing(sink):
+                    sink.publish(owed, Publication(self.database, self.session, sink.view, identity))
                 self.database.acknowledge(sink.name, owed[-1].version)
                 versions, changes = self._published.get(sink.name, (0, 0))
                 rows = sum(one.table.num_rows for one in owed if one.table is not None)
@@ -349,6 +351,19 @@ def _parts(kind: str, given: Any, method: str) -> tuple[Any, ...]:
                 "wrong-type", f"{show(part)} is not a {kind}", hint="one of those in headwater.pipeline"
             )
     return tuple(given)
+
+
+@contextmanager
+def _writing(sink: Sink) -> Iterator[None]:
+    """What the file system refuses is an error about the sink. A callback's own errors are its caller's."""
+    try:
+        yield
+    except OSError as error:
+        if isinstance(sink, Callback):
+            raise
+        said = str(error).partition(" Detail:")[0].rstrip(".")
+        hint = "what could not be published is owed, and published by the next run"
+        raise PipelineError("cannot-write", f"{sink.name}: {said}", hint=hint) from error
 
 
 @contextmanager

@@ -7,17 +7,17 @@ has a type that does not fit, is refused, with both schemas.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from headwater.errors import HeadwaterError, PipelineError, SparkError
+from headwater.errors import PipelineError
 from headwater.files.missing import OnNull, on_null
+from headwater.pipeline.refusals import refusals
 from headwater.pipeline.shape import SHAPE, fits
 from headwater.rules.checked import RelationInfo
 from headwater.spark.frames import quoted, spark_type
-from headwater.spark.quiet import debugging, unheard
 from headwater.values.names import made_up
 from headwater.values.types import FLOAT, TIMESTAMP
 
@@ -144,50 +144,20 @@ def drift(source: str, info: RelationInfo, frame: DataFrame, what: str, before: 
     cast = (
         "say where columns come from, with a cast if it is meant: columns = {cost = 'cast(price AS bigint)'}"
     )
-    return PipelineError("schema-drift", "\n".join(lines), hint=(otherwise or [cast])[0])
+    hints = [*otherwise, *_slips(frame.columns, info.columns), cast]
+    return PipelineError("schema-drift", "\n".join(lines), hint=hints[0])
 
 
-@contextmanager
-def refusals(source: str) -> Iterator[None]:
-    """What Spark refuses, as our errors: the expressions are the user's, the data is the source's.
-
-    What Java was doing is shown with HEADWATER_DEBUG only.
-    """
-    from py4j.protocol import Py4JError
-    from pyspark.errors import AnalysisException, ParseException, PySparkException
-
-    try:
-        with unheard():
-            yield
-    except HeadwaterError:
-        raise
-    except (PySparkException, Py4JError) as error:
-        ours = translated(error, source, (AnalysisException, ParseException))
-        raise ours from (error if debugging() else None)
-
-
-def translated(error: BaseException, source: str, refused: tuple[type, ...]) -> HeadwaterError:
-    """The error for what Spark says."""
-    text = str(error)
-    said = (text.strip().splitlines() or [type(error).__name__])[0][:400]
-    condition = getattr(error, "getCondition", lambda: None)()
-    if "change-type:" in text:
-        kind = text.split("change-type:", 1)[1].split()[0].strip("'\".,")
-        return PipelineError(
-            "change-type",
-            f"{source}: _change_type is {kind!r}",
-            hint="one of insert, delete, update_preimage, update_postimage",
-        )
-    if condition == "PATH_NOT_FOUND" or "TABLE_OR_VIEW_NOT_FOUND" in said:
-        return PipelineError("missing-source", f"{source}: {said}", hint="is the path or the name right?")
-    if isinstance(error, refused):
-        return PipelineError("bad-sql", f"{source}: {said}", hint="columns and where are Spark SQL")
-    if "CAST_INVALID_INPUT" in text:
-        start = text.index("[CAST_INVALID_INPUT]")
-        what = (
-            text[start:].splitlines()[0].removeprefix("[CAST_INVALID_INPUT] ").split(" Correct the value")[0]
-        )
-        return PipelineError(
-            "bad-value", f"{source}: {what}", hint="filter such rows with where, or use try_cast in columns"
-        )
-    return SparkError("spark-failed", f"{source}: {said}", hint="Spark's own log has more")
+def _slips(there: Sequence[str], columns: Sequence[str]) -> list[str]:
+    """What may be wrong with a file of which no column is what it should be."""
+    if not there:
+        return ["the file is empty: it needs a header at least"]
+    for separator in (",", ";", "|", "\t"):
+        if len(there) == 1 and separator in there[0]:
+            return [f"its cells seem to be separated by {separator!r}: options = {{ sep = {separator!r} }}"]
+    for column in columns:
+        if sum(re.fullmatch(rf"{re.escape(column)}\d+", name) is not None for name in there) > 1:
+            return [f"two of its columns are called {column}"]
+    if len(there) == len(columns) and any(re.fullmatch(r"[\d.+-]+", name) for name in there):
+        return ["its first line seems to be a row, and no header: header = false"]
+    return []

@@ -166,7 +166,8 @@ class _SettingsReader:
             kind = kinds.get(values["kind"]) if isinstance(values["kind"], str) else None
             if kind is None:
                 said = values["kind"]
-                hint = f"one of {', '.join(kinds)}"
+                near = difflib.get_close_matches(str(said).lower(), kinds, n=1)
+                hint = (f"did you mean {near[0]}? " if near else "") + f"one of {', '.join(kinds)}"
                 raise self._error(
                     "unknown-kind", f"no kind of {table} is {said!r}", table, number, "kind", hint
                 )
@@ -204,15 +205,15 @@ class _SettingsReader:
         for key, value in values.items():
             kinds = allowed.get(key)
             if kinds is None:
-                near = difflib.get_close_matches(key, allowed, n=1)
+                near = difflib.get_close_matches(key.lower(), allowed, n=1)
                 hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(allowed)}"
                 where = f" in [{table}]" if table else ""
                 raise self._error("unknown-key", f"no key {key}{where}", table, number, key, hint)
             if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
-                wanted = _WORDS[kinds[0]]
-                raise self._error(
-                    "wrong-type", f"{key} is {value!r}", table, number, key, f"{key} is {wanted}"
-                )
+                wanted = f"{key} is {_WORDS[kinds[0]]}"
+                if kinds[0] is list:
+                    wanted += f": write [[{key}]]"
+                raise self._error("wrong-type", f"{key} is {value!r}", table, number, key, wanted)
             if key in ("columns", "options"):
                 named: dict[str, Any] = values[key]
                 for name, one in named.items():
@@ -262,4 +263,5 @@ class _SettingsReader:
         text = self.lines[line - 1] if line <= len(self.lines) else ""
         what = said.partition(" (at ")[0]
         place = Place(str(self.file), line, column, 1, text)
-        return PipelineError("toml-syntax", f"this is not TOML: {what}", place=place)
+        hint = "texts are in quotes" if what.startswith("Invalid value") else None
+        return PipelineError("toml-syntax", f"this is not TOML: {what}", place=place, hint=hint)

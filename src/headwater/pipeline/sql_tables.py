@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 from headwater.calls import public_class
 from headwater.errors import MissingExtra, PipelineError
 from headwater.pipeline.fields import check_fields
-from headwater.pipeline.projection import Projection, refusals
+from headwater.pipeline.projection import Projection
+from headwater.pipeline.refusals import refusals
 from headwater.pipeline.snapshot import compare
 from headwater.pipeline.source import Batch, Unseen, known
 from headwater.spark.frames import frame_of

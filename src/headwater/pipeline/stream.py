@@ -20,7 +20,8 @@ from headwater.errors import PipelineError
 from headwater.pipeline.feed import split
 from headwater.pipeline.fields import check_fields
 from headwater.pipeline.incomplete import sift
-from headwater.pipeline.projection import Projection, refusals
+from headwater.pipeline.projection import Projection
+from headwater.pipeline.refusals import refusals
 from headwater.pipeline.shape import CHANGE_TYPE, COMMIT_VERSION, comes, net
 from headwater.pipeline.source import Batch, known, located
 from headwater.spark.frames import arrow_of

@@ -15,7 +15,7 @@ from headwater.database.progress import Owed
 from headwater.errors import PipelineError
 from headwater.pipeline.fields import check_fields
 from headwater.pipeline.folders import stamped
-from headwater.pipeline.projection import refusals
+from headwater.pipeline.refusals import refusals
 from headwater.pipeline.shape import COMMIT_VERSION
 from headwater.pipeline.sink import Publication, others
 from headwater.spark.frames import frame_of
