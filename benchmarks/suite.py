@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from benchmarks import batches, closure, dred, flat, groups, memory, paths
+from benchmarks import batches, closure, dred, flat, goals, groups, memory, paths
 from benchmarks.options import PARTS, BenchmarkOptions
 from benchmarks.pathway_rival import Pathway, RivalFailed, installed
 from benchmarks.report import BenchmarkReport, ReportRow
 from benchmarks.stage import Onlooker, Stage, Unwatched
 
 MEASURES: dict[str, Callable[[Stage], list[ReportRow]]] = {
-    module.PART: module.measure for module in (closure, batches, dred, paths, groups, memory, flat)
+    module.PART: module.measure for module in (closure, batches, dred, paths, groups, goals, memory, flat)
 }
 assert tuple(MEASURES) == PARTS
 

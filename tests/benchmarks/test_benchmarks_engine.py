@@ -30,6 +30,11 @@ EXPECTED = {
     },
     "paths": {(change + costs, DUCKDB) for change in LINK_CHANGES for costs in ("", ", float costs")},
     "groups": {("change 10 rows", DUCKDB), ("change 1,000 rows", DUCKDB)},
+    "goals": {
+        ("ask what one node reaches", DUCKDB),
+        ("ask what one node reaches, by hand", "DuckDB, started from the node"),
+        ("links looked at", "the links of what it reaches"),
+    },
     "memory": {("allocated for a row", BARE), ("resident memory for a row", BARE)},
     "flat": {(f"{what}: {of}", ALONE) for what in FLAT for of in ("time", "rows touched", "first change")},
 }
