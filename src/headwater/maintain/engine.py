@@ -84,10 +84,11 @@ class Engine:
         """Take on a program. Views whose rules and inputs are as before keep their rows; `apply` derives the others,
         and those of `anew`, once it has changed the base relations. Base relations are kept.
         """
-        earlier = replace(self._definition, relations=dict(self.workspace.relations))
+        workspace = self.workspace
+        earlier = replace(self._definition, relations=dict(workspace.relations), infos=workspace.infos)
         if self._defined is None:
             self._defined = earlier
-        self._take(following(earlier, checked, self.workspace, self.strategy, anew))
+        self._take(following(earlier, checked, workspace, self.strategy, anew))
 
     def _take(self, definition: Definition) -> None:
         """Go by a definition, whose relations the workspace has."""
