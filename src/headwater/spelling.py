@@ -21,7 +21,8 @@ def near(name: str, others: Iterable[str], most: int = 1) -> list[str]:
     """The names that look like `name`, whatever their case, the most alike first."""
     folded: dict[str, str] = {}
     for other in sorted(others):
-        folded.setdefault(other.casefold(), other)
+        if len(other) > 2:  # of one or two letters, nothing is like anything
+            folded.setdefault(other.casefold(), other)
     return [folded[one] for one in get_close_matches(name.casefold(), folded, n=most)]
 
 

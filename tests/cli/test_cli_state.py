@@ -132,7 +132,7 @@ def test_types_of_rows_follow_the_relation(folder: Folder) -> None:
         (["-s", "none", "--insert", "link(a,b)"], 3, "error[missing]: there is no state in none"),
         (["-s", "state", "--insert", "lnk(a,b)"], 1, "did you mean link?"),
         (["-s", "state", "--insert", "reach(a,b)"], 1, "error[derived-relation]"),
-        (["-s", "state", "--insert", "link(a)"], 1, "error[arity-clash]"),
+        (["-s", "state", "--insert", "link(a)"], 1, "error[wrong-arity]"),
         (["-s", "state", "--insert", "link(a, 1)"], 1, "error[type-clash]"),
         (["-s", "state", "--insert", "link(A, b)"], 1, "error[unsafe-variable]"),
         (["-s", "state", "--insert", "link(a"], 1, "error[syntax]"),

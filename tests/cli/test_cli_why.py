@@ -107,7 +107,7 @@ def test_a_writer_does_not_hinder_questions(state: Folder) -> None:
     ("row", "code"),
     [
         ("nope(a,b)", "unknown-relation"),
-        ("reach(a)", "arity-clash"),
+        ("reach(a)", "wrong-arity"),
         ("reach(1,2)", "type-clash"),
         ("reach(a", "syntax"),
         ("reach(a,c) :- link(a,b)", "syntax"),
@@ -120,7 +120,7 @@ def test_questions_that_make_no_sense(state: Folder, command: str, row: str, cod
 
 @pytest.mark.parametrize("command", ["why", "depends"])
 def test_rows_that_are_not_there(state: Folder, command: str) -> None:
-    assert "why_not" in state.refused(command, "-s", "state", "reach(c,a)")
+    assert "why-not" in state.refused(command, "-s", "state", "reach(c,a)")
 
 
 def test_nothing_to_suppose(state: Folder) -> None:
@@ -129,3 +129,31 @@ def test_nothing_to_suppose(state: Folder) -> None:
 
 def test_no_state(folder: Folder) -> None:
     assert "error[missing]" in folder.refused("why", "-s", "state", "reach(a,c)", code=3)
+
+
+# ------------------------------------------------------------------ hints
+
+
+@pytest.mark.parametrize(
+    ("command", "row", "said"),
+    [
+        ("why", "reach(c, a)", "headwater why-not -s state 'reach(c, a)'"),
+        ("depends", "reach(c, a)", "headwater why-not -s state 'reach(c, a)'"),
+        ("why-not", "reach(a, b)", "headwater why -s state 'reach(a, b)'"),
+        ("why", "reach(a)", "reach has 2 columns (src, dst), not 1"),
+        ("why", "reach(a)", "headwater show -s state 'reach(a, Dst)'"),
+        ("why", "reach(a, b, c)", "reach has 2 columns (src, dst), not 3"),
+        ("why", "raech(a, b)", "did you mean reach?"),
+    ],
+)
+def test_hints_are_commands(state: Folder, command: str, row: str, said: str) -> None:
+    done = state.run(command, "-s", "state", row)
+    assert done.exit_code == 1 and said in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("row", ["reach(a, b", "reach(a b)", "reach a, b", "reach(a,, b)"])
+def test_no_full_stop_is_shown_that_nobody_wrote(state: Folder, row: str) -> None:
+    done = state.run("why", "-s", "state", row)
+    lines = done.stderr.splitlines()
+    shown = next(line for line in lines if line.startswith("1 | "))
+    assert shown == f"1 | {row}" and "'.'" not in lines[0], done.stderr

@@ -16,6 +16,7 @@ from headwater.annotations.tropical import Tropical
 from headwater.annotations.viterbi import Viterbi
 from headwater.annotations.why import WhyProvenance
 from headwater.errors import DataError
+from headwater.spelling import did_you_mean
 from headwater.values.scalars import show
 
 ANNOTATIONS: Mapping[str, Callable[[], AnyAnnotation]] = {
@@ -41,9 +42,7 @@ def annotation(named: str | AnyAnnotation) -> AnyAnnotation:
     if isinstance(named, str) and named in ANNOTATIONS:
         return ANNOTATIONS[named]()
     if isinstance(named, (str, type)) or not callable(getattr(named, "times", None)):
-        raise DataError(
-            "unknown-annotation",
-            f"there is no annotation {show(named)}",
-            hint=f"annotations are {', '.join(ANNOTATIONS)}, or an object with what `Annotation` asks for",
-        )
+        there = f"annotations are {', '.join(ANNOTATIONS)}, or an object with what `Annotation` asks for"
+        meant = did_you_mean(named, ANNOTATIONS) if isinstance(named, str) else None
+        raise DataError("unknown-annotation", f"there is no annotation {show(named)}", hint=meant or there)
     return named

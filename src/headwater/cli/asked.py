@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import shlex
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 import click
 
 from headwater.cli.given import rows_of
+from headwater.cli.options import state_written
 from headwater.database import Database
-from headwater.errors import LanguageError
+from headwater.errors import DataError, LanguageError
 
 
 def asked_row(database: Database, text: str) -> tuple[str, tuple[object, ...]]:
@@ -18,6 +21,20 @@ def asked_row(database: Database, text: str) -> tuple[str, tuple[object, ...]]:
     if len(rows) != 1:
         raise LanguageError("syntax", f"{text!r} is more than one row", hint=example)
     return relation, rows[0]
+
+
+@contextmanager
+def hinting_at_commands(row: str) -> Iterator[None]:
+    """Errors about a row that is not there, or is, lead to the command that explains it."""
+    try:
+        yield
+    except DataError as error:
+        other = {"row-not-there": "why-not", "row-there": "why"}.get(error.code)
+        if other is None:
+            raise
+        asked = "it is not" if other == "why-not" else "it is"
+        hint = f"ask why {asked}: headwater {other}{state_written()} {shlex.quote(row)}"
+        raise DataError(error.code, error.message, hint=hint) from None
 
 
 def print_notes(notes: Iterable[str]) -> None:

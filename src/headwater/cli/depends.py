@@ -32,12 +32,12 @@ def depends(state: Path, row: str, limit: int, form: str) -> None:
       headwater depends -s state/ 'link(a, b)'
       headwater depends -s state/ 'link(a, b)' --format json
     """
-    from headwater.cli.asked import asked_row
+    from headwater.cli.asked import asked_row, hinting_at_commands
     from headwater.cli.screen import console
     from headwater.cli.state import open_state
     from headwater.provenance.show.lines import rich_text
 
-    with open_state(state, mode="r") as database:
+    with open_state(state, mode="r") as database, hinting_at_commands(row):
         found = database.depends(*asked_row(database, row), limit=limit)
         if form == "json":
             click.echo(json.dumps(found.to_json(), ensure_ascii=False))

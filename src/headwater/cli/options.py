@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -87,6 +88,13 @@ def preprocessor_options(command: Command) -> Command:
 def strictness(strict: bool | None) -> Strictness:
     """What the option says."""
     return "near" if strict is None else strict
+
+
+def state_written() -> str:
+    """The option `-s` as the running command was given it, for commands in hints."""
+    context = click.get_current_context(silent=True)
+    state = context.params.get("state") if context is not None else None
+    return "" if state is None else f" -s {shlex.quote(str(state))}"
 
 
 def database_options() -> dict[str, Any]:

@@ -47,12 +47,12 @@ def why(
       headwater why -s state/ 'reach(a, c)' --all
       headwater why -s state/ 'reach(a, c)' --format svg > why.svg
     """
-    from headwater.cli.asked import asked_row, print_notes
+    from headwater.cli.asked import asked_row, hinting_at_commands, print_notes
     from headwater.cli.screen import console
     from headwater.cli.state import open_state
     from headwater.provenance.show.lines import rich_text
 
-    with open_state(state, mode="r") as database:
+    with open_state(state, mode="r") as database, hinting_at_commands(row):
         found = database.why(*asked_row(database, row), depth=depth, limit=limit)
         if form == "json":
             click.echo(json.dumps(found.to_json(), ensure_ascii=False))

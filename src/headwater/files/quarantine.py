@@ -54,7 +54,11 @@ def put_aside(path: Path, version: int, rows: Sequence[RefusedRow]) -> None:
         if new:
             sync_folder(path.parent)
     except OSError as error:
-        raise DataError("cannot-write", f"cannot write {path}: {error.strerror}") from None
+        raise DataError(
+            "cannot-write",
+            f"cannot write {path}: {error.strerror}",
+            hint="give a file that you may write to: --on-null refused.jsonl",
+        ) from None
 
 
 def _kept(fd: int, version: int, sources: set[str]) -> int:

@@ -38,6 +38,7 @@ from headwater.values.arrow_values import python_values
 __all__ = ["SOUFFLE", "WRITTEN", "encode", "write"]
 
 _FORMULA = "^[=+@\t\r-]"
+_CANNOT_WRITE = "give a folder that you may write to, with room left on its disk: -D"
 _ROWS = 1 << 18  # rows made text at a time
 
 
@@ -55,7 +56,7 @@ def write(path: Path, table: Any, rows: int, format: Format) -> int:
         with contextlib.suppress(OSError, ValueError):
             beside.unlink()
         reason = getattr(error, "strerror", None) or error
-        raise DataError("cannot-write", f"cannot write {path}: {reason}") from None
+        raise DataError("cannot-write", f"cannot write {path}: {reason}", hint=_CANNOT_WRITE) from None
     return len(data)
 
 

@@ -34,7 +34,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from headwater.errors import EvaluationError
+from headwater.errors import EvaluationError, Place
 from headwater.kernel.relation import Fallen, Relation
 from headwater.maintain.demanded import Differing
 from headwater.maintain.exchange import ADD, ANSWER, ASK, LOSE, Parcel
@@ -54,7 +54,7 @@ from headwater.plan.execute import (
     round_access,
 )  # fmt: skip
 from headwater.plan.steps import Ints
-from headwater.rules.checked import CheckedRule
+from headwater.rules.checked import CheckedRule, Compute, Premise
 from headwater.version.statistics import StratumStatistics
 
 Lose = Callable[[Relation, Ints], Fallen]
@@ -413,7 +413,7 @@ def count_round(workspace: Workspace, rules: RuleSet, statistics: StratumStatist
         raise EvaluationError(
             "no-fixpoint",
             f"{names} did not come to rest in {workspace.max_rounds:,} rounds",
-            place=next((rule.place for rule in rules.rules if rule.place), None),
+            place=_endless(rules),
             hint="bound what the recursion computes, use min<> or max<> for costs, or raise max_rounds;"
             " at_max_rounds='stop' keeps what was derived by then",
         )
@@ -427,3 +427,14 @@ def with_rank_0(codes: Ints) -> Ints:
 def taken(rows: list[Rows]) -> Rows:
     """All the rows in a list of arrays, as one."""
     return rows[0] if len(rows) == 1 else np.concatenate(rows)
+
+
+def _endless(rules: RuleSet) -> Place | None:
+    """Where a recursion that does not end most likely goes on: a rule of the cycle, if possible one that computes."""
+
+    def weight(rule: CheckedRule) -> int:
+        recursive = any(isinstance(item, Premise) and item.relation in rules.own for item in rule.body)
+        return 2 * recursive + any(isinstance(item, Compute) for item in rule.body)
+
+    placed = [rule for rule in rules.rules if rule.place is not None]
+    return max(placed, key=weight).place if placed else None

@@ -28,7 +28,7 @@ def size_in_bytes(size: object, *, of: int = 0) -> int:
                 return _positive(int(float(number) * factor), size)
     elif isinstance(size, int) and not isinstance(size, bool):
         return _positive(size, size)
-    told = repr(size) if isinstance(size, (str, int, float)) else f"a {type(size).__name__}"
+    told = repr(size) if isinstance(size, (str, int, float)) else f"of the class {type(size).__name__}"
     raise DataError("unknown-option", f"memory is {told}", hint=HINT)
 
 

@@ -17,6 +17,7 @@ from headwater.rules.checked import Absent, Compute, Item, Premise, Test
 from headwater.rules.draft import Draft, DraftRule
 from headwater.rules.fit_constants import beside, beside_decimals, fit, has_int, has_number, is_weak, takes
 from headwater.rules.render import render_part, render_value
+from headwater.rules.terms import aggregate_hint
 from headwater.rules.type_classes import ColumnOf, Node, Origin, TypeClasses, VariableOf
 from headwater.values.decimals import average_type, sum_type
 from headwater.values.functions import FunctionMismatch, Functions
@@ -66,7 +67,9 @@ class Typing:
         try:
             return self.functions.result_type(term.function, args)
         except FunctionMismatch as mismatch:
-            raise RuleError("function-mismatch", str(mismatch), place=term.place or rule.place) from None
+            hint = aggregate_hint(term.function, term.args)
+            place = term.place or rule.place
+            raise RuleError("function-mismatch", str(mismatch), place=place, hint=hint) from None
 
 
 def infer_types(draft: Draft) -> Typing:

@@ -11,10 +11,11 @@ rules are being rewritten: a literal as it was written, or an item of a checked 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from headwater.errors import Place
+from headwater.language.datalog.operators import AGGREGATES
 from headwater.language.program import (
     Atom,
     BodyAggregate,
@@ -292,3 +293,18 @@ class Fresh:
             return part
         args = tuple(self("any", t.place) if isinstance(t, Wildcard) else t for t in part.atom.args)
         return Positive(replace(part.atom, args=args))
+
+
+def aggregate_hint(name: str, args: Sequence[Term]) -> str | None:
+    """How an aggregate is written that was written as a function; `None` for what is no aggregate.
+
+    >>> aggregate_hint("Count", [Variable("Y")])
+    'an aggregate of a head is written count<Y>, in a body N = count : { ... }'
+    """
+    function = AGGREGATES.get(name.lower())
+    if function is None or len(args) > 1:
+        return None
+    of = args[0].name if args and isinstance(args[0], Variable) else ("*" if function == "count" else "X")
+    target = "" if function == "count" else f" {of}"
+    body = "" if function == "list" else f", in a body N = {function}{target} : {{ ... }}"
+    return f"an aggregate of a head is written {function}<{of}>{body}"

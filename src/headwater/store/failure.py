@@ -35,7 +35,11 @@ _REASONS: dict[int, tuple[str, str]] = {
     errno.EMFILE: _FILES,
     errno.ENFILE: _FILES,
 }
-_OTHER = ("io", "see the system's log for faults of the disk")
+_OTHER = (
+    "io",
+    "the disk or its file system failed: look at the system's log, then connect again; what was acknowledged before"
+    " is in the folder",
+)
 
 
 def failed(doing: str, path: Path, error: OSError) -> StoreError:

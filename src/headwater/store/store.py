@@ -254,7 +254,7 @@ class Store:
             raise self._refusal("gone", "was moved or removed while it was open")
 
     def _refusal(self, code: str, what: str) -> StoreError:
-        return StoreError(code, f"the store {self._folder.path} {what}", hint="open it again with Store.open")
+        return StoreError(code, f"the store {self._folder.path} {what}", hint="close it and connect again")
 
     def close(self) -> None:
         """Give back the lock and the files; a second time does nothing."""

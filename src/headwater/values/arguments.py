@@ -22,6 +22,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from headwater.errors import DataError, EvaluationError, HeadwaterError, UnknownRelation
+from headwater.spelling import did_you_mean
 from headwater.values.scalars import class_name, show
 
 Result = TypeVar("Result")
@@ -92,9 +93,9 @@ def name(argument: str, value: object) -> str:
 
 
 def identifier(argument: str, value: object) -> str:
-    """What can name a relation in a text."""
+    """What can name a relation or a function in a text."""
     if not name(argument, value).isidentifier():
-        raise wrong(argument, value, "the name of a relation: letters, digits and _")
+        raise wrong(argument, value, "a name: letters, digits and _, and no digit first")
     return str(value)
 
 
@@ -111,7 +112,9 @@ def one_of(option: str, value: object, allowed: Iterable[str], code: str = "unkn
     """One of the values that an option can have."""
     choices = tuple(allowed)
     if not isinstance(value, str) or value not in choices:
-        raise DataError(code, f"no {option} {show(value)}", hint=f"one of {', '.join(choices)}")
+        meant = did_you_mean(value, choices) if isinstance(value, str) else None
+        hint = f"one of {', '.join(choices)}" if meant is None else f"{meant} One of {', '.join(choices)}"
+        raise DataError(code, f"no {option} {show(value)}", hint=hint)
     return str(value)
 
 

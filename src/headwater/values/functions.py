@@ -95,7 +95,7 @@ class Functions:
         not called and the result is null; with `nulls` it is called, with `None` there. Registering a name again
         replaces the function; the names of built-in functions are taken.
         """
-        arguments.name("the name of a function", name)
+        arguments.identifier("the name of a function", name)
         if not callable(fn):
             raise arguments.wrong(f"function {name}", fn, "a Python function, or what can be called like one")
         if name in _BUILTINS or name in GENERATORS or name in _REFUSED:

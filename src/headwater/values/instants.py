@@ -66,16 +66,22 @@ def plain_moment(value: np.datetime64 | np.timedelta64) -> Any:
     return moment
 
 
+def _of_text(value: object, kind: str) -> str | None:
+    """How a text becomes what is needed."""
+    return f"make it one: datetime.{kind}.fromisoformat({value!r})" if isinstance(value, str) else None
+
+
 def _date(value: Any, _: Type) -> datetime.date:
     if not isinstance(value, datetime.date) or isinstance(value, datetime.datetime):
-        hint = "take its .date()" if isinstance(value, datetime.datetime) else None
+        hint = "take its .date()" if isinstance(value, datetime.datetime) else _of_text(value, "date")
         raise wrong(value, hint)
     return datetime.date(value.year, value.month, value.day)
 
 
 def _time(value: Any, _: Type) -> datetime.time:
     if not isinstance(value, datetime.time):
-        raise wrong(value, "take its .time()" if isinstance(value, datetime.datetime) else None)
+        hint = "take its .time()" if isinstance(value, datetime.datetime) else _of_text(value, "time")
+        raise wrong(value, hint)
     if value.tzinfo is not None:
         raise Misfit(
             f"{value} has a zone", hint="a time of day has none: take it off with .replace(tzinfo=None)"
@@ -86,7 +92,7 @@ def _time(value: Any, _: Type) -> datetime.time:
 def _timestamp(value: Any, type: Type) -> datetime.datetime:
     if not isinstance(value, datetime.datetime):
         hint = "make it a datetime.datetime" if isinstance(value, datetime.date) else None
-        raise wrong(value, hint)
+        raise wrong(value, hint or _of_text(value, "datetime"))
     below = getattr(value, "nanosecond", 0)  # also pandas.Timestamp
     nanoseconds = type.name.endswith("_ns")
     if below and not nanoseconds:

@@ -85,7 +85,11 @@ def preprocess(
         try:
             known.define(f"{name} {body}")
         except MacroProblem as problem:
-            raise LanguageError("preprocessor", f"the macro {name}: {problem}") from None
+            raise LanguageError(
+                "preprocessor",
+                f"the macro {name!r}: {problem}",
+                hint="define it as -M NAME=TEXT, such as -M LIMIT=10",
+            ) from None
     return "\n".join(_Reader(Includes(folder, tuple(include)), known).lines(SourceText(source, text), folder))
 
 

@@ -45,6 +45,7 @@ _SPELLINGS = {
     "OR": ";",
     "~": "!",
 }
+_SQL = ("select", "create", "insert", "with", "update", "alter")
 _ARROWS = ("<-", "<--", "->", "-->", "=>", "<=", "=", ":", "==>", "←", "⇐", ":=", "if", "where")
 _CLOSED_BY = {"(": ")", "[": "]", "{": "}"}
 
@@ -103,6 +104,14 @@ def directive(stuck: Stuck) -> LanguageError | None:
     return None
 
 
+def sql(stuck: Stuck) -> LanguageError | None:
+    """Another language altogether."""
+    first = stuck.statement[0] if stuck.statement else stuck.found
+    if first.lower() in _SQL and stuck.found != "(":
+        return _error(stuck, "rules are Datalog: reach(X, Y) :- link(X, Y).")
+    return None
+
+
 def comment(stuck: Stuck) -> LanguageError | None:
     """A comment in another language's way."""
     statement = stuck.statement
@@ -147,6 +156,8 @@ def brackets(stuck: Stuck) -> LanguageError | None:
 def aggregate(stuck: Stuck) -> LanguageError | None:
     """An aggregate of more than a variable in a head, or one of a head's in a body."""
     previous = stuck.previous
+    if stuck.found == "*" and [token.lower() for token in stuck.statement[-2:]] == ["count", "("]:
+        return _error(stuck, "an aggregate of a head is written count<*>, in a body N = count : { ... }")
     if previous is None or stuck.found not in ("<", "<>", ">") or "COMPARE" in stuck.accepts:
         return None
     if "IF" in (token.type for token in stuck.statement):
@@ -248,6 +259,7 @@ def unfinished(stuck: Stuck) -> LanguageError | None:
 
 SLIPS: tuple[Callable[[Stuck], LanguageError | None], ...] = (
     unsupported,
+    sql,
     directive,
     comment,
     arrow,

@@ -32,6 +32,7 @@ from headwater.language.program import (
     Wildcard,
 )
 from headwater.language.source import SourceText
+from headwater.spelling import misspelt
 from headwater.values.literals import LITERALS
 from headwater.values.record import FrozenMap, Struct, field_function, record_function
 from headwater.values.types import parse_type
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 
     from headwater.language.datalog.trees import Node
 
+_OTHER_AGGREGATES = {"average": "avg", "total": "sum", "minimum": "min", "maximum": "max", "number": "count"}
 _WORDS: dict[str, object] = {"true": True, "false": False, "nil": ()}
 
 
@@ -277,7 +279,11 @@ class TermReader:
         written, address, name = match.groups()
         function = AGGREGATES.get(written.lower().removeprefix("a_"))
         if function is None:
-            hint = "there are count, sum, min, max, avg and list"
+            meant = _OTHER_AGGREGATES.get(written.lower()) or next(
+                (name for name in AGGREGATES if misspelt(written.lower(), name)), None
+            )
+            hint = "there are count, sum, min, max, avg and list; for others, read the rows and compute them there"
+            hint = hint if meant is None else f"did you mean {meant}?"
             raise self.refuse(token, f"{written} is not an aggregate", hint, "aggregate")
         if name is None or name == "_":
             if function != "count":

@@ -11,6 +11,7 @@ from headwater.errors import DataError
 from headwater.plan.stored_rows import Key
 from headwater.provenance.evidence import Evidence
 from headwater.provenance.show.wording import Fact
+from headwater.rules.checked import RelationInfo
 from headwater.values.scalars import show
 
 
@@ -21,16 +22,14 @@ def key_of(evidence: Evidence, relation: str, row: Any, *, intern: bool = False)
         raise DataError(
             "wrong-type",
             f"{show(row)} is not a row of {relation}",
-            hint=f"a tuple: ({', '.join(info.columns)}{',' if info.arity == 1 else ''})",
+            hint=row_hint(info),
         )
     given = dict(row) if isinstance(row, Mapping) else tuple(row)
     codec = evidence.codec
+    if isinstance(given, tuple) and len(given) != info.arity:
+        message = f"{relation} has {info.arity} columns ({', '.join(info.columns)}), not {len(given)}"
+        raise DataError("wrong-arity", message, hint=row_hint(info))
     if None in info.types:
-        if len(given) != info.arity:
-            raise DataError(
-                "wrong-arity",
-                f"{relation} has {info.arity} columns ({', '.join(info.columns)}), not {len(given)}",
-            )
         return None
     if intern:
         matrix = info.layout.encode(codec, [given], relation)
@@ -53,3 +52,8 @@ def not_there(fact: Fact) -> DataError:
 def there(fact: Fact) -> DataError:
     """For those who ask why a row is not there that is."""
     return DataError("row-there", f"{fact} is there", hint=f"ask why: why({fact.relation!r}, {fact.row!r})")
+
+
+def row_hint(info: RelationInfo) -> str:
+    """What a row looks like."""
+    return f"a tuple: ({', '.join(info.columns)}{',' if info.arity == 1 else ''})"

@@ -51,7 +51,7 @@ class Evaluation(Mapping[tuple[Any, ...], Any]):
         self.annotation = named_annotation(annotation)
         self._evidence = evidence
         self.guard = now.guard
-        self._given = GivenValues(self.annotation, base, rules)
+        self._given = GivenValues(self.annotation, base, rules).checked(now.catalog)
         self._limit = limit
         self._pending: list[Mapping[str, RowChange]] = []
         self._build()
@@ -137,6 +137,7 @@ class Evaluation(Mapping[tuple[Any, ...], Any]):
         What is not mentioned keeps what was said of it.
         """
         self._sync()
+        GivenValues(self.annotation, base, rules).checked(self._evidence().catalog)
         given = self._given.updated(base, rules)
         keys = self._mentioned(base)
         facts = self._wording.facts(keys)

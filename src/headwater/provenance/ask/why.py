@@ -50,6 +50,7 @@ class Why:
 
     def __init__(self, evidence: Evidence, key: Key, *, depth: int | None, limit: int | None):
         self.guard = evidence.guard
+        self._catalog = evidence.catalog
         self._instances = evidence.engine.instances()
         self._wording = Wording(evidence.engine, evidence.program)
         self._key = key
@@ -112,7 +113,7 @@ class Why:
     ) -> Any:
         """What the row carries in an annotation, given what base rows and rules carry."""
         chosen = named_annotation(annotation)
-        values = GivenValues(chosen, base, rules)
+        values = GivenValues(chosen, base, rules).checked(self._catalog)
         return evaluated(self._graph, self._key, self._wording, chosen, values)[0]
 
     @property

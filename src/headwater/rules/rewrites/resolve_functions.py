@@ -18,10 +18,11 @@ from headwater.language.program import (
     Term,
 )
 from headwater.rules.draft import Draft, DraftRule
-from headwater.rules.terms import Part, plain, plain_atom
+from headwater.rules.terms import Part, aggregate_hint, plain, plain_atom
 from headwater.values.functions import FunctionMismatch
 from headwater.values.types import INT
 
+_OF_SEVERAL = ("min", "max")
 _CONCAT_PATH = ("f_concatPath", "f_concatpath", "concat_path", "concatPath")
 
 
@@ -126,6 +127,9 @@ def _known(draft: Draft, call: Call) -> Call:
             args = (*args[0].args[:2], args[1])
     if not draft.functions.has(function):
         raise _unknown(draft, call)
+    if function in _OF_SEVERAL and len(args) == 1:
+        message = f"{function} of one value is that value"
+        raise RuleError("function-mismatch", message, place=call.place, hint=aggregate_hint(function, args))
     return Call(function, args, call.place)
 
 
@@ -140,7 +144,9 @@ def _check_constants(draft: Draft, call: Call) -> None:
 
 def _unknown(draft: Draft, term: Call) -> RuleError:
     name = term.function
-    if name in draft.taken:
+    if (written := aggregate_hint(name, term.args)) is not None:
+        message, hint = f"there is no function {name}", written
+    elif name in draft.taken:
         message = f"{name} is a relation; it cannot stand where a value is needed"
         hint = f"make {name}(...) a premise of its own"
     else:
