@@ -27,7 +27,7 @@ def lines(path: str) -> list[tuple[int, int, str]]:
 
 def test_a_missing_value_is_refused_with_its_row(measured: Folder) -> None:
     error = measured.refused("run", "p.dl", "-F", "facts", "-s", "state")
-    assert "error[null-value]: facts/m.parquet, row 2, column v: there is no value, in ('b', null)" in error
+    assert "error[null-value]: facts/m.parquet, row 2, column v: there is no value, in m('b', null)" in error
     assert "--on-null drop" in error and not Path("state").exists()
 
 

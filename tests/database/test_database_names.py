@@ -134,6 +134,36 @@ def test_rows_of_dicts_are_all_alike() -> None:
     assert "row 2: its columns are src, to, expected src, dst" in error.message
 
 
+def test_rows_that_carry_names_of_their_own_go_by_them() -> None:
+    import sqlite3
+    from collections import namedtuple
+
+    class SparkRow(tuple):
+        """As PySpark's."""
+
+        __fields__ = ("dst", "src")
+
+    connection = sqlite3.connect(":memory:")
+    connection.row_factory = sqlite3.Row
+    cursor = connection.execute("SELECT 'b' AS dst, 'a' AS src")
+    named = namedtuple("named", "dst src")
+    for rows in (
+        [named("b", "a")],
+        [SparkRow(("b", "a"))],
+        cursor.fetchall(),
+        np.array([("b", "a")], dtype=[("dst", "U1"), ("src", "U1")]),
+        [named("b", "a"), ("a", "b")],
+    ):
+        db = database()
+        db.apply(insert={"link": rows})
+        assert list(db["link"]) == [("a", "b")]
+    other = namedtuple("other", "source dst")
+    assert refused(database(), [other("a", "b")]).code == "column-names"
+    db = database(UNDECLARED)
+    db.apply(insert={"link": [other("a", "b")]})
+    assert db.info("link").columns == ("source", "dst") and list(db["link"]) == [("a", "b")]
+
+
 # ------------------------------------------------------------------ names that nobody declared
 
 

@@ -79,7 +79,7 @@ def test_debugging_keeps_the_traces(spark, tmp_path, monkeypatch):
 def test_a_missing_value_is_named_with_its_row(spark):
     error = refused(database(spark), Snapshot("link", spark.createDataFrame(ROWS, SCHEMA), name="links"))
     assert error.code == "null-value"
-    assert error.message == "links, row 2, column dst: there is no value, in ('b', null, 2)"
+    assert error.message == "links, row 2, column dst: there is no value, in link('b', null, 2)"
     assert "on_null" in str(error.hint)
 
 
@@ -264,7 +264,7 @@ def test_nan_is_missing_where_the_source_says_so(spark):
     frame = spark.createDataFrame([("a", float("nan")), ("b", 1.0)], "k string, v double").coalesce(1)
     db = hw.connect(spark=spark)
     db.define("m(k: string, v: float).")
-    with pytest.raises(hw.PipelineError, match="row 1, column v: there is no value"):
+    with pytest.raises(hw.DataError, match="row 1, column v: there is no value"):
         db.pipeline([Snapshot("m", frame, nan="null")]).run()
     db.pipeline([Snapshot("m", frame, nan="null", on_null="drop")]).run()
     assert list(db["m"]) == [("b", 1.0)]

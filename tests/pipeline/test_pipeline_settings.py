@@ -56,6 +56,7 @@ REFUSED = [
     (SOURCE + "on_null = true\n", "wrong-type", 7, "on_null is True", "a text"),
     (SOURCE + "nan = 'NULL'\n", "unknown-option", 4, "nan of Files is 'NULL'", "value, null"),
     (SOURCE + "header = 'no'\n", "wrong-type", 7, "header is 'no'", "true or false"),
+    (SOURCE.replace("csv", "feed") + "header = false\n", "bad-source", 4, "only CSV", "leave header out"),
     (SOURCE.replace("csv", "json") + "header = false\n", "unknown-key", 7, "no key header", "there are"),
     (SOURCE + "wher = 'x'\n", "unknown-key", 7, "no key wher", "did you mean where?"),
     (SOURCE + "where = 3\n", "wrong-type", 7, "where is 3", "a text"),

@@ -24,7 +24,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from headwater.errors import DataError
+from headwater.errors import DataError, Place
 from headwater.files.contents import Contents
 from headwater.files.json_values import to_json
 from headwater.rules.checked import RelationInfo
@@ -99,13 +99,13 @@ class RefusedRow:
 
     def error(self, hint: str) -> DataError:
         """For a source that is to fail."""
-        return null_value(f"{self.source}, row {self.row}", self.column, tuple(self.values.values()), hint)
+        return self.error_at(f"{self.source}, row {self.row}", None, hint)
 
-
-def null_value(where: str, column: str, values: Sequence[Any], hint: str) -> DataError:
-    """The error about a missing value: where it is, and the row it is missing from."""
-    shown = ", ".join("null" if value is None else show(value) for value in values)
-    return DataError("null-value", f"{where}, column {column}: {NO_VALUE}, in ({shown})", hint=hint)
+    def error_at(self, where: str, place: Place | None, hint: str) -> DataError:
+        """The error about the missing value: where it is, and the row it is missing from."""
+        shown = ", ".join("null" if value is None else show(value) for value in self.values.values())
+        what = f"{where}, column {self.column}: {NO_VALUE}, in {self.relation}({shown})"
+        return DataError("null-value", what, place=place, hint=hint)
 
 
 def incomplete(table: Any, required: Sequence[str]) -> Any:
@@ -154,7 +154,5 @@ def look(contents: Contents, table: Any, required: Sequence[str], way: OnNull) -
         first = refused[0]
         place = contents.place(first.row - 1, contents.names.index(first.column))
         where = f"{contents.origin}, {f'line {place.line}' if place is not None else f'row {first.row}'}"
-        hint = "--on-null drop, keep, or a file for such rows"
-        error = null_value(where, first.column, tuple(first.values.values()), hint)
-        raise DataError(error.code, error.message, place=place, hint=error.hint)
+        raise first.error_at(where, place, "--on-null drop, keep, or a file for such rows")
     return refused

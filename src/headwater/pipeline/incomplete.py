@@ -83,10 +83,9 @@ def sift(
         for number, row in zip(numbers, values, strict=True)
     )
     if way.how == "fail":
-        error = refused[0].error(
+        raise refused[0].error(
             'on_null = "drop" leaves such rows out, a path puts them aside, "keep" takes them'
         )
-        raise PipelineError(error.code, error.message, hint=error.hint)
     delete = None if batch.delete is None else complete(batch.delete, required)
     insert = complete(batch.insert, required)
     return replace(batch, insert=insert, delete=delete, refused=refused, quarantine=way.path)

@@ -77,18 +77,24 @@ def _query(values: Values) -> Snapshot:
 
 
 def _header(values: Values) -> dict[str, str]:
+    """Spark's option for what `header` says; only CSV files have one."""
+    if values.get("format") != "csv":
+        if "header" in values:
+            raise PipelineError("bad-source", "only CSV files have a header", hint="leave header out")
+        return {}
     return {"header": str(values.get("header", True)).lower()}
 
 
 def _feed(values: Values) -> Feed:
     path, format, options = values["path"], values.get("format"), values.get("options", {})
     common = {"name": f"feed:{path}", **_common(values)}
+    header = _header(values)
     if format is None:
         return Feed(frame=feed_folder(path), newest=partial(complete_version, path), **common)
 
     def frame(session: SparkSession, last: int | None) -> DataFrame:
-        text = {**_header(values), "inferSchema": "true"} if format == "csv" else {}
-        return session.read.format(format).options(**text, **options).load(path)
+        text = {**header, "inferSchema": "true"} if format == "csv" else {}
+        return session.read.format(format).options(**{**text, **options}).load(path)
 
     reading: Reading = frame
     return Feed(frame=reading, **common)
@@ -97,6 +103,7 @@ def _feed(values: Values) -> Feed:
 def _stream(values: Values) -> Stream:
     path, format = values["path"], values.get("format")
     common = {"name": f"stream:{path}", **_common(values)}
+    header = _header(values)
     if (format is None) != ("schema" not in values):
         raise PipelineError(
             "missing-key",
@@ -107,7 +114,6 @@ def _stream(values: Values) -> Stream:
     def frame(session: SparkSession) -> DataFrame:
         if format is None:
             return feed_stream(session, path)
-        header = _header(values) if format == "csv" else {}
         reader = session.readStream.format(format).schema(values["schema"])
         return reader.options(**{**header, **values.get("options", {})}).load(path)
 

@@ -61,12 +61,20 @@ def names_of(data: Any) -> tuple[str, ...] | None:
     if isinstance(data, SourceColumns):
         names = data.names
     else:
-        names = tuple(map(str, data[0])) if _first_is_named(data) else None
+        names = _row_names(data[0]) if isinstance(data, (list, tuple)) and data else None
     return None if names is None or made_up(names) else names
 
 
-def _first_is_named(data: Any) -> bool:
-    return isinstance(data, (list, tuple)) and bool(data) and isinstance(data[0], Mapping)
+def _row_names(row: Any) -> tuple[str, ...] | None:
+    """The names in one row: of a mapping, a named tuple, or a row of Spark's, SQLAlchemy's or sqlite3's."""
+    if type(row) in (tuple, list):
+        return None
+    if isinstance(row, Mapping):
+        return tuple(map(str, row))
+    names = getattr(row, "_fields", None) or getattr(row, "__fields__", None)
+    if names is None and hasattr(row, "keys") and hasattr(row, "__getitem__"):
+        names = row.keys()
+    return None if names is None else tuple(map(str, names))
 
 
 def in_order(data: Any, relation: str, columns: Sequence[str], *, declared: bool) -> Any:
@@ -76,13 +84,10 @@ def in_order(data: Any, relation: str, columns: Sequence[str], *, declared: bool
     """
     if isinstance(data, SourceColumns):
         names, source = data.names, data
-    elif _first_is_named(data):
-        names = tuple(map(str, data[0]))
-        if set(names) == set(columns):
-            return data  # each row is looked at when it is read
-        source = None
     else:
-        return data
+        names, source = _row_names(data[0]) if isinstance(data, (list, tuple)) and data else None, None
+        if names is not None and set(names) == set(columns):
+            return [_ordered(row, columns) for row in data]
     if names is None:
         return data
     found = f"the rows given for {relation} have the columns"
@@ -92,6 +97,14 @@ def in_order(data: Any, relation: str, columns: Sequence[str], *, declared: bool
     if order is None:
         return SourceColumns(source.columns, source.count)
     return SourceColumns([source.columns[i] for i in order], source.count, tuple(columns))
+
+
+def _ordered(row: Any, columns: Sequence[str]) -> Any:
+    """A row with names in the relation's order. Mappings are looked at when they are read, as all else is."""
+    names = None if isinstance(row, Mapping) else _row_names(row)
+    if names is None or set(names) != set(columns):
+        return row
+    return tuple(row[names.index(column)] for column in columns)
 
 
 def all_special(values: Any) -> bool:
@@ -217,6 +230,9 @@ def _is_missing(value: object) -> bool:
 
 
 def _read_array(array: Any, relation: str) -> SourceColumns:
+    if array.ndim == 1 and array.dtype.names:
+        fields = array.dtype.names
+        return SourceColumns([array[name] for name in fields], array.shape[0], tuple(fields))
     if array.ndim != 2:
         raise DataError(
             "wrong-arity",
