@@ -10,26 +10,30 @@ import numpy as np
 import pytest
 from kernel_model import matrix, values_of
 
-from headwater.kernel import best
+from headwater.kernel import best, special
 from headwater.kernel.relation import Relation
 from headwater.kernel.states import LIVE, VISIBLE, WANTED
-from headwater.values.columns import float_codes, floats
+from headwater.values.codec import Codec
+from headwater.values.special import FIRST, LAST, LAST_PLAIN, NULL, LabelledNull
+from headwater.values.types import FLOAT, INT
 
 Rows = np.ndarray
 Key = Callable[[int], object]
 FLOATS = [-math.inf, -2.5, -1e-300, -0.0, 0.0, 5e-324, 1.0, 1.5, 1e300, math.inf, math.nan, -math.nan]
-FLOAT_CODES = float_codes(np.array(FLOATS)).tolist()
-INT_CODES = [-(2**63), -5, -1, 0, 1, 7, 2**63 - 1]
+CODEC = Codec()
+FLOAT_CODES = CODEC.encode_column([value + 0.0 for value in FLOATS], FLOAT).tolist()
+INT_CODES = CODEC.encode_column([-(2**63), -5, -1, 0, 1, 7, 2**63 - 1], INT).tolist()
+SPECIAL = CODEC.specials.keys().copy()
 PLACES = [3, 0, 6, 1, 5, 2, 4]
 
 
 def float_key(code: int) -> object:
-    number = floats(np.array([code]))[0]
+    number = CODEC.decode_value(code, FLOAT)
     return (math.isnan(number), 0.0 if math.isnan(number) else float(number))
 
 
 KINDS: dict[str, tuple[int, list[int], Key]] = {
-    "ints": (best.INTEGER, INT_CODES, lambda code: code),
+    "ints": (best.INTEGER, INT_CODES, lambda code: CODEC.decode_value(code, INT)),
     "floats": (best.FLOAT, FLOAT_CODES, float_key),
     "ordered": (best.ORDERED, list(range(7)), lambda code: PLACES[code]),
 }
@@ -53,8 +57,8 @@ class Candidates:
         firsts, counts = np.empty(affected.shape[0], np.int32), np.zeros(4, np.int64)
         best.choose(
             affected, index.columns, index.slots, index.next, relation.rows, relation.state, criteria,
-            np.array(PLACES, np.int64), np.empty(len(criteria), np.int64), wanted, displaced, firsts, counts,
-            np.empty((0, 2), np.int64),
+            np.array(PLACES, np.int64), SPECIAL, np.empty(len(criteria), np.int64), wanted, displaced, firsts,
+            counts, np.empty((0, 2), np.int64),
         )  # fmt: skip
         assert not (relation.state & WANTED).any()
         return wanted[: counts[0]], displaced[: counts[1]], counts
@@ -156,7 +160,7 @@ def test_floats_compare_as_numbers_with_nan_above_all():
     rows = codes.reshape(-1, 1).copy()
     everyone = np.arange(len(codes), dtype=np.int32)
     values = np.empty(len(codes), np.int64)
-    best.values_of(everyone, rows, 0, best.FLOAT, 0, np.empty(0, np.int64), values)
+    best.values_of(everyone, rows, 0, best.FLOAT, 0, np.empty(0, np.int64), SPECIAL, values)
     keys = [float_key(code) for code in FLOAT_CODES]
     for i in range(len(codes)):
         for j in range(len(codes)):
@@ -168,9 +172,31 @@ def test_the_largest_is_the_smallest_the_other_way_round(kind: str, codes: list[
     rows = np.array(codes).reshape(-1, 1)
     everyone = np.arange(len(codes), dtype=np.int32)
     up, down = np.empty(len(codes), np.int64), np.empty(len(codes), np.int64)
-    best.values_of(everyone, rows, 0, KINDS[kind][0], 0, np.array(PLACES), up)
-    best.values_of(everyone, rows, 0, KINDS[kind][0], 1, np.array(PLACES), down)
+    best.values_of(everyone, rows, 0, KINDS[kind][0], 0, np.array(PLACES), SPECIAL, up)
+    best.values_of(everyone, rows, 0, KINDS[kind][0], 1, np.array(PLACES), SPECIAL, down)
     assert np.argsort(up, kind="stable").tolist() == np.argsort(-down.astype(object), kind="stable").tolist()
+
+
+def test_nulls_are_worse_than_every_value_both_ways():
+    codec = Codec()
+    label = codec.encode_value(LabelledNull("f"), INT)
+    for kind, codes in (
+        (best.INTEGER, codec.encode_column([-(2**63), -1, 5, 2**63 - 1], INT).tolist()),
+        (best.FLOAT, codec.encode_column([-math.inf, -5e-324, 1.5, math.nan], FLOAT).tolist()),
+        (best.ORDERED, [0, 1, 2]),
+    ):
+        rows = np.array([*codes, NULL, label]).reshape(-1, 1)
+        found = np.empty(len(rows), np.int64)
+        for largest in (0, 1):
+            best.values_of(
+                np.arange(len(rows), dtype=np.int32), rows, 0, kind, largest, np.array(PLACES), codec.specials.keys(),
+                found,
+            )  # fmt: skip
+            assert found[-1] == found[-2] == best.WORST > found[:-2].max()
+
+
+def test_the_kernel_and_the_values_know_the_same_special_codes():
+    assert (special.FIRST, special.LAST, special.LAST_PLAIN) == (FIRST, LAST, LAST_PLAIN)
 
 
 # ------------------------------------------------------------------ single cases

@@ -10,6 +10,7 @@ from importlib import resources
 import lark
 import pytest
 
+from headwater.errors import LanguageError
 from headwater.language.datalog import parse
 from headwater.language.program import (
     Atom,
@@ -557,7 +558,11 @@ def test_what_is_negated():
         return parse(f"p(X) :- {text}.").rules[0].body
 
     assert body("!(q(X))") == body("!q(X)")
-    assert body("!(X < 3), !((X = Y))") == body("X >= 3, X != Y")
+    assert body("!((X = Y)), !(X != Y)") == body("X != Y, X = Y")
+    (comparison,) = body("!(X < 3)")  # which holds where X is null, as X >= 3 does not
+    assert comparison == Comparison("!<", Variable("X"), Constant(3))
+    assert body("!(!(X < 3))") == body("X < 3")
+    assert body("!(X is null)") == body("X is not null")
     (group,) = body("!(q(X), r(X))")
     assert isinstance(group, NegatedGroup) and group.body == body("q(X), r(X)")
     (group,) = body("!(q(X) ; r(X))")
@@ -589,3 +594,41 @@ def test_operators_bind_as_in_souffle():
             assert term(f"{prefix}a ^ b") == term(f"{prefix}(a ^ b)")
         assert term(f"a ^ b {left} c") == term(f"(a ^ b) {left} c")
     assert term("a ^ b ^ c") == term("a ^ (b ^ c)")
+
+
+def test_null_is_a_value_and_never_a_name():
+    program = parse(
+        'p(1, null). p(X, null) :- q(null, X), X is null, X is  not\n null, X = null, X != "null".'
+    )
+    fact, rule = program.rules
+    assert fact.heads[0].args[1] == Constant(None)
+    assert rule.heads[0].args[1] == Constant(None)
+    null = Constant(None)
+    x = Variable("X")
+    assert rule.body == (
+        Positive(Atom("q", (null, x))), Comparison("is", x, null), Comparison("is not", x, null),
+        Comparison("=", x, null), Comparison("!=", x, Constant("null")),
+    )  # fmt: skip
+    for dialect in (".decl q(x: int?) p(x) :- q(x), x = null.", "p(x) :- q(x, null).", "p(X) :- q(X, null)."):
+        (rule,) = parse(dialect).rules
+        assert any(arg == null for part in rule.body for arg in getattr(part, "atom", Atom("", ())).args) or (
+            rule.body[-1] == Comparison("=", Variable("x"), null)
+        )
+
+
+def test_nullable_columns():
+    (declaration,) = parse("p(a: int?, b: list[int]?, c: int, d: _?, e: list[int?]).").declarations
+    assert [column.nullable for column in declaration.columns] == [True, True, False, True, False]
+    types = [INT, list_of(INT), INT, None, list_of(INT)]
+    assert [column.type for column in declaration.columns] == types
+
+
+def test_labelled_nulls_are_values():
+    (rule,) = parse("p(X, ?f(X, 1)) :- q(X), Y = ?g(?f(X)).").rules
+    assert rule.heads[0].args[1] == Call("?f", (Variable("X"), Constant(1)))
+    assert rule.body[1].right == Call("?g", (Call("?f", (Variable("X"),)),))
+    (souffle,) = parse("p(?x) :- q(?x, ?y).").rules
+    assert souffle.heads[0].args == (Variable("?x"),)
+    for text in ("?f(X) :- q(X).", "p(X) :- q(X), ?f(X).", "p(X) :- q(X), !?f(X)."):
+        with pytest.raises(LanguageError, match="labelled null"):
+            parse(text)

@@ -38,6 +38,7 @@ from headwater.values.types import BOOL, DATE, FLOAT, INT, STRING, TIMESTAMP, li
 
 RESERVED = {
     "_",
+    "null",
     "true",
     "false",
     "nil",
@@ -56,6 +57,7 @@ names = st.one_of(
 )
 labels = st.none() | st.from_regex(r"[A-Za-z][A-Za-z0-9]{0,2}(-[A-Za-z0-9]{1,2})?", fullmatch=True)
 scalars = st.one_of(
+    st.none(),
     st.booleans(),
     st.integers(-(2**63), 2**63 - 1),
     st.floats(allow_nan=False, allow_infinity=False),
@@ -99,7 +101,7 @@ def terms(draw, depth=2, aggregates=False):
     if kind == "list":
         return Call("list", (draw(variables), *draw(several(inner, most=2))))
     if kind == "call":
-        return Call(draw(names), draw(several(inner)))
+        return Call(draw(names | st.just("?f")), draw(several(inner)))
     if kind == "aggregate" and aggregates:
         function = draw(st.sampled_from(["count", "sum", "min", "max", "avg"]))
         return BodyAggregate(function, None if function == "count" else draw(inner), draw(bodies(0)))
@@ -123,7 +125,9 @@ def literals(draw, depth=1):
     if kind == "group":
         return NegatedGroup(draw(several(literals(depth - 1), 2)))
     if kind == "comparison":
-        op = draw(st.sampled_from(["=", "!=", "<", "<=", ">", ">=", ":="]))
+        op = draw(st.sampled_from(["=", "!=", "<", "<=", ">", ">=", ":=", "is", "is not"]))
+        if op in ("is", "is not"):
+            return Comparison(op, draw(operands), Constant(None))
         return Comparison(op, draw(operands), draw(operands))
     return (Positive if kind == "positive" else Negated)(draw(atoms(operands)))
 
@@ -165,7 +169,7 @@ class Case:
 def cases(draw):
     """A program."""
     rules = st.builds(Rule, labels, several(heads(), 1, 2), st.just(()) | bodies(1), st.booleans())
-    declarations = st.builds(Declaration, names, several(st.builds(Column, names, types)))
+    declarations = st.builds(Declaration, names, several(st.builds(Column, names, types, st.booleans())))
     lifetimes = st.none() | st.floats(0, exclude_min=True, allow_infinity=False)
     keys = several(st.integers(0, 5))
     tables = st.builds(Materialize, names, lifetimes, st.none() | st.integers(1, 1000), keys)
@@ -247,7 +251,7 @@ def test_a_mark_is_written_only_where_names_would_be_misread():
     assert MARK in render(lower_fact)
 
 
-@pytest.mark.parametrize("value", [float("inf"), float("nan"), None, (1, None), 1j])
+@pytest.mark.parametrize("value", [float("inf"), float("nan"), (1, float("inf")), 1j])
 def test_values_that_cannot_be_written(value):
     with pytest.raises(LanguageError, match="cannot be written"):
         render(Constant(value))

@@ -157,4 +157,5 @@ class Catalog:
         """Once the facts of the last text are rows, whose types are known for good."""
         infos = [self.program.relations[name] for name in self.program.facts]
         types = {info.owner or info.name: info.types for info in infos}
-        return replace(self, definitions=self.definitions.settled(types))
+        nullable = {info.owner or info.name: info.nullable for info in infos if any(info.nullable)}
+        return replace(self, definitions=self.definitions.settled(types, nullable))

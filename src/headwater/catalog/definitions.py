@@ -17,9 +17,10 @@ from headwater.language.datalog import parse
 from headwater.language.program import Column, Declaration, Program
 from headwater.rules.check import check
 from headwater.rules.checked import Checked, RelationInfo
+from headwater.rules.nullability import Nullable
 from headwater.values.codec import infer_types
 from headwater.values.functions import Functions
-from headwater.values.sources import in_order, names_of
+from headwater.values.sources import SourceColumns, columns_of, in_order, names_of
 from headwater.values.types import Type, types_from_json, types_to_json
 
 Types = tuple[Type | None, ...]
@@ -35,6 +36,8 @@ class Definitions:
     """Their rules have ids: see `rule_ids`."""
     known: Mapping[str, Types] = field(default_factory=dict)
     columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    nullable: Mapping[str, Nullable] = field(default_factory=dict)
+    """Of base relations, whether their columns take nulls, where the first rows have told."""
     numbers: Mapping[str, int] = field(default_factory=dict)
     """The highest number that a rule of each relation was ever given."""
 
@@ -44,7 +47,7 @@ class Definitions:
         programs = [replace(p, rules=tuple(rule for rule in p.rules if rule.body)) for p in earlier] + [last]
         declared = {d.relation for program in programs for d in program.declarations}
         inferred = tuple(
-            Declaration(name, tuple(Column(c, t) for c, t in zip(columns, self._types(name), strict=True)))
+            Declaration(name, tuple(Column(column, None) for column in columns))
             for name, columns in self.columns.items()
             if name not in declared
         )
@@ -55,7 +58,7 @@ class Definitions:
             directives=tuple(directive for program in programs for directive in program.directives),
             queries=tuple(query for program in programs for query in program.queries),
         )
-        return check(whole, functions, known={**stored, **self.known})
+        return check(whole, functions, known={**stored, **self.known}, nullable=self.nullable)
 
     def with_program(self, program: Program, ids: Sequence[str] | None = None) -> Definitions:
         """With one more text, whose facts are rows still to come; `ids` are those its rules were given before."""
@@ -66,32 +69,46 @@ class Definitions:
         programs = (*self.programs, program)
         return replace(self, programs=programs, numbers=numbers, known=known, columns=columns)
 
-    def settled(self, facts: Mapping[str, Types]) -> Definitions:
+    def settled(self, facts: Mapping[str, Types], nullable: Mapping[str, Nullable]) -> Definitions:
         """As it is once the facts of the last text are rows of relations with these types."""
         *earlier, last = self.programs
         last = replace(last, rules=tuple(rule for rule in last.rules if rule.body))
-        return replace(self, programs=(*earlier, last), known={**self.known, **facts})
-
-    def _types(self, name: str) -> Types:
-        """What rows told of the types of a relation whose columns they named."""
-        return self.known.get(name, (None,) * len(self.columns[name]))
+        return replace(
+            self,
+            programs=(*earlier, last),
+            known={**self.known, **facts},
+            nullable={**self.nullable, **nullable},
+        )
 
     def with_rows(self, name: str, rows: Any, info: RelationInfo | None) -> Definitions:
         """With what these rows tell where nothing else does: types, and names of columns; a new relation if there
         is none."""
         if info is None:
-            types, names = infer_types(rows, name)
+            source = columns_of(rows, name)
+            types, names = infer_types(source, name)
             columns = {**self.columns, name: names or tuple(f"c{i}" for i in range(len(types)))}
-            return replace(self, known={**self.known, name: types}, columns=columns)
+            found = replace(self, known={**self.known, name: types}, columns=columns)
+            return found._with_nullable(name, source, (None,) * len(types))
         ordered = in_order(rows, name, info.columns, declared=info.named)
         found = self._with_names(name, rows, info)
-        if None not in info.types:
+        if not len(rows) or None not in info.types and None not in info.nullable:
             return found
-        types, _ = infer_types(ordered, name)
+        source = columns_of(ordered, name)
+        if None in info.nullable:
+            found = found._with_nullable(name, source, info.nullable)
+        types, _ = infer_types(source, name)
         if len(types) != info.arity:
             return found
         merged = tuple(old or new for old, new in zip(info.types, types, strict=True))
         return found if merged == info.types else replace(found, known={**self.known, name: merged})
+
+    def _with_nullable(self, name: str, source: SourceColumns, said: Nullable) -> Definitions:
+        """The first rows tell of columns that nothing was said of whether they take nulls."""
+        shown = source.nullable()
+        if len(shown) != len(said) or not source.count:
+            return self
+        merged = tuple(new if old is None else old for old, new in zip(said, shown, strict=True))
+        return replace(self, nullable={**self.nullable, name: merged})
 
     def _with_names(self, name: str, rows: Any, info: RelationInfo) -> Definitions:
         """The first rows with names give them to columns that have none but made-up ones."""
@@ -108,6 +125,7 @@ class Definitions:
             "numbers": dict(self.numbers),
             "known": {name: types_to_json(types) for name, types in self.known.items()},
             "names": dict(self.columns),
+            "nullable": {name: list(said) for name, said in self.nullable.items()},
         }
 
     def learned(self, meta: Mapping[str, Any]) -> Definitions:
@@ -120,6 +138,7 @@ class Definitions:
                 for name, types in meta["known"].items()
             },
             columns={name: tuple(columns) for name, columns in meta["names"].items()},
+            nullable={name: tuple(said) for name, said in meta.get("nullable", {}).items()},
         )
 
     def rules(self) -> list[list[str]]:

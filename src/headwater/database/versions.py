@@ -201,7 +201,7 @@ class Versions:
         deletes: dict[str, Ints] = {}
         for name, rows in delete.items():
             info = self.standing.coming.base_if_known(name)
-            if info is None or None in info.types:
+            if info is None:
                 version.statistics.no_ops += len(rows)
                 continue
             rows = in_order(rows, name, info.columns, declared=info.named)

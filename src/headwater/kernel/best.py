@@ -11,19 +11,26 @@ import numpy as np
 
 from headwater.kernel.compiled import compiled
 from headwater.kernel.hashing import ROW, hash_row
+from headwater.kernel.special import FIRST, LAST
 from headwater.kernel.states import LEADING, LIVE, VISIBLE, WANTED
 
 INTEGER, FLOAT, ORDERED = 0, 1, 2
 """How codes compare: as integers, as the bits of floats, or by their place in `order`."""
 POSITIVE = np.int64(0x7FFFFFFFFFFFFFFF)
+WORST = POSITIVE
+"""What nulls compare as; no value does."""
 NOT_WANTED = np.uint8(0xFF ^ WANTED)
 
 
 @compiled()
-def comparable(code, kind, largest, order):
-    """A code as an integer that is smaller the better the value is."""
+def comparable(code, kind, largest, order, special):
+    """A code as an integer that is smaller the better the value is. Nulls are worse than every value."""
     value = code
-    if kind == FLOAT and code < 0:
+    if code <= LAST:
+        value = special[code - FIRST]
+        if value == WORST:
+            return WORST
+    elif kind == FLOAT and code < 0:
         value = code ^ POSITIVE
     elif kind == ORDERED:
         value = order[code]
@@ -32,11 +39,11 @@ def comparable(code, kind, largest, order):
     return value
 
 
-@compiled("void(int32[::1], int64[:, ::1], int64, int64, int64, int64[::1], int64[::1])")
-def values_of(which, rows, column, kind, largest, order, out):
+@compiled("void(int32[::1], int64[:, ::1], int64, int64, int64, int64[::1], int64[::1], int64[::1])")
+def values_of(which, rows, column, kind, largest, order, special, out):
     """The comparable values of the given rows."""
     for i in range(which.shape[0]):
-        out[i] = comparable(rows[which[i], column], kind, largest, order)
+        out[i] = comparable(rows[which[i], column], kind, largest, order, special)
 
 
 @compiled()
@@ -72,17 +79,18 @@ def place_of(beating, first):
 
 @compiled(
     "void(int32[::1], int64[::1], int64[::1], int32[::1], int64[:, ::1], uint8[::1], int64[:, ::1], int64[::1],"
-    " int64[::1], int32[::1], int32[::1], int32[::1], int64[::1], int64[:, ::1])"
+    " int64[::1], int64[::1], int32[::1], int32[::1], int32[::1], int64[::1], int64[:, ::1])"
 )
 def choose(
-    affected, columns, slots, following, rows, state, criteria, order, best, wanted, displaced, firsts, counts,
-    beating,
+    affected, columns, slots, following, rows, state, criteria, order, special, best, wanted, displaced, firsts,
+    counts, beating,
 ):  # fmt: skip
     """For the groups of the affected rows: live rows that are best but not visible go to `wanted`, visible ones
     that are not best to `displaced`.
 
-    `criteria` rows are (value column, kind, largest?). `firsts` is scratch, as long as `affected`. `counts`
-    becomes [wanted, displaced, groups gone through, rows looked at]; where an output is too short its count
+    `criteria` rows are (value column, kind, largest?). `special` has, for each special code from the first on, a
+    number that compares as its value does, or `WORST` for a null. `firsts` is scratch, as long as `affected`.
+    `counts` becomes [wanted, displaced, groups gone through, rows looked at]; where an output is too short its count
     still says how much room it needs.
 
     The first row of a group's chain, if visible or leading, is as good as any that was live then: a group is
@@ -105,14 +113,14 @@ def choose(
         stands = state[first] & LIVE != 0 and state[first] & (VISIBLE | LEADING) != 0
         beaten = criteria.shape[0] > 1 or not stands
         if not beaten and state[row] & (LIVE | VISIBLE) == LIVE:
-            best_value = comparable(rows[first, column], kind, largest, order)
-            value = comparable(rows[row, column], kind, largest, order)
+            best_value = comparable(rows[first, column], kind, largest, order, special)
+            value = comparable(rows[row, column], kind, largest, order, special)
             beaten = value < best_value
             if beaten and beating.shape[0] > 0:
                 beaten = False
                 p = place_of(beating, first)
                 rival = beating[p, 1]
-                if rival < 0 or value < comparable(rows[rival, column], kind, largest, order):
+                if rival < 0 or value < comparable(rows[rival, column], kind, largest, order, special):
                     beating[p, 0] = first
                     beating[p, 1] = row
         if beaten:
@@ -129,8 +137,8 @@ def choose(
                     wanted[n_wanted] = row
                 n_wanted += 1
             continue
-        best_value = comparable(rows[first, column], kind, largest, order)
-        if comparable(rows[row, column], kind, largest, order) == best_value:
+        best_value = comparable(rows[first, column], kind, largest, order, special)
+        if comparable(rows[row, column], kind, largest, order, special) == best_value:
             state[row] |= WANTED
             if n_wanted < wanted.shape[0]:
                 wanted[n_wanted] = row
@@ -148,7 +156,9 @@ def choose(
             seen += 1
             if state[row] & LIVE != 0:
                 for c in range(criteria.shape[0]):
-                    value = comparable(rows[row, criteria[c, 0]], criteria[c, 1], criteria[c, 2], order)
+                    value = comparable(
+                        rows[row, criteria[c, 0]], criteria[c, 1], criteria[c, 2], order, special
+                    )
                     if not any_live or value < best[c]:
                         best[c] = value
                 any_live = True
@@ -158,7 +168,9 @@ def choose(
             if state[row] & LIVE != 0:
                 good = False
                 for c in range(criteria.shape[0]):
-                    value = comparable(rows[row, criteria[c, 0]], criteria[c, 1], criteria[c, 2], order)
+                    value = comparable(
+                        rows[row, criteria[c, 0]], criteria[c, 1], criteria[c, 2], order, special
+                    )
                     if value == best[c]:
                         good = True
                 visible = state[row] & VISIBLE != 0

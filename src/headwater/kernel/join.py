@@ -20,6 +20,7 @@ import numpy as np
 
 from headwater.kernel.compiled import compiled
 from headwater.kernel.hashing import ROW, mix, tag_of
+from headwater.kernel.special import LAST, LAST_PLAIN
 
 
 @compiled()
@@ -234,7 +235,10 @@ def gather(which, rows, constants, equalities, rank_column, outputs, cursor, out
 
 @compiled("int64(int64[:, ::1], int64, int64, int64[::1], boolean, int64[::1], int64[:, ::1])")
 def append_sum(bindings, left, right, constants, subtract, outputs, out):
-    """Columns of each binding, then the sum or difference of two; tell the first row that overflowed, or -1."""
+    """Columns of each binding, then the sum or difference of two; tell the first row that needs another look, or -1.
+
+    That is one with a special code, or a result that is not its own code (see `headwater.values.special`).
+    """
     last = bindings.shape[1] - 1
     k = outputs.shape[0]
     overflow = np.int64(-1)
@@ -249,6 +253,8 @@ def append_sum(bindings, left, right, constants, subtract, outputs, out):
         else:
             total = x + y
             wrong = ((x ^ total) & (y ^ total)) < 0
+        if x <= LAST or y <= LAST or total <= LAST or total > LAST_PLAIN:
+            wrong = True
         if wrong and overflow < 0:
             overflow = np.int64(b)
         out[b, k] = total

@@ -34,7 +34,8 @@ class Wildcard:
 
 @dataclass(frozen=True)
 class Constant:
-    """A value: bool, int, float, str, datetime.date, datetime.datetime, or a tuple (a list)."""
+    """A value: `None` (null), bool, int, float, str, datetime.date, datetime.datetime, a tuple (a list), or a
+    labelled null."""
 
     value: object
     address: bool = False
@@ -43,7 +44,8 @@ class Constant:
 
 @dataclass(frozen=True)
 class Call:
-    """A function of terms. Operators are calls too: `+ - * / % ^ neg`; a list `[a, b]` is `list`.
+    """A function of terms. Operators are calls too: `+ - * / % ^ neg`; a list `[a, b]` is `list`; `?f(a)`
+    makes a labelled null.
 
     `f_concatPath(link(@S,@D,C), P)` holds `Call("link", ...)` as its first argument.
     """
@@ -111,7 +113,11 @@ class NegatedGroup:
 
 @dataclass(frozen=True)
 class Comparison:
-    """`left op right` with op one of `= != < <= > >=`, or `:=` which must assign."""
+    """`left op right` with op one of `= != < <= > >=`, or `:=` which must assign.
+
+    `is` and `is not` are `=` and `!=` that never assign: their right side is null. `!<` holds where `<` does not, and
+    so on: of nulls.
+    """
 
     op: str
     left: Term
@@ -151,10 +157,11 @@ class Rule:
 
 @dataclass(frozen=True)
 class Column:
-    """A declared column; `type` is `None` where the declaration leaves it open."""
+    """A declared column; `type` is `None` where the declaration leaves it open. `nullable` is the mark of `int?`."""
 
     name: str
     type: Type | None
+    nullable: bool = False
     place: Place | None = field(default=None, compare=False, repr=False)
 
 

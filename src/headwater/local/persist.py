@@ -38,15 +38,14 @@ def to_table(codec: Codec, rows: Ints, info: RelationInfo) -> pa.Table:
 
     if info.arity == 0:
         return pa.table({VISIBLE: pa.array([True] * rows.shape[0])})
-    return info.layout.table(codec, np.ascontiguousarray(rows))
+    return info.layout.stored(codec, np.ascontiguousarray(rows))
 
 
 def from_table(codec: Codec, table: pa.Table, info: RelationInfo) -> Ints:
     """Rows from what `to_table` gave; further columns are left alone."""
     if info.arity == 0:
         return np.zeros((table.num_rows, 0), np.int64)
-    values = table.select(range(info.arity)).rename_columns(list(info.columns))
-    return info.layout.encode(codec, values, info.name)
+    return info.layout.restore(codec, table, info.name)
 
 
 class Tables(Mapping[str, "pa.Table"]):

@@ -137,5 +137,6 @@ class _Takeover:
         )
 
 
-def _types(stratum: Stratum) -> list[Mapping[str, object]]:
-    return [rule.types for rule in stratum.rules]
+def _types(stratum: Stratum) -> list[tuple[Mapping[str, object], frozenset[str]]]:
+    """What plans rest on beside the rules themselves."""
+    return [(rule.types, rule.nullable) for rule in stratum.rules]

@@ -26,8 +26,9 @@ from headwater.plan.order import ORIGIN, Planner
 from headwater.plan.steps import Ints, Plan
 from headwater.plan.templates import Code, Template
 from headwater.rules.checked import Absent, CheckedRule, Premise
-from headwater.values.exact_sum import ExactIntSums, ExactSums
+from headwater.values.exact_sum import ExactIntSums, ExactSums, aggregated
 from headwater.values.ordering import order_keys
+from headwater.values.special import NULL, has_special
 from headwater.values.types import FLOAT
 
 Rows = npt.NDArray[np.int32]
@@ -159,8 +160,7 @@ class Demanded:
         groups = groups[np.argsort(groups[:, 0])]
         values, there = self._aggregated(groups[:, 0], self._collected(self._bindings(), rows, access))
         groups, values = groups[there], values[there]
-        layout = self.planner.statistics.layout(self.rule.relation)
-        position = self.aggregate.position if layout is None else layout.code(self.aggregate.position)
+        position = self.aggregate.position
         tuples = np.concatenate(
             (groups[:, 1 : position + 1], values[:, None], groups[:, position + 1 :]), axis=1
         )
@@ -190,32 +190,44 @@ class Demanded:
     def _aggregated(self, origins: Ints, bindings: Ints) -> tuple[Ints, npt.NDArray[np.bool_]]:
         """The aggregate of each group, as a code, and whether it has one; a binding starts with its origin."""
         groups = np.searchsorted(origins, bindings[:, 0])
-        counts = np.bincount(groups, minlength=origins.shape[0]).astype(np.int64)
+        every = np.bincount(groups, minlength=origins.shape[0]).astype(np.int64)
         function, argument = self.aggregate.function, self.aggregate.argument
-        if function == "count":
-            return counts, np.ones(origins.shape[0], np.bool_)
-        assert argument is not None
-        type_ = self.rule.types[argument.name]
+        everyone = np.ones(origins.shape[0], np.bool_)
+        if argument is None:
+            return every, everyone
+        specials = self.executor.codec.specials
         values = np.ascontiguousarray(bindings[:, 1])
+        if has_special(values):
+            some = values != NULL if function == "count" else ~specials.nulls(values)
+            groups, values = groups[some], values[some]
+        counts = np.bincount(groups, minlength=origins.shape[0]).astype(np.int64)
+        if function == "count":
+            return counts, everyone
+        type_ = self.rule.types[argument.name]
         if function in ("min", "max"):
-            keys = order_keys([values], type_, self.executor.codec)[0] if type_ is not None else values
-            order = np.lexsort((keys if function == "max" else -1 - keys, groups))
-            best = np.zeros(origins.shape[0], np.int64)
-            best[groups[order]] = values[order]  # of each group, the last one stays
-            return best, counts > 0
-        numbers = np.arange(origins.shape[0], dtype=np.int64)
+            return self._best(function, groups, values, origins.shape[0]), every > 0
         sums = ExactSums() if type_ == FLOAT else ExactIntSums()
         sums.ensure(origins.shape[0])
+        numbers = specials.numbers(values)
         if isinstance(sums, ExactSums):
-            sums.add(groups, values.view(np.float64), 1)
+            sums.add(groups, numbers.view(np.float64), 1)
         else:
-            sums.add(groups, values, 1)
-        if function == "avg":
-            filled = numbers[counts > 0]
-            averages = np.zeros(origins.shape[0], np.int64)
-            averages[filled] = sums.average(filled, counts[filled]).view(np.int64)
-            return averages, counts > 0
-        return sums.value(numbers).view(np.int64), np.ones(origins.shape[0], np.bool_)
+            sums.add(groups, numbers, 1)
+        # A group that nothing was found for has a sum of 0; one in which all is null has none.
+        counted = np.where((every == 0) & (function == "sum"), 1, counts)
+        places = np.arange(origins.shape[0], dtype=np.int64)
+        codes = aggregated(sums, function, places, counted, specials)
+        return codes, every > 0 if function == "avg" else everyone
+
+    def _best(self, function: str, groups: Ints, values: Ints, count: int) -> Ints:
+        """The least or greatest value of each group; NULL for one of no values."""
+        assert self.aggregate.argument is not None
+        type_ = self.rule.types[self.aggregate.argument.name]
+        keys = order_keys([values], type_, self.executor.codec)[0] if type_ is not None else values
+        order = np.lexsort((keys if function == "max" else -1 - keys, groups))
+        best = np.full(count, NULL, np.int64)
+        best[groups[order]] = values[order]  # of each group, the last one stays
+        return best
 
 
 def _among(rows: Ints, others: Ints) -> npt.NDArray[np.bool_]:

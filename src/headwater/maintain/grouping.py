@@ -1,8 +1,10 @@
 """count, sum and avg, kept exact under inserts and deletes at the cost of the changed groups.
 
-Each group has a number (its row in a relation of groups), a count of bindings and, for sum and avg, an exact
-sum: integers in two lanes, floats in as many 32-bit limbs as their exponents need. Nothing is ever rounded
-but the result, so deletes leave no drift. A group without bindings has no row.
+Each group has a number (its row in a relation of groups), a count of bindings, how many of these have no value to
+take in, and, for sum and avg, an exact sum: integers in two lanes, floats in as many 32-bit limbs as their exponents
+need. Nothing is ever rounded but the result, so deletes leave no drift. A group without bindings has no row; one
+whose bindings have no value has a count of 0, and NULL for a sum or an average. A count of values leaves out NULL,
+sums and averages labelled nulls too.
 """
 
 from __future__ import annotations
@@ -20,7 +22,8 @@ from headwater.maintain.workspace import NO_CHANGE, Delta, Rows, RuleSet, Worksp
 from headwater.plan.execute import GAINED, LOST, PRESENT, Access, placed
 from headwater.plan.steps import Ints
 from headwater.rules.checked import CheckedRule, RelationInfo
-from headwater.values.exact_sum import ExactIntSums, ExactSums
+from headwater.values.exact_sum import ExactIntSums, ExactSums, aggregated
+from headwater.values.special import NULL, has_special
 from headwater.values.types import FLOAT
 from headwater.version.statistics import StratumStatistics
 
@@ -30,6 +33,7 @@ class Saved(NamedTuple):
 
     groups: Ints
     counts: Ints
+    missing: Ints | None
     holder: Any
     sums: Any
 
@@ -49,11 +53,11 @@ class Grouping:
         """The code column that receives the aggregate."""
         self.groups = Relation(f"groups of {info.name}", arity, pinned=True, room=workspace.budget)
         self.counts: Ints = np.zeros(16, np.int64)
+        self.missing: Ints | None = None
+        """How many bindings of each group have no value; `None` while none has."""
         self.sums: ExactSums | ExactIntSums | None = None
         self.floats = False
         if self.aggregate.function != "count":
-            argument = self.aggregate.argument
-            assert argument is not None
             self.floats = any(rule.types.get(_argument(rule)) == FLOAT for rule in rules.rules)
             self.sums = ExactSums() if self.floats else ExactIntSums()
         self.values: Ints = np.zeros(16, np.int64)
@@ -87,6 +91,8 @@ class Grouping:
         everyone = self.groups.live_rows().astype(np.int64)
         self._save(everyone)
         self.counts[everyone] = 0
+        if self.missing is not None:
+            self.missing[everyone] = 0
         if self.sums is not None:
             empty = type(self.sums)()
             empty.ensure(self.counts.shape[0])
@@ -132,12 +138,25 @@ class Grouping:
             self._reserve(int(self.groups.sizes[0]))
         self._save(numbers)
         np.add.at(self.counts, numbers, sign)
-        if self.sums is not None:
-            values = np.ascontiguousarray(tuples[:, arity])
-            if isinstance(self.sums, ExactSums):
-                self.sums.add(numbers, values.view(np.float64), sign)
-            else:
-                self.sums.add(numbers, values, sign)
+        if self.aggregate.argument is None:
+            return
+        values = np.ascontiguousarray(tuples[:, arity])
+        if has_special(values):
+            numbers, values = self._with_value(numbers, values, sign)
+        if isinstance(self.sums, ExactSums):
+            self.sums.add(numbers, values.view(np.float64), sign)
+        elif self.sums is not None:
+            self.sums.add(numbers, values, sign)
+
+    def _with_value(self, numbers: Ints, values: Ints, sign: int) -> tuple[Ints, Ints]:
+        """The bindings that have a value, as numbers; the others are counted."""
+        specials = self.workspace.codec.specials
+        none = values == NULL if self.sums is None else specials.nulls(values)
+        if none.any():
+            if self.missing is None:
+                self.missing = np.zeros(self.counts.shape[0], np.int64)
+            np.add.at(self.missing, numbers[none], sign)
+        return numbers[~none], specials.numbers(values[~none])
 
     def _reserve(self, size: int) -> None:
         if size > self.counts.shape[0]:
@@ -145,6 +164,8 @@ class Grouping:
             self.values = grown(self.values, size)
             self.present = grown(self.present, size)
             self._dirty = grown(self._dirty, size)
+            if self.missing is not None:
+                self.missing = grown(self.missing, size)
             self.counts = grown(self.counts, size)  # last: its length says what there is room for
         if self.sums is not None:
             self.sums.ensure(self.counts.shape[0])
@@ -154,7 +175,8 @@ class Grouping:
         if new.shape[0]:
             new = np.unique(new)
             sums = self.sums.save(new) if self.sums is not None else None
-            self._saved.append(Saved(new, self.counts[new], self.sums, sums))
+            missing = None if self.missing is None else self.missing[new]
+            self._saved.append(Saved(new, self.counts[new], missing, self.sums, sums))
             self._dirty[new] = True
 
     # ------------------------------------------------------------------ rows out
@@ -186,11 +208,12 @@ class Grouping:
 
     def _results(self, numbers: Ints) -> Ints:
         """The aggregate of each group, as a code."""
+        counts = self.counts[numbers]
+        if self.missing is not None:
+            counts -= self.missing[numbers]
         if self.sums is None:
-            return self.counts[numbers]
-        if self.aggregate.function == "avg":
-            return self.sums.average(numbers, self.counts[numbers]).view(np.int64)
-        return self.sums.value(numbers).view(np.int64)
+            return counts
+        return aggregated(self.sums, self.aggregate.function, numbers, counts, self.workspace.codec.specials)
 
     def _rows(self, numbers: Ints, values: Ints) -> Ints:
         """Tuples of the aggregate relation (with a rank of 0) for some groups."""
@@ -220,6 +243,8 @@ class Grouping:
             self.present[dirty] = was
         for saved in reversed(self._saved):
             self.counts[saved.groups] = saved.counts
+            if self.missing is not None:
+                self.missing[saved.groups] = 0 if saved.missing is None else saved.missing
             if saved.holder is not None:
                 saved.holder.restore(saved.groups, saved.sums)
                 self.sums = saved.holder  # the first to be saved was that of before the version

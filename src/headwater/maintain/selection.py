@@ -42,8 +42,11 @@ class Chooser:
                 self.ordered = type_
             criteria.append((info.layout.code(selection.value), kind, int(selection.best == "max")))
         self.criteria = np.array(criteria, np.int64)
+        value = info.selections[0].value
         self.single = len(criteria) == 1 and len(self.group) + 1 == info.layout.code_arity
-        """Whether a group can have only one best row: it is the group and the value, and no more."""
+        self.single = self.single and not (info.labelled and info.labelled[value])
+        """Whether a group can have only one best row: it is the group and the value, and no more. Of nulls, none is
+        better than another."""
         self.touched = 0
         self.largest = 0
         self.ordered_values = 0
@@ -70,7 +73,7 @@ class Chooser:
             return NO_ROWS, NO_ROWS
         relation = self.relation
         index = relation.index(self.group)
-        order = self._order()
+        order, special = self._order(), self.workspace.codec.specials.keys()
         scratch = np.empty(self.criteria.shape[0], np.int64)
         firsts = np.empty(affected.shape[0], np.int32)
         counts = np.zeros(4, np.int64)
@@ -79,7 +82,7 @@ class Chooser:
             wanted, displaced = np.empty(room, np.int32), np.empty(room, np.int32)
             best.choose(
                 affected, index.columns, index.slots, index.next, relation.rows, relation.state, self.criteria,
-                order, scratch, wanted, displaced, firsts, counts, self._beating(affected.shape[0]),
+                order, special, scratch, wanted, displaced, firsts, counts, self._beating(affected.shape[0]),
             )  # fmt: skip
             self.touched += int(counts[3])
             self.largest = max(self.largest, int(counts[3] - affected.shape[0]))
@@ -112,7 +115,8 @@ class Chooser:
             return wanted, NO_ROWS
         values = np.empty(wanted.shape[0], np.int64)
         column, kind, largest = self.criteria[0]
-        best.values_of(wanted, self.relation.rows, column, kind, largest, self._order(), values)
+        special = self.workspace.codec.specials.keys()
+        best.values_of(wanted, self.relation.rows, column, kind, largest, self._order(), special, values)
         middle = np.partition(values, values.shape[0] // 2)[values.shape[0] // 2]
         now = values <= middle
         return wanted[now], wanted[~now]

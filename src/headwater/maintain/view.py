@@ -96,7 +96,7 @@ def alike(old: RelationInfo | None, new: RelationInfo) -> bool:
     """Whether rows of the one are rows of the other; a type may have become known since."""
     return (
         old is not None
-        and (old.selections, old.codings) == (new.selections, new.codings)
+        and old.selections == new.selections
         and all(before is None or before == now for before, now in zip(old.types, new.types, strict=True))
     )
 

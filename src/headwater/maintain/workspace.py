@@ -19,7 +19,6 @@ from headwater.plan.steps import Ints, Plan
 from headwater.rules.checked import Absent, CheckedRule, Premise, RelationInfo, Stratum
 from headwater.values.codec import Codec
 from headwater.values.functions import Functions
-from headwater.values.layout import Layout
 
 Rows = npt.NDArray[np.int32]
 NO_ROWS: Rows = np.empty(0, np.int32)
@@ -76,11 +75,6 @@ class Workspace:
     def size(self, relation: str) -> int:
         """How many rows are stored."""
         return self.relations[relation].stored
-
-    def layout(self, relation: str) -> Layout | None:
-        """The layout of a relation that is not plain."""
-        info = self.infos.get(relation)
-        return None if info is None or info.layout.plain else info.layout
 
     def fanout(self, relation: str, key: tuple[int, ...]) -> float:
         """Rows per key: known where an index exists, else guessed as if columns were independent."""

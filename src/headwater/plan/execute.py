@@ -23,7 +23,7 @@ from headwater.rules.checked import CheckedRule
 from headwater.values.codec import Codec
 from headwater.values.functions import Functions
 from headwater.values.layout import constant_code
-from headwater.values.types import Type, type_of
+from headwater.values.types import INT, Type, type_of
 
 PIECE = 1 << 14
 ANY_RANK = np.iinfo(np.int64).max
@@ -90,7 +90,7 @@ class Executor:
         self.scans: dict[str, int] = {}
         self.built: list[tuple[str, tuple[int, ...]]] = []
         self._buffers: dict[tuple[int, int], Ints] = {}
-        self._results: dict[tuple[str, tuple[Type, ...]], Type] = {}
+        self._results: dict[tuple[str, tuple[Type | None, ...]], Type | None] = {}
 
     def run(
         self,
@@ -273,17 +273,24 @@ class Executor:
         row = join.append_sum(
             bindings, step.left, step.right, step.constants, step.subtract, step.outputs, out
         )
-        if row >= 0 and not step.wraps:
-            left, right = (
-                bindings[row, source] if source >= 0 else step.constants[-source - 1]
-                for source in (step.left, step.right)
-            )
-            raise EvaluationError(
-                "overflow",
-                f"{left} {'-' if step.subtract else '+'} {right} does not fit a 64-bit int",
-                hint="compute with floats: to_float(...)",
-            )
+        if row >= 0:
+            out[:, -2] = self._special_sums(step, bindings)
         return out
+
+    def _special_sums(self, step: AddInts, bindings: Ints) -> Ints:
+        """Sums where some operand or result is not its own code, or overflows."""
+        left, right = (
+            bindings[:, source]
+            if source >= 0
+            else np.full(bindings.shape[0], step.constants[-source - 1], np.int64)
+            for source in (step.left, step.right)
+        )
+        if not step.wraps:
+            return self.functions.apply("-" if step.subtract else "+", [left, right], [INT, INT], self.codec)
+        numbers = self.codec.specials.numbers
+        with np.errstate(over="ignore"):
+            total = numbers(left) - numbers(right) if step.subtract else numbers(left) + numbers(right)
+        return self.codec.specials.int_codes(total)
 
     def _generate(
         self,
@@ -299,7 +306,7 @@ class Executor:
         """Go on with some of the values at a time: there may be many more of them than bindings."""
         args = [self._term(arg, step.columns, types, bindings) for arg in step.args]
         expansion = self.functions.expand(
-            step.function, [column for column, _ in args], [known(type_) for _, type_ in args], self.codec
+            step.function, [column for column, _ in args], [type_ for _, type_ in args], self.codec
         )
         if all(isinstance(later, Extend | AddInts) for later in plan.steps[depth + 1 :]):
             needed = expansion.largest * least_bytes(plan.outputs.shape[0])
@@ -322,22 +329,22 @@ class Executor:
 
     def _term(
         self, term: Term, columns: Mapping[str, int], types: Mapping[str, Type | None], bindings: Ints
-    ) -> tuple[Ints, Type]:
+    ) -> tuple[Ints, Type | None]:
+        """The codes of a term and their type; without a type, all of them are null."""
         if isinstance(term, Variable):
-            return bindings[:, columns[term.name]], known(types.get(term.name))
+            return bindings[:, columns[term.name]], types.get(term.name)
         if isinstance(term, Constant):
-            type_ = known(type_of(term.value))
-            return np.full(bindings.shape[0], constant_code(self.codec, term.value), np.int64), type_
+            code = constant_code(self.codec, term.value)
+            return np.full(bindings.shape[0], code, np.int64), type_of(term.value)
         assert isinstance(term, Call)
         args = [self._term(arg, columns, types, bindings) for arg in term.args]
         arg_types = [type_ for _, type_ in args]
         call = (term.function, tuple(arg_types))
-        result = self._results.get(call)
-        if result is None:
-            result = self._results[call] = known(self.functions.result_type(term.function, arg_types))
+        if call not in self._results:
+            self._results[call] = self.functions.result_type(term.function, arg_types)
         return self.functions.apply(
             term.function, [column for column, _ in args], arg_types, self.codec
-        ), result
+        ), self._results[call]
 
 
 def placed(error: EvaluationError | OutOfMemory, rule: CheckedRule) -> EvaluationError | OutOfMemory:
@@ -346,9 +353,3 @@ def placed(error: EvaluationError | OutOfMemory, rule: CheckedRule) -> Evaluatio
         return error
     message = f"{error.message}, in rule {rule.label}"
     return type(error)(error.code, message, place=rule.place, hint=error.hint)
-
-
-def known(type_: Type | None) -> Type:
-    """The type; a column that holds rows always has one."""
-    assert type_ is not None, "rows without a type"
-    return type_

@@ -23,7 +23,7 @@ from headwater.plan.execute import PRESENT, Executor, placed
 from headwater.plan.order import Planner, needs
 from headwater.plan.steps import Ints, Plan
 from headwater.plan.stored_rows import Key, StoredRows
-from headwater.plan.templates import Template, logical, with_named_wildcards
+from headwater.plan.templates import Template, with_named_wildcards
 from headwater.rules.checked import UNIT, Absent, CheckedRule, Premise, RelationInfo, Stratum
 
 
@@ -60,7 +60,7 @@ class Unprojected:
         """The rule without its projection."""
         named = with_named_wildcards(rule)
         names = tuple(dict.fromkeys(name for item in named.body for name in sorted(needs(item))))
-        columns = _columns(names, named, planner)
+        columns = {name: column for column, name in enumerate(names)}
 
         def templates(kind: type[Premise] | type[Absent]) -> Iterator[Template]:
             for item in named.body:
@@ -109,17 +109,6 @@ class Unprojected:
             Derivation(self.rule, head, rows, none, 1, (value,))
             for head, rows, none, value in zip(heads, premises, absent, values, strict=True)
         ]
-
-
-def _columns(names: Sequence[str], rule: CheckedRule, planner: Planner) -> dict[str, int]:
-    """Where each code of each variable is in a binding."""
-    codes = {name: [name] for name in names}
-    for item in rule.body:
-        if isinstance(item, Premise):
-            widest = [code for code in planner.codes(item.relation, item.args) if isinstance(code, str)]
-            for name in {logical(code) for code in widest}:
-                codes[name] = [code for code in dict.fromkeys(widest) if logical(code) == name]
-    return {code: column for column, code in enumerate(code for name in names for code in codes[name])}
 
 
 def keys_of(templates: Sequence[Template], bindings: Ints) -> list[tuple[Key, ...]]:

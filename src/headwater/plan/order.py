@@ -20,13 +20,13 @@ from headwater.errors import RuleError
 from headwater.language.datalog.render import render
 from headwater.language.program import Call, Constant, Term, Variable
 from headwater.plan.steps import AddInts, AntiJoin, Extend, Filter, Generate, Ints, Join, Plan, Start, Step
-from headwater.plan.templates import FURTHER, Code, Sources, atom_codes, logical
+from headwater.plan.templates import Code, Sources, atom_codes
 from headwater.rules.checked import Absent, CheckedRule, Compute, Item, Premise, Test
 from headwater.rules.safety import may_fail
 from headwater.rules.terms import subterms
 from headwater.values.codec import Codec
 from headwater.values.functions import Functions
-from headwater.values.layout import Layout, constant_code
+from headwater.values.layout import constant_code
 from headwater.values.types import INT, Type, type_of
 
 ORIGIN = "\0origin"
@@ -43,10 +43,6 @@ class Statistics(Protocol):
 
     def fanout(self, relation: str, key: tuple[int, ...]) -> float:
         """How many rows one key of these code columns is expected to match."""
-        ...
-
-    def layout(self, relation: str) -> Layout | None:
-        """The layout of a relation; `None` if all its columns are plain, whatever there are."""
         ...
 
 
@@ -89,12 +85,15 @@ def is_int_sum(term: Term, types: Mapping[str, Type | None]) -> bool:
     )
 
 
-def solved(
-    item: Compute, bound: set[str], types: Mapping[str, Type | None]
-) -> tuple[str, str, Term, Term] | None:
-    """How to find the one unknown int of `total = a + b` or `total = a - b` when the total is bound."""
+def solved(item: Compute, bound: set[str], rule: CheckedRule) -> tuple[str, str, Term, Term] | None:
+    """How to find the one unknown int of `total = a + b` or `total = a - b` when the total is bound.
+
+    A total that is null tells nothing of what was added.
+    """
     value, total = item.value, item.variable
-    if total.name not in bound or not isinstance(value, Call) or not is_int_sum(value, types):
+    if total.name not in bound or not isinstance(value, Call) or not is_int_sum(value, rule.types):
+        return None
+    if total.name in rule.nullable:
         return None
     left, right = value.args
     for unknown, other in ((left, right), (right, left)):
@@ -149,7 +148,7 @@ class _Search:
         if isinstance(item, Premise):
             return self._fanout(item, self._bound)
         if isinstance(item, Compute):
-            solution = solved(item, self._bound, self.rule.types)
+            solution = solved(item, self._bound, self.rule)
             ready = variables(item.value) <= self._bound or solution is not None
         else:
             ready = needs(item) <= self._bound
@@ -204,17 +203,14 @@ class Planner:
 
     def _heads(self, rule: CheckedRule) -> list[int | str]:
         """What a derivation is known by: the head, or the group and what is aggregated."""
-        layout = self.statistics.layout(rule.relation)
         wanted: list[int | str] = []
         for column, arg in enumerate(rule.head):
             if rule.aggregate is not None and column == rule.aggregate.position:
                 continue
             if isinstance(arg, Variable):
                 wanted.append(arg.name)
-            elif layout is None:
-                wanted.append(constant_code(self.codec, arg.value))
             else:
-                wanted += layout.constant(self.codec, column, arg.value)
+                wanted.append(constant_code(self.codec, arg.value))
         if rule.aggregate is not None and rule.aggregate.argument is not None:
             wanted.append(rule.aggregate.argument.name)
         return wanted
@@ -233,13 +229,6 @@ class Planner:
         assert isinstance(item, Premise | Absent)
         return self._plan(rule, item.relation, item.args, position, own, wanted)
 
-    @staticmethod
-    def _refuse_wide(item: Test | Compute, where: Mapping[str, int]) -> None:
-        """Functions and comparisons take values of one code each."""
-        for name in needs(item):
-            if f"{name}{FURTHER}1" in where:
-                raise RuleError("unsupported", f"{name} cannot be computed with", place=item.place)
-
     def _plan(
         self,
         rule: CheckedRule,
@@ -249,7 +238,7 @@ class Planner:
         own: frozenset[str],
         wanted: Sequence[int | str],
     ) -> Plan:
-        """`wanted` are codes, and variables with all their codes."""
+        """`wanted` are codes, and variables."""
         head = position is None
         final = {name for name in wanted if isinstance(name, str)}
         search = _Search(rule, position, self.fanout)
@@ -265,7 +254,7 @@ class Planner:
                     equalities.append((found[code], column))
                 else:
                     found[code] = column
-        layout = [name for name in found if logical(name) in keep]
+        layout = [name for name in found if name in keep]
         outputs = [found[name] for name in layout]
         if ORIGIN in final:
             layout.insert(0, ORIGIN)
@@ -283,24 +272,19 @@ class Planner:
         search.bind(layout)
         while search.waiting:
             place, item = search.take()
-            keep = {n for n in (*map(logical, layout), *needs(item)) if n in final or search.needed[n]}
+            keep = {n for n in (*layout, *needs(item)) if n in final or search.needed[n]}
             step, layout, words = self._step(rule, place, item, layout, keep, own)
             search.bind(layout)
             steps.append(step)
             description.append(words)
-        places: dict[str, list[str]] = {}
-        for name in layout:
-            places.setdefault(logical(name), []).append(name)
         sources = Sources({name: column for column, name in enumerate(layout)})
-        results: list[int] = []
-        for code in wanted:
-            results += [sources.of(each) for each in ([code] if isinstance(code, int) else places[code])]
+        results = [sources.of(code) for code in wanted]
         identity = results == list(range(len(layout)))
         return Plan(start, tuple(steps), ints(results), ints(sources.constants), identity, tuple(description))
 
     def codes(self, relation: str, args: Sequence[Term]) -> list[Code]:
         """What stands in each code column of an atom."""
-        return atom_codes(args, self.statistics.layout(relation), self.codec)
+        return atom_codes(args, self.codec)
 
     def _sum(
         self,
@@ -313,7 +297,7 @@ class Planner:
         wraps: bool,
     ) -> AddInts:
         sources = Sources(where)
-        operands = [sources.of(code) for code in atom_codes((left, right), None, self.codec)]
+        operands = [sources.of(code) for code in atom_codes((left, right), self.codec)]
         return AddInts(operands[0], operands[1], ints(sources.constants), op == "-", wraps, ints(outputs))
 
     def fanout(self, item: Premise, bound: set[str]) -> float:
@@ -328,8 +312,7 @@ class Planner:
             return float(size) + 1e6
         if len(key) == len(item.args):
             return 0.5
-        layout = self.statistics.layout(item.relation)
-        return self.statistics.fanout(item.relation, key if layout is None else layout.codes(key))
+        return self.statistics.fanout(item.relation, key)
 
     def _step(
         self,
@@ -341,14 +324,12 @@ class Planner:
         own: frozenset[str],
     ) -> tuple[Step, list[str], str]:
         where = {name: column for column, name in enumerate(layout)}
-        kept = [name for name in layout if logical(name) in keep]
+        kept = [name for name in layout if name in keep]
         outputs = [where[name] for name in kept]
-        if isinstance(item, Test | Compute):
-            self._refuse_wide(item, where)
         if isinstance(item, Test):
             words = f"where {render(item.left)} {item.op} {render(item.right)}"
             return Filter(item.op, item.left, item.right, where, ints(outputs)), kept, words
-        if isinstance(item, Compute) and (solution := solved(item, set(layout), rule.types)) is not None:
+        if isinstance(item, Compute) and (solution := solved(item, set(layout), rule)) is not None:
             name, op, left, right = solution
             words = f"with {name} = {render(left)} {op} {render(right)}"
             return self._sum(op, left, right, where, outputs, wraps=True), [*kept, name], words
@@ -398,7 +379,7 @@ class Planner:
                     equalities.append((new[code], column))
                 else:
                     new[code] = column
-        fresh = [name for name in new if logical(name) in keep]
+        fresh = [name for name in new if name in keep]
         outputs += [-new[name] - 1 for name in fresh]
         whole = len(key) == len(codes)
         access = "row" if whole else f"index({', '.join(map(str, key))})" if key else "scan"

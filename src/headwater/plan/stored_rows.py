@@ -54,8 +54,7 @@ class StoredRows:
 
     def group(self, key: Key, columns: Sequence[int], access: Access = PRESENT) -> list[Key]:
         """The rows that agree with this one, there or not, in some columns."""
-        layout = self.planner.statistics.layout(key[0])
-        codes = tuple(columns) if layout is None else layout.codes(columns)
+        codes = tuple(columns)
         values = np.array([key[1][code] for code in codes], np.int64).reshape(1, len(codes))
         return sorted(self.matching(key[0], codes, values, access))
 

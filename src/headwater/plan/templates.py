@@ -16,38 +16,22 @@ from headwater.language.program import Constant, Term, Variable, Wildcard
 from headwater.plan.steps import Ints
 from headwater.rules.checked import CheckedRule, Premise
 from headwater.values.codec import Codec
-from headwater.values.layout import Layout, constant_code
-
-FURTHER = "\1"
-"""A variable of a column with several codes stands for as many columns of bindings: the first has its name, the
-others its name, this mark and a number."""
+from headwater.values.layout import constant_code
 
 Code = int | str | None
-"""What stands in a code column: a code, (the name of) one of a variable's codes, or anything."""
+"""What stands in a code column: a code, (the name of) a variable, or anything."""
 
 
-def logical(name: str) -> str:
-    """The variable that a column of bindings belongs to."""
-    return name.partition(FURTHER)[0]
-
-
-def codes_of(name: str, width: int) -> list[str]:
-    """The names of a variable's codes."""
-    return [name, *(f"{name}{FURTHER}{number}" for number in range(1, width))]
-
-
-def atom_codes(args: Sequence[Term], layout: Layout | None, codec: Codec) -> list[Code]:
-    """What stands in each code column of an atom; without a layout, all its columns are plain."""
-    found: list[Code] = []
-    for column, arg in enumerate(args):
-        if isinstance(arg, Constant) and layout is None:
-            found.append(constant_code(codec, arg.value))
-        elif isinstance(arg, Constant) and layout is not None:
-            found += layout.constant(codec, column, arg.value)
-        else:
-            width = 1 if layout is None else layout.width(column)
-            found += codes_of(arg.name, width) if isinstance(arg, Variable) else [None] * width
-    return found
+def atom_codes(args: Sequence[Term], codec: Codec) -> list[Code]:
+    """What stands in each code column of an atom."""
+    return [
+        constant_code(codec, arg.value)
+        if isinstance(arg, Constant)
+        else arg.name
+        if isinstance(arg, Variable)
+        else None
+        for arg in args
+    ]
 
 
 class Sources:

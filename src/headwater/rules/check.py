@@ -10,18 +10,31 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from headwater.language.program import Constant, Program, Variable
-from headwater.rules.checked import Absent, Checked, CheckedRule, Compute, Premise, Stratum, Test
+from headwater.rules.checked import (
+    Absent,
+    Checked,
+    CheckedRule,
+    Compute,
+    Premise,
+    RelationInfo,
+    Stratum,
+    Test,
+)
 from headwater.rules.draft import Draft, DraftRule, begin
 from headwater.rules.fit_constants import fit
 from headwater.rules.infer_types import Typing, fit_item, fit_term, infer_types
 from headwater.rules.kinds import kept
+from headwater.rules.nullability import Nullability, infer_nullability
 from headwater.rules.relations import relations
 from headwater.rules.rewrites import REWRITES
 from headwater.rules.shapes import shapes
 from headwater.rules.strata import stratify
 from headwater.rules.terms import part_variables, variables
 from headwater.values.functions import Functions
-from headwater.values.types import Type
+from headwater.values.types import BOOL, Type
+
+EVERY = "~every"
+"""A variable of a rule that counts all bindings, beside rules that count values."""
 
 
 def check(
@@ -29,28 +42,31 @@ def check(
     functions: Functions,
     *,
     known: Mapping[str, tuple[Type | None, ...]] = {},  # noqa: B006
+    nullable: Mapping[str, tuple[bool | None, ...]] = {},  # noqa: B006
 ) -> Checked:
     """The program's rules, checked, rewritten, typed and in strata; raises `RuleError` at the first fault.
 
-    `known` has the column types of relations whose data is there already. A relation that nothing fills is an empty
-    one; `unfilled` says which are doubtful.
+    `known` has the column types of relations whose data is there already, `nullable` whether they take nulls. A relation
+    that nothing fills is an empty one; `unfilled` says which are doubtful.
 
     >>> from headwater.language.datalog import parse
     >>> checked = check(parse("p(X) :- q(X), !r(X). q(1)."), Functions())
     >>> [stratum.relations for stratum in checked.strata], checked.facts
     ([('p',)], {'q': ((1,),)})
     """
-    draft = begin(program, functions, known)
+    draft = begin(program, functions, known, nullable)
     columns = shapes(draft)
     for rewrite in REWRITES:
         draft = rewrite(draft)
     assert len({rule.label for rule in draft.rules}) == len(draft.rules), "labels tell rules apart"
     members = stratify(draft)
     typing = infer_types(draft)
-    infos, notes = relations(draft, columns, typing)
+    nulls = infer_nullability(draft)
+    infos, notes = relations(draft, columns, typing, nulls)
     rules: dict[str, list[CheckedRule]] = {}
     for rule in draft.rules:
-        rules.setdefault(rule.relation, []).append(_finish(typing, rule))
+        finished = _finish(typing, nulls, rule, infos[rule.relation])
+        rules.setdefault(rule.relation, []).append(finished)
     strata = [
         Stratum(names, tuple(rule for name in names for rule in rules[name]), recursive)
         for names, recursive in members
@@ -69,7 +85,7 @@ def check(
     )
 
 
-def _finish(typing: Typing, rule: DraftRule) -> CheckedRule:
+def _finish(typing: Typing, nulls: Nullability, rule: DraftRule, info: RelationInfo) -> CheckedRule:
     """The rule as the next layer gets it, its constants written as their columns need."""
     head = tuple(fit_term(typing, rule.relation, i, term) for i, term in enumerate(rule.head.args))
     body = tuple(
@@ -77,18 +93,23 @@ def _finish(typing: Typing, rule: DraftRule) -> CheckedRule:
         for item in rule.body
         if isinstance(item, (Premise, Absent, Test, Compute))
     )
+    aggregate, types = rule.aggregate, dict[str, Type | None]()
+    if aggregate is not None and info.aggregate is not None:
+        if info.aggregate.argument is None:
+            aggregate = replace(aggregate, argument=None)
+        elif aggregate.argument is None:  # another rule counts values, this one all bindings
+            aggregate = replace(aggregate, argument=Variable(EVERY))
+            body, types = (*body, Compute(Variable(EVERY), Constant(True))), {EVERY: BOOL}
     occurring = {v.name for item in body for v in part_variables(item)}
     occurring |= {v.name for term in head for v in variables(term)}
-    aggregate = rule.aggregate
-    if aggregate is not None and aggregate.function == "count":
-        aggregate = replace(aggregate, argument=None)
     return CheckedRule(
         label=rule.label,
         relation=rule.relation,
         head=tuple(term for term in head if isinstance(term, (Variable, Constant))),
         body=body,
-        types={name: typing.variable(rule, name) for name in sorted(occurring)},
+        types={name: typing.variable(rule, name) for name in sorted(occurring)} | types,
         aggregate=aggregate,
+        nullable=frozenset(name for name, held in nulls.variables(rule).items() if held),
         place=rule.place,
         text=rule.text,
         written=rule.written,

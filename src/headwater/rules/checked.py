@@ -27,7 +27,7 @@ from functools import cached_property
 
 from headwater.errors import Place
 from headwater.language.program import Constant, Term, Variable, Wildcard
-from headwater.values.layout import Coding, Layout
+from headwater.values.layout import Layout
 from headwater.values.types import Type
 
 UNIT = "~unit"
@@ -77,7 +77,7 @@ Item = Premise | Absent | Test | Compute
 @dataclass(frozen=True)
 class Aggregate:
     """`function` (count, sum or avg) of `argument` over all bindings of the body, per group of the other head
-    columns; `position` is the head column that receives it. `argument` is `None` for count.
+    columns; `position` is the head column that receives it. `argument` is `None` for a count of all bindings.
 
     With a `demand`, the rule is part of a recursion. The demand is a relation of its own stratum, the one premise
     that is, with the group's columns: each of its rows gives one row. count and sum over no bindings are then 0; min
@@ -94,8 +94,9 @@ class Aggregate:
 class CheckedRule:
     """One normalised rule. For an aggregate rule, `head[aggregate.position]` is a placeholder variable.
 
-    `label` is its own; `written` is the id of the rule in the text that it comes from, whose label users know. It is
-    empty for rules that stand for nothing in a text: those of projections, copies and twins.
+    `nullable` are the variables that can be null. `label` is its own; `written` is the id of the rule in the text
+    that it comes from, whose label users know. It is empty for rules that stand for nothing in a text: those of
+    projections, copies and twins.
     """
 
     label: str
@@ -104,6 +105,7 @@ class CheckedRule:
     body: tuple[Item, ...]
     types: Mapping[str, Type | None]
     aggregate: Aggregate | None = None
+    nullable: frozenset[str] = frozenset()
     place: Place | None = field(default=None, compare=False, repr=False)
     text: str = field(default="", compare=False, repr=False)
     written: str = field(default="", compare=False, repr=False)
@@ -136,7 +138,7 @@ class Kind(Enum):
 @dataclass(frozen=True)
 class RelationInfo:
     """A relation's shape. `key`, `lifetime` and `size` are for base relations. All columns named here, by their
-    numbers too, are logical ones; `layout` has the code columns. `codings` are given for columns that are not plain.
+    numbers too, are logical ones; `layout` has the code columns.
 
     A row is in a relation with several selections when it is best by any one of them.
 
@@ -154,7 +156,10 @@ class RelationInfo:
     size: int | None = None
     selections: tuple[Selection, ...] = ()
     aggregate: Aggregate | None = None
-    codings: tuple[Coding | None, ...] = ()
+    nullable: tuple[bool | None, ...] = ()
+    """Whether each column takes nulls, or of a view can have some; `None` if nobody has said so far."""
+    labelled: tuple[bool, ...] = ()
+    """Whether each column can hold labelled nulls."""
     named: bool = False
     """Whether the columns' names are a promise: declared, or those of the first rows that had names. Else they are
     taken from variables, or made up."""
@@ -162,7 +167,7 @@ class RelationInfo:
     @cached_property
     def layout(self) -> Layout:
         """Which codes the rows consist of."""
-        return Layout(self.columns, self.types, self.codings)
+        return Layout(self.columns, self.types, tuple(map(bool, self.nullable)), self.labelled)
 
     @property
     def base(self) -> bool:

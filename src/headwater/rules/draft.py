@@ -77,7 +77,8 @@ class DraftRule:
 class Draft:
     """All rules, and what has been learned and decided about relations so far.
 
-    `known` has the column types of relations that have data already; `taken` names the relations that the
+    `known` has the column types of relations that have data already, `nullable` whether their columns take nulls as
+    far as rows have told; `taken` names the relations that the
     text or the data knows of (declared, derived, stated, input, known). `facts` are atoms of constants.
     `internal` maps each helping relation to the user's relation it serves; `given` are relations that take
     rows from outside; `bodies` are the internal relations that stand for an aggregate in a body;
@@ -100,6 +101,7 @@ class Draft:
     projections: Mapping[tuple[str, tuple[int, ...]], str] = field(default_factory=dict)
     facades: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    nullable: Mapping[str, tuple[bool | None, ...]] = field(default_factory=dict)
 
     def with_rules(self, rules: Iterable[DraftRule]) -> Draft:
         """The draft with other rules; itself, if they are the very same."""
@@ -137,6 +139,7 @@ def begin(
     program: Program,
     functions: Functions,
     known: Mapping[str, tuple[Type | None, ...]] = {},  # noqa: B006
+    nullable: Mapping[str, tuple[bool | None, ...]] = {},  # noqa: B006
 ) -> Draft:
     """The text's rules, each with a label of its own.
 
@@ -180,4 +183,4 @@ def begin(
         | {d.relation for d in program.declarations}
         | {t.relation for t in program.tables}
     )
-    return Draft(tuple(rules), program, functions, known, frozenset(taken), given)
+    return Draft(tuple(rules), program, functions, known, frozenset(taken), given, nullable=nullable)

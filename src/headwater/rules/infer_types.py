@@ -21,6 +21,7 @@ from headwater.rules.terms import aggregate_hint
 from headwater.rules.type_classes import ColumnOf, Node, Origin, TypeClasses, VariableOf
 from headwater.values.decimals import average_type, sum_type
 from headwater.values.functions import FunctionMismatch, Functions
+from headwater.values.special import is_untyped
 from headwater.values.types import FLOAT, INT, Type, TypeClash, type_of, unify
 
 AGGREGATED = {"sum": sum_type, "avg": average_type}
@@ -90,7 +91,7 @@ def infer_types(draft: Draft) -> Typing:
     _fact_types(typing, draft)
     _twins(typing, draft)
     _settle(typing, draft.rules)
-    typing.weak.sort(key=lambda weak: has_int(_own_type(weak[1], None)))
+    typing.weak.sort(key=lambda weak: has_int(_weak_type(weak[1])))
     while _next_weak(typing):
         _settle(typing, draft.rules)
     for rule in draft.rules:
@@ -159,6 +160,8 @@ def _slots(typing: Typing, rule: DraftRule) -> Iterator[tuple[ColumnOf, Term]]:
 
 def _constant(typing: Typing, node: Node, constant: Constant, place: Place | None) -> None:
     type = _own_type(constant, place)
+    if type is None:
+        return  # a null says nothing of its column's type
     if is_weak(type):
         typing.weak.append((node, replace(constant, place=constant.place or place)))
     else:
@@ -166,9 +169,15 @@ def _constant(typing: Typing, node: Node, constant: Constant, place: Place | Non
         typing.classes.give(node, type, origin)
 
 
-def _own_type(constant: Constant, place: Place | None) -> Type:
+def _weak_type(constant: Constant) -> Type:
+    type = _own_type(constant, None)
+    assert type is not None, "a null is not weak"
+    return type
+
+
+def _own_type(constant: Constant, place: Place | None) -> Type | None:
     type = type_of(constant.value)
-    if type is None:
+    if type is None and not is_untyped(constant.value):
         raise RuleError(
             "type-clash",
             f"{render_value(constant.value)} holds values of different types",
@@ -232,7 +241,7 @@ def _next_weak(typing: Typing) -> bool:
     """Let one int constant decide the type of its class, if nothing else has; refuse what cannot fit."""
     while typing.weak:
         node, constant = typing.weak.pop(0)
-        own = _own_type(constant, None)
+        own = _weak_type(constant)
         words = Origin(f"the constant {render_value(constant.value)}", constant.place)
         type = typing.classes.type(node)
         if type is None:

@@ -10,12 +10,13 @@ from headwater.language.program import Materialize
 from headwater.rules.checked import Aggregate, Kind, RelationInfo
 from headwater.rules.draft import Draft
 from headwater.rules.infer_types import Typing
+from headwater.rules.nullability import Nullability, Nulls
 from headwater.rules.shapes import Shape, column_names
 from headwater.values.names import made_up
 
 
 def relations(
-    draft: Draft, shapes: Mapping[str, Shape], typing: Typing
+    draft: Draft, shapes: Mapping[str, Shape], typing: Typing, nulls: Nullability
 ) -> tuple[dict[str, RelationInfo], list[str]]:
     """Every relation, the user's first, in order of mention; and notes on what was ignored."""
     derived = {rule.relation for rule in draft.rules}
@@ -36,7 +37,9 @@ def relations(
             lifetime=table.lifetime if table is not None else None,
             size=table.size if table is not None else None,
             selections=draft.selections.get(relation, ()),
-            aggregate=_plain(draft.aggregates.get(relation)),
+            aggregate=_counted(draft, nulls, relation),
+            nullable=_nullable(draft, nulls, relation, len(names), derived),
+            labelled=tuple(Nulls.LABELLED in nulls.column(relation, i) for i in range(len(names))),
             named=_named(draft, shapes, relation),
         )
     return result, notes
@@ -59,11 +62,27 @@ def _key(table: Materialize | None) -> tuple[int, ...] | None:
     return tuple(dict.fromkeys(table.keys)) or None if table is not None else None
 
 
-def _plain(aggregate: Aggregate | None) -> Aggregate | None:
-    """As the contract has it: count takes no argument."""
-    if aggregate is not None and aggregate.function == "count":
-        return replace(aggregate, argument=None)
-    return aggregate
+def _counted(draft: Draft, nulls: Nullability, relation: str) -> Aggregate | None:
+    """The aggregate; count takes an argument only where that may be NULL, which it does not count."""
+    aggregate = draft.aggregates.get(relation)
+    if aggregate is None or aggregate.function != "count":
+        return aggregate
+    arguments = [
+        (rule.aggregate.argument, nulls.variables(rule))
+        for rule in draft.rules
+        if rule.relation == relation and rule.aggregate is not None and rule.aggregate.argument is not None
+    ]
+    counted = next((arg for arg, held in arguments if Nulls.NULL in held.get(arg.name, Nulls.NONE)), None)
+    return replace(aggregate, argument=counted)
+
+
+def _nullable(
+    draft: Draft, nulls: Nullability, relation: str, arity: int, derived: set[str]
+) -> tuple[bool | None, ...]:
+    """Of a base relation, what was said of it; of a view, what its rules can give."""
+    if relation in derived:
+        return tuple(bool(nulls.column(relation, i)) for i in range(arity))
+    return nulls.base.get(relation, (None,) * arity)
 
 
 def _internal_columns(draft: Draft, columns: Mapping[str, tuple[str, ...]], relation: str) -> tuple[str, ...]:

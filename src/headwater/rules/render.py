@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from headwater.language.datalog.render import render_comparison
 from headwater.language.program import (
     Atom,
     BodyAggregate,
@@ -37,6 +38,7 @@ from headwater.rules.draft import Draft
 from headwater.rules.terms import Part
 from headwater.values.literals import literal
 from headwater.values.record import FrozenMap, Struct, record_fields
+from headwater.values.special import LabelledNull
 from headwater.values.types import field_name
 
 _STRENGTH = {"+": 1, "-": 1, "*": 2, "/": 2, "%": 2, "^": 3}
@@ -67,6 +69,10 @@ def render_term(term: Term) -> str:
 
 def render_value(value: object) -> str:
     """A constant as it could be written."""
+    if value is None:
+        return "null"
+    if isinstance(value, LabelledNull):
+        return f"?{value.function}({', '.join(map(render_value, value.arguments))})"
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
@@ -126,7 +132,7 @@ def render_part(part: Part) -> str:
     if isinstance(part, NegatedGroup):
         return f"!({', '.join(render_part(p) for p in part.body)})"
     assert isinstance(part, (Comparison, Test))
-    return f"{render_term(part.left)} {part.op} {render_term(part.right)}"
+    return render_comparison(part.op, render_term(part.left), render_term(part.right))
 
 
 def _render_rule(

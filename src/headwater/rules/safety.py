@@ -23,6 +23,10 @@ _TOTAL = frozenset(
 """Functions that have a result for all arguments (of sums: all but those that overflow)."""
 
 
+_TESTS = {":=": "=", "is": "=", "is not": "!="}
+"""The tests that comparisons are once it is clear which of them compute."""
+
+
 def schedule(body: Iterable[Part]) -> tuple[Item, ...]:
     """The body as items, each as early as its variables are bound, premises in the order of writing.
 
@@ -128,7 +132,7 @@ def _ready(part: Part, bound: set[str]) -> Item | None:
     if unbound:
         return None
     if isinstance(part, Comparison):
-        return Test("=" if part.op == ":=" else part.op, part.left, part.right, part.place)
+        return Test(_TESTS.get(part.op, part.op), part.left, part.right, part.place)
     if isinstance(part, Negated):
         args = tuple(arg for arg in part.atom.args if isinstance(arg, (Variable, Constant)))
         return Absent(part.atom.relation, args, part.atom.place)

@@ -116,7 +116,7 @@ def to_int(name: str, value: float, rounding: Callable[[float], int] = int) -> i
 def _on_ints(function: Callable[..., Any], first: int = INT_MIN, last: int = INT_MAX) -> Vectorised:
     """Run on the ints, days or microseconds themselves; results outside `first` to `last` overflow."""
 
-    def run(columns: Sequence[Codes], types: Sequence[Type], result: Type, codec: Codec) -> Codes:
+    def run(columns: Sequence[Codes], types: Sequence[Type | None], result: Type, codec: Codec) -> Codes:
         numbers = np.asarray(function(*map(codec.specials.numbers, columns)), dtype=np.int64)
         if first == INT_MIN:
             return codec.specials.int_codes(numbers)
@@ -128,7 +128,7 @@ def _on_ints(function: Callable[..., Any], first: int = INT_MIN, last: int = INT
 
 
 def _on_floats(function: Callable[..., Any]) -> Vectorised:
-    def run(columns: Sequence[Codes], types: Sequence[Type], result: Type, codec: Codec) -> Codes:
+    def run(columns: Sequence[Codes], types: Sequence[Type | None], result: Type, codec: Codec) -> Codes:
         with np.errstate(all="ignore"):
             numbers = [floats(column, codec.specials) for column in columns]
             return float_codes(np.asarray(function(*numbers)), codec.specials)
@@ -139,7 +139,7 @@ def _on_floats(function: Callable[..., Any]) -> Vectorised:
 def _best(sign: int) -> Vectorised:
     """The least (1) or greatest (-1) value of each row."""
 
-    def run(columns: Sequence[Codes], types: Sequence[Type], result: Type, codec: Codec) -> Codes:
+    def run(columns: Sequence[Codes], types: Sequence[Type | None], result: Type, codec: Codec) -> Codes:
         columns = list(np.broadcast_arrays(*columns))
         keys = order_keys(columns, result, codec)
         best, best_key = columns[0], keys[0]
@@ -197,6 +197,7 @@ ARITHMETIC: Mapping[str, list[Overload]] = {
     "max": _MAX,
     "f_min": _MIN,
     "f_max": _MAX,
+    "unlabelled": [vectorised("T -> T", lambda columns, types, result, codec: columns[0])],
     "sqrt": [vectorised("float -> float", _on_floats(np.sqrt))],
     "floor": _rounding("floor", math.floor),
     "ceil": _rounding("ceil", math.ceil),

@@ -34,6 +34,7 @@ from headwater.values.columns import decode_column, encode_canonical, encode_col
 from headwater.values.dictionaries import Dictionaries
 from headwater.values.dictionary import Codes, Dictionary
 from headwater.values.instants import DAY, FIRST_DAY, FIRST_MICROSECOND, LAST_DAY, LAST_MICROSECOND
+from headwater.values.labelled import LABEL
 from headwater.values.scalars import Misfit, is_coded
 from headwater.values.special import NULL, Specials, has_special, is_special
 from headwater.values.types import BINARY, BOOL, DATE, FLOAT, INT, INTERVAL, MOST_DIGITS, STRING, TIME, Type
@@ -197,10 +198,6 @@ def _texts(chunk: Any, type: Type, dictionaries: Dictionaries, intern: bool) -> 
 
 
 # ------------------------------------------------------------------ out
-
-
-LABEL = "?"
-"""Ends the name of a column that holds the texts of labelled nulls of the column before."""
 
 
 def to_table(

@@ -44,7 +44,16 @@ from headwater.values.scalars import (
     show,
 )
 from headwater.values.sources import SourceColumns, all_special, infer_types, read_source
-from headwater.values.special import FIRST_PLAIN, LAST, LAST_PLAIN, NULL, UNKNOWN, LabelledNull, has_special
+from headwater.values.special import (
+    FIRST_PLAIN,
+    LAST,
+    LAST_PLAIN,
+    NULL,
+    UNKNOWN,
+    LabelledNull,
+    has_special,
+    is_untyped,
+)
 from headwater.values.types import FLOAT, INT, STRING, Type
 
 __all__ = ["Codec", "infer_types"]
@@ -281,6 +290,8 @@ class Codec:
                 return self._encode(values, type, intern)
             if all_special(values):
                 return self._encode(values, INT, intern)
+            if not intern:
+                return self._find_untyped(values)
         except Misfit as misfit:
             raise misfit_error(misfit, type, relation, column) from None
         raise DataError(
@@ -288,6 +299,12 @@ class Codec:
             f"{relation}, column {column}: its type is not known",
             hint=f"declare it: {relation}({column}: int, ...)",
         )
+
+    def _find_untyped(self, values: Any) -> Codes:
+        """Codes in a column without a type: it has nulls alone, so no row has another value."""
+        given = values.to_pylist() if hasattr(values, "to_pylist") else list(values)
+        codes = [self.specials.find(value) if is_untyped(value) else UNKNOWN for value in given]
+        return np.array(codes, np.int64)
 
     def _refuse_nulls(
         self, codes: Codes, source: SourceColumns, relation: str, column: str, type: Type | None

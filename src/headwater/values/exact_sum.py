@@ -29,6 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headwater.errors import EvaluationError
+from headwater.values.special import NULL, Specials
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -37,6 +38,21 @@ LOWEST = -1074  # all float64 are multiples of 2**LOWEST: limb 0 counts these
 MASK = np.int64(2**32 - 1)
 _SETTLE_EVERY = 2**28
 _FEWEST_TAKEN_BY_COLUMN = 8
+
+
+def aggregated(
+    sums: ExactSums | ExactIntSums, function: str, groups: Ints, counts: Ints, specials: Specials
+) -> Ints:
+    """The codes of the sum or the average (`avg`) of each group; NULL for one of no values."""
+    codes = np.full(groups.shape[0], NULL, np.int64)
+    filled = counts > 0
+    if function == "avg":
+        codes[filled] = specials.float_codes(sums.average(groups[filled], counts[filled]).view(np.int64))
+    elif isinstance(sums, ExactIntSums):
+        codes[filled] = specials.int_codes(sums.value(groups[filled]))
+    else:
+        codes[filled] = specials.float_codes(sums.value(groups[filled]).view(np.int64))
+    return codes
 
 
 def split(values: Floats) -> tuple[Ints, Ints]:

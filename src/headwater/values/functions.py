@@ -27,7 +27,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,6 +54,7 @@ from headwater.values.signatures import (
     call_distinct,
     call_text,
 )
+from headwater.values.special import NULL, LabelledNull
 from headwater.values.text import TEXT
 from headwater.values.types import BOOL, TYPES_IN_WORDS, Type, parse_type
 
@@ -65,6 +66,7 @@ Declared = tuple[Callable[..., Any], Sequence[Type | str] | None, Type | str]
 _BUILTINS: dict[str, Sequence[Overload]] = {**ARITHMETIC, **REALS, **TEXT, **LISTS, **MAPS, **MOMENTS}
 for _name, _overloads in DECIMALS.items():  # before those of floats, which take decimals as well
     _BUILTINS[_name] = [*_BUILTINS[_name][:1], *_overloads, *_BUILTINS[_name][1:]]
+_NEVER_NULL = {**ARITHMETIC, **REALS, **TEXT, **MOMENTS}.keys()
 _INT_TESTS = ("f_member", "f_empty")
 _REFUSED = {
     "f_now": "gives another time whenever it is asked; put the time into a relation and change that",
@@ -78,7 +80,7 @@ class Functions:
     def __init__(self) -> None:
         """Start with the built-in functions."""
         self._functions: dict[str, Sequence[Overload]] = dict(_BUILTINS)
-        self._resolved: dict[tuple[str, tuple[Type, ...]], tuple[Overload, Type]] = {}
+        self._resolved: dict[tuple[str, tuple[Type | None, ...]], tuple[Overload, Type]] = {}
 
     def register(
         self,
@@ -105,7 +107,7 @@ class Functions:
         signature = Signature(types, args is None, result, name)
         call = _checked(name, fn, result)
 
-        def run(columns: Sequence[Codes], types: Sequence[Type], result: Type, codec: Codec) -> Codes:
+        def run(columns: Sequence[Codes], types: Sequence[Type | None], result: Type, codec: Codec) -> Codes:
             results, places = call_distinct(name, call, columns, types, codec)
             return codec.encode_column(results, result)[places]
 
@@ -118,7 +120,7 @@ class Functions:
 
     def has(self, name: str, arity: int | None = None) -> bool:
         """Whether there is such a function (also one that is known and refused), taking `arity` arguments."""
-        if name in _REFUSED:
+        if name in _REFUSED or is_label(name):
             return True
         signatures = self._signatures(name)
         return any(arity is None or signature.takes(arity) for signature in signatures)
@@ -137,8 +139,22 @@ class Functions:
         """Whether a call gives any number of values, for `expand`."""
         return name in GENERATORS
 
+    def gives_null(self, name: str) -> bool:
+        """Whether a call may give null though no argument is."""
+        return not (name in _NEVER_NULL or name in GENERATORS or is_label(name))
+
+    def is_strict(self, name: str) -> bool:
+        """Whether a call gives null wherever an argument is."""
+        overloads = self._functions.get(name, ())
+        return not is_label(name) and all(overload.strict for overload in overloads)
+
     def result_type(self, name: str, arg_types: Sequence[Type | None]) -> Type | None:
-        """The type of a call's result; `None` if it depends on an argument whose type is unknown."""
+        """The type of a call's result; `None` if it depends on an argument whose type is unknown.
+
+        A labelled null has no type of its own.
+        """
+        if is_label(name):
+            return None
         if name in _REFUSED:
             raise FunctionMismatch(f"{name} {_REFUSED[name]}")
         signatures = self._signatures(name)
@@ -156,8 +172,15 @@ class Functions:
         known = all(type is not None for type in arg_types)
         return found[0] if known or all(result == found[0] for result in found) else None
 
-    def apply(self, name: str, columns: Sequence[Codes], types: Sequence[Type], codec: Codec) -> Codes:
-        """The codes of a call's results, one a row; one result in all for a call without arguments."""
+    def apply(self, name: str, columns: Sequence[Codes], types: Sequence[Type | None], codec: Codec) -> Codes:
+        """The codes of a call's results, one a row; one result in all for a call without arguments.
+
+        Where the type of an argument is not known, all its values are null.
+        """
+        if is_label(name):
+            return _labelled(name, columns, types, codec)
+        if None in types and self.is_strict(name):
+            return np.full(max(map(len, columns)), NULL, np.int64)
         call = (name, tuple(types))
         resolved = self._resolved.get(call)
         if resolved is None:
@@ -167,9 +190,11 @@ class Functions:
         if columns and len(columns[0]) == 0:
             return np.empty(0, dtype=np.int64)
         overload, result = resolved
-        return overload.apply(columns, types, result, codec)
+        return overload.apply(columns, cast(Sequence[Type], types), result, codec)
 
-    def expand(self, name: str, columns: Sequence[Codes], types: Sequence[Type], codec: Codec) -> Expansion:
+    def expand(
+        self, name: str, columns: Sequence[Codes], types: Sequence[Type | None], codec: Codec
+    ) -> Expansion:
         """All values that a generator gives, to be had in pieces."""
         self.result_type(name, types)
         if name not in GENERATORS:
@@ -183,7 +208,13 @@ class Functions:
             compiled(arguments[0])
 
     def compare(
-        self, op: str, left: Codes, right: Codes, left_type: Type, right_type: Type, codec: Codec
+        self,
+        op: str,
+        left: Codes,
+        right: Codes,
+        left_type: Type | None,
+        right_type: Type | None,
+        codec: Codec,
     ) -> NDArray[np.bool_]:
         """Where `left op right` holds; see `ordering`."""
         return compare(op, left, right, left_type, right_type, codec)
@@ -192,7 +223,7 @@ class Functions:
         """Raise `FunctionMismatch` unless values of these types can be compared."""
         check_comparable(op, left, right)
 
-    def _resolve(self, name: str, types: Sequence[Type]) -> tuple[Overload, Type]:
+    def _resolve(self, name: str, types: Sequence[Type | None]) -> tuple[Overload, Type]:
         """The first overload that fits, and its result's type."""
         result = self.result_type(name, types)
         if result is None or name in GENERATORS:
@@ -210,6 +241,25 @@ class Functions:
     def _overloads(self, name: str) -> Sequence[Overload]:
         """The ways to call a function, which may be a member of a family (see `records`)."""
         return self._functions.get(name) or member(name)
+
+
+def is_label(name: str) -> bool:
+    """Whether a call of this name makes a labelled null: `?f(X)`."""
+    return name.startswith("?")
+
+
+def _labelled(name: str, columns: Sequence[Codes], types: Sequence[Type | None], codec: Codec) -> Codes:
+    """Codes of labelled nulls; one for each distinct combination of arguments."""
+    if len({len(column) for column in columns}) > 1:
+        columns = np.broadcast_arrays(*columns)
+    if columns and len(columns[0]) == 0:
+        return np.empty(0, dtype=np.int64)
+
+    def label(*arguments: Any) -> LabelledNull:
+        return LabelledNull(name[1:], arguments)
+
+    labels, places = call_distinct(name, label, columns, types, codec)
+    return codec.specials.encode(labels, intern=True)[places]
 
 
 def declared_functions(functions: Mapping[str, Declared] | None) -> dict[str, Declared]:

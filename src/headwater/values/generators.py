@@ -49,7 +49,7 @@ class Generator:
     signature: Signature
     run: Callable[..., Expansion]
 
-    def expand(self, columns: Sequence[Codes], types: Sequence[Type], specials: Specials) -> Expansion:
+    def expand(self, columns: Sequence[Codes], types: Sequence[Type | None], specials: Specials) -> Expansion:
         """All values, where the arguments fit; ints become floats where those are taken. Nulls give nothing."""
         if self.signature.parameters[0] == FLOAT:
             columns = [

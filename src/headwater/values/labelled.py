@@ -19,6 +19,9 @@ import re
 from collections.abc import Callable, Hashable
 from typing import Any
 
+LABEL = "?"
+"""Ends the name of a column that holds the texts of another's labelled nulls."""
+
 
 class LabelledNull:
     """A value made by `?function(arguments)`, equal to nothing but itself."""
@@ -130,6 +133,15 @@ def parse_label(text: str) -> LabelledNull:
     value = reader.value()
     if not isinstance(value, LabelledNull) or reader.rest():
         raise ValueError(f"{text!r} is not a labelled null like ?f(1, 'a')")
+    return value
+
+
+def parse_literal(text: str) -> Any:
+    """The value that `literal` wrote; raises `ValueError`."""
+    reader = _LabelReader(text)
+    value = reader.value()
+    if reader.rest():
+        raise ValueError(f"{text!r} is not a value")
     return value
 
 

@@ -33,7 +33,7 @@ from headwater.values.dictionary import Codes
 from headwater.values.record import order_key
 from headwater.values.scalars import is_coded
 from headwater.values.signatures import FunctionMismatch
-from headwater.values.special import FIRST, LAST_PLAIN, Entry, LabelledNull, has_special, is_special
+from headwater.values.special import FIRST, NULL_KEY, LabelledNull, float_keys, has_special, is_special
 from headwater.values.types import FLOAT, INT, STRING, Type, TypeClash, unify
 
 ORDERED_VALUE = 100
@@ -46,9 +46,12 @@ _OPERATORS: dict[str, Callable[[Codes, Codes], NDArray[np.bool_]]] = {
 _NUMBERS = {"int", "float", "decimal"}
 
 
+_ORDERS = ("<", "<=", ">", ">=")
+
+
 def check_comparable(op: str, left: Type | None, right: Type | None) -> None:
     """Raise `FunctionMismatch` unless values of these types can be compared."""
-    if op not in _OPERATORS:
+    if op not in _OPERATORS and op[1:] not in _ORDERS:
         raise FunctionMismatch(f"there is no comparison {op}")
     if left is not None and right is not None and {left.name, right.name} <= _NUMBERS:
         return
@@ -63,6 +66,8 @@ def compare(
 ) -> NDArray[np.bool_]:
     """Where `left op right` holds, row by row; either side may be a single row. Without a type all codes are null."""
     check_comparable(op, left_type, right_type)
+    if op[1:] in _ORDERS:  # `!<` holds where `<` does not, as of nulls
+        return ~compare(op[1:], left, right, left_type, right_type, codec)
     equality = op in ("=", "!=")
     if left_type is None or right_type is None or _same(left_type, right_type) and equality:
         return _holds(op, left, right) if equality else np.zeros(np.broadcast(left, right).shape, bool)
@@ -137,7 +142,7 @@ def order_keys(columns: Sequence[Codes], type: Type, codec: Codec) -> list[Codes
     if any(map(has_special, columns)):
         return _around_specials(columns, type, codec)
     if type == FLOAT:
-        return list(map(_float_keys, columns))
+        return list(map(float_keys, columns))
     if not is_coded(type):
         return list(columns)
     length = sum(map(len, columns))
@@ -163,28 +168,18 @@ def _around_specials(columns: Sequence[Codes], type: Type, codec: Codec) -> list
     keys = np.empty(len(codes), np.int64)
     keys[~special] = order_keys([codes[~special]], type, codec)[0]
     distinct, places = np.unique(codes[special], return_inverse=True)
-    keys[special] = _special_keys(codec.specials.decode(distinct))[places.reshape(-1)]
+    keys[special] = _special_keys(distinct, codec)[places.reshape(-1)]
     ends = np.cumsum([len(column) for column in columns])
     return [keys[end - len(column) : end] for column, end in zip(columns, ends.tolist(), strict=True)]
 
 
-def _special_keys(entries: Sequence[Entry | None]) -> Codes:
-    """A key for each entry of a column; all numbers among them are of one type."""
-    keys = np.empty(len(entries), np.int64)
-    nulls = [place for place, entry in enumerate(entries) if not isinstance(entry, (int, float))]
-    nulls.sort(key=lambda place: "" if entries[place] is None else str(entries[place]))
-    for rank, place in enumerate(nulls):
-        keys[place] = 2**63 - len(nulls) + rank
-    for place, entry in enumerate(entries):
-        if isinstance(entry, float):
-            keys[place] = _float_keys(np.array([entry]).view(np.int64))[0]
-    whole = sorted((entry, place) for place, entry in enumerate(entries) if isinstance(entry, int))
-    low = sum(entry < 0 for entry, _ in whole)
-    for rank, (_, place) in enumerate(whole):
-        keys[place] = FIRST + rank if rank < low else LAST_PLAIN + 1 + rank - low
+def _special_keys(codes: Codes, codec: Codec) -> Codes:
+    """A key for each of these distinct special codes, by which nulls are in order too."""
+    keys = codec.specials.keys()[codes - FIRST]
+    nulls = np.flatnonzero(keys == NULL_KEY)
+    texts = [str(entry) if entry is not None else "" for entry in codec.specials.decode(codes[nulls])]
+    for rank, place in enumerate(sorted(range(len(texts)), key=texts.__getitem__)):
+        keys[nulls[place]] = NULL_KEY + 1 - len(texts) + rank
     return keys
 
 
-def _float_keys(bits: Codes) -> Codes:
-    """The bits of positive floats are in order; those of negative ones in reverse. NaN is above infinity."""
-    return bits ^ ((bits >> 63) & np.int64(2**63 - 1))

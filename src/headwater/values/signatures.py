@@ -142,7 +142,9 @@ class Overload:
     run: Vectorised
     strict: bool = True
 
-    def apply(self, columns: Sequence[Codes], types: Sequence[Type], result: Type, codec: Codec) -> Codes:
+    def apply(
+        self, columns: Sequence[Codes], types: Sequence[Type], result: Type, codec: Codec
+    ) -> Codes:
         """The codes of the results, one a row, where the arguments fit.
 
         The result is NULL where an argument is a labelled null, and for a `strict` function also where one is NULL.
@@ -162,7 +164,9 @@ class Overload:
         nulls: NDArray[np.bool_] = np.logical_or.reduce([test(column) for column in columns])
         return nulls
 
-    def _apply(self, columns: Sequence[Codes], types: Sequence[Type], result: Type, codec: Codec) -> Codes:
+    def _apply(
+        self, columns: Sequence[Codes], types: Sequence[Type], result: Type, codec: Codec
+    ) -> Codes:
         columns, types = list(columns), list(types)
         for place, type in enumerate(types):
             if self.signature.parameter(place) != FLOAT:
@@ -198,7 +202,7 @@ def pointwise(name: str, text: str, function: Callable[..., Any], *, strict: boo
     same ones whenever it is asked.
     """
 
-    def run(columns: Sequence[Codes], types: Sequence[Type], result: Type, codec: Codec) -> Codes:
+    def run(columns: Sequence[Codes], types: Sequence[Type | None], result: Type, codec: Codec) -> Codes:
         results, places = call_distinct(name, function, columns, types, codec)
         return codec.encode_column(results, result)[places]
 
@@ -227,7 +231,11 @@ def computed(
 
 
 def call_distinct(
-    name: str, function: Callable[..., Any], columns: Sequence[Codes], types: Sequence[Type], codec: Codec
+    name: str,
+    function: Callable[..., Any],
+    columns: Sequence[Codes],
+    types: Sequence[Type | None],
+    codec: Codec,
 ) -> tuple[list[Any], Codes]:
     """The results of `function` for the distinct combinations of arguments, and for each row which is its.
 

@@ -45,10 +45,19 @@ class SourceColumns:
     def __len__(self) -> int:
         return self.count
 
+    def nullable(self) -> tuple[bool, ...]:
+        """Which columns have a null or a labelled null."""
+        return tuple(map(_has_null, self.columns))
+
     def row(self, place: int) -> list[Any]:
         """The values of one row, for a message."""
         values = [column[place] for column in self.columns]
         return [value.as_py() if hasattr(value, "as_py") else value for value in values]
+
+
+def columns_of(data: Any, relation: str) -> SourceColumns:
+    """Rows as columns."""
+    return data if isinstance(data, SourceColumns) else _read(data, relation, None)
 
 
 def held(data: Any, relation: str) -> Any:
@@ -308,7 +317,7 @@ def infer_types(data: Any, relation: str = "data") -> tuple[tuple[Type | None, .
             f"the types of {relation} cannot be taken from an iterator, which can be read once only",
             hint="make it a list first",
         )
-    source = data if isinstance(data, SourceColumns) else _read(data, relation, None)
+    source = columns_of(data, relation)
     types = []
     for i, column in enumerate(source.columns):
         try:
@@ -331,6 +340,20 @@ def _column_type(column: Any) -> Type | None:
     from headwater.values.arrow_types import column_type
 
     return column_type(column)
+
+
+def _has_null(column: Any) -> bool:
+    if isinstance(column, np.ndarray) and column.dtype.kind in "iufbSU":
+        return False
+    if isinstance(column, (list, np.ndarray)):
+        classes = set(map(type, column))
+        if classes <= _NEVER_NULL:
+            return False
+        return any(is_missing(value) or isinstance(value, LabelledNull) for value in column)
+    return bool(column.null_count)
+
+
+_NEVER_NULL = {kind for kind, _ in PYTHON_TYPES} | {tuple, list}
 
 
 def _values_type(values: list[Any]) -> Type | None:

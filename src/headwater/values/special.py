@@ -30,11 +30,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headwater.values.dictionary import Codes, Dictionary
-from headwater.values.labelled import LabelledNull
+from headwater.values.labelled import LabelledNull, literal, parse_literal
 
 __all__ = [
-    "FIRST", "FIRST_PLAIN", "LAST", "LAST_PLAIN", "NULL", "UNKNOWN", "Entry", "LabelledNull", "Specials",
-    "has_special", "has_wide", "is_special",
+    "FIRST", "FIRST_PLAIN", "LAST", "LAST_PLAIN", "NULL", "NULL_KEY", "UNKNOWN", "Entry", "LabelledNull", "Specials",
+    "float_keys", "has_special", "has_wide", "is_special", "is_untyped",
 ]  # fmt: skip
 
 FIRST, LAST = -(2**63), -(2**63) + 2**47 - 1
@@ -43,8 +43,15 @@ NULL = FIRST
 UNKNOWN = LAST
 FIRST_PLAIN, LAST_PLAIN = LAST + 1, 2**63 - 1 - 2**47
 """The numbers that are their own codes."""
+NULL_KEY = 2**63 - 1
+"""The key of all nulls, above those of all values."""
 Entry: TypeAlias = LabelledNull | int | float
 """What the dictionary of special codes holds."""
+
+
+def is_untyped(value: object) -> bool:
+    """Whether a value is null, labelled or not, and so of no type and of every one."""
+    return value is None or isinstance(value, LabelledNull)
 
 
 def is_special(codes: Codes) -> NDArray[np.bool_]:
@@ -72,6 +79,7 @@ class Specials:
         self._entries = Dictionary(ask=ask)
         self._labelled = np.zeros(16, bool)
         self._numbers = np.zeros(16, np.int64)
+        self._keys = np.full(16, NULL_KEY, np.int64)
         self._described = 0
 
     def __len__(self) -> int:
@@ -81,7 +89,7 @@ class Specials:
     @property
     def nbytes(self) -> int:
         """About how much memory the entries take."""
-        return self._entries.nbytes + self._labelled.nbytes + self._numbers.nbytes
+        return self._entries.nbytes + self._labelled.nbytes + self._numbers.nbytes + self._keys.nbytes
 
     def since(self, start: int) -> list[Entry]:
         """The entries from the given one on, in order."""
@@ -141,6 +149,14 @@ class Specials:
         """What special codes stand for."""
         return [self.value(code) for code in codes.tolist()]
 
+    def texts(self, codes: Codes) -> list[str]:
+        """Special codes as texts that mean the same to every codec."""
+        return [literal(entry) for entry in self.decode(codes)]
+
+    def parsed(self, texts: Sequence[str]) -> Codes:
+        """The codes that `texts` of another codec are here."""
+        return self.encode([parse_literal(text) for text in texts], intern=True)
+
     def nulls(self, codes: Codes) -> NDArray[np.bool_]:
         """Where a code is NULL or a labelled null."""
         return np.equal(codes, NULL) | self.labelled(codes)
@@ -166,6 +182,12 @@ class Specials:
         found[places] = self._numbers[codes[places] - (FIRST + 1)]
         return found
 
+    def keys(self) -> Codes:
+        """For each special code from `NULL` on, a key: numbers in order within a type and around all plain ones of
+        it, nulls `NULL_KEY`. Keys of wide ints are ranks, and change as there are more of them."""
+        self._describe()
+        return self._keys[: len(self._entries) + 1]
+
     def _describe(self) -> None:
         """Note of new entries what they are, for whole columns at a time."""
         count = len(self._entries)
@@ -174,10 +196,31 @@ class Specials:
         if count > self._labelled.shape[0]:
             self._labelled = np.resize(self._labelled, 2 * count)
             self._numbers = np.resize(self._numbers, 2 * count)
+        if count >= self._keys.shape[0]:
+            self._keys = np.concatenate([self._keys, np.full(2 * count, NULL_KEY, np.int64)])
+        any_wide = False
         for place, entry in enumerate(self._entries.since(self._described), self._described):
             self._labelled[place] = isinstance(entry, LabelledNull)
             self._numbers[place] = _number(entry)
+            if isinstance(entry, float):
+                self._keys[place + 1] = float_keys(self._numbers[place : place + 1])[0]
+            any_wide = any_wide or isinstance(entry, int)
         self._described = count
+        if any_wide:
+            self._rank_ints()
+
+    def _rank_ints(self) -> None:
+        entries = enumerate(self._entries.since(0))
+        wide = sorted((entry, place) for place, entry in entries if isinstance(entry, int))
+        low = sum(entry < 0 for entry, _ in wide)
+        for rank, (_, place) in enumerate(wide):
+            self._keys[place + 1] = FIRST + 1 + rank if rank < low else LAST_PLAIN + 1 + rank - low
+
+
+def float_keys(bits: Codes) -> Codes:
+    """Ints in the order of floats given by their bits: those of positive ones are in order, of negative ones in
+    reverse. NaN is above infinity."""
+    return bits ^ ((bits >> 63) & np.int64(2**63 - 1))
 
 
 def _number(entry: Entry) -> int:

@@ -17,6 +17,7 @@ from headwater.values.types import INT, STRING, TYPES_IN_WORDS, Type, parse_type
 if TYPE_CHECKING:
     from lark import Token, Tree
 
+NULLABLE = "?"
 OPEN = ("_", "any")
 """Written in place of a type, these leave it open."""
 
@@ -40,17 +41,21 @@ class TypeNames:
         for name, parts in self._parts.items():
             self._alias(name, parts[0], ())
 
+    def column(self, node: Tree[Token]) -> tuple[Type | None, bool]:
+        """The type of a column, and whether it is marked to take nulls, as `int?` is."""
+        return self.resolve(node), str(node.children[-1]).endswith(NULLABLE)
+
     def resolve(self, node: Tree[Token], within: tuple[str, ...] = ()) -> Type | None:
         """The built-in type that a written type stands for; `None` where it is left open."""
         parts = trees(node)
         if parts and parts[0].data == "record_type":
             return self._record(parts[0], within)
-        name, *digits = words(node)
+        name, *digits = (word for word in words(node) if word.type != "NULLABLE")
         if parts:
             return self._of_parts(node, str(name), [self.resolve(part, within) for part in parts])
         if digits:
             return self._decimal(node, str(name), [str(each) for each in digits])
-        return self._named(node, str(name), within)
+        return self._named(node, str(name).removesuffix(NULLABLE), within)
 
     def _named(self, node: Tree[Token], name: str, within: tuple[str, ...]) -> Type | None:
         if name in self._resolved:

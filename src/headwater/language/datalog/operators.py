@@ -18,8 +18,11 @@ UNARY = 10
 COMPARISONS = {"==": "=", "<>": "!="}
 """Other spellings of the comparisons."""
 
-OPPOSITES = {"=": "!=", "!=": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
-"""What holds where a comparison does not."""
+OPPOSITES = {
+    "=": "!=", "!=": "=", "is": "is not", "is not": "is", "<": "!<", "<=": "!<=", ">": "!>", ">=": "!>=",
+    "!<": "<", "!<=": "<=", "!>": ">", "!>=": ">=",
+}  # fmt: skip
+"""What holds where a comparison does not. Where a value is null, neither `<` nor `>=` does, but `!<` does."""
 
 AGGREGATES = {
     "count": "count",

@@ -48,6 +48,7 @@ from headwater.language.program import (
 )
 from headwater.values.literals import literal
 from headwater.values.record import FrozenMap, Struct, record_fields
+from headwater.values.special import LabelledNull
 from headwater.values.types import field_name
 
 Node = Program | Rule | Declaration | Materialize | Directive | Atom | Literal | Term
@@ -100,7 +101,7 @@ def _rule(rule: Rule) -> str:
 
 
 def _column(column: Column) -> str:
-    return f"{column.name}: {'_' if column.type is None else column.type}"
+    return f"{column.name}: {'_' if column.type is None else column.type}{'?' if column.nullable else ''}"
 
 
 def _table(table: Materialize) -> str:
@@ -139,8 +140,13 @@ def _literal(part: Literal) -> str:
     if isinstance(part, NegatedGroup):
         return f"!({_conjunction(part.body)})"
     if isinstance(part, Comparison):
-        return f"{_term(part.left)} {part.op} {_term(part.right)}"
+        return render_comparison(part.op, _term(part.left), _term(part.right))
     return "(" + " ; ".join(_conjunction(alternative) for alternative in part.alternatives) + ")"
+
+
+def render_comparison(op: str, left: str, right: str) -> str:
+    """A comparison as it is written."""
+    return f"!({left} {op[1:]} {right})" if op[0] == "!" and op != "!=" else f"{left} {op} {right}"
 
 
 # ------------------------------------------------------------------ terms
@@ -233,6 +239,10 @@ def _body_aggregate(aggregate: BodyAggregate) -> str:
 
 
 def _value(value: object) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, LabelledNull):
+        return f"?{value.function}({_commas(map(_value, value.arguments))})"
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int):

@@ -200,11 +200,12 @@ class StatementReader:
         """A name and a type; among others that have types, a name alone leaves its type open."""
         place = self._place(node)
         if isinstance(node, str) and node.type == "IDENT":
-            return Column(str(node), None, place)
+            return Column(str(node), None, place=place)
         if isinstance(node, str) or node.data != "column":
             raise LanguageError("syntax", "expected a column's name and type", place=place, hint=_COLUMNS)
         (type_,) = trees(node)
-        return Column(str(words(node)[-1]), self.types.resolve(type_), place)
+        found, nullable = self.types.column(type_)
+        return Column(str(words(node)[-1]), found, nullable, place)
 
     def _directive(self, directive: Tree[Token]) -> None:
         kind = str(directive.children[0])[1:]

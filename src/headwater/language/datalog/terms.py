@@ -43,7 +43,8 @@ if TYPE_CHECKING:
     from headwater.language.datalog.trees import Node
 
 _OTHER_AGGREGATES = {"average": "avg", "total": "sum", "minimum": "min", "maximum": "max", "number": "count"}
-_WORDS: dict[str, object] = {"true": True, "false": False, "nil": ()}
+_WORDS: dict[str, object] = {"true": True, "false": False, "nil": (), "null": None}
+_CONDITIONS = ("call", "comparison", "nullness", "group", "negation")
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,9 @@ class TermReader:
     def atom(self, node: Tree[Token]) -> Atom:
         """`#? relation(terms)`, of a head or a body."""
         link, name, arguments = application(node)
+        if name.startswith("?"):
+            hint = f"name it: X = {name}(...), or put it among the arguments of a head"
+            raise self.refuse(node, f"{name}(...) is a labelled null, which is a value", hint)
         return Atom(name, tuple(self.term(argument) for argument in arguments), link, self.place(node))
 
     def body(self, node: Tree[Token]) -> tuple[Literal, ...]:
@@ -98,6 +102,10 @@ class TermReader:
                     COMPARISONS.get(str(op), str(op)), self.term(left_node), self.term(right_node), place
                 ),
             )
+        if node.data == "nullness":
+            value, is_null = node.children
+            test = "is not" if "not" in str(is_null).split() else "is"
+            return (Comparison(test, self.term(value), Constant(None, place=self.place(is_null)), place),)
         if node.data == "negation":
             return (self._negated(node.children[1], place),)
         hint = "compare it with something, or bind it: X = ..."
@@ -106,7 +114,7 @@ class TermReader:
     def _negated(self, node: Node, place: Place) -> Literal:
         """`!atom`; a comparison turned round; or a group, of which no values make all hold."""
         inner = self._ungroup(node)
-        if isinstance(inner, str) or inner.data not in ("call", "comparison", "group", "negation"):
+        if isinstance(inner, str) or inner.data not in _CONDITIONS:
             hint = "negate an atom, or conditions in parentheses: !(a(X), X < 3)"
             raise self.refuse(node, "found a value, expected a condition to negate", hint)
         if inner.data == "call":
@@ -151,7 +159,7 @@ class TermReader:
             return self._body_aggregate(node)
         if node.data == "group":
             inner = self._ungroup(node)
-            if isinstance(inner, str) or inner.data not in ("group", "comparison", "negation"):
+            if isinstance(inner, str) or inner.data == "call" or inner.data not in _CONDITIONS:
                 return self.term(inner)
             raise self.refuse(inner, "found a condition, expected a value")
         hint = "a declaration has only names and types: link(src: string, dst: string)."

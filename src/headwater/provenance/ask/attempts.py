@@ -203,7 +203,7 @@ def _kept(rule: CheckedRule, failing: frozenset[int]) -> tuple[list[int], list[i
         for place in waiting:
             item = rule.body[place]
             if isinstance(item, Compute):
-                ready = variables(item.value) <= bound or solved(item, bound, rule.types) is not None
+                ready = variables(item.value) <= bound or solved(item, bound, rule) is not None
             else:
                 ready = needs(item) <= bound
             if ready:

@@ -244,7 +244,7 @@ class Repairs:
         layout = self.wording.infos[relation].layout
         if layout.types[column] is None or not stored.stored:
             return []
-        codes = stored.rows[: min(2, int(stored.sizes[0])), layout.slice(column)]
+        codes = stored.rows[: min(2, int(stored.sizes[0])), column]
         return layout.decode_column(self.wording.codec, column, codes)
 
 

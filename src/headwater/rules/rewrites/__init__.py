@@ -28,6 +28,7 @@ from headwater.rules.rewrites.resolve_functions import resolve_functions
 from headwater.rules.rewrites.split_heads import split_heads
 from headwater.rules.rewrites.split_inputs import split_inputs
 from headwater.rules.rewrites.take_facts import take_facts
+from headwater.rules.rewrites.unlabel_best import unlabel_best
 
 Rewrite = Callable[[Draft], Draft]
 
@@ -47,6 +48,7 @@ REWRITES: tuple[Rewrite, ...] = (
     project_negation,
     orient_equalities,
     merge_equal,
+    unlabel_best,
     drop_duplicates,
     aggregate_selection,
     cut_bodies,

@@ -19,12 +19,13 @@ comes to an end by itself, so its relation is left as it was written too.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from headwater.language.program import Call, Constant, Term, Variable, Wildcard
 from headwater.rules.checked import Absent, Compute, Premise, Selection, Test
 from headwater.rules.draft import Draft, DraftRule
+from headwater.rules.nullability import Nullability, Nulls, infer_nullability
 from headwater.rules.strata import components, dependencies
 from headwater.rules.terms import atoms, variables
 from headwater.values.functions import Functions
@@ -53,13 +54,14 @@ def aggregate_selection(draft: Draft) -> Draft:
     asked = {d.relation for d in draft.program.directives if d.kind in ("output", "printsize")}
     asked |= {atom.relation for query in draft.program.queries for atom, _ in atoms(query.body)}
     graph = dependencies(draft.rules)
+    nulls = infer_nullability(draft)
     for members in components(graph):
         relation = members[0]
         if len(members) > 1 or relation not in graph[relation]:
             continue
         if relation in asked or relation in draft.selections or relation in draft.internal:
             continue
-        choices = _choices(draft, relation)
+        choices = _choices(draft, nulls, relation)
         if choices:
             selections = tuple(dict.fromkeys(choice.selection for choice in choices))
             who = " and ".join(dict.fromkeys(draft.owner(choice.relation) for choice in choices))
@@ -81,7 +83,7 @@ class _Choice:
     selection: Selection
 
 
-def _choices(draft: Draft, relation: str) -> list[_Choice]:
+def _choices(draft: Draft, nulls: Nullability, relation: str) -> list[_Choice]:
     """The aggregates over the relation, or none if it has other readers or its own rules do not allow it."""
     choices: list[_Choice] = []
     readers: list[DraftRule] = []
@@ -110,7 +112,8 @@ def _choices(draft: Draft, relation: str) -> list[_Choice]:
         return []
     for choice in choices:
         for rule in own:
-            if not _Recursion(draft.functions, rule, choice.selection).keeps_best(strictly=choice in joined):
+            recursion = _Recursion(draft.functions, rule, choice.selection, nulls.variables(rule))
+            if not recursion.keeps_best(strictly=choice in joined):
                 return []
     return choices
 
@@ -122,7 +125,10 @@ def _reads(rule: DraftRule, relation: str) -> bool:
 def _choice(draft: Draft, rule: DraftRule) -> _Choice | None:
     """What the rule selects, if all it does is to take the best rows of its one premise."""
     selections = draft.selections.get(rule.relation, ())
-    if len(selections) != 1 or len(rule.body) != 1 or not isinstance(rule.body[0], Premise):
+    if len(selections) != 1 or not isinstance(rule.body[0], Premise):
+        return None
+    renamed = _unlabelled(rule)
+    if len(rule.body) != 1 + len(renamed):
         return None
     where: dict[str, int] = {}
     fixed: list[tuple[int, Constant]] = []
@@ -133,13 +139,26 @@ def _choice(draft: Draft, rule: DraftRule) -> _Choice | None:
             if arg.name in where:
                 return None
             where[arg.name] = i
-    columns = [where[arg.name] for arg in rule.head.args if isinstance(arg, Variable)]
+    named = [renamed.get(arg.name, arg.name) for arg in rule.head.args if isinstance(arg, Variable)]
+    columns = [where[name] for name in named if name in where]
     if len(columns) != len(rule.head.args) or len(set(columns)) != len(columns):
         return None
     value = columns[selections[0].value]
     group = sorted([i for i in columns if i != value] + [i for i, _ in fixed])
     selection = Selection(tuple(group), value, selections[0].best)
     return _Choice(rule.relation, tuple(columns), tuple(fixed), selection)
+
+
+def _unlabelled(rule: DraftRule) -> dict[str, str]:
+    """Variables that are others without labelled nulls: all nulls are equally bad, so these are as good."""
+    return {
+        item.variable.name: item.value.args[0].name
+        for item in rule.body
+        if isinstance(item, Compute)
+        and isinstance(item.value, Call)
+        and item.value.function == "unlabelled"
+        and isinstance(item.value.args[0], Variable)
+    }
 
 
 def _joins(rule: DraftRule, premise: Premise, choice: _Choice) -> bool:
@@ -169,8 +188,11 @@ def _key(term: Term) -> tuple[str, str]:
 class _Recursion:
     """One rule of the relation that reads the relation, seen with one selection."""
 
-    def __init__(self, functions: Functions, rule: DraftRule, selection: Selection):
+    def __init__(
+        self, functions: Functions, rule: DraftRule, selection: Selection, nulls: Mapping[str, Nulls]
+    ):
         self._functions = functions
+        self._nulls = nulls
         self._rule = rule
         self._selection = selection
         self._premises = [
@@ -260,12 +282,21 @@ class _Recursion:
         if "unclear" in parts:
             return "unclear"
         if term.function == "+" or (term.function == "-" and parts[-1:] == ["none"]):
-            return "weak" if "weak" in parts else "strict"
+            return "weak" if "weak" in parts or self._may_swallow(term) else "strict"
         if term.function == "*" and any(_positive(arg) for arg in term.args):
             return parts[0] if parts[1] == "none" else parts[1]
         if term.function in ("min", "max", "f_min", "f_max"):
             return "weak"
         return "unclear"
+
+    def _may_swallow(self, term: Call) -> bool:
+        """Whether a null among what is not carried may make all sums null, so that no premise is better."""
+        return any(
+            self._nulls.get(v.name)
+            for arg in term.args
+            if not self._uses_carried(arg)
+            for v in variables(arg)
+        )
 
     def _uses_carried(self, term: Term) -> bool:
         return any(v.name in self._carried for v in variables(term))

@@ -13,7 +13,8 @@ from headwater.language.program import Atom, Call, Constant, Term
 from headwater.rules.draft import Draft, DraftRule
 from headwater.rules.rewrites.resolve_functions import resolve_term
 from headwater.values.codec import Codec
-from headwater.values.functions import FunctionMismatch, Functions
+from headwater.values.functions import FunctionMismatch, Functions, is_label
+from headwater.values.special import is_untyped
 from headwater.values.types import Type, type_of
 
 MOST_FACTS = 100_000
@@ -28,7 +29,7 @@ def compute_facts(draft: Draft) -> Draft:
     >>> from headwater.language.datalog import parse
     >>> from headwater.rules.draft import begin
     >>> from headwater.rules.render import render_draft
-    >>> from headwater.values.functions import Functions
+    >>> from headwater.values.functions import is_label, Functions
     >>> draft = begin(parse('p(cat("a", "b"), range(0, 2)).'), Functions())
     >>> [[arg.value for arg in rule.head.args] for rule in compute_facts(draft).rules]
     [['ab', 0], ['ab', 1]]
@@ -86,7 +87,7 @@ def _call(functions: Functions, call: Call, args: tuple[Constant, ...]) -> list[
     try:
         types = [_type(arg) for arg in args]
         result = functions.result_type(call.function, types)
-        if result is None:
+        if result is None and None not in types and not is_label(call.function):
             raise FunctionMismatch(f"the type of what {call.function} gives is not known")
         codec = Codec()
         columns = [
@@ -106,8 +107,8 @@ def _call(functions: Functions, call: Call, args: tuple[Constant, ...]) -> list[
     return [Constant(value, place=call.place) for value in codec.decode_column(codes, result)]
 
 
-def _type(constant: Constant) -> Type:
+def _type(constant: Constant) -> Type | None:
     type_ = type_of(constant.value)
-    if type_ is None:
+    if type_ is None and not is_untyped(constant.value):
         raise FunctionMismatch("the items of a list have one type")
     return type_

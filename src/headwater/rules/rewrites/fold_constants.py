@@ -11,6 +11,7 @@ from dataclasses import replace
 from headwater.language.program import Call, Constant, Term
 from headwater.rules.draft import Draft, DraftRule
 from headwater.rules.terms import plain, plain_atom, rebuild, rebuild_part
+from headwater.values.special import LabelledNull
 from headwater.values.types import type_of
 
 _Number = int | float
@@ -66,7 +67,8 @@ def fold(term: Term) -> Term:
     values = [arg.value for arg in term.args if isinstance(arg, Constant)]
     if term.function == "list":
         items = tuple(values)
-        return term if type_of(items) is None else Constant(items, place=term.place)
+        typed = type_of(items) is not None and not any(isinstance(item, LabelledNull) for item in items)
+        return Constant(items, place=term.place) if typed else term
     result: object = None
     numbers = [value for value in values if type(value) in (int, float)]
     if any(isinstance(value, float) for value in numbers):

@@ -11,6 +11,7 @@ from headwater.rules.draft import Draft, DraftRule
 from headwater.rules.fit_constants import fit, takes
 from headwater.rules.infer_types import Typing, infer_types
 from headwater.rules.terms import Part, part_variables, rebuild, substitute
+from headwater.values.special import is_untyped
 from headwater.values.types import type_of
 
 
@@ -79,7 +80,7 @@ def _merge(
         type = typing.variable(rule, left.name)
         if isinstance(right, Constant):
             own = type_of(right.value)
-            if type is None or own is None or not takes(type, own):
+            if not is_untyped(right.value) and (type is None or own is None or not takes(type, own)):
                 return None
             try:
                 right = replace(right, value=fit(right.value, type))

@@ -82,9 +82,8 @@ def _as_test(draft: Draft, atom: Atom, wanted: bool) -> Comparison:
         result = draft.functions.result_type(name, [None] * len(atom.args))
     except FunctionMismatch as mismatch:
         raise RuleError("function-mismatch", str(mismatch), place=atom.place) from None
-    if result == INT:  # NDlog's tests give 0 or 1
-        return Comparison("!=" if wanted else "=", call, Constant(0), atom.place)
-    return Comparison("=", call, Constant(wanted), atom.place)
+    holds = Constant(1 if result == INT else True)  # NDlog's tests give 0 or 1
+    return Comparison("=" if wanted else "!=", call, holds, atom.place)  # of nulls it does not hold
 
 
 def _resolve_terms(draft: Draft, terms: Iterable[Term]) -> tuple[Term, ...]:
