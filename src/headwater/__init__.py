@@ -36,13 +36,14 @@ from headwater.errors import (
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping
 
     from pyspark.sql import SparkSession
 
     from headwater.database import Database
     from headwater.nodes.nodes import Nodes
-    from headwater.values.types import Type
+    from headwater.values.functions import Given
+    from headwater.values.special import LabelledNull
 
 __version__ = "0.1.0"
 __all__ = [
@@ -52,6 +53,7 @@ __all__ = [
     "EvaluationError",
     "HeadwaterError",
     "HeadwaterWarning",
+    "LabelledNull",
     "LanguageError",
     "MissingExtra",
     "OutOfMemory",
@@ -76,7 +78,7 @@ def connect(
     max_rounds: int = 1_000_000,
     at_max_rounds: Literal["raise", "stop"] = "raise",
     clock: Literal["logical", "real"] = "logical",
-    functions: Mapping[str, tuple[Callable[..., Any], Sequence[Type | str] | None, Type | str]] | None = None,
+    functions: Mapping[str, Given] | None = None,
     sync: bool = True,
     memory: int | str | None = None,
     threads: Literal["refuse", "wait"] = "refuse",
@@ -98,7 +100,8 @@ def connect(
     - `max_rounds`: the guard against recursion without end; `at_max_rounds`: "raise", or "stop" to keep what was
       derived by then.
     - `clock`: "logical", or "real" for lifetimes in real time.
-    - `functions`: Python functions for rules, as {name: (function, argument types or None, result type)}.
+    - `functions`: Python functions for rules, as {name: (function, argument types or None, result type)}; a fourth
+      entry, True, has the function called with `None` where an argument is null.
     - `sync`: wait for the disk.
     - `memory`: what the database may take, as bytes or as "8 GB" or "75%"; more is refused. By default three quarters
       of what the process may have.
@@ -154,7 +157,7 @@ def start_nodes(
     nodes: int | None = None,
     *,
     spark: SparkSession | None = None,
-    functions: Mapping[str, tuple[Callable[..., Any], Sequence[Type | str] | None, Type | str]] | None = None,
+    functions: Mapping[str, Given] | None = None,
     run: Literal["spark", "threads"] = "spark",
     patience: float = 60.0,
 ) -> Nodes:
@@ -169,11 +172,15 @@ def start_nodes(
 
 
 def __getattr__(name: str) -> Any:
-    """`Database`, which brings the engine, comes when it is asked for."""
+    """`Database`, which brings the engine, comes when it is asked for, and so do values."""
     if name == "Database":
         from headwater.database import Database
 
         return Database
+    if name == "LabelledNull":
+        from headwater.values.special import LabelledNull
+
+        return LabelledNull
     raise AttributeError(f"module 'headwater' has no attribute {name!r}")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,7 @@ from headwater.values import arguments
 from headwater.values.codec import Codec
 from headwater.values.layout import Layout
 from headwater.values.ordering import order_keys
-from headwater.values.types import Type
+from headwater.values.types import INT, Type
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -81,14 +82,16 @@ class Answers:
         return replace(self, matrix=self.matrix[:rows])
 
     def order_by(self, *columns: str, descending: bool = False) -> Answers:
-        """The same rows in the order of these columns (of all, if none is given), from the first to the last."""
+        """The same rows in the order of these columns (of all, if none is given), from the first to the last.
+
+        Nulls come last, also in descending order.
+        """
         arguments.flag("descending", descending)
         places = [self._column(name) for name in columns] or list(range(self.layout.arity))
-        keys = [key for place in places for key in self._keys(place)]
-        if not keys or not len(self):
+        if not places or not len(self):
             return self
-        order = np.lexsort(keys[::-1])
-        return replace(self, matrix=self.matrix[order[::-1] if descending else order])
+        keys = [self._keys(place, descending) for place in places]
+        return replace(self, matrix=self.matrix[np.lexsort(keys[::-1])])
 
     def _column(self, name: str) -> int:
         if name not in self.columns:
@@ -99,10 +102,11 @@ class Answers:
             )
         return self.columns.index(name)
 
-    def _keys(self, place: int) -> list[Ints]:
-        type_ = self.types[place]
-        codes = [np.ascontiguousarray(column) for column in self.matrix[:, self.layout.slice(place)].T]
-        return codes if type_ is None else order_keys(codes, type_, self.codec)
+    def _keys(self, place: int, descending: bool) -> Ints:
+        """Numbers in the order of a column's values. Nulls come last in either direction."""
+        codes = np.ascontiguousarray(self.matrix[:, self.layout.code(place)])
+        (keys,) = order_keys([codes], self.types[place] or INT, self.codec)
+        return np.where(self.codec.specials.nulls(codes), keys, ~keys) if descending else keys
 
     # ------------------------------------------------------------------ in other forms
 
@@ -112,24 +116,27 @@ class Answers:
             return [()] * len(self)
         return self.layout.decode(self.codec, self.matrix)
 
-    def arrow(self) -> pa.Table:
-        """All rows as an Arrow table."""
-        return self.layout.table(self.codec, self.matrix)
+    def arrow(self, *, labels: bool = False) -> pa.Table:
+        """All rows as an Arrow table. Labelled nulls are NULL; `labels` adds a column `x?` with their texts for each
+        column `x` that can hold one."""
+        arguments.flag("labels", labels)
+        return self.layout.table(self.codec, self.matrix, labels=labels)
 
-    def pandas(self) -> pd.DataFrame:
-        """All rows as a pandas DataFrame."""
-        return as_pandas(self.arrow)
+    def pandas(self, *, labels: bool = False) -> pd.DataFrame:
+        """All rows as a pandas DataFrame; `labels` as for `arrow`."""
+        return as_pandas(partial(self.arrow, labels=labels))
 
-    def polars(self) -> pl.DataFrame:
-        """All rows as a polars DataFrame."""
-        return as_polars(self.arrow)
+    def polars(self, *, labels: bool = False) -> pl.DataFrame:
+        """All rows as a polars DataFrame; `labels` as for `arrow`."""
+        return as_polars(partial(self.arrow, labels=labels))
 
-    def spark(self) -> DataFrame:
-        """All rows as a Spark DataFrame, in the database's session (`spark=` of `connect`) or the running one."""
+    def spark(self, *, labels: bool = False) -> DataFrame:
+        """All rows as a Spark DataFrame, in the database's session (`spark=` of `connect`) or the running one;
+        `labels` as for `arrow`."""
         from headwater.spark.frames import frame_of
         from headwater.spark.session import spark_session
 
-        return frame_of(self.spark_session or spark_session(), self.arrow())
+        return frame_of(self.spark_session or spark_session(), self.arrow(labels=labels))
 
     # ------------------------------------------------------------------ in words
 

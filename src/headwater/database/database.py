@@ -130,12 +130,15 @@ class Database:
         *,
         args: Sequence[Type | str] | None = None,
         returns: Type | str,
+        nulls: bool = False,
     ) -> None:
         """Let rules call a Python function. It must give the same result for the same arguments, for ever.
 
+        Where an argument is null it is not called, and the result is null; with `nulls` it is called with `None`.
         Functions are not stored. To open a state whose rules call some, pass them as `functions` to `connect`.
         """
-        self._running.register(name, function, args, returns)
+        arguments.flag("nulls", nulls)
+        self._running.register(name, function, args, returns, nulls)
 
     # ------------------------------------------------------------------ versions
 

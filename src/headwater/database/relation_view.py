@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from headwater.calls import public_class
@@ -12,6 +13,7 @@ from headwater.database.questions import Questions
 from headwater.errors import DataError
 from headwater.local.runner import Runner
 from headwater.rules.checked import Kind, RelationInfo
+from headwater.values import arguments
 from headwater.values.codec import Codec
 from headwater.values.layout import Layout
 from headwater.values.types import Type
@@ -125,23 +127,26 @@ class RelationView:
         return len(self)
 
     @reads
-    def arrow(self) -> pa.Table:
-        """All rows as an Arrow table."""
+    def arrow(self, *, labels: bool = False) -> pa.Table:
+        """All rows as an Arrow table. Labelled nulls are NULL; `labels` adds a column `x?` with their texts for each
+        column `x` that can hold one."""
+        arguments.flag("labels", labels)
         if self._virtual:
-            return self.where().arrow()
-        return self._database.runner.table(self.name)
+            return self.where().arrow(labels=labels)
+        return self._database.runner.table(self.name, labels=labels)
 
-    def pandas(self) -> pd.DataFrame:
-        """All rows as a pandas DataFrame."""
-        return as_pandas(self.arrow)
+    def pandas(self, *, labels: bool = False) -> pd.DataFrame:
+        """All rows as a pandas DataFrame; `labels` as for `arrow`."""
+        return as_pandas(partial(self.arrow, labels=labels))
 
-    def polars(self) -> pl.DataFrame:
-        """All rows as a polars DataFrame."""
-        return as_polars(self.arrow)
+    def polars(self, *, labels: bool = False) -> pl.DataFrame:
+        """All rows as a polars DataFrame; `labels` as for `arrow`."""
+        return as_polars(partial(self.arrow, labels=labels))
 
     @reads
-    def spark(self) -> DataFrame:
-        """All rows as a Spark DataFrame, in the database's session (`spark=` of `connect`) or the running one.
+    def spark(self, *, labels: bool = False) -> DataFrame:
+        """All rows as a Spark DataFrame, in the database's session (`spark=` of `connect`) or the running one;
+        `labels` as for `arrow`.
 
         Rows that are on nodes do not pass through this process: each node writes a file, which Spark reads.
         """
@@ -149,8 +154,10 @@ class RelationView:
         from headwater.spark.session import spark_session
 
         session = self._database.spark or spark_session()
-        files = None if self._virtual else self._database.runner.export(self.name)
-        return frame_of(session, self.arrow()) if files is None else session.read.parquet(*files)
+        files = None if self._virtual else self._database.runner.export(self.name, labels=labels)
+        if files is None:
+            return frame_of(session, self.arrow(labels=labels))
+        return session.read.parquet(*files)
 
     def __repr__(self) -> str:
         shape = ", ".join(

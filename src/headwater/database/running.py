@@ -31,8 +31,8 @@ class Running:
         self._durability = durability
         self._place = options.place
         self._python = declared_functions(options.functions)
-        for name, (function, args, returns) in self._python.items():
-            functions.register(name, function, args, returns)
+        for name, (function, args, returns, nulls) in self._python.items():
+            functions.register(name, function, args, returns, nulls=nulls)
 
     def start(self, path: Path | None) -> None:
         """Open the folder, put relations where they are to be, and bring them to where they were."""
@@ -71,6 +71,7 @@ class Running:
         function: Callable[..., Any],
         args: Sequence[Type | str] | None,
         returns: Type | str,
+        nulls: bool,
     ) -> None:
         """Let rules call a Python function."""
         if not self._versions.runner.here:
@@ -79,8 +80,8 @@ class Running:
                 f"{name} cannot be registered while nodes are running without it",
                 hint="give it to connect: functions={name: (function, argument types, result type)}",
             )
-        self._functions.register(name, function, args, returns)
-        self._python[name] = (function, args, returns)
+        self._functions.register(name, function, args, returns, nulls=nulls)
+        self._python[name] = (function, args, returns, nulls)
 
     def after_version(self) -> None:
         """Write a checkpoint if the log has grown long, and move to nodes if the state has outgrown this process.

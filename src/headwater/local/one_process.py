@@ -139,17 +139,17 @@ class OneProcess:
         relation.ask(8 * relation.arity * relation.stored, f"a copy of {relation.stored:,} rows of {name}")
         return relation.matrix()
 
-    def table(self, name: str) -> pa.Table:
+    def table(self, name: str, *, labels: bool = False) -> pa.Table:
         """The rows as values."""
         info = self.engine.checked.relations[name]
-        return info.layout.table(self.codec, self.matrix(name))
+        return info.layout.table(self.codec, self.matrix(name), labels=labels)
 
     def holds(self, name: str, rows: Ints) -> bool:
         relation = self.engine.workspace.relations[name]
         number = int(relation.find(rows)[0])
         return number >= 0 and bool(relation.state[number] & VISIBLE)
 
-    def export(self, name: str) -> list[str] | None:
+    def export(self, name: str, *, labels: bool = False) -> list[str] | None:
         """Rows are here: there is no need for files."""
         return None
 

@@ -63,16 +63,17 @@ class Runner(Protocol):
         """All rows."""
         ...
 
-    def table(self, name: str) -> pa.Table:
-        """All rows, as values."""
+    def table(self, name: str, *, labels: bool = False) -> pa.Table:
+        """All rows, as values; with a column of texts for each that can hold a labelled null if `labels` is asked."""
         ...
 
     def holds(self, name: str, rows: Ints) -> bool:
         """Whether the one given row is there."""
         ...
 
-    def export(self, name: str) -> list[str] | None:
-        """Parquet files that hold the rows, for Spark to read; `None` where the rows are in this process."""
+    def export(self, name: str, *, labels: bool = False) -> list[str] | None:
+        """Parquet files that hold the rows, for Spark to read, with `labels` as of `table`; `None` where the rows are
+        in this process."""
         ...
 
     def fanout(self, premise: Premise, bound: set[str]) -> float:

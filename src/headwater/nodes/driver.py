@@ -321,17 +321,17 @@ class Driver:
         parts = [unpack(codec, part.rows, types) for part in fetched if part.rows is not None]
         return np.concatenate([np.empty((0, len(types)), np.int64), *parts])
 
-    def table(self, name: str) -> pa.Table:
+    def table(self, name: str, *, labels: bool = False) -> pa.Table:
         """All rows, brought here, as values."""
         info = self._spread.checked.relations[name]
-        return info.layout.table(self.codec, self.matrix(name))
+        return info.layout.table(self.codec, self.matrix(name), labels=labels)
 
     def holds(self, name: str, rows: Ints) -> bool:
         """Whether any node has it."""
         row = pack(self.codec, rows, self._spread.checked.relations[name].layout.code_types)
         return any(part.found for part in self._surely(lambda: self.nodes.ask(Find(name, row))))
 
-    def export(self, name: str) -> list[str]:
+    def export(self, name: str, *, labels: bool = False) -> list[str]:
         """Files of the relation's rows as they are now, a Parquet file from each node, for Spark to read.
 
         They are removed when the database is closed. Refused where Spark has no core left to read them with: it
@@ -345,7 +345,7 @@ class Driver:
             )
         folder = self.store.path / "exports" / f"{name}-{uuid.uuid4().hex[:12]}"
         folder.mkdir(parents=True)
-        exported = self._surely(lambda: self.nodes.ask(Export(name, str(folder))))
+        exported = self._surely(lambda: self.nodes.ask(Export(name, str(folder), labels)))
         return [part.file for part in exported if part.file is not None]
 
     def fanout(self, premise: Premise, bound: set[str]) -> float:

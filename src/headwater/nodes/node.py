@@ -52,8 +52,8 @@ class Node:
     def __init__(self, number: int, peers: Peers, functions: Mapping[str, Any]):
         self.number = number
         self.functions = Functions()
-        for name, (function, args, returns) in functions.items():
-            self.functions.register(name, function, args, returns)
+        for name, (function, args, returns, nulls) in functions.items():
+            self.functions.register(name, function, args, returns, nulls=nulls)
         self.peers = peers
         self._parsed: dict[tuple[str, str], Program] = {}
         self.sharing = peers.nodes
@@ -270,7 +270,7 @@ class Node:
         if self._told_by_others(command.relation):
             return reading.Exported(None)
         file = Path(command.folder) / f"part-{self.number:05d}.parquet"
-        parquet.write_table(self.run.table(command.relation), file)
+        parquet.write_table(self.run.table(command.relation, labels=command.labels), file)
         return reading.Exported(str(file))
 
     # ------------------------------------------------------------------ durability

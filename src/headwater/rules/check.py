@@ -46,8 +46,8 @@ def check(
 ) -> Checked:
     """The program's rules, checked, rewritten, typed and in strata; raises `RuleError` at the first fault.
 
-    `known` has the column types of relations whose data is there already, `nullable` whether they take nulls. A relation
-    that nothing fills is an empty one; `unfilled` says which are doubtful.
+    `known` has the column types of relations whose data is there already, `nullable` whether they take nulls. A
+    relation that nothing fills is an empty one; `unfilled` says which are doubtful.
 
     >>> from headwater.language.datalog import parse
     >>> checked = check(parse("p(X) :- q(X), !r(X). q(1)."), Functions())

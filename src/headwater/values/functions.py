@@ -60,8 +60,14 @@ from headwater.values.types import BOOL, TYPES_IN_WORDS, Type, parse_type
 
 __all__ = ["FunctionMismatch", "Functions", "declared_functions"]
 
-Declared = tuple[Callable[..., Any], Sequence[Type | str] | None, Type | str]
-"""A Python function for rules, the types of its arguments (`None`: any), and the type of its result."""
+Declared = tuple[Callable[..., Any], Sequence[Type | str] | None, Type | str, bool]
+"""A Python function for rules, the types of its arguments (`None`: any), the type of its result, and whether it is
+called with nulls."""
+Given = (
+    tuple[Callable[..., Any], Sequence[Type | str] | None, Type | str]
+    | tuple[Callable[..., Any], Sequence[Type | str] | None, Type | str, bool]
+)
+"""The same as users give it: it is not called with nulls if nothing is said."""
 
 _BUILTINS: dict[str, Sequence[Overload]] = {**ARITHMETIC, **REALS, **TEXT, **LISTS, **MAPS, **MOMENTS}
 for _name, _overloads in DECIMALS.items():  # before those of floats, which take decimals as well
@@ -262,16 +268,21 @@ def _labelled(name: str, columns: Sequence[Codes], types: Sequence[Type | None],
     return codec.specials.encode(labels, intern=True)[places]
 
 
-def declared_functions(functions: Mapping[str, Declared] | None) -> dict[str, Declared]:
+def declared_functions(functions: Mapping[str, Given] | None) -> dict[str, Declared]:
     """Python functions for rules, as users give them; each must say what it takes and gives."""
-    expected = "{name: (function, argument types or None, result type)}"
-    found = arguments.mapping("functions", functions, expected)
-    for name, declared in found.items():
-        if not isinstance(declared, tuple) or len(declared) != 3:
+    form = "(function, argument types or None, result type[, called with nulls])"
+    found = arguments.mapping("functions", functions, f"{{name: {form}}}")
+    result: dict[str, Declared] = {}
+    for name, given in found.items():
+        if not isinstance(given, tuple) or len(given) not in (3, 4):
+            raise arguments.wrong(f"functions[{name!r}]", given, form)
+        function, args, returns, *nulls = given
+        if nulls and not isinstance(nulls[0], bool):
             raise arguments.wrong(
-                f"functions[{name!r}]", declared, "(function, argument types or None, result type)"
+                f"functions[{name!r}][3]", nulls[0], "true or false: whether it is called with nulls"
             )
-    return found
+        result[name] = (function, args, returns, bool(nulls and nulls[0]))
+    return result
 
 
 def _declared_all(name: str, types: Sequence[Type | str]) -> tuple[Type, ...]:

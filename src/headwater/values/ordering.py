@@ -181,5 +181,3 @@ def _special_keys(codes: Codes, codec: Codec) -> Codes:
     for rank, place in enumerate(sorted(range(len(texts)), key=texts.__getitem__)):
         keys[nulls[place]] = NULL_KEY + 1 - len(texts) + rank
     return keys
-
-

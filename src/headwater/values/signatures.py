@@ -142,9 +142,7 @@ class Overload:
     run: Vectorised
     strict: bool = True
 
-    def apply(
-        self, columns: Sequence[Codes], types: Sequence[Type], result: Type, codec: Codec
-    ) -> Codes:
+    def apply(self, columns: Sequence[Codes], types: Sequence[Type], result: Type, codec: Codec) -> Codes:
         """The codes of the results, one a row, where the arguments fit.
 
         The result is NULL where an argument is a labelled null, and for a `strict` function also where one is NULL.
@@ -164,9 +162,7 @@ class Overload:
         nulls: NDArray[np.bool_] = np.logical_or.reduce([test(column) for column in columns])
         return nulls
 
-    def _apply(
-        self, columns: Sequence[Codes], types: Sequence[Type], result: Type, codec: Codec
-    ) -> Codes:
+    def _apply(self, columns: Sequence[Codes], types: Sequence[Type], result: Type, codec: Codec) -> Codes:
         columns, types = list(columns), list(types)
         for place, type in enumerate(types):
             if self.signature.parameter(place) != FLOAT:

@@ -72,6 +72,7 @@ class Export(Command["Exported"]):
 
     relation: str
     folder: str
+    labels: bool = False
 
 
 @dataclass(frozen=True)

@@ -122,7 +122,8 @@ class Magic:
             tuple(info.types[c] for c in columns),
             Kind.HELPER,
             owner=call.relation,
-            codings=tuple(info.codings[c] for c in columns) if info.codings else (),
+            nullable=tuple(info.nullable[c] for c in columns) if info.nullable else (),
+            labelled=tuple(info.labelled[c] for c in columns) if info.labelled else (),
         )
 
     def _derive_whole(self, relation: str) -> None:

@@ -103,7 +103,7 @@ class Sideways:
     def _ready(self, item: Item, known: set[str]) -> bool:
         """Whether an item other than a premise has all values that it needs."""
         if isinstance(item, Compute):
-            return variables(item.value) <= known or solved(item, known, self.rule.types) is not None
+            return variables(item.value) <= known or solved(item, known, self.rule) is not None
         return needs(item) <= known
 
 
