@@ -70,6 +70,14 @@ def test_rows_may_come_before_the_first_text():
     assert refusal(lambda: hw.connect(strict=True).apply(insert={"link": [(1, 2)]})) == "unknown-relation"
 
 
+@pytest.mark.parametrize("strict", ["near", True])
+def test_a_table_without_columns_is_mentioned_all_the_same(strict: Any):
+    db = hw.connect(strict=strict)
+    db.define("materialize(last, infinity, 2, keys(1)).")
+    db.apply(insert={"last": [(1,), (2,), (3,)]})
+    assert rows(db, "last") == [(2,), (3,)]
+
+
 def test_unknown_relations_are_taken_on_where_anything_goes():
     db = reach(strict=False)
     db.apply(insert={"lnik": [(1, 2)]})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from itertools import combinations
 
@@ -315,3 +316,24 @@ def test_a_best_row_that_improved_itself_rests_on_those_it_displaced():
     assert db["p"].rows() == [(9,)]
     with pytest.raises(hw.DataError):
         db.why("p", (8,))
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "p(X) :- a(X), b(_, _).",
+        "p(X) :- a(X), b(Y, Z), a(Z).",
+        "p(X) :- a(X), N = count : { b(X, _) }, N > 0.",
+        "p(X) :- (a(X) ; b(X, _)), (b(X, _) ; b(_, X)), (a(X) ; b(X, X)).",
+        "p(X) :- a(X). p(X) :- p(X), b(_, _), p(Y), b(Y, _).",
+    ],
+)
+def test_names_that_no_text_has_are_not_in_the_data(rule):
+    db = hw.connect()
+    db.define(rule, insert={"a": [(1,), (2,)], "b": [(1, 2), (2, 1)]})
+    for row in db["p"]:
+        why = db.why("p", row)
+        for shown in (json.dumps(why.to_json()), str(why), why.graph.dot(), why.graph.svg()):
+            assert "~" not in shown
+        parts = [one for one in why.to_json()["graph"]["rows"] if one["kind"] == "part"]
+        assert all(one["relation"] is None and one["text"] for one in parts)

@@ -86,9 +86,17 @@ class Catalog:
         Before the first text, rows of any relation are taken: there is nothing that its name could be a slip for.
         """
         info = self.base(name)
-        if info is None and (self.strict is True or (self.strict and self.definitions.programs)):
+        if info is None and not self._expects(name):
             raise self._nowhere(name, rows)
         return info
+
+    def _expects(self, name: str) -> bool:
+        """Whether rows may come for a relation that is not there yet."""
+        if self.strict is False or any(
+            name == table.relation for program in self.definitions.programs for table in program.tables
+        ):
+            return True
+        return self.strict == "near" and not self.definitions.programs
 
     def unknown(self, name: object) -> UnknownRelation:
         """The error about a relation that is not there."""

@@ -132,12 +132,16 @@ class DerivationGraph:
         return rich_text(self.lines())
 
     def to_json(self) -> dict[str, Any]:
-        """Rows and derivations as plain data; the first row is the one that was asked about."""
+        """Rows and derivations as plain data; the first row is the one that was asked about.
+
+        A part of a rule (of kind `part`) is a row of no relation that the user knows: it has a text only.
+        """
+        texts = {row.fact: row.text for row in self.rows}
         return {
             "rows": [
                 {
                     "text": row.text,
-                    **json_fact(row.fact),
+                    **(json_fact(row.fact) if row.kind != "part" else {"relation": None, "values": None}),
                     "kind": row.kind,
                     "looked_into": row.looked_into,
                 }
@@ -154,7 +158,7 @@ class DerivationGraph:
                 }
                 for arrow in self.derivations
             ],
-            "cycles": [[str(fact) for fact in cycle] for cycle in self.cycles],
+            "cycles": [[texts.get(fact, str(fact)) for fact in cycle] for cycle in self.cycles],
             "more": dict(self.more),
         }
 
