@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from headwater.errors import MissingExtra
+from headwater.values.data_frames import to_pandas, to_polars
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,16 +20,16 @@ def as_pandas(table: Callable[[], pa.Table]) -> pd.DataFrame:
         import pandas  # noqa: F401
     except ImportError as error:
         raise _missing("pandas") from error
-    return table().to_pandas()
+    return to_pandas(table())
 
 
 def as_polars(table: Callable[[], pa.Table]) -> pl.DataFrame:
     """The same as a polars DataFrame."""
     try:
-        import polars
+        import polars  # noqa: F401
     except ImportError as error:
         raise _missing("polars") from error
-    return polars.from_arrow(table())  # type: ignore[return-value]
+    return to_polars(table())  # type: ignore[no-any-return]
 
 
 def _missing(library: str) -> MissingExtra:

@@ -75,6 +75,8 @@ def type_from_arrow(arrow: Any) -> Type | None:
     from pyarrow import types as kinds
 
     if isinstance(arrow, BaseExtensionType):
+        if getattr(arrow, "extension_name", "") == "arrow.opaque":
+            raise _unheld(arrow, "cast it to a type that other systems know, too")
         return type_from_arrow(arrow.storage_type)
     if kinds.is_dictionary(arrow) or kinds.is_run_end_encoded(arrow):
         return type_from_arrow(arrow.value_type)

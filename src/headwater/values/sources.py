@@ -157,7 +157,9 @@ def _read(data: Any, relation: str, columns: Sequence[str] | None) -> SourceColu
     if library == "polars" and hasattr(data, "collect"):
         data = data.collect()
     if library == "polars" and hasattr(data, "to_arrow") and hasattr(data, "columns"):
-        return _read_arrow(data.to_arrow(), relation)
+        from headwater.values.data_frames import from_polars
+
+        return _read_arrow(from_polars(data, relation), relation)
     if library == "pyarrow" or hasattr(data, "__arrow_c_stream__"):
         return _read_arrow(data, relation)
     if isinstance(data, (str, bytes, Mapping)) or not isinstance(data, Iterable):
