@@ -33,6 +33,8 @@ from headwater.errors import (
     SparkError,
     StoreError,
 )
+from headwater.values.nanosecond import NanosecondDatetime
+from headwater.values.record import FrozenMap, Months, Struct
 
 if TYPE_CHECKING:
     import os
@@ -51,16 +53,20 @@ __all__ = [
     "Database",
     "DatabaseError",
     "EvaluationError",
+    "FrozenMap",
     "HeadwaterError",
     "HeadwaterWarning",
     "LabelledNull",
     "LanguageError",
     "MissingExtra",
+    "Months",
+    "NanosecondDatetime",
     "OutOfMemory",
     "PipelineError",
     "RuleError",
     "SparkError",
     "StoreError",
+    "Struct",
     "__version__",
     "connect",
     "spark_session",

@@ -161,8 +161,23 @@ def unwrapped(array: Any) -> Any:
             import pyarrow.compute as pc
 
             array = pc.run_end_decode(array)
+        elif (plain := _without_views(array.type)) is not None:
+            array = array.cast(plain)
         else:
             return array
+
+
+def _without_views(arrow: Any) -> Any:
+    """The plain type of one whose values are views, for which Arrow has few functions; `None` if it is none."""
+    import pyarrow as pa
+
+    if pa.types.is_string_view(arrow):
+        return pa.large_string()
+    if pa.types.is_binary_view(arrow):
+        return pa.large_binary()
+    if str(arrow).startswith(("list_view<", "large_list_view<")):
+        return pa.large_list(arrow.value_type)
+    return None
 
 
 # ------------------------------------------------------------------ what values tell

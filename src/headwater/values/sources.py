@@ -222,10 +222,35 @@ def _read_pandas(frame: Any, relation: str) -> SourceColumns:
         elif isinstance(series.dtype, np.dtype) and series.dtype.kind == "O":
             columns.append([None if _is_missing(value) else value for value in series.tolist()])
         else:
-            columns.append(pa.Array.from_pandas(series))
+            columns.append(_series(series, relation))
             _read_arrow(pa.table([columns[-1]], names=[str(i)]), relation)
     index = tuple(str(name) for name in frame.index.names if name is not None)
     return SourceColumns(columns, frame.shape[0], _labels(frame.columns), index)
+
+
+_UNHELD = {
+    "period": "make it a timestamp: .dt.to_timestamp()",
+    "interval": "keep its ends in two columns",
+    "complex": "keep its parts in two columns",
+}
+"""Kinds of pandas columns that no relation holds, and what to do."""
+
+
+def _series(series: Any, relation: str) -> Any:
+    import pyarrow as pa
+
+    kind = str(series.dtype)
+    hint = next((hint for name, hint in _UNHELD.items() if kind.startswith(name)), None)
+    try:
+        if hint is None:
+            return pa.Array.from_pandas(series.sparse.to_dense() if kind.startswith("Sparse") else series)
+    except (pa.ArrowException, TypeError, ValueError, NotImplementedError):
+        hint = "make it a type that Arrow has, too"
+    raise DataError(
+        "unsupported-type",
+        f"{relation}, column {series.name}: a relation has no column of pandas' type {kind}",
+        hint=hint,
+    )
 
 
 def _labels(labels: Any) -> tuple[str, ...] | None:
