@@ -133,7 +133,7 @@ PANDAS = [
     *(pandas_cell(name, "int", "int64", series([7], name), (7,)) for name in ("int8", "int32", "int64", "uint32", "uint64")),
     *(pandas_cell(name, "int", "Int64", series([2**53 + 1, None], name), (2**53 + 1, None)) for name in ("Int64", "UInt64")),
     *(pandas_cell(name, "float", "float64", series([1.5], name), (1.5,)) for name in ("float32", "float64")),
-    pandas_cell("Float64", "float", "float64", series([1.5, None], "Float64"), (1.5, None)),
+    pandas_cell("Float64", "float", "Float64", series([1.5, None], "Float64"), (1.5, None)),
     pandas_cell("bool", "bool", "bool", series([True], "bool"), (True,)),
     pandas_cell("boolean", "bool", "boolean", series([True, None], "boolean"), (True, None)),
     pandas_cell("string", "string", "object", series(["é", None], "string"), ("é", None)),

@@ -26,10 +26,9 @@ from headwater.plan.order import ORIGIN, Planner
 from headwater.plan.steps import Ints, Plan
 from headwater.plan.templates import Code, Template
 from headwater.rules.checked import Absent, CheckedRule, Premise
-from headwater.values.exact_sum import ExactIntSums, ExactSums, aggregated
+from headwater.values.group_sums import add_codes, aggregated, empty_sums
 from headwater.values.ordering import order_keys
 from headwater.values.special import NULL, has_special
-from headwater.values.types import FLOAT
 
 Rows = npt.NDArray[np.int32]
 Known = Callable[[CheckedRule, Hashable, Callable[[], Plan]], Plan]
@@ -206,13 +205,9 @@ class Demanded:
         type_ = self.rule.types[argument.name]
         if function in ("min", "max"):
             return self._best(function, groups, values, origins.shape[0]), every > 0
-        sums = ExactSums() if type_ == FLOAT else ExactIntSums()
+        sums = empty_sums(type_)
         sums.ensure(origins.shape[0])
-        numbers = specials.numbers(values)
-        if isinstance(sums, ExactSums):
-            sums.add(groups, numbers.view(np.float64), 1)
-        else:
-            sums.add(groups, numbers, 1)
+        add_codes(sums, groups, values, 1, specials)
         # A group that nothing was found for has a sum of 0; one in which all is null has none.
         counted = np.where((every == 0) & (function == "sum"), 1, counts)
         places = np.arange(origins.shape[0], dtype=np.int64)

@@ -9,6 +9,7 @@ sums and averages labelled nulls too.
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,9 +23,10 @@ from headwater.maintain.workspace import NO_CHANGE, Delta, Rows, RuleSet, Worksp
 from headwater.plan.execute import GAINED, LOST, PRESENT, Access, placed
 from headwater.plan.steps import Ints
 from headwater.rules.checked import CheckedRule, RelationInfo
-from headwater.values.exact_sum import ExactIntSums, ExactSums, aggregated
+from headwater.values.group_sums import AnySums, add_codes, aggregated, empty_sums
+from headwater.values.scalars import show
 from headwater.values.special import NULL, has_special
-from headwater.values.types import FLOAT
+from headwater.values.types import unify
 from headwater.version.statistics import StratumStatistics
 
 
@@ -55,11 +57,9 @@ class Grouping:
         self.counts: Ints = np.zeros(16, np.int64)
         self.missing: Ints | None = None
         """How many bindings of each group have no value; `None` while none has."""
-        self.sums: ExactSums | ExactIntSums | None = None
-        self.floats = False
+        self.sums: AnySums | None = None
         if self.aggregate.function != "count":
-            self.floats = any(rule.types.get(_argument(rule)) == FLOAT for rule in rules.rules)
-            self.sums = ExactSums() if self.floats else ExactIntSums()
+            self.sums = self._no_sums()
         self.values: Ints = np.zeros(16, np.int64)
         self.present: npt.NDArray[np.bool_] = np.zeros(16, np.bool_)
         self._saved: list[Saved] = []
@@ -70,6 +70,10 @@ class Grouping:
     def nbytes(self) -> int:
         """Bytes allocated for the groups."""
         return self.groups.nbytes + self.counts.nbytes + self.values.nbytes
+
+    def _no_sums(self) -> AnySums:
+        """Sums of values of the type that the rules' arguments have, without groups."""
+        return empty_sums(reduce(unify, (rule.types.get(_argument(rule)) for rule in self.rules.rules), None))
 
     # ------------------------------------------------------------------ bindings in
 
@@ -94,7 +98,7 @@ class Grouping:
         if self.missing is not None:
             self.missing[everyone] = 0
         if self.sums is not None:
-            empty = type(self.sums)()
+            empty = self._no_sums()
             empty.ensure(self.counts.shape[0])
             self.sums = empty
         for rule, position in self.rules.starts():
@@ -143,10 +147,8 @@ class Grouping:
         values = np.ascontiguousarray(tuples[:, arity])
         if has_special(values):
             numbers, values = self._with_value(numbers, values, sign)
-        if isinstance(self.sums, ExactSums):
-            self.sums.add(numbers, values.view(np.float64), sign)
-        elif self.sums is not None:
-            self.sums.add(numbers, values, sign)
+        if self.sums is not None:
+            add_codes(self.sums, numbers, values, sign, self.workspace.codec.specials)
 
     def _with_value(self, numbers: Ints, values: Ints, sign: int) -> tuple[Ints, Ints]:
         """The bindings that have a value, as numbers; the others are counted."""
@@ -156,7 +158,7 @@ class Grouping:
             if self.missing is None:
                 self.missing = np.zeros(self.counts.shape[0], np.int64)
             np.add.at(self.missing, numbers[none], sign)
-        return numbers[~none], specials.numbers(values[~none])
+        return numbers[~none], values[~none]
 
     def _reserve(self, size: int) -> None:
         if size > self.counts.shape[0]:
@@ -194,7 +196,7 @@ class Grouping:
         try:
             self.values[now] = self._results(now)
         except EvaluationError as error:
-            raise placed(error, self.rules.rules[0]) from error
+            raise placed(self._with_group(error, now), self.rules.rules[0]) from error
         self.present[dirty] = filled
         gone = was & (~filled | (before != self.values[dirty]))
         come = filled & (~was | (before != self.values[dirty]))
@@ -214,6 +216,20 @@ class Grouping:
         if self.sums is None:
             return counts
         return aggregated(self.sums, self.aggregate.function, numbers, counts, self.workspace.codec.specials)
+
+    def _with_group(self, error: EvaluationError, numbers: Ints) -> EvaluationError:
+        """The error of the first group that has one, with its columns."""
+        for number in numbers.tolist():
+            try:
+                self._results(np.array([number], np.int64))
+            except EvaluationError as found:
+                types = [each for place, each in enumerate(self.info.types) if place != self.place]
+                row = zip(self.groups.rows[number, : self.groups.arity].tolist(), types, strict=True)
+                shown = ", ".join(show(self.workspace.codec.decode_value(code, type_)) for code, type_ in row)
+                return EvaluationError(
+                    found.code, f"{found.message}, for the group ({shown})", hint=found.hint
+                )
+        return error
 
     def _rows(self, numbers: Ints, values: Ints) -> Ints:
         """Tuples of the aggregate relation (with a rank of 0) for some groups."""

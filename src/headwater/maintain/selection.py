@@ -11,6 +11,7 @@ from headwater.kernel.relation import Relation
 from headwater.maintain.workspace import NO_ROWS, Rows, Workspace
 from headwater.rules.checked import RelationInfo
 from headwater.values.ordering import order_keys
+from headwater.values.scalars import is_coded
 from headwater.values.types import FLOAT, STRING, Type
 
 FEWEST_WORTH_ORDERING = 256
@@ -35,7 +36,7 @@ class Chooser:
             kind = best.INTEGER
             if type_ == FLOAT:
                 kind = best.FLOAT
-            elif type_ is not None and type_.name in ("string", "list"):
+            elif type_ is not None and is_coded(type_):
                 kind = best.ORDERED
                 if self.ordered not in (None, type_):
                     raise RuleError("unsupported", f"{info.name} selects by strings and by lists")

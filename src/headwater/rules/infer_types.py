@@ -19,7 +19,7 @@ from headwater.rules.fit_constants import beside, beside_decimals, fit, has_int,
 from headwater.rules.render import render_part, render_value
 from headwater.rules.terms import aggregate_hint
 from headwater.rules.type_classes import ColumnOf, Node, Origin, TypeClasses, VariableOf
-from headwater.values.decimals import average_type, sum_type
+from headwater.values.decimal_types import average_type, sum_type
 from headwater.values.functions import FunctionMismatch, Functions
 from headwater.values.special import is_untyped
 from headwater.values.types import FLOAT, INT, Type, TypeClash, type_of, unify

@@ -1,6 +1,7 @@
 """Arrow tables as data frames, with nothing lost.
 
-pandas has no nulls in its plain columns of ints and bools: those that have some become `Int64` and `boolean`.
+pandas has no nulls in its plain columns of numbers and bools: those that have some become `Int64`, `Float64` and
+`boolean`.
 Values with parts are Python objects there. polars has no months.
 
 >>> import pyarrow
@@ -12,11 +13,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from headwater.errors import DataError
 from headwater.values.arrow_types import column_type
 from headwater.values.arrow_values import python_values
 from headwater.values.scalars import canonical
-from headwater.values.types import BOOL, INT, INTERVAL_MONTHS, Type
+from headwater.values.types import BOOL, FLOAT, INT, INTERVAL_MONTHS, Type
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -32,6 +35,11 @@ def to_pandas(table: pa.Table) -> Any:
         if column.null_count and type in (INT, BOOL):
             dtype = "Int64" if type == INT else "boolean"
             frame[name] = pandas.array(column.to_pylist(), dtype=dtype)
+        elif column.null_count and type == FLOAT:
+            values, missing = column.fill_null(0.0).to_numpy(), column.is_null().to_numpy()
+            frame[name] = pandas.arrays.FloatingArray(
+                np.array(values), np.array(missing)
+            )  # NaN is not missing
         elif type is not None and (type.parts or type == INTERVAL_MONTHS):
             values = [_plain(canonical(value, type), type) for value in python_values(column, type)]
             frame[name] = pandas.Series(values, dtype=object, index=frame.index)

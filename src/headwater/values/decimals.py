@@ -1,14 +1,9 @@
-"""Decimals: their types under arithmetic, as Spark has them, and computing with them exactly.
+"""Computing with decimals, exactly. What types results have is in `decimal_types`.
 
 A decimal is an integer, its *unscaled* value, over a power of ten that its type fixes. Results have the precision
 and scale that Spark gives them; where these would pass 38 digits, the scale is cut as Spark cuts it, to 6 at the
 least, and the result is rounded half up. What still does not fit is the error `overflow`. An int beside a decimal
 is one of 20 digits; a float makes the result a float.
-
->>> str(product_type(decimal_of(12, 2), decimal_of(5, 3))), str(quotient_type(decimal_of(12, 2), decimal_of(20, 0)))
-('decimal(18,5)', 'decimal(33,23)')
->>> str(sum_type(decimal_of(12, 2))), str(average_type(decimal_of(12, 2)))
-('decimal(22,2)', 'decimal(16,6)')
 """
 
 from __future__ import annotations
@@ -22,67 +17,23 @@ from numpy.typing import NDArray
 
 from headwater.errors import EvaluationError
 from headwater.values.codec import Codec
+from headwater.values.decimal_types import (
+    as_decimal,
+    product_type,
+    quotient_type,
+    remainder_type,
+    total_type,
+)
 from headwater.values.dictionary import Codes
 from headwater.values.forms import parse_decimal
 from headwater.values.scalars import unscaled_of
 from headwater.values.signatures import NO_MATCH, NoMatch, Overload, Signature, pointwise
 from headwater.values.special import FIRST_PLAIN, LAST_PLAIN, Specials, has_special, is_special
-from headwater.values.types import INT, LONG_DIGITS, MOST_DIGITS, Type, decimal_of, widest_decimal
+from headwater.values.types import INT, MOST_DIGITS, Type, decimal_of, widest_decimal
 
-LEAST_SCALE = 6
-"""So many digits after the point are kept where a result has too many."""
 Unscaled = NDArray[Any]
 """Unscaled values: an array of int64, or of Python ints where these are too narrow."""
 TypeRule = Callable[[Type, Type], Type]
-
-# ------------------------------------------------------------------ types
-
-
-def as_decimal(type: Type) -> Type:
-    """The decimal type at which a number stands beside a decimal."""
-    return decimal_of(LONG_DIGITS, 0) if type == INT else type
-
-
-def _adjusted(precision: int, scale: int) -> Type:
-    """The type with these digits, cut to 38: what is before the point is kept first."""
-    if precision <= MOST_DIGITS:
-        return decimal_of(precision, scale)
-    before = precision - scale
-    return decimal_of(MOST_DIGITS, max(MOST_DIGITS - before, min(scale, LEAST_SCALE)))
-
-
-def total_type(left: Type, right: Type) -> Type:
-    """The type of a sum or difference of two."""
-    scale = max(left.scale, right.scale)
-    return _adjusted(max(left.precision - left.scale, right.precision - right.scale) + scale + 1, scale)
-
-
-def product_type(left: Type, right: Type) -> Type:
-    """The type of a product."""
-    return _adjusted(left.precision + right.precision + 1, left.scale + right.scale)
-
-
-def quotient_type(left: Type, right: Type) -> Type:
-    """The type of a quotient."""
-    scale = max(LEAST_SCALE, left.scale + right.precision + 1)
-    return _adjusted(left.precision - left.scale + right.scale + scale, scale)
-
-
-def remainder_type(left: Type, right: Type) -> Type:
-    """The type of a remainder."""
-    scale = max(left.scale, right.scale)
-    return _adjusted(min(left.precision - left.scale, right.precision - right.scale) + scale, scale)
-
-
-def sum_type(type: Type) -> Type:
-    """The type of the aggregate `sum`."""
-    return decimal_of(min(MOST_DIGITS, type.precision + 10), type.scale)
-
-
-def average_type(type: Type) -> Type:
-    """The type of the aggregate `avg`."""
-    return decimal_of(min(MOST_DIGITS, type.precision + 4), min(MOST_DIGITS, type.scale + 4))
-
 
 # ------------------------------------------------------------------ codes and unscaled values
 

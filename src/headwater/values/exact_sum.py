@@ -29,30 +29,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headwater.errors import EvaluationError
-from headwater.values.special import NULL, Specials
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 LOWEST = -1074  # all float64 are multiples of 2**LOWEST: limb 0 counts these
 MASK = np.int64(2**32 - 1)
-_SETTLE_EVERY = 2**28
+SETTLE_EVERY = 2**28
 _FEWEST_TAKEN_BY_COLUMN = 8
-
-
-def aggregated(
-    sums: ExactSums | ExactIntSums, function: str, groups: Ints, counts: Ints, specials: Specials
-) -> Ints:
-    """The codes of the sum or the average (`avg`) of each group; NULL for one of no values."""
-    codes = np.full(groups.shape[0], NULL, np.int64)
-    filled = counts > 0
-    if function == "avg":
-        codes[filled] = specials.float_codes(sums.average(groups[filled], counts[filled]).view(np.int64))
-    elif isinstance(sums, ExactIntSums):
-        codes[filled] = specials.int_codes(sums.value(groups[filled]))
-    else:
-        codes[filled] = specials.float_codes(sums.value(groups[filled]).view(np.int64))
-    return codes
 
 
 def split(values: Floats) -> tuple[Ints, Ints]:
@@ -135,8 +119,8 @@ class ExactSums:
         """Let there be at least the groups 0 to n - 1; new ones are empty."""
         if n > len(self._limbs):
             size = max(n, len(self._limbs) + len(self._limbs) // 2)
-            self._special = _grown(self._special, size)
-            self._limbs = _grown(self._limbs, size)  # last: its length says how many groups there are
+            self._special = grown_rows(self._special, size)
+            self._limbs = grown_rows(self._limbs, size)  # last: its length says how many groups there are
 
     def add(self, groups: Ints, values: Floats, sign: int = 1) -> None:
         """Add each value to its group's sum; with sign -1, take away values added before."""
@@ -144,12 +128,12 @@ class ExactSums:
         if not finite.all():
             self._add_special(groups[~finite], values[~finite], sign)
             groups, values = groups[finite], values[finite]
-        for start in range(0, len(groups), _SETTLE_EVERY):
-            part = slice(start, start + _SETTLE_EVERY)
+        for start in range(0, len(groups), SETTLE_EVERY):
+            part = slice(start, start + SETTLE_EVERY)
             mantissa, exponent = split(values[part])
             self._cover(exponent)
             self._unsettled += len(mantissa)
-            if self._unsettled > _SETTLE_EVERY:
+            if self._unsettled > SETTLE_EVERY:
                 settle(self._limbs)
                 self._unsettled = len(mantissa)
             run = accumulate if len(mantissa) < _FEWEST_TAKEN_BY_COLUMN else accumulate_columns
@@ -268,14 +252,14 @@ class ExactIntSums:
     def ensure(self, n: int) -> None:
         """Let there be at least the groups 0 to n - 1; new ones are empty."""
         if n > len(self._limbs):
-            self._limbs = _grown(self._limbs, max(n, len(self._limbs) + len(self._limbs) // 2))
+            self._limbs = grown_rows(self._limbs, max(n, len(self._limbs) + len(self._limbs) // 2))
 
     def add(self, groups: Ints, values: Ints, sign: int = 1) -> None:
         """Add each value to its group's sum; with sign -1, take away values added before."""
-        for start in range(0, len(groups), _SETTLE_EVERY):
-            part = slice(start, start + _SETTLE_EVERY)
+        for start in range(0, len(groups), SETTLE_EVERY):
+            part = slice(start, start + SETTLE_EVERY)
             self._unsettled += len(groups[part])
-            if self._unsettled > _SETTLE_EVERY:
+            if self._unsettled > SETTLE_EVERY:
                 settle(self._limbs)
                 self._unsettled = len(groups[part])
             flat, place = self._limbs.reshape(-1), 2 * groups[part]
@@ -320,7 +304,8 @@ class ExactIntSums:
         return (int(high) << 32) + int(low)
 
 
-def _grown(rows: Ints, count: int) -> Ints:
+def grown_rows(rows: Ints, count: int) -> Ints:
+    """The rows, and rows of zeros after them up to `count`."""
     grown = np.zeros((count, rows.shape[1]), dtype=np.int64)
     grown[: len(rows)] = rows
     return grown
