@@ -25,6 +25,7 @@ def database() -> hw.Database:
 
 def test_every_type_of_spark_comes_back(spark: Any) -> None:
     """All types in one row, and a row of nulls: a job of Spark for all, not one for each."""
+    spark.conf.set("spark.sql.timeType.enabled", "true")
     cells = [(number, cell) for number, cell in enumerate(TAKEN) if cell.ours != "_"]
     given = ", ".join(f"{cell.make()} AS c{number}" for number, cell in cells)
     frame = spark.sql(f"SELECT 1 AS n, {given} UNION ALL SELECT 2, {', '.join('NULL' for _ in cells)}")
@@ -60,6 +61,18 @@ def test_what_no_column_holds(spark: Any, cell: Any) -> None:
     with pytest.raises(hw.HeadwaterError) as caught:
         hw.connect().apply(insert={"r": frame})
     assert caught.value.code == "unsupported-type" and caught.value.hint == cell.also
+
+
+def test_times_of_day_need_a_session_that_has_them(spark: Any) -> None:
+    spark.conf.set("spark.sql.timeType.enabled", "false")
+    db = hw.connect(spark=spark)
+    db.define('p(time("10:30:00")).')
+    try:
+        with pytest.raises(hw.HeadwaterError) as caught:
+            db["p"].spark().count()
+    finally:
+        spark.conf.set("spark.sql.timeType.enabled", "true")
+    assert caught.value.code == "unsupported-type" and "timeType" in caught.value.hint
 
 
 def test_times_with_nanoseconds_are_not_cut(spark: Any) -> None:

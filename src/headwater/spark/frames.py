@@ -35,6 +35,8 @@ _SPARK = {
     "interval": "interval day to second",
     "interval_months": "interval year to month",
 }
+TIMES = "spark.sql.timeType.enabled"
+"""The option of Spark that lets columns have times of day."""
 _UNHELD = {
     "VariantType": "make it a string: to_json(x)",
     "GeometryType": "make it binary: st_asbinary(x)",
@@ -56,6 +58,8 @@ def frame_of(session: SparkSession, table: pa.Table) -> DataFrame:
         place = table.schema.get_field_index(name)
         counts = [None if each is None else each.months for each in table.column(name).to_pylist()]
         table = table.set_column(place, name, pa.array(counts, pa.int32()))
+    if any(pa.types.is_time(field.type) for field in table.schema):
+        _check_times(session)
     frame = session.createDataFrame(table, schema=from_arrow_schema(table.schema, prefer_timestamp_ntz=True))
     if not months:
         return frame
@@ -64,6 +68,13 @@ def frame_of(session: SparkSession, table: pa.Table) -> DataFrame:
         for name in table.column_names
     ]
     return frame.selectExpr(*columns)
+
+
+def _check_times(session: SparkSession) -> None:
+    if session.conf.get(TIMES, "true") == "false":
+        raise DataError(
+            "unsupported-type", "the Spark session has no times of day", hint=f'set {TIMES} to "true" in it'
+        )
 
 
 def _check_held_by_spark(column: str, type: Any, months: Sequence[str]) -> None:
