@@ -113,13 +113,40 @@ def arrow_of(frame: DataFrame) -> pa.Table:
             for name, held in ((quoted(column), column in months) for column in frame.columns)
         ]
         frame = frame.selectExpr(*columns)
-    table = frame.toArrow()
+    table = _with_nullable_parts(frame).toArrow()
     for name in months:
         counts = table.column(name).to_pylist()
         made = [None if count is None else (count, 0, 0) for count in counts]
         place = table.schema.get_field_index(name)
         table = table.set_column(place, name, pa.array(made, pa.month_day_nano_interval()))
     return table
+
+
+def _with_nullable_parts(frame: DataFrame) -> DataFrame:
+    """The rows, in types whose parts may be null: Spark cannot give null records of other parts to Arrow."""
+    from pyspark.sql import functions as F
+    from pyspark.sql.types import ArrayType, MapType, StructType
+
+    if not any(isinstance(field.dataType, (StructType, ArrayType, MapType)) for field in frame.schema.fields):
+        return frame
+    columns = [(quoted(field.name), field) for field in frame.schema.fields]
+    return frame.select(
+        *[F.col(name).cast(_nullable(field.dataType)).alias(field.name) for name, field in columns]
+    )
+
+
+def _nullable(type: Any) -> Any:
+    from pyspark.sql import types as spark
+
+    if isinstance(type, spark.ArrayType):
+        return spark.ArrayType(_nullable(type.elementType), True)
+    if isinstance(type, spark.MapType):
+        return spark.MapType(_nullable(type.keyType), _nullable(type.valueType), True)
+    if isinstance(type, spark.StructType):
+        return spark.StructType(
+            [spark.StructField(field.name, _nullable(field.dataType), True) for field in type.fields]
+        )
+    return type
 
 
 def _check_held_here(column: str, type: Any) -> None:
