@@ -11,6 +11,7 @@ from database_support import refusal
 import headwater as hw
 from headwater import LabelledNull
 from headwater.errors import DataError, RuleError
+from headwater.values.sources import keeping_nulls
 
 LABEL = LabelledNull("g", ("x",))
 
@@ -77,9 +78,21 @@ def test_facts_tell_too():
     with pytest.raises(RuleError) as caught:
         db.define("s(a: int). s(null).")
     assert caught.value.code == "null-value" and caught.value.place is not None
-    with pytest.raises(RuleError) as caught:
-        db.define("r(a: int, b: int).")
-    assert caught.value.code == "null-value"
+    db.define("r(a: int, b: int).")  # what is there stays: the column takes nulls
+    db.apply(insert={"r": [(4, None)]})
+
+
+def test_a_source_may_let_a_column_take_nulls_from_now_on(tmp_path: Path):
+    table = pa.table({"a": [1, 2], "b": [None, 5]})
+    with hw.connect(tmp_path) as db:
+        db.define("r(a: int, b: int). s(X) :- r(X, Y), Y is null.")
+        assert refusal(lambda: db.apply(insert={"r": table})) == "null-value"
+        db.apply(insert={"r": keeping_nulls(table)})
+        assert rows(db, "s") == {"s": {(1,)}}
+    with hw.connect(tmp_path) as db:
+        db.apply(insert={"r": [(3, None)]})
+        assert refusal(lambda: db.apply(insert={"r": [(None, 3)]})) == "null-value"
+        assert rows(db, "s") == {"s": {(1,), (3,)}}
 
 
 def test_q_of_null_is_not_the_string():

@@ -41,7 +41,7 @@ class Stream:
         delete: list[tuple[int, ...]] = []
         insert: list[tuple[int, ...]] = []
         if kind != "insert":
-            delete = self.rng.sample(sorted(self.rows), min(size, len(self.rows)))
+            delete = self.rng.sample(sorted(self.rows, key=repr), min(size, len(self.rows)))
             delete += [self.make(self.rng)]  # type: ignore[operator]
         if kind != "delete" or not self.rows:
             insert = [self.make(self.rng) for _ in range(size)]  # type: ignore[operator]

@@ -59,8 +59,8 @@ def assert_exact(changes: Changes, before: Mapping[str, frozenset[Row]], after: 
     for name in after:
         inserted, deleted = changes[name].inserted, changes[name].deleted
         old = before.get(name, frozenset())
-        assert sorted(inserted) == sorted(after[name] - old), f"inserted into {name}"
-        assert sorted(deleted) == sorted(old - after[name]), f"deleted from {name}"
+        assert sorted(inserted, key=repr) == sorted(after[name] - old, key=repr), f"inserted into {name}"
+        assert sorted(deleted, key=repr) == sorted(old - after[name], key=repr), f"deleted from {name}"
         assert (name in set(changes)) == (after[name] != old), f"{name} mentioned"
         assert changes[name].counts == (len(inserted), len(deleted))
 

@@ -91,10 +91,11 @@ class Definitions:
             return found._with_nullable(name, source, (None,) * len(types))
         ordered = in_order(rows, name, info.columns, declared=info.named)
         found = self._with_names(name, rows, info)
-        if not len(rows) or None not in info.types and None not in info.nullable:
+        keep = isinstance(rows, SourceColumns) and rows.keep_nulls
+        if not len(rows) or not keep and None not in info.types and None not in info.nullable:
             return found
         source = columns_of(ordered, name)
-        if None in info.nullable:
+        if keep or None in info.nullable:
             found = found._with_nullable(name, source, info.nullable)
         types, _ = infer_types(source, name)
         if len(types) != info.arity:
@@ -107,8 +108,11 @@ class Definitions:
         shown = source.nullable()
         if len(shown) != len(said) or not source.count:
             return self
-        merged = tuple(new if old is None else old for old, new in zip(said, shown, strict=True))
-        return replace(self, nullable={**self.nullable, name: merged})
+        merged = tuple(
+            new if old is None else old or (new and source.keep_nulls)
+            for old, new in zip(said, shown, strict=True)
+        )
+        return self if merged == said else replace(self, nullable={**self.nullable, name: merged})
 
     def _with_names(self, name: str, rows: Any, info: RelationInfo) -> Definitions:
         """The first rows with names give them to columns that have none but made-up ones."""

@@ -13,6 +13,7 @@ from headwater.cli.state import Described
 from headwater.files.contents import Contents
 from headwater.files.missing import RefusedRow, complete, look, nan_is_null, on_null, required_columns
 from headwater.files.quarantine import put_aside
+from headwater.values.sources import keeping_nulls
 
 
 @dataclass
@@ -31,6 +32,8 @@ class MissingValues:
         found = []
         for one, table in zip(contents, tables, strict=True):
             table = nan_is_null(table) if self.nan == "null" else table
+            if self._way.how == "keep" and hasattr(table, "replace_schema_metadata"):
+                table = keeping_nulls(table)
             self.refused += look(one, table, required_columns(described.info(one.relation)), self._way)
             found.append(table)
         return found

@@ -11,6 +11,7 @@ import click
 from headwater.cli.screen import counted, print_table, seconds, written
 from headwater.database import Database
 from headwater.files.json_values import to_json
+from headwater.values.record import order_key
 from headwater.version.changes import Changes
 
 
@@ -59,7 +60,7 @@ def _print_rows(sign: str, colour: str, name: str, rows: list[tuple[Any, ...]], 
 
 
 def _sorted(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-    return sorted(rows, key=lambda row: [(value != value, value) for value in row])
+    return sorted(rows, key=order_key)
 
 
 def changes_as_json(database: Database, changes: Changes, *, with_rows: bool, rows: int | None) -> str:

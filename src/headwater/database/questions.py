@@ -79,7 +79,7 @@ class Questions:
         codec = temporary_codec(self.codec)
         means = Means(codec, self.catalog.functions, self.max_rounds, self.at_max_rounds)
         facts = {
-            name: asked.infos[name].layout.encode(codec, rows, given or name)
+            name: asked.infos[name].layout.encode(codec, rows, given or name, asked=True)
             for name, rows in asked.facts.items()
         }
         matrix, cost = self.runner.evaluate(program, facts, means)

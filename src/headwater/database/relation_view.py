@@ -84,7 +84,7 @@ class RelationView:
         if not self._virtual and not self._database.runner.stored(self.name):
             return False
         try:
-            matrix, _ = self._layout.find(self._database.codec, [row], self.name)
+            matrix, _ = self._layout.find(self._database.codec, [row], self.name, asked=True)
         except DataError:
             return False
         if self._virtual:  # values never seen may be computed

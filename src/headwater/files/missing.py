@@ -61,7 +61,8 @@ def on_null(said: object, option: str = "on_null") -> OnNull:
 
 def required_columns(info: RelationInfo) -> tuple[str, ...]:
     """The columns of a relation that take no missing value."""
-    return info.columns
+    said = zip(info.columns, info.nullable, strict=True)
+    return tuple(column for column, nullable in said if nullable is False)
 
 
 def nan_is_null(table: Any) -> Any:

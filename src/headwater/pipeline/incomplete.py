@@ -29,6 +29,7 @@ from headwater.pipeline.source import Batch
 from headwater.rules.checked import RelationInfo
 from headwater.spark.frames import arrow_of, quoted, spark_type
 from headwater.values.scalars import show
+from headwater.values.sources import keeping_nulls
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, DataFrameReader
@@ -69,8 +70,10 @@ def sift(
     `choose` takes the rows of the source, `numbered`, to the relation's columns of those that may come.
     """
     required = required_columns(info)
-    if way.how == "keep" or batch.insert is None or incomplete(batch.insert, required) is None:
+    if batch.insert is None or incomplete(batch.insert, required) is None:
         return batch
+    if way.how == "keep":
+        return replace(batch, insert=keeping_nulls(batch.insert))
     rows = numbered(frame)
     lacking = " OR ".join(f"{quoted(name)} IS NULL" for name in required)
     found = choose(rows).where(lacking).select(*map(quoted, (*info.columns, ROW))).orderBy(ROW)

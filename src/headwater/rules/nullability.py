@@ -144,14 +144,7 @@ def _declared(declaration: Declaration, known: Nullable | None) -> Nullable:
     for position, column in enumerate(declaration.columns):
         has = known[position] if known is not None and position < len(known) else None
         without = column.type is not None and not column.nullable
-        if without and has:
-            raise RuleError(
-                "null-value",
-                f"column {column.name} of {declaration.relation} has nulls, but it is declared without",
-                place=column.place or declaration.place,
-                hint=f"declare {column.name}: {column.type}?",
-            )
-        result.append(False if without else column.nullable or has)
+        result.append(has or (False if without else column.nullable or None))
     return tuple(result)
 
 

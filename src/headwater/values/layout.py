@@ -75,15 +75,21 @@ class Layout:
 
     # ------------------------------------------------------------------ values in
 
-    def encode(self, codec: Codec, data: Any, relation: str) -> Codes:
-        """The codes of rows in any form that `sources` knows; `relation` is for errors."""
-        return codec.to_matrix(data, self.types, relation, self.columns, nullable=self.nullable)
+    def encode(self, codec: Codec, data: Any, relation: str, *, asked: bool = False) -> Codes:
+        """The codes of rows in any form that `sources` knows; `relation` is for errors.
 
-    def find(self, codec: Codec, data: Any, relation: str) -> tuple[Codes, int]:
+        Rows that are only `asked` for may have nulls in every column.
+        """
+        return codec.to_matrix(data, self.types, relation, self.columns, nullable=self._taking(asked))
+
+    def find(self, codec: Codec, data: Any, relation: str, *, asked: bool = False) -> tuple[Codes, int]:
         """The codes of rows whose values are all known, and how many others there were; nothing is added."""
         return codec.find_rows(
-            data, self.types, relation=relation, columns=self.columns, nullable=self.nullable
+            data, self.types, relation=relation, columns=self.columns, nullable=self._taking(asked)
         )
+
+    def _taking(self, asked: bool) -> tuple[bool, ...]:
+        return (True,) * self.arity if asked else self.nullable
 
     def restore(self, codec: Codec, table: pa.Table, relation: str) -> Codes:
         """The codes of rows that `table` gave with `labels`, here or in another process; further columns are left

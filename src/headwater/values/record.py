@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
+from headwater.values.labelled import LabelledNull
 from headwater.values.nanosecond import NanosecondDatetime
 
 
@@ -115,7 +116,8 @@ def known_by(value: Any) -> Hashable:
 
 
 def order_key(value: Any) -> Any:
-    """A key that is comparable whatever the parts are: NaN is above all numbers, null above all values."""
+    """A key that is comparable whatever the parts are: NaN is above all numbers, null above all values, and labelled
+    nulls above that."""
     if isinstance(value, tuple):
         return ("list", tuple(map(order_key, value)))
     if isinstance(value, Mapping):
@@ -123,6 +125,8 @@ def order_key(value: Any) -> Any:
         return ("map", keys, tuple(map(order_key, value.values())))
     if value is None:
         return ("~null",)
+    if isinstance(value, LabelledNull):
+        return ("~null?", str(value))
     if isinstance(value, (int, float, Decimal)):
         return ("number", 1, 0.0) if value != value else ("number", 0, value)
     if isinstance(value, datetime.datetime):

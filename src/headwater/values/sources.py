@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import Any
 
@@ -31,6 +31,9 @@ from headwater.values.scalars import Misfit, class_name, common_type, is_missing
 from headwater.values.special import LabelledNull
 from headwater.values.types import PYTHON_TYPES, Type
 
+KEEP_NULLS = b"headwater.keep_nulls"
+"""In the metadata of an Arrow schema: see `keeping_nulls`."""
+
 
 @dataclass(frozen=True)
 class SourceColumns:
@@ -41,6 +44,9 @@ class SourceColumns:
     names: tuple[str, ...] | None = None
     index: tuple[str, ...] = ()
     """Names beside those of the columns: of a pandas index."""
+
+    keep_nulls: bool = False
+    """Whether columns take nulls from now on, where these rows have some."""
 
     def __len__(self) -> int:
         return self.count
@@ -53,6 +59,11 @@ class SourceColumns:
         """The values of one row, for a message."""
         values = [column[place] for column in self.columns]
         return [value.as_py() if hasattr(value, "as_py") else value for value in values]
+
+
+def keeping_nulls(table: Any) -> Any:
+    """An Arrow table whose nulls are to be taken: the columns they stand in take nulls from now on."""
+    return table.replace_schema_metadata({**(table.schema.metadata or {}), KEEP_NULLS: b"1"})
 
 
 def columns_of(data: Any, relation: str) -> SourceColumns:
@@ -104,8 +115,8 @@ def in_order(data: Any, relation: str, columns: Sequence[str], *, declared: bool
     order = order_by_name(names, columns, declared=declared, relation=relation, found=found, index=index)
     source = _read(data, relation, None) if source is None else source
     if order is None:
-        return SourceColumns(source.columns, source.count)
-    return SourceColumns([source.columns[i] for i in order], source.count, tuple(columns))
+        return replace(source, names=None, index=())
+    return replace(source, columns=[source.columns[i] for i in order], names=tuple(columns), index=())
 
 
 def _ordered(row: Any, columns: Sequence[str]) -> Any:
@@ -182,7 +193,9 @@ def _read_arrow(data: Any, relation: str) -> SourceColumns:
             data = data.read_all()
         elif not isinstance(data, (pa.Table, pa.RecordBatch)):
             data = pa.table(data)
-        return SourceColumns(list(sound(data).columns), data.num_rows, tuple(data.schema.names))
+        keep = KEEP_NULLS in (data.schema.metadata or {})
+        names = tuple(data.schema.names)
+        return SourceColumns(list(sound(data).columns), data.num_rows, names, keep_nulls=keep)
     except (pa.ArrowException, ValueError, TypeError) as error:
         raise DataError(
             "unreadable",

@@ -29,12 +29,10 @@ def key_of(evidence: Evidence, relation: str, row: Any, *, intern: bool = False)
     if isinstance(given, tuple) and len(given) != info.arity:
         message = f"{relation} has {info.arity} columns ({', '.join(info.columns)}), not {len(given)}"
         raise DataError("wrong-arity", message, hint=row_hint(info))
-    if None in info.types:
-        return None
-    if intern:
-        matrix = info.layout.encode(codec, [given], relation)
+    if intern and None not in info.types:
+        matrix = info.layout.encode(codec, [given], relation, asked=True)
     else:
-        matrix, _ = info.layout.find(codec, [given], relation)
+        matrix, _ = info.layout.find(codec, [given], relation, asked=True)
     if not matrix.shape[0]:
         return None
     return relation, tuple(np.asarray(matrix[0]).tolist())

@@ -24,6 +24,7 @@ from headwater.plan.stored_rows import Key
 from headwater.provenance.show.wording import Wording
 from headwater.rules.checked import UNIT, Absent, CheckedRule, Compute, Item, Premise, Test
 from headwater.rules.terms import rebuild_part
+from headwater.values.special import LAST
 
 WANTED = "~wanted"
 """A relation that holds the row which is not there, for plans to start from."""
@@ -163,7 +164,8 @@ class Attempts:
 
     def _decoded(self, rule: CheckedRule, name: str, code: int) -> Any:
         type_ = rule.types.get(name) or self._column_type(rule, name)
-        return self.instances.planner.codec.decode_value(code, type_) if type_ is not None else code
+        untyped = type_ is None and code > LAST
+        return code if untyped else self.instances.planner.codec.decode_value(code, type_)
 
     def _column_type(self, rule: CheckedRule, name: str) -> Any:
         """The type of a wildcard: that of the column it stands in."""

@@ -235,8 +235,8 @@ class Repairs:
             return []
         wanted = self.wording.fact(key).row[aggregate.position]
         now = [self.wording.fact((relation, rows[0])).row for relation, rows in self._aggregated(key)]
-        if aggregate.function == "sum":
-            return [wanted - sum(row[aggregate.position] for row in now)]
+        if aggregate.function == "sum" and wanted is not None:
+            return [wanted - sum(row[aggregate.position] or 0 for row in now)]
         return [wanted]
 
     def _column(self, relation: str, column: int) -> list[Any]:

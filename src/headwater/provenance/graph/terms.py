@@ -23,6 +23,7 @@ from headwater.provenance.graph.proof import System, leaves
 from headwater.provenance.show.lines import Line
 from headwater.provenance.show.wording import Fact, Wording, json_fact, ordered
 from headwater.rules.checked import Absent, CheckedRule, Premise
+from headwater.values.special import is_untyped
 from headwater.values.types import FLOAT
 
 WORK = 100_000
@@ -255,11 +256,10 @@ def _one_sign(values: Sequence[int], rule: CheckedRule, wording: Wording) -> boo
     assert rule.aggregate is not None
     if rule.aggregate.argument is None or len(values) <= 1:
         return True
-    if rule.aggregate.function != "sum":
-        return False
     type_ = rule.types.get(rule.aggregate.argument.name)
-    assert type_ is not None
     decoded = [wording.codec.decode_value(value, type_) for value in values]
-    if type_ == FLOAT:
+    if rule.aggregate.function == "count":
+        return None not in decoded
+    if rule.aggregate.function != "sum" or type_ == FLOAT or any(map(is_untyped, decoded)):
         return False
     return all(value > 0 for value in decoded) or all(value < 0 for value in decoded)

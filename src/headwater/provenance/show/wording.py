@@ -19,6 +19,8 @@ from headwater.plan.stored_rows import Key
 from headwater.rules.checked import UNIT, Absent, Checked, CheckedRule, Compute, Item, Premise
 from headwater.rules.render import render_part, render_term, render_value
 from headwater.rules.terms import rebuild_part
+from headwater.values.record import order_key
+from headwater.values.special import is_untyped
 
 
 class Fact(NamedTuple):
@@ -37,7 +39,7 @@ class Fact(NamedTuple):
 
 def ordered(facts: Iterable[Fact]) -> list[Fact]:
     """Rows in order: by relation, then by values."""
-    return sorted(facts, key=lambda fact: (fact.relation, fact.row))
+    return sorted(facts, key=lambda fact: (fact.relation, order_key(fact.row)))
 
 
 def json_fact(fact: Fact) -> dict[str, Any]:
@@ -96,9 +98,11 @@ class Wording:
     def key(self, relation: str, values: Sequence[Any]) -> Key | None:
         """The key of a row with these values, there or not; `None` where a column's type is not known yet."""
         layout = self.infos[relation].layout
-        if None in layout.types:
+        untyped = [value for value, type_ in zip(values, layout.types, strict=True) if type_ is None]
+        if not all(map(is_untyped, untyped)):
             return None
-        return relation, tuple(layout.encode(self.codec, [tuple(values)], relation)[0].tolist())
+        codes = layout.encode(self.codec, [tuple(values)], relation, asked=True)
+        return relation, tuple(codes[0].tolist())
 
     def facts(self, keys: Iterable[Key]) -> dict[Key, Fact]:
         """Many rows at once."""
