@@ -17,8 +17,10 @@ from headwater.maintain.base.base_changes import BaseChanges, plus
 from headwater.maintain.engine import Engine
 from headwater.maintain.goals import GoalStatistics, Means, evaluate_goal
 from headwater.memory.guard import memory_errors
+from headwater.plan.execute import Executor
 from headwater.plan.goals import GoalProgram
 from headwater.plan.steps import Ints
+from headwater.plan.stored_rows import StoredRows
 from headwater.rules.checked import Checked, Premise
 from headwater.store import Checkpoint, Store
 from headwater.values.codec import Codec
@@ -138,6 +140,13 @@ class OneProcess:
         relation = self.engine.workspace.relations[name]
         relation.ask(8 * relation.arity * relation.stored, f"a copy of {relation.stored:,} rows of {name}")
         return relation.matrix()
+
+    def matching(self, name: str, columns: tuple[int, ...], values: Ints) -> Ints:
+        """The rows that have one of the combinations of codes in some code columns, found by an index."""
+        workspace = self.engine.workspace
+        relations = dict(workspace.relations)
+        executor = Executor(relations, self.codec, workspace.functions, workspace.interrupts.check)
+        return StoredRows(relations, workspace.planner, executor).matching_rows(name, columns, values)
 
     def table(self, name: str, *, labels: bool = False) -> pa.Table:
         """The rows as values."""

@@ -25,8 +25,8 @@ from headwater.events import Repartitioned
 from headwater.local.explain import Facts, RelationFacts
 from headwater.local.table_names import ROWS, TableName
 from headwater.maintain.engine import Engine
-from headwater.maintain.goals import GoalStatistics, Means
-from headwater.nodes.goals import evaluate_on_nodes, guessed_fanout
+from headwater.maintain.goals import GoalStatistics, Means, evaluate_goal
+from headwater.nodes.goals import guessed_fanout
 from headwater.nodes.messages.message import Answer, Command, Reply
 from headwater.nodes.messages.reading import Count, Describe, Export, FetchRows, Find
 from headwater.nodes.messages.state import Clear, EngineOptions, Load, StoredState, WriteSegments
@@ -46,7 +46,8 @@ from headwater.nodes.owners import Owners
 from headwater.nodes.remote_change import RemoteChange
 from headwater.nodes.row_tables import pack, unpack
 from headwater.nodes.spread import REPLICATE, Spread
-from headwater.plan.goals import GoalProgram
+from headwater.plan.goals import GoalProgram, brought
+from headwater.plan.goals.adorned import Adorned
 from headwater.plan.steps import Ints
 from headwater.rules.checked import Premise
 from headwater.rules.placement import EVERYWHERE
@@ -315,9 +316,16 @@ class Driver:
         """All rows, brought here."""
         return self._rows(name, self.codec)
 
-    def _rows(self, name: str, codec: Codec) -> Ints:
-        types = self._spread.checked.relations[name].layout.code_types
-        fetched = self._surely(lambda: self.nodes.ask(FetchRows(name)))
+    def _rows(
+        self, name: str, codec: Codec, columns: tuple[int, ...] = (), values: Ints | None = None
+    ) -> Ints:
+        """All rows, or those that have one of the given combinations of values in some columns."""
+        layout = self._spread.checked.relations[name].layout
+        types, command = layout.code_types, FetchRows(name)
+        if values is not None:
+            codes = layout.codes(columns)
+            command = FetchRows(name, columns, pack(codec, values, [types[code] for code in codes]))
+        fetched = self._surely(lambda: self.nodes.ask(command))
         parts = [unpack(codec, part.rows, types) for part in fetched if part.rows is not None]
         return np.concatenate([np.empty((0, len(types)), np.int64), *parts])
 
@@ -354,7 +362,13 @@ class Driver:
     def evaluate(
         self, program: GoalProgram, facts: Mapping[str, Ints], means: Means
     ) -> tuple[Ints, GoalStatistics]:
-        return evaluate_on_nodes(program, facts, means, self._rows)
+        """Rows are brought here as they are asked for."""
+        away = brought(program, (name for name in program.stored if name not in facts))
+
+        def bring(call: Adorned, values: Ints | None) -> Ints:
+            return self._rows(call.relation, means.codec, call.bound, values)
+
+        return evaluate_goal(away, {}, facts, means, bring)
 
     def facts(self) -> Facts:
         """Sizes of all nodes together, and the join orders of the first."""

@@ -38,6 +38,7 @@ from headwater.rules.localise import localise
 from headwater.rules.placement import EVERYWHERE, Localised
 from headwater.values.codec import Codec
 from headwater.values.functions import Functions
+from headwater.values.temporary import temporary_codec
 from headwater.version.row_change import RowChange
 from headwater.version.statistics import VersionStatistics
 from headwater.version.version import Version
@@ -245,8 +246,13 @@ class Node:
         name = command.relation
         if self._told_by_others(name):
             return reading.FetchedRows(None)
-        types = self.program.checked.relations[name].layout.code_types
-        return reading.FetchedRows(pack(self.codec, self.run.matrix(name), types))
+        layout = self.program.checked.relations[name].layout
+        types = layout.code_types
+        if command.values is None:
+            return reading.FetchedRows(pack(self.codec, self.run.matrix(name), types))
+        codes = layout.codes(command.columns)
+        values = unpack(temporary_codec(self.codec), command.values, [types[code] for code in codes])
+        return reading.FetchedRows(pack(self.codec, self.run.matching(name, codes, values), types))
 
     def count(self, command: reading.Count) -> reading.Counted:
         """How many rows of a relation are held here."""

@@ -74,8 +74,7 @@ class Owners:
             new = dictionary.since(known.shape[0])
             texts = new if type_ == STRING else [repr(known_by(value)) for value in new]
             hashed = [zlib.crc32(text.encode("utf-8", "surrogatepass")) for text in texts]
-            name = "string" if type_ == STRING else "list"
-        known = self._known[name] = np.concatenate([known, np.array(hashed, np.uint64)])
+            known = self._known[name] = np.concatenate([known, np.array(hashed, np.uint64)])
         return known
 
 

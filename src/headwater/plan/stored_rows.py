@@ -62,16 +62,20 @@ class StoredRows:
         self, relation: str, columns: Sequence[int], values: Ints, access: Access = PRESENT
     ) -> set[Key]:
         """The rows that have one of the given combinations of codes in some code columns, found by an index."""
+        rows = self.matching_rows(relation, columns, values, access)
+        return {(relation, row) for row in map(tuple, rows.tolist())}
+
+    def matching_rows(
+        self, relation: str, columns: Sequence[int], values: Ints, access: Access = PRESENT
+    ) -> Ints:
+        """The same as a matrix."""
         every = tuple(Variable(f"c{column}") for column in range(self.relations[relation].arity))
         starts = self.set_aside(ASKED, values)
         body = (Premise(ASKED, tuple(every[column] for column in columns)), Premise(relation, every))
         plan = self.planner.delta(CheckedRule(ASKED, relation, every, body, {}), 0, frozenset())
-        found: set[Key] = set()
-        self.executor.run(
-            plan, {}, starts, access,
-            lambda rows: found.update((relation, row) for row in map(tuple, rows[:, :-1].tolist())),
-        )  # fmt: skip
-        return found
+        found: list[Ints] = [np.empty((0, len(every)), np.int64)]
+        self.executor.run(plan, {}, starts, access, lambda rows: found.append(rows[:, :-1].copy()))
+        return np.concatenate(found)
 
     def set_aside(self, name: str, rows: Ints) -> npt.NDArray[np.int32]:
         """Keep rows in a relation of their own, for plans to start from; their numbers there."""

@@ -12,9 +12,12 @@ from headwater.nodes.messages.message import Command, Reply
 
 @dataclass(frozen=True)
 class FetchRows(Command["FetchedRows"]):
-    """Tell the rows of a relation that the node holds."""
+    """Tell the rows of a relation that the node holds: all, or those that have one of the combinations of values in
+    some columns."""
 
     relation: str
+    columns: tuple[int, ...] = ()
+    values: pa.Table | None = None
 
 
 @dataclass(frozen=True)

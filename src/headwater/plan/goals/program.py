@@ -25,6 +25,8 @@ class GoalProgram:
     calls: tuple[Adorned, ...]
     linear: tuple[str, ...]
     whole: Mapping[str, str]
+    brought: tuple[Adorned, ...] = ()
+    """Stored relations that are elsewhere, as they are asked for rows (see `brought`)."""
 
     @property
     def stored(self) -> tuple[str, ...]:
@@ -44,19 +46,23 @@ class GoalProgram:
 
     def lines(self) -> list[str]:
         """Which relations are asked for what, and the rules, for people."""
-        lines = [f"reads {name}" for name in self.stored]
+        away = {call.name for call in self.brought}
+        lines = [f"reads {name}" for name in self.stored if name not in away]
+        lines += [f"brings {call.name}: {self._how(call)}" for call in self.brought]
         for call in self.calls:
-            info = self.checked.relations[call.name]
-            bound = ", ".join(info.columns[column] for column in call.bound)
-            how = f"for values of {bound}" if bound else "all of its rows"
             through = ", results handed through" if call.name in self.linear else ""
-            lines.append(f"evaluates {call.name}: {how}{through}")
+            lines.append(f"evaluates {call.name}: {self._how(call)}{through}")
         lines += [f"derives {name} whole: {reason}" for name, reason in self.whole.items()]
         rules = [rule for stratum in self.checked.strata for rule in stratum.rules]
         lines += [f"rule {_shown(rule)}" for rule in rules[:MOST_RULES_SHOWN]]
         if len(rules) > MOST_RULES_SHOWN:
             lines.append(f"and {len(rules) - MOST_RULES_SHOWN:,} more rules")
         return lines
+
+    def _how(self, call: Adorned) -> str:
+        info = self.checked.relations[call.name]
+        bound = ", ".join(info.columns[column] for column in call.bound)
+        return f"for values of {bound}" if bound else "all of its rows"
 
 
 def _shown(rule: CheckedRule) -> str:

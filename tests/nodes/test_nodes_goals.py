@@ -1,0 +1,87 @@
+"""Questions by goal over rows on nodes: the same answers, and only rows that are asked for are brought."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from oracle_clingo import solve
+from oracle_goals import goals
+from oracle_lockstep import examples
+from oracle_programs import RandomProgram
+from oracle_strategies import programs, streams
+
+import headwater as hw
+from headwater.events import Scanned
+from headwater.nodes.where import start_nodes
+
+REACH = "reach(X, Y) :- link(X, Y). reach(X, Y) :- link(X, Z), reach(Z, Y)."
+LINKS = [("a", "b"), ("b", "c"), ("c", "d"), ("x", "y")]
+
+
+@pytest.fixture(scope="module")
+def nodes() -> Iterator[Any]:
+    with start_nodes(3, run="threads") as nodes:
+        yield nodes
+
+
+@pytest.fixture
+def db(nodes: Any) -> Iterator[Any]:
+    with hw.connect(run="threads", nodes=nodes, replicate=0) as db:
+        db.define(f"link(src: string, dst: string). blocked(node: string). {REACH}")
+        db.apply(insert={"link": LINKS, "blocked": [("c",)]})
+        yield db
+
+
+def test_rows_are_brought_as_they_are_asked_for(db: Any):
+    db.apply(insert={"link": [(f"p{i}", f"p{i + 1}") for i in range(50)]})
+    answers = db.query(f"{REACH.replace('reach', 'far')} ?- far('a', X), !blocked(X).")
+    assert sorted(answers.rows()) == [("b",), ("d",)]
+    assert answers.statistics.looked == {"link": 3, "blocked": 1}
+    assert not [event for event in answers.statistics.events if isinstance(event, Scanned)]
+    answers = db.query("link(X, _), !blocked(X)")
+    assert Scanned("link", ("~goal",)) in answers.statistics.events and len(answers) == 53
+
+
+def test_stored_and_virtual_views(db: Any):
+    expected = {("b",), ("c",), ("d",)}
+    assert set(db.query("reach(a, X)").rows()) == expected
+    assert set(db["reach"].where(X="a").rows()) == {("a", *row) for row in expected}
+    db.keep("reach", "virtual")
+    assert set(db.query("reach(a, X)").rows()) == expected and len(db["reach"]) == 7
+    assert ("a", "d") in db["reach"] and ("d", "a") not in db["reach"]
+    db.apply(delete={"link": [("b", "c")]})
+    assert db.query("reach(a, X)").rows() == [("b",)]
+    db.rename("link", "edge")
+    db.keep("reach", "stored")
+    assert len(db["reach"]) == 3 and set(db.relations) == {"edge", "blocked", "reach"}
+    db.drop("blocked")
+    assert db.relations.rows()[-1][:2] == ("reach", "view")
+
+
+def test_nothing_is_left_behind(db: Any):
+    before = db.version, len(db.codec.strings)
+    assert db.query("link('never seen', X)").rows() == []
+    assert db.query("reach(X, Y), Z = cat(X, Y), X = 'a'").columns == ("X", "Y", "Z")
+    assert (db.version, len(db.codec.strings)) == before
+
+
+@settings(max_examples=examples(10), deadline=None)
+@given(st.data(), programs())
+def test_random_programs(nodes: Any, data: st.DataObject, program: RandomProgram):
+    derived = sorted(name for stratum in program.strata for name in stratum.relations)
+    state: dict[str, set] = {name: set() for name in program.base}
+    with hw.connect(run="threads", nodes=nodes, replicate=0) as db:
+        db.define(program.text() + "\n" + "\n".join(f".kind {name} virtual" for name in derived) + "\n")
+        for version in data.draw(streams(length=2)):
+            db.apply(version.insert, version.delete)
+            for name, gone in version.delete.items():
+                state[name] -= set(gone)
+            for name, come in version.insert.items():
+                state[name] |= set(come)
+        expected = solve(program, state)
+        for goal in data.draw(st.lists(goals(program), min_size=1, max_size=3)):
+            assert set(db.query(goal.text).rows()) == goal.answers(expected[goal.relation]), goal.text
