@@ -7,10 +7,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from headwater.rules.checked import RelationInfo
+from headwater.rules.checked import Kind, RelationInfo
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,20 @@ class Adorned:
     def seeded(self) -> str:
         """The name of the relation of values asked for, each with those that every recursive call led to."""
         return f"from {self.name}"
+
+
+def asked_info(name: str, info: RelationInfo, columns: Sequence[int]) -> RelationInfo:
+    """A relation of values that stand in some columns of another one; a column may be there twice."""
+    again = ["~" * list(columns[:place]).count(column) for place, column in enumerate(columns)]
+    return RelationInfo(
+        name,
+        tuple(info.columns[column] + mark for column, mark in zip(columns, again, strict=True)),
+        tuple(info.types[column] for column in columns),
+        Kind.HELPER,
+        owner=info.name,
+        nullable=tuple(info.nullable[column] for column in columns) if info.nullable else (),
+        labelled=tuple(info.labelled[column] for column in columns) if info.labelled else (),
+    )
 
 
 def bindable(info: RelationInfo) -> Collection[int]:

@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from headwater.language.program import Constant, Variable, Wildcard
-from headwater.plan.goals.adorned import Adorned
+from headwater.plan.goals.adorned import Adorned, asked_info
 from headwater.plan.goals.program import GoalProgram
 from headwater.plan.goals.sideways import Sideways, connected, names
 from headwater.rules.checked import (
@@ -24,7 +24,6 @@ from headwater.rules.checked import (
     Checked,
     CheckedRule,
     Item,
-    Kind,
     Premise,
     RelationInfo,
     Stratum,
@@ -99,15 +98,7 @@ class _Bringing:
     def _ask(self, rule: CheckedRule, call: Adorned, item: Premise | Absent, known: list[Item]) -> None:
         head = tuple(arg for c in call.bound if not isinstance(arg := item.args[c], Wildcard))
         info = self.program.checked.relations[item.relation]
-        self.infos[call.asked] = replace(
-            info,
-            name=call.asked,
-            kind=Kind.HELPER,
-            owner=call.relation,
-            columns=tuple(info.columns[c] for c in call.bound),
-            types=tuple(info.types[c] for c in call.bound),
-            codings=tuple(info.codings[c] for c in call.bound) if info.codings else (),
-        )
+        self.infos[call.asked] = asked_info(call.asked, info, call.bound)
         body = (Premise(UNIT, ()), *connected(known, names(head)))
         asking = self.asking.setdefault(call.asked, [])
         label = f"{call.asked}#{len(asking)}"

@@ -18,7 +18,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from headwater.language.program import Call, Constant, Variable, Wildcard
-from headwater.plan.goals.adorned import Adorned, bindable
+from headwater.plan.goals.adorned import Adorned, asked_info, bindable
 from headwater.plan.goals.linear import Linear, linear
 from headwater.plan.goals.sideways import Fanout, Sideways, connected, names
 from headwater.rules.checked import (
@@ -112,19 +112,7 @@ class Magic:
             self._linear_rules(call, rules)
 
     def _add_info(self, name: str, call: Adorned, columns: Sequence[int]) -> None:
-        info = self.defined.infos[call.relation]
-        self.infos[name] = RelationInfo(
-            name,
-            tuple(
-                f"{info.columns[c]}" if i < len(call.bound) else f"{info.columns[c]}~"
-                for i, c in enumerate(columns)
-            ),
-            tuple(info.types[c] for c in columns),
-            Kind.HELPER,
-            owner=call.relation,
-            nullable=tuple(info.nullable[c] for c in columns) if info.nullable else (),
-            labelled=tuple(info.labelled[c] for c in columns) if info.labelled else (),
-        )
+        self.infos[name] = asked_info(name, self.defined.infos[call.relation], columns)
 
     def _derive_whole(self, relation: str) -> None:
         """Take the rules of a relation as they are, and of all that it needs."""
