@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from headwater.database.frames import as_pandas, as_polars
 from headwater.errors import DataError
 from headwater.local.explain import Explanation
 from headwater.maintain.goals import GoalStatistics
+from headwater.notebook import MOST_ROWS, paragraph, rows_table
 from headwater.plan.goals import GoalProgram
 from headwater.plan.steps import Ints
 from headwater.values import arguments
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
     from pyspark.sql import DataFrame
-
-MOST_ROWS_SHOWN = 20
 
 
 @public_class
@@ -153,14 +151,6 @@ class Answers:
 
     def _repr_html_(self) -> str:
         if not self.columns:
-            return f"<p>{'yes' if self else 'no'}</p>"
-        names = "".join(
-            f"<th>{escape(c)}<br><small>{escape(str(t or '?'))}</small></th>"
-            for c, t in zip(self.columns, self.types, strict=True)
-        )
-        rows = "".join(
-            f"<tr>{''.join(f'<td>{escape(str(value))}</td>' for value in row)}</tr>"
-            for row in self.head(MOST_ROWS_SHOWN).rows()
-        )
-        more = f", the first {MOST_ROWS_SHOWN} shown" if len(self) > MOST_ROWS_SHOWN else ""
-        return f"<table><thead><tr>{names}</tr></thead><tbody>{rows}</tbody></table><p>{len(self):,} rows{more}</p>"
+            return paragraph("yes" if self else "no")
+        shown = self.head(MOST_ROWS).rows()
+        return rows_table(self.columns, self.types, shown, len(self))

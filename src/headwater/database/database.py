@@ -8,6 +8,7 @@ from functools import wraps
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from headwater import notebook
 from headwater.annotations.protocol import AnyAnnotation
 from headwater.calls import public_class, taking
 from headwater.catalog import Catalog
@@ -115,6 +116,10 @@ class Database:
 
     def __repr__(self) -> str:
         return summary(self.path, self._standing, self.guard)
+
+    def _repr_html_(self) -> str:
+        listed = "" if self.guard.closed else self.relations._repr_html_()
+        return notebook.paragraph(repr(self)) + listed
 
     def _check_writable(self) -> None:
         if self.options.mode == "r":

@@ -7,6 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from headwater.calls import public_class
+from headwater.notebook import table
 from headwater.rules.checked import Kind, RelationInfo
 
 if TYPE_CHECKING:
@@ -67,8 +68,5 @@ class RelationTable(tuple[str, ...]):
         )
 
     def _repr_html_(self) -> str:
-        names = "".join(f"<th>{heading}</th>" for heading in HEADINGS)
-        rows = "".join(
-            f"<tr>{''.join(f'<td>{escape(text)}</td>' for text in row)}</tr>" for row in self._texts()
-        )
-        return f"<table><thead><tr>{names}</tr></thead><tbody>{rows}</tbody></table>"
+        rows = [[escape(text) for text in row] for row in self._texts()]
+        return table(HEADINGS, rows, right={3})

@@ -12,6 +12,7 @@ from headwater.database.frames import as_pandas, as_polars
 from headwater.database.questions import Questions
 from headwater.errors import DataError
 from headwater.local.runner import Runner
+from headwater.notebook import MOST_ROWS, rows_table
 from headwater.rules.checked import Kind, RelationInfo
 from headwater.values import arguments
 from headwater.values.codec import Codec
@@ -165,3 +166,7 @@ class RelationView:
         )
         size = "virtual" if self._virtual else f"{len(self):,} rows"
         return f"<{self.name}({shape}), {size}>"
+
+    def _repr_html_(self) -> str:
+        found = self.where()
+        return rows_table(self.columns, self.types, found.head(MOST_ROWS).rows(), len(found), of=self.name)

@@ -8,7 +8,7 @@ from math import cos, pi, sin
 
 from headwater.demo.measure import Timings
 from headwater.networks import STUB, TRANSIT, Link, Topology
-from headwater.provenance.show.lines import visible
+from headwater.notebook import visible
 
 WIDTH, HEIGHT = 920, 476
 INK, FAINT, LINE = "#1f2933", "#66717d", "#d5dae0"

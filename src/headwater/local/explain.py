@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from headwater import notebook
 from headwater.catalog import Catalog
 from headwater.maintain.engine import Engine
 from headwater.maintain.view import View
@@ -24,6 +25,9 @@ class Explanation:
 
     def __repr__(self) -> str:
         return str(self)
+
+    def _repr_html_(self) -> str:
+        return notebook.lines([(line, "")] for line in self.lines)
 
 
 @dataclass

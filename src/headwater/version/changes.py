@@ -13,10 +13,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from html import escape
 from typing import TYPE_CHECKING, Any, Protocol
 
 from headwater.calls import public_class
 from headwater.errors import DataError
+from headwater.notebook import MOST_ROWS, cell, folded, heading, paragraph, table
 from headwater.rules.checked import RelationInfo
 from headwater.values.arguments import relation_name
 from headwater.values.codec import Codec
@@ -85,6 +87,20 @@ class Change:
         inserted, deleted = self.counts
         return f"<{inserted:,} inserted, {deleted:,} deleted>"
 
+    def _repr_html_(self) -> str:
+        columns = self._layout.columns
+        rows: list[list[str]] = []
+        for sign, codes in (("+", self._known().gained), ("−", self._known().lost)):
+            left = MOST_ROWS - len(rows)
+            rows += [[sign, *map(cell, row)] for row in self._layout.decode(self._codec, codes[:left])]
+        more = f", {len(rows):,} rows of them shown" if len(self) > len(rows) else ""
+        inserted, deleted = self.counts
+        return table(
+            ["", *map(heading, columns, self._layout.types)],
+            rows,
+            note=f"{inserted:,} inserted, {deleted:,} deleted{more}",
+        )
+
     def arrow(self) -> pa.Table:
         """Both as one Arrow table with a column `_change_type`: insert or delete."""
         import pyarrow as pa
@@ -138,6 +154,19 @@ class Changes(Mapping[str, Change]):
     def __repr__(self) -> str:
         inside = ", ".join(f"{name}: {change!r}" for name, change in self.items())
         return f"<version {self.version}: {inside or 'no change'}>"
+
+    def _repr_html_(self) -> str:
+        counts = {name: change.counts for name, change in self.items()}
+        rows = [
+            [escape(name), f"+{inserted:,}", f"−{deleted:,}"] for name, (inserted, deleted) in counts.items()
+        ]
+        note = f"version {self.version}, {self.statistics.seconds * 1e3:,.1f} ms"
+        if not rows:
+            return paragraph(f"{note}: no change")
+        shown = table(["relation", "inserted", "deleted"], rows, right={1, 2}, note=note)
+        return shown + "".join(
+            folded(f"rows of {name}", change._repr_html_()) for name, change in self.items()
+        )
 
 
 class Relations(Protocol):

@@ -3,9 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from html import escape
 
 from headwater.events import Event
 from headwater.memory.budget import MemoryUse
+from headwater.notebook import paragraph, table
+
+STRATUM_HEADINGS = (
+    "view",
+    "strategy",
+    "rounds",
+    "rows looked at",
+    "derivations",
+    "died",
+    "came back",
+    "time",
+)
 
 
 @dataclass
@@ -85,6 +98,27 @@ class VersionStatistics:
                 stratum = strata[part.relations] = StratumStatistics(part.relations, part.strategy)
                 self.strata.append(stratum)
             stratum.add_node(part)
+
+    def _repr_html_(self) -> str:
+        rows = [
+            [
+                escape(", ".join(stratum.relations)),
+                escape(stratum.strategy),
+                f"{stratum.rounds:,}",
+                f"{stratum.touched:,}",
+                f"{sum(stratum.derivations.values()):,}",
+                f"{stratum.died:,}",
+                f"{stratum.revived:,}",
+                f"{stratum.seconds * 1e3:,.1f} ms",
+            ]
+            for stratum in self.strata
+        ]
+        note = f"version {self.version}: {self.inserted:,} rows inserted, {self.deleted:,} deleted"
+        note += f", {self.no_ops:,} without effect" if self.no_ops else ""
+        note += f", {self.seconds * 1e3:,.1f} ms"
+        note += f"; memory: {self.memory}" if self.memory is not None else ""
+        shown = table(STRATUM_HEADINGS, rows, right=range(2, 8)) if rows else ""
+        return shown + paragraph(note) + "".join(paragraph(text) for text in self.fallbacks)
 
     @property
     def fallbacks(self) -> list[str]:

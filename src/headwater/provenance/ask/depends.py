@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from headwater import notebook
 from headwater.calls import public_class
 from headwater.plan.instances import Derivation, Instances
 from headwater.plan.stored_rows import Key
@@ -63,6 +64,9 @@ class Depends:
         lines.append([(f"{len(held):,}{more} use it and would stand without it", "")])
         lines += _listed(held, "", frozenset())
         return lines
+
+    def _repr_html_(self) -> str:
+        return notebook.lines(self.lines())
 
     def __str__(self) -> str:
         return plain(self.lines())

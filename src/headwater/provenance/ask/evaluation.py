@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from headwater import notebook
 from headwater.annotations.protocol import AnyAnnotation, refuse_cycles
 from headwater.annotations.registry import annotation as named_annotation
 from headwater.annotations.variables import Variables
@@ -124,6 +125,13 @@ class Evaluation(Mapping[tuple[Any, ...], Any]):
         for row, value in sorted(self.items(), key=lambda item: str(item[0])):
             table.add_row(*map(str, row), self.annotation.show(value, self._name))
         return table
+
+    def _repr_html_(self) -> str:
+        info = self._evidence().info(self.view)
+        found = sorted(self.items(), key=lambda item: str(item[0]))[: notebook.MOST_ROWS]
+        rows = [[*row, self.annotation.show(value, self._name)] for row, value in found]
+        columns, types = (*info.columns, self.annotation.name), (*info.types, "annotation")
+        return notebook.rows_table(columns, types, rows, len(self), of=self.view)
 
     def __repr__(self) -> str:
         return f"<{self.annotation.name} of {self.view}, {len(self):,} rows>"

@@ -19,6 +19,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
+from headwater import notebook
 from headwater.annotations.protocol import AnyAnnotation
 from headwater.annotations.registry import annotation as named_annotation
 from headwater.calls import public_class
@@ -151,6 +152,11 @@ class Why:
 
     def __repr__(self) -> str:
         return f"<why {self.fact}: {self.graph.summary()}>"
+
+    def _repr_html_(self) -> str:
+        picture = self.graph.svg() if self.graph.derivations else ""
+        shown = notebook.lines(self.lines())
+        return shown + notebook.folded("all derivations", picture) if picture else shown
 
     def to_json(self) -> dict[str, Any]:
         """All of it as plain data: the row, the graph, the proof and the minimal explanations."""

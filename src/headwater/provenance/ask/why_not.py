@@ -29,6 +29,7 @@ from typing import Any
 
 import numpy as np
 
+from headwater import notebook
 from headwater.calls import public_class
 from headwater.kernel.states import LIVE, VISIBLE
 from headwater.language.program import Constant, Variable
@@ -96,6 +97,9 @@ class WhyNot:
         else:
             lines.append([("no small change of base rows was found that brings it about", "italic")])
         return lines + [repair.line() for repair in self.repairs]
+
+    def _repr_html_(self) -> str:
+        return notebook.lines(self.lines())
 
     def __str__(self) -> str:
         return plain(self.lines())

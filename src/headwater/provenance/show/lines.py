@@ -20,17 +20,6 @@ def plain(lines: Iterable[Line]) -> str:
     return "\n".join("".join(text for text, _ in line).rstrip() for line in lines)
 
 
-def visible(text: str) -> str:
-    """The text with every character that cannot be seen written as its escape, as XML and Graphviz need it.
-
-    >>> visible("a\\x00b\\u202ec é")
-    'a\\\\x00b\\\\u202ec é'
-    """
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
-
-
 def rich_text(lines: Iterable[Line]) -> Text:
     """The lines as rich shows them."""
     from rich.text import Text

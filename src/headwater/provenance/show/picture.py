@@ -5,9 +5,10 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from headwater.notebook import visible
 from headwater.plan.stored_rows import Key
 from headwater.provenance.graph.graph import Graph
-from headwater.provenance.show.lines import Line, counted, plain, visible
+from headwater.provenance.show.lines import Line, counted, plain
 from headwater.provenance.show.wording import Fact, Wording, json_fact
 
 
@@ -178,6 +179,9 @@ class DerivationGraph:
                 lines.append(f"  {name} [shape=plaintext, label={_quoted(absent)}];")
                 lines.append(f"  {name} -> d{number} [style=dashed];")
         return "\n".join([*lines, "}"]) + "\n"
+
+    def _repr_svg_(self) -> str:
+        return self.svg()
 
     def svg(self) -> str:
         """A picture, without any other program: the row on top, what it is derived from below."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from headwater import notebook
 from headwater.plan.instances import Derivation, Instances
 from headwater.plan.stored_rows import CANDIDATES, Key
 from headwater.provenance.graph.proof import Settled, contracted, leaves
@@ -142,6 +143,9 @@ class Proof:
             )
             return [(f"  ({best}; {counted(others, 'other candidate')})", "cyan")]
         return []
+
+    def _repr_html_(self) -> str:
+        return notebook.lines(self.lines())
 
     def __str__(self) -> str:
         return plain(self.lines())

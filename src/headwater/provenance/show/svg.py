@@ -10,8 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING
+from zlib import crc32
 
-from headwater.provenance.show.lines import visible
+from headwater.notebook import visible
 
 if TYPE_CHECKING:
     from headwater.provenance.show.picture import DerivationGraph
@@ -55,15 +56,16 @@ def draw(graph: DerivationGraph) -> str:
     _arrange(boxes, layers)
     width = max(box.x + box.width / 2 for box in boxes.values()) + MARGIN + 30
     height = 2 * MARGIN + HEIGHT + LAYER * max(layers) + (HEIGHT if hidden else 0)
+    tip = f"tip-{crc32(repr(sorted(boxes)).encode() + boxes['r0'].text.encode()):08x}"  # one page may show several
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}"'
         f' height="{height:.0f}" font-family="Helvetica, Arial, sans-serif" font-size="12">',
-        '<defs><marker id="tip" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" markerHeight="7"'
+        f'<defs><marker id="{tip}" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" markerHeight="7"'
         ' orient="auto"><path d="M0,0 L8,4 L0,8 z" fill="#888888"/></marker></defs>',
         f'<rect width="{width:.0f}" height="{height:.0f}" fill="#ffffff"/>',
     ]
     for box in boxes.values():
-        parts += [_arc(boxes[name], box) for name in dict.fromkeys(box.below) if name in boxes]
+        parts += [_arc(boxes[name], box, tip) for name in dict.fromkeys(box.below) if name in boxes]
     parts += [_shape(box) for box in boxes.values()]
     if hidden:
         parts.append(
@@ -140,7 +142,7 @@ def _y(box: Box) -> float:
     return MARGIN + HEIGHT / 2 + LAYER * box.layer
 
 
-def _arc(source: Box, target: Box) -> str:
+def _arc(source: Box, target: Box, tip: str) -> str:
     """From a premise up to its derivation, or from a derivation to its row; the other way round in a cycle."""
     dash = ' stroke-dasharray="4 3"' if source.kind == "absent" else ""
     if source.layer < target.layer:
@@ -154,7 +156,7 @@ def _arc(source: Box, target: Box) -> str:
         middle = (from_y + to_y) / 2
         start, end = f"{source.x:.0f},{from_y:.0f}", f"{target.x:.0f},{to_y:.0f}"
         bends, colour = f"{source.x:.0f},{middle:.0f} {target.x:.0f},{middle:.0f}", "#888888"
-    return f'<path d="M{start} C{bends} {end}" fill="none" stroke="{colour}"{dash} marker-end="url(#tip)"/>'
+    return f'<path d="M{start} C{bends} {end}" fill="none" stroke="{colour}"{dash} marker-end="url(#{tip})"/>'
 
 
 def _shape(box: Box) -> str:
