@@ -165,11 +165,11 @@ class Overload:
     def _apply(self, columns: Sequence[Codes], types: Sequence[Type], result: Type, codec: Codec) -> Codes:
         columns, types = list(columns), list(types)
         for place, type in enumerate(types):
-            if self.signature.parameter(place) != FLOAT:
+            if type.name not in ("int", "decimal") or self.signature.parameter(place).name != "float":
                 continue
-            if type == INT:
+            if type.name == "int":
                 columns[place], types[place] = ints_as_floats(columns[place], codec.specials), FLOAT
-            elif type.name == "decimal":
+            else:
                 columns[place], types[place] = _decimals_as_floats(columns[place], type, codec), FLOAT
         return self.run(columns, types, result, codec)
 

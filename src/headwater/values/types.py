@@ -37,6 +37,10 @@ class Type:
     precision: int = 0
     scale: int = 0
 
+    def __hash__(self) -> int:
+        """By the name alone: types are looked up with every call of a function, and few have the same name."""
+        return hash(self.name)
+
     @property
     def element(self) -> Type | None:
         """The type of a list's elements."""
