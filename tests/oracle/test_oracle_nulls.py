@@ -19,7 +19,7 @@ from oracle_lockstep import Lockstep, State, state_of
 
 import headwater as hw
 from headwater import LabelledNull
-from headwater.values.labelled import parse_label
+from headwater.values.label_text import parse_label
 
 ENGINE = duckdb.connect(config={"threads": 1})
 VALUE = "STRUCT(n BIGINT, l VARCHAR)"

@@ -16,8 +16,10 @@ from hypothesis import strategies as st
 from headwater.errors import DataError
 from headwater.values.codec import Codec
 from headwater.values.functions import Functions
-from headwater.values.labelled import LabelledNull, parse_label
+from headwater.values.label_text import parse_label
+from headwater.values.labelled import LabelledNull
 from headwater.values.ordering import compare, order_keys
+from headwater.values.record import FrozenMap, Months, Struct
 from headwater.values.special import FIRST, LAST, LAST_PLAIN, NULL, has_special
 from headwater.values.types import BOOL, DATE, FLOAT, INT, STRING, TIMESTAMP_NTZ, list_of
 
@@ -44,9 +46,14 @@ ints = st.integers(-(2**63), 2**63 - 1) | st.integers(0, 3).flatmap(
 floats = (
     st.floats(allow_nan=False) | st.integers(1, 5).map(tiny) | st.just(tiny(2**47 - 1)) | st.just(tiny(2**47))
 )
+moments = st.datetimes() | st.datetimes(timezones=st.just(dt.timezone.utc))
+clocks = st.times() | st.timedeltas() | st.integers(-50, 50).map(Months)
 plain_values = (
-    st.none() | st.booleans() | ints | floats | st.just(math.nan) | st.text() | st.dates() | st.datetimes()
-)
+    st.none() | st.booleans() | ints | floats | st.just(math.nan) | st.text() | st.dates() | moments | clocks
+    | st.binary() | st.decimals(allow_nan=False, allow_infinity=False, places=2)
+    | st.dictionaries(st.text(), st.integers()).map(FrozenMap)
+    | st.dictionaries(st.text(min_size=1), st.none() | st.floats(allow_nan=False), min_size=1).map(Struct)
+)  # fmt: skip
 labels = st.recursive(
     st.builds(LabelledNull, st.sampled_from(["f", "g_2", "é"]), st.lists(plain_values, max_size=2)),
     lambda inner: st.builds(

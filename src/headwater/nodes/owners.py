@@ -14,7 +14,7 @@ import numpy.typing as npt
 from headwater.plan.steps import Ints
 from headwater.values.codec import Codec
 from headwater.values.dictionary import Dictionary
-from headwater.values.labelled import literal
+from headwater.values.label_text import literal
 from headwater.values.layout import Layout
 from headwater.values.record import known_by
 from headwater.values.scalars import is_coded

@@ -25,7 +25,8 @@ import numpy as np
 
 from headwater.values.codec import Codec
 from headwater.values.dictionary import Codes
-from headwater.values.labelled import LABEL, parse_label
+from headwater.values.label_text import parse_label
+from headwater.values.labelled import LABEL
 from headwater.values.special import has_special
 from headwater.values.types import Type, type_of
 

@@ -30,7 +30,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headwater.values.dictionary import Codes, Dictionary
-from headwater.values.labelled import LabelledNull, literal, parse_literal
+from headwater.values.label_text import literal, parse_literal
+from headwater.values.labelled import LabelledNull
 
 __all__ = [
     "FIRST", "FIRST_PLAIN", "LAST", "LAST_PLAIN", "NULL", "NULL_KEY", "UNKNOWN", "Entry", "LabelledNull", "Specials",
