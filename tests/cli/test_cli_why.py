@@ -144,6 +144,7 @@ def test_no_state(folder: Folder) -> None:
         ("why", "reach(a)", "headwater show -s state 'reach(a, Dst)'"),
         ("why", "reach(a, b, c)", "reach has 2 columns (src, dst), not 3"),
         ("why", "raech(a, b)", "did you mean reach?"),
+        ("why", "reach", "give a row: 'reach(a, 3)'"),
     ],
 )
 def test_hints_are_commands(state: Folder, command: str, row: str, said: str) -> None:

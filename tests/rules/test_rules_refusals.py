@@ -211,6 +211,10 @@ def test_what_is_known_or_given_is_no_slip():
     assert doubts(program, Functions(), known={"lnk": 1}, given=["link"]) == ()
     with pytest.raises(RuleError, match="lnk is neither"):
         doubts(parse("p(X) :- lnk(X)."), Functions(), known={"link": 1})
+    with pytest.raises(RuleError, match="lnk is neither"):
+        doubts(program, Functions(), given=["link"])
+    with pytest.raises(RuleError, match="lnk is neither"):
+        doubts(parse("p(X) :- lnk(X)."), Functions(), given=["link"])
     assert doubts(parse("p(X) :- lnk(X)."), Functions(), known={"link": 2}) == ()
 
 

@@ -70,6 +70,8 @@ def rows_of(
 ) -> tuple[str, tuple[tuple[object, ...], ...]]:
     """The rows of one relation that a text states, in the language of programs; their relation must be there."""
     text = text.strip()
+    if text.isidentifier():
+        raise LanguageError("syntax", f"{text!r} is a relation, not a row", hint=example)
     program = _parsed(text, origin)
     heads = [head for rule in program.rules for head in rule.heads]
     others = program.declarations or program.directives or program.tables or program.queries

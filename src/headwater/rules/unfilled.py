@@ -59,24 +59,31 @@ def doubts(
     if strict is True:
         others = [*columns, *known, *given, *functions.names()]
         raise unknown(suspects[0].relation, others, suspects[0].place)
-    everywhere = {**{suspect.relation: suspect.columns for suspect in suspects}, **known, **columns}
+    reads = {mention.relation: mention.columns for mention in read(program).values()}
+    everywhere: dict[str, int | None] = {**dict.fromkeys(given), **reads, **known, **columns}
     often = Counter(atom.relation for atom, _ in mentions(program))
     found = []
     for suspect in suspects:
         alike = [name for name, number in everywhere.items() if number in (suspect.columns, None)]
         others = [name for name in alike if not _rarer(name, suspect.relation, suspects, often)]
-        meant = [name for name in others if misspelt(suspect.relation, name)]
-        meant += [
-            name for name in functions.names() if functions.is_test(name) and _slip(suspect, name, functions)
-        ]
-        if meant:
-            raise unknown(suspect.relation, meant, suspect.place)
-        found += [
-            _doubt(suspect, name)
-            for name in others
-            if plural(suspect.relation, name) and not _together(program, suspect.relation, name)
-        ]
+        found += _near(program, functions, suspect, others)
     return tuple(found)
+
+
+def _near(
+    program: Program, functions: Functions, suspect: Mention, others: Collection[str]
+) -> list[HeadwaterWarning]:
+    """Refuse a relation that is most likely a slip for one of the others, or for a test; doubt a plural."""
+    meant = [name for name in others if misspelt(suspect.relation, name)]
+    tests = [name for name in functions.names() if functions.is_test(name)]
+    meant += [name for name in tests if _slip(suspect, name, functions)]
+    if meant:
+        raise unknown(suspect.relation, meant, suspect.place)
+    return [
+        _doubt(suspect, name)
+        for name in others
+        if plural(suspect.relation, name) and not _together(program, suspect.relation, name)
+    ]
 
 
 def filled(program: Program) -> dict[str, int | None]:

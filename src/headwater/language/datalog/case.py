@@ -32,14 +32,14 @@ def small_variables(rule: Rule, parts: Sequence[Node]) -> Iterator[LanguageError
     if not repeated:
         return
     variables = any(capital(name) and name != "_" for found in names for name in found)
+    one = len(repeated) == 1
     message = (
-        f"in {rule.text!r} {_list(repeated)} {'is a string' if len(repeated) == 1 else 'are strings'}, not"
-        f" {'a variable' if len(repeated) == 1 else 'variables'}: variables of this text start in upper case"
+        f"in {rule.text!r} {_list(repeated)} {'is a string, not a variable' if one else 'are strings, not variables'}:"
+        " variables of this text start in upper case"
     )
-    hint = (
-        f"write {_list([name[0].upper() + name[1:] for name in repeated])};"
-        f" or {_list([chr(34) + name + chr(34) for name in repeated])}, if the strings are meant"
-    )
+    capitals, quoted = [name[0].upper() + name[1:] for name in repeated], [f'"{name}"' for name in repeated]
+    meant = "the string is" if one else "the strings are"
+    hint = f"write {_list(capitals)}; or {_list(quoted)}, if {meant} meant"
     heads = set().union(*small[: len(rule.heads)])
     kind = HeadwaterWarning if variables or not heads.intersection(repeated) else LanguageError
     yield kind("lower-case", message, place=rule.place, hint=hint)

@@ -83,6 +83,8 @@ def preprocess(
     known = Macros()
     for name, body in macros.items():
         try:
+            if len(name.partition("(")[0].split()) != 1:
+                raise MacroProblem("expected a name, and what it stands for")
             known.define(f"{name} {body}")
         except MacroProblem as problem:
             raise LanguageError(
