@@ -33,10 +33,8 @@ def small_variables(rule: Rule, parts: Sequence[Node]) -> Iterator[LanguageError
         return
     variables = any(capital(name) and name != "_" for found in names for name in found)
     one = len(repeated) == 1
-    message = (
-        f"in {rule.text!r} {_list(repeated)} {'is a string, not a variable' if one else 'are strings, not variables'}:"
-        " variables of this text start in upper case"
-    )
+    are = "is a string, not a variable" if one else "are strings, not variables"
+    message = f"in {rule.text!r} {_list(repeated)} {are}: variables of this text start in upper case"
     capitals, quoted = [name[0].upper() + name[1:] for name in repeated], [f'"{name}"' for name in repeated]
     meant = "the string is" if one else "the strings are"
     hint = f"write {_list(capitals)}; or {_list(quoted)}, if {meant} meant"
