@@ -135,6 +135,9 @@ def test_what_a_virtual_view_does_not_have(db: Any):
         (lambda db: db.rename("link", "not a name"), "wrong-type"),
         (lambda db: db.rename("nothing", "other"), "unknown-relation"),
         (lambda db: db.drop(3), "unknown-relation"),
+        (lambda db: db.define(".drop reach\nreach(X) :- link(X, _)."), "unsupported"),
+        (lambda db: db.define(".rename link edge\nlink(1, 2)."), "unsupported"),
+        (lambda db: db.define(".drop reach\n.rename link reach"), "relation-taken"),
     ],
 )
 def test_refusals(db: Any, call: Any, code: str):
@@ -179,6 +182,27 @@ def test_names_that_are_free_again_mean_something_new(db: Any):
     db.define("link(x: int, y: int).", insert={"link": [(1, 2)]})
     db.apply(insert={"edge": [("c", "d")]})
     assert db["link"].rows() == [(1, 2)] and len(db["edge"]) == 4
+
+
+def test_a_view_with_rows_from_outside_is_renamed_and_dropped_with_them(db: Any):
+    db.define('reach("m", "n").')
+    db.rename("reach", "connected")
+    assert ("m", "n") in db["connected"] and len(db["connected"]) == 5
+    db.apply(delete={"connected": [("m", "n")]})
+    db.drop("connected")
+    db.define("connected(x: string).")
+    assert len(db["connected"]) == 0 and set(db.program.relations) == {"link", "connected"}
+
+
+def test_a_failed_definition_leaves_names_and_kinds(db: Any):
+    for text in (
+        ".rename link edge\np(X) :- nothing_like_it(X, Y), !q(Z).",
+        ".kind reach virtual\n.drop link",
+    ):
+        with pytest.raises(hw.HeadwaterError):
+            db.define(text)
+    assert db.relations == ("link", "reach") and set(db["reach"].rows()) == ALL
+    assert db.apply(insert={"link": [("c", "d")]})["reach"].counts == (3, 0)
 
 
 def test_what_is_subscribed_to_stays(db: Any):

@@ -62,7 +62,7 @@ def test_a_goal_without_variables_is_yes_or_no(db: Any):
 
 def test_bare_names_are_constants_and_capitals_are_variables(db: Any):
     assert set(db.query("link(a, X)").rows()) == {("b",)}
-    assert db.query("link(a, b).")
+    assert db.query("link(a, b).") and db.query("?- link(a, b)") and db.query("link(a, b) // indeed")
 
 
 def test_a_quote_of_the_other_kind_may_stand_inside(db: Any):

@@ -69,12 +69,19 @@ def origins(program: Program) -> dict[str, str]:
 
 def check_edits(program: Program, earlier: Sequence[Program], relations: Sequence[str]) -> None:
     """Refuse to drop or rename what is not there, to drop what others read, and names that are taken."""
-    there = set(relations)
-    programs = edited(earlier)
+    there, before = set(relations), set(relations)
+    programs, mentioned = edited(earlier), _mentioned(program)
     for directive in program.directives:
         if directive.kind not in EDITS:
             continue
         name = directive.relation
+        if name in mentioned:
+            raise RuleError(
+                "unsupported",
+                f"{name} is dropped or renamed in a text that also speaks of it",
+                place=directive.place,
+                hint="put what is new into a text of its own, and define it afterwards",
+            )
         if name not in there:
             raise RuleError(
                 "unknown-relation",
@@ -85,7 +92,7 @@ def check_edits(program: Program, earlier: Sequence[Program], relations: Sequenc
         there.discard(name)
         if directive.kind == "rename":
             new = directive.options["to"]
-            if new in there or new == name:
+            if new in there or new in before:
                 raise RuleError(
                     "relation-taken",
                     f"there is a relation {new} already",
@@ -104,6 +111,16 @@ def check_edits(program: Program, earlier: Sequence[Program], relations: Sequenc
                 place=directive.place,
                 hint=f"drop {'that' if len(readers) == 1 else 'those'} first",
             )
+
+
+def _mentioned(program: Program) -> set[str]:
+    """The relations that a text says something about, apart from dropping and renaming them."""
+    parts = (program.declarations, program.tables, program.directives)
+    found = {each.relation for part in parts for each in part if getattr(each, "kind", "") not in EDITS}
+    found |= {atom.relation for query in program.queries for atom, _ in atoms(query.body)}
+    for rule in program.rules:
+        found |= {head.relation for head in rule.heads} | {atom.relation for atom, _ in atoms(rule.body)}
+    return found
 
 
 def _readers(programs: Sequence[Program], name: str) -> Iterator[str]:

@@ -31,7 +31,9 @@ def parse_question(text: str, source: str = "<question>") -> Program:
             "syntax", "found rules and no goal", hint="end with what is asked for: ?- far(X)."
         )
     if "?-" not in bare:
-        text = f"?- {text.strip().removesuffix('.')}."
+        text = f"?- {text.strip()}"
+    if not bare.rstrip().endswith("."):
+        text += "\n."
     program = parse(text, source)
     if len(program.queries) != 1:
         raise LanguageError(
