@@ -30,7 +30,7 @@ def draw(report: BenchmarkReport, shipped: ShippedBytes) -> Any:
     """Times of the three ways, bytes by the number of nodes, and bytes by exchange."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(11, 3.8), facecolor="white", layout="constrained")
+    figure = Figure(figsize=(12, 4.4), facecolor="white", layout="constrained")
     times, totals, rounds = figure.subplots(1, 3)
     for axes in (times, totals, rounds):
         for side in ("top", "right"):
@@ -38,15 +38,18 @@ def draw(report: BenchmarkReport, shipped: ShippedBytes) -> Any:
         axes.grid(True, axis="y", color="#dddddd", linewidth=0.8)
         axes.set_axisbelow(True)
     _times(times, report)
-    places = range(len(COUNTS))
+    several = [nodes for nodes in COUNTS if nodes > 1]
     for offset, min_ship, colour, label in ((-0.2, True, BLUE, "MinShip"), (0.2, False, ORANGE, ALL)):
-        found = [shipped.load[nodes, min_ship][0] / 1e6 for nodes in COUNTS]
-        totals.bar([place + offset for place in places], found, 0.38, color=colour, label=label)
-    totals.set_xticks(list(places), [str(nodes) for nodes in COUNTS])
-    totals.set_xlabel("nodes")
+        found = [shipped.load[nodes, min_ship][0] / 1e6 for nodes in several]
+        bars = totals.bar(
+            [place + offset for place in range(len(several))], found, 0.38, color=colour, label=label
+        )
+        totals.bar_label(bars, fmt="%.2f", fontsize=8)
+    totals.set_xticks(range(len(several)), [str(nodes) for nodes in several])
+    totals.set_xlabel("nodes (one node sends nothing)")
     totals.set_ylabel("megabytes sent while loading")
     totals.set_title("Bytes shipped", fontsize=10, loc="left")
-    totals.legend(frameon=False, fontsize=8)
+    _legend(totals)
     most = max(COUNTS)
     for min_ship, colour, mark, label in ((True, BLUE, "o", "MinShip"), (False, ORANGE, "s", ALL)):
         found = [step / 1e3 for step in shipped.steps[most, min_ship]]
@@ -55,7 +58,7 @@ def draw(report: BenchmarkReport, shipped: ShippedBytes) -> Any:
     rounds.set_xlabel(f"exchange, {most} nodes")
     rounds.set_ylabel("kilobytes sent")
     rounds.set_title("Bytes by exchange", fontsize=10, loc="left")
-    rounds.legend(frameon=False, fontsize=8)
+    _legend(rounds)
     return figure
 
 
@@ -69,11 +72,16 @@ def _times(axes: Any, report: BenchmarkReport) -> None:
         for (offset, measure, colour), label in zip(
             bars, ("DataFrame loop", "nodes", "one process"), strict=True
         ):
-            axes.bar(
-                place + offset, 1e3 * measure.median, 0.25, color=colour, label=label if place == 0 else None
-            )
+            found = 1e3 * measure.median
+            bar = axes.bar(place + offset, found, 0.25, color=colour, label=label if place == 0 else None)
+            axes.bar_label(bar, [f"{found:,.0f}" if found >= 10 else f"{found:.2g}"], fontsize=8)
     axes.set_yscale("log")
     axes.set_xticks(range(3), ["load", "delete 1", "insert 1"])
     axes.set_ylabel("milliseconds, median")
     axes.set_title("Closure of two million rows", fontsize=10, loc="left")
-    axes.legend(frameon=False, fontsize=8)
+    _legend(axes)
+
+
+def _legend(axes: Any) -> None:
+    """Below the panel, where it hides nothing."""
+    axes.legend(frameon=False, fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=3)

@@ -1,4 +1,4 @@
-"""The figures drawn: four metrics each, a line for every scheme."""
+"""The figures drawn: four metrics each, a line for every scheme; bars where a scheme was measured at one place."""
 
 from __future__ import annotations
 
@@ -28,22 +28,58 @@ def _draw(report: FigureReport, path: Path) -> Path:
 
     figure = Figure(figsize=(9.2, 6.4), facecolor="white", layout="constrained")
     places = figure.subplots(2, 2).flatten()
+    apart = all(len(report.of(scheme)) == 1 for scheme in report.schemes)
     for axes, (title, value) in zip(places, METRICS, strict=True):
-        for i, scheme in enumerate(report.schemes):
-            points = [point for point in report.of(scheme) if not point.given_up]
-            _line(axes, points, [value(point) for point in points], scheme, i)
         axes.set_title(title, fontsize=9, loc="left")
-        axes.set_xlabel(report.x_label, fontsize=8)
-        axes.set_yscale("symlog", linthresh=_least(report, value))
         axes.tick_params(labelsize=7)
-        axes.grid(True, which="major", color="#dddddd", linewidth=0.8)
         for side in ("top", "right"):
             axes.spines[side].set_visible(False)
-    handles, labels = places[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False, fontsize=8)
-    figure.suptitle(f"Figure {report.number} of liu-2008: {report.title}", fontsize=10, x=0.01, ha="left")
+        (_bars if apart else _lines)(axes, report, value)
+    if not apart:
+        handles, labels = places[0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False, fontsize=8)
+    figure.suptitle(
+        f"Figure {report.number} of Liu et al. 2008: {report.title}", fontsize=10, x=0.01, ha="left"
+    )
     figure.savefig(path, metadata={"Date": None})
     return path
+
+
+def _lines(axes: Any, report: FigureReport, value: Callable[[Point], float]) -> None:
+    """A line for every scheme, over what was varied."""
+    for i, scheme in enumerate(report.schemes):
+        points = [point for point in report.of(scheme) if not point.given_up]
+        _line(axes, points, [value(point) for point in points], scheme, i)
+    axes.set_xlabel(report.x_label, fontsize=8)
+    axes.set_yscale("symlog", linthresh=_least(report, value))
+    axes.grid(True, which="major", color="#dddddd", linewidth=0.8)
+
+
+def _bars(axes: Any, report: FigureReport, value: Callable[[Point], float]) -> None:
+    """A bar for every scheme, with its number; those that did not converge say so."""
+    points = [report.of(scheme)[0] for scheme in report.schemes]
+    most = max(value(point) for point in points if not point.given_up)
+    for place, point in enumerate(points):
+        found = 0.0 if point.given_up else value(point)
+        axes.barh(place, found, 0.7, color=COLOURS[place % 4])
+        text = f"no end after {point.seconds:.0f} s" if point.given_up else _number(found)
+        axes.text(found + most * 0.01, place, f" {text}", va="center", fontsize=7)
+    axes.set_yticks(
+        range(len(points)), [f"{point.scheme} ({point.x:g} {report.x_label})" for point in points], fontsize=7
+    )
+    axes.invert_yaxis()
+    axes.set_xlim(0, most * 1.2)
+    axes.grid(True, axis="x", color="#dddddd", linewidth=0.8)
+    axes.set_axisbelow(True)
+
+
+def _number(value: float) -> str:
+    """A number with three digits, or all of a large one.
+
+    >>> _number(9.7799), _number(41946.0), _number(0.9024)
+    ('9.78', '41,946', '0.902')
+    """
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
 
 
 def _line(axes: Any, points: list[Point], values: list[float], scheme: str, i: int) -> None:
