@@ -70,7 +70,7 @@ def test_names_in_any_order_go_by_name(form: str) -> None:
         (["Src", "dst"], "src is written Src there; names are compared letter by letter"),
         ([" src", "dst"], "src is written  src there"),
         (["sorc", "dst"], "is sorc meant to be src?"),
-        (["one", "two"], "rename one, two; or give tuples, which go by position"),
+        (["one", "two"], "rename one, two"),
         (["src", "dst", "cost"], "leave out cost"),
         (["src"], "dst is missing"),
     ],

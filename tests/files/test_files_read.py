@@ -403,6 +403,31 @@ def test_a_header_that_matches_in_part_is_refused_whatever_was_said(tmp_path: Pa
     assert f"its columns are {names}; r has src, dst" in caught.value.message
 
 
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("src,dst,price\na,b,1\n", "column-names"),
+        ("src,dst,cost,note\na,b,1,x\n", "column-names"),
+        ("src,dst\na,b\n", "column-names"),
+        ("src,src,cost\na,b,1\n", "duplicate-column"),
+        ("Src,Dst,Cost\na,b,1\n", "likely-header"),
+        ("from,to,price\na,b,1\n", "likely-header"),
+        ("a,b,nan\nc,d,1\n", None),
+        ("src,b,1\nc,d,1\n", None),
+    ],
+)
+def test_names_among_other_types_are_told_from_rows(tmp_path: Path, text: str, code: str | None) -> None:
+    path = file(tmp_path, "r.csv", text)
+    columns = "src: string, dst: string, cost: float"
+    if code is None:
+        assert len(rows(path, columns)) == 2
+        return
+    with pytest.raises(DataError) as caught:
+        rows(path, columns)
+    assert caught.value.code == code and "--no-header" in str(caught.value.hint)
+    assert text.splitlines()[0].replace(",", ", ") in caught.value.message
+
+
 def test_a_name_twice_in_a_header_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="two are called src"):
         table_of(file(tmp_path, "r.csv", "src,src\na,b\n"), "src dst", named=True, header=True)

@@ -70,7 +70,9 @@ def why_empty(relation: str, program: Program, folder: Path | None) -> str:
     path = FactFolder(folder).file_of(relation) if program.souffle else None
     if path is not None:
         return f"{path} is not read without `.input {relation}`, since the text has declarations as Souffle's"
-    return f"there is no {relation}.facts, {relation}.csv, ... in {folder}"
+    near = FactFolder(folder).near(relation)
+    meant = f"; did you mean {near.name}?" if near is not None else ""
+    return f"there is no {relation}.facts, {relation}.csv, ... in {folder}{meant}"
 
 
 def _asked(

@@ -60,9 +60,14 @@ class FactFolder:
             )
         return found[0] if found else None
 
+    def near(self, relation: str) -> Path | None:
+        """A file with nearly the relation's name."""
+        near = difflib.get_close_matches(relation, self._files, n=1)
+        return self._files[near[0]][0] if near else None
+
     def missing(self, relation: str) -> DataError:
         """The error for a relation that should have a file."""
-        near = difflib.get_close_matches(relation, self._files, n=1)
+        near = self.near(relation)
         tried = ", ".join(relation + extension for extension in EXTENSIONS)
-        hint = f"did you mean {self._files[near[0]][0].name}?" if near else f"none of {tried} is there"
+        hint = f"did you mean {near.name}?" if near is not None else f"none of {tried} is there"
         return DataError("missing-file", f"there is no file for {relation} in {self.path}", hint=hint)

@@ -21,7 +21,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NoReturn
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -29,12 +29,12 @@ import pyarrow.compute as pc
 from headwater.errors import DataError
 from headwater.files.formats import SOUFFLE, Format
 from headwater.files.text import first_record
-from headwater.values.names import order_by_name
+from headwater.values.names import name_hint, order_by_name
 
 CHANGE_TYPE = "_change_type"
 COMMIT_VERSION = "_commit_version"
 FEED = (CHANGE_TYPE, COMMIT_VERSION, "_commit_timestamp")
-_WORDS = re.compile(r"(?!(true|false)\s*$)\s*[^\W\d][\w .:/#()-]*", re.IGNORECASE)
+_WORDS = re.compile(r"(?!(true|false|nan|inf|infinity)\s*$)\s*[^\W\d][\w .:/#()-]*", re.IGNORECASE)
 """Texts that could be a column's name, and are no number, date or bool."""
 
 
@@ -53,15 +53,30 @@ def is_header(cells: Sequence[str], columns: Sequence[str]) -> bool:
     return CHANGE_TYPE in cells or (len(rest) == len(columns) > 0 and set(rest) == set(columns))
 
 
-def could_be_header(cells: Sequence[str], columns: Sequence[Any]) -> bool:
-    """Whether a first line that was taken for a row could be names: words, none of which is in the rows after it.
+def are_words(cells: Sequence[str]) -> bool:
+    """Whether cells could be names."""
+    return bool(cells) and all(_WORDS.fullmatch(cell) for cell in cells)
+
+
+def are_repeated(cells: Sequence[str], columns: Sequence[Any]) -> bool:
+    """Whether any of the words in a first line is in the rows after it, too, as names hardly are.
 
     `columns` are Arrow columns of strings that begin with these cells.
     """
-    if len(set(cells)) < len(cells) or not all(_WORDS.fullmatch(cell) for cell in cells):
-        return False
     words = pa.array(cells, pa.string())
-    return not any(pc.any(pc.is_in(column.slice(1), value_set=words)).as_py() for column in columns)
+    return any(pc.any(pc.is_in(column.slice(1), value_set=words)).as_py() for column in columns)
+
+
+def refuse_header(path: str, cells: Sequence[str], relation: str, columns: Sequence[str]) -> NoReturn:
+    """Refuse a first line that was taken for a row, and hardly is one."""
+    if any(cell in columns for cell in cells):
+        found = f"{path}, line 1: the columns are"
+        try:
+            order_by_name(cells, columns, declared=True, relation=relation, found=found)
+        except DataError as error:
+            row = f"{error.hint}; or, if this line is a row: --no-header, or headers=false in `.input`"
+            raise DataError(error.code, error.message, hint=row) from None
+    raise likely_header(path, cells, relation, columns)
 
 
 def likeness(cells: Sequence[str], columns: Sequence[str]) -> int:
@@ -102,11 +117,14 @@ def arrange(
 
 def likely_header(path: str, cells: Sequence[str], relation: str, columns: Sequence[str]) -> DataError:
     """The error for a first line that is a row by the rule, but hardly in fact."""
+    told = name_hint(cells, columns) if likeness(cells, columns) else None
+    near = f"{told}; " if told else ""
     return DataError(
         "likely-header",
         f"{path}, line 1: {', '.join(cells)} looks like names of columns, but those of {relation} are"
         f" {', '.join(columns)}",
-        hint="say what it is: --header or --no-header, or headers= in `.input`; or write these names",
+        hint=f"{near}if this line is a header, let it name the columns: {', '.join(columns)};"
+        " or say what it is: --header or --no-header, or headers= in `.input`",
     )
 
 

@@ -21,7 +21,15 @@ import pyarrow as pa
 from headwater.errors import DataError, Place
 from headwater.files.contents import Contents, FactFile, unreadable
 from headwater.files.formats import SOUFFLE, Format, format_of
-from headwater.files.header import Arrangement, arrange, could_be_header, likely_header, likeness, settle
+from headwater.files.header import (
+    Arrangement,
+    are_repeated,
+    are_words,
+    arrange,
+    likeness,
+    refuse_header,
+    settle,
+)
 from headwater.files.json_rows import read_json
 from headwater.files.text import MARK, TextFile, TextLayout
 from headwater.values.scalars import show
@@ -112,9 +120,11 @@ def _read_text(
     found = Arrangement(tuple(range(len(columns))))
     if chosen.header:
         found = arrange(cells, columns, named=named, relation=relation, path=path, said=bool(said))
-    suspected = bool(first_line) and len(first_line) == len(columns)
-    if suspected and likeness(first_line, columns) == len(columns):
-        raise likely_header(path, cells, relation, columns)
+    # Text that Souffle wrote into a .csv never has a header.
+    suspected = are_words(first_line) and chosen.quoted == quoted
+    alike = likeness(first_line, columns)
+    if suspected and (alike == len(columns) or alike and len(first_line) != len(columns)):
+        refuse_header(path, cells, relation, columns)
     width = len(cells) if chosen.header else max(1, len(columns))
     keep_blank = not chosen.quoted and len(columns) == 1 and types[0] in (STRING, None)
     layout = TextLayout(chosen.delimiter, chosen.quoted, width, bool(chosen.header), keep_blank)
@@ -123,10 +133,9 @@ def _read_text(
     if not columns:  # a relation without columns: a line `()` says that it holds
         _only_units(file, values[0])
     rows = len(values[0])
-    # Text that Souffle wrote into a .csv never has a header; nor are names among values of other types.
-    words = chosen.quoted == quoted and all(type in (STRING, None) for type in types)
-    if suspected and words and could_be_header(first_line, values):
-        raise likely_header(path, cells, relation, columns)
+    could_be = suspected and (alike or len(set(first_line)) == len(first_line))
+    if could_be and not are_repeated(first_line, values):
+        refuse_header(path, cells, relation, columns)
 
     def place(row: int, column: int) -> Place | None:
         return file.place(row, found.order[column])

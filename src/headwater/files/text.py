@@ -154,6 +154,9 @@ class TextFile:
         if number == 1:
             name = {"\t": "tabs", ",": "commas"}.get(self.layout.delimiter, repr(self.layout.delimiter))
             hint = f"cells are separated by {name} here; see delimiter= in `.input`, or the file's extension"
+            others = [mark for mark in ";|\t," if mark in last.text]
+            if others:
+                hint = f'cells are separated by {name} here; for {others[0]!r}: delimiter="{others[0]}" in `.input`'
         return DataError(
             "wrong-arity",
             f"{self.path}, line {record.line}: {number} {'cell' if number == 1 else 'cells'}, "

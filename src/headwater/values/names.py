@@ -59,7 +59,8 @@ def order_by_name(
         raise DataError(
             "column-names",
             f"{found} {listed}; {relation} has {', '.join(columns)}",
-            hint=_hint(names, columns, index),
+            hint=name_hint(names, columns, index)
+            or f"rename {', '.join(n for n in names if n not in columns)}",
         )
     return None
 
@@ -77,7 +78,8 @@ def made_up(names: Sequence[str]) -> bool:
     return any(numbers == [str(start + i) for i in range(len(names))] for start in (0, 1))
 
 
-def _hint(names: Sequence[str], columns: Sequence[str], index: Sequence[str]) -> str:
+def name_hint(names: Sequence[str], columns: Sequence[str], index: Sequence[str] = ()) -> str | None:
+    """What is likely wrong with names that do not fit, if anything is likely."""
     missing = [column for column in columns if column not in names]
     others = [name for name in names if name not in columns]
     for column in missing:
@@ -99,4 +101,4 @@ def _hint(names: Sequence[str], columns: Sequence[str], index: Sequence[str]) ->
         near = get_close_matches(column, others, n=1)
         if near:
             return f"is {near[0]} meant to be {column}? Then give it that name"
-    return f"rename {', '.join(others)}; or give tuples, which go by position"
+    return None
