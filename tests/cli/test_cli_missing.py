@@ -61,3 +61,20 @@ def test_a_way_that_does_not_exist_is_refused_before_anything_is_read(measured: 
     assert "did you mean drop?" in measured.refused("run", "p.dl", "-F", "facts", "--on-null", "dorp")
     error = measured.refused("run", "p.dl", "-F", "facts", "--on-null", "facts/m.parquet")
     assert "error[overwrite]" in error
+
+
+def test_a_column_takes_missing_values_from_now_on(measured: Folder) -> None:
+    Path("facts/m.parquet").unlink()
+    measured.write("facts/m.json", '[{"k": "a", "v": 2.0}]')
+    run = ("run", "p.dl", "-F", "facts", "-s", "state", "-D", "out")
+    measured.done(*run)
+    measured.write("facts/m.json", '[{"k": "a", "v": 2.0}, {"k": "b", "v": null}]')
+    assert "error[null-value]" in measured.refused(*run)
+    measured.done(*run, "--on-null", "keep")
+    measured.write("facts/m.json", '[{"k": "a", "v": 2.0}, {"k": "b", "v": null}, {"k": "c", "v": null}]')
+    measured.done(*run)
+    assert "error[null-value]" in measured.refused("apply", "-s", "state", "--insert", "m(null, 1.0)")
+    measured.done("apply", "-s", "state", "--insert", "m(null, 9.0)", "--on-null", "keep")
+    shown = json.loads(measured.done("show", "-s", "state", "big", "--format", "json"))
+    assert sorted(str(row["K"]) for row in shown) == ["None", "a"]
+    measured.done("run", "p.dl", "-F", "facts", "-D", "fresh", "--on-null", "keep")

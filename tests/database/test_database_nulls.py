@@ -291,3 +291,15 @@ def test_tables_have_nulls_and_on_request_the_labels():
     assert db["s"].arrow(labels=True)["c1?"].type == pa.string()
     frame = db["r"].pandas(labels=True).sort_values("a")
     assert frame["b?"].tolist()[2] == "?g('x')"
+
+
+def test_a_relation_that_is_renamed_takes_nulls_as_before(tmp_path: Path):
+    with hw.connect(tmp_path) as db:
+        db.define("n(K, count<V>) :- m(K, V).")
+        db.apply(insert={"m": [("a", 1), ("a", None)]})
+        db.rename("m", "measured")
+        db.apply(insert={"measured": [("b", None)]})
+        assert rows(db, "n") == {"n": {("a", 1), ("b", 0)}}
+    with hw.connect(tmp_path) as db:
+        db.apply(insert={"measured": [("c", None)]})
+        assert rows(db, "n") == {"n": {("a", 1), ("b", 0), ("c", 0)}}

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.flight as flight
 import pytest
 
@@ -16,6 +17,7 @@ import headwater as hw
 from headwater.database import Database
 from headwater.events import MovedToNodes, Repartitioned
 from headwater.nodes.where import start_nodes
+from headwater.values.sources import keeping_nulls
 
 REACH = "reach(X, Y) :- link(X, Y). reach(X, Y) :- link(X, Z), reach(Z, Y)."
 CHAIN = [("a", "b"), ("b", "c"), ("c", "d")]
@@ -307,3 +309,18 @@ def test_a_closed_database_is_refused_at_once(nodes: Any):
         with pytest.raises(hw.HeadwaterError) as refused:
             ask()
         assert refused.value.code == "closed"
+
+
+@pytest.mark.parametrize("replicate", [0, 100])
+def test_nodes_know_which_columns_take_nulls(nodes: Any, replicate: int):
+    """What the first rows told, or somebody wanted kept, makes counts leave nulls out on nodes, too."""
+    texts = ("n(K, count<V>) :- m(K, V).", "m(k: string, v: int). n(K, count<V>) :- m(K, V).")
+    first = [("a", 1), ("a", None), ("b", None)]
+    for text, rows in ((texts[0], first), (texts[1], first[:1]), (texts[0], first[:1])):
+        with on_nodes(nodes, replicate=replicate) as db:
+            db.define(text)
+            db.apply(insert={"m": rows})
+            db.apply(insert={"m": keeping_nulls(pa.table({"k": ["a", "a", "b"], "v": [1, None, None]}))})
+            assert sorted(db["n"].rows()) == [("a", 1), ("b", 0)]
+            db.apply(delete={"m": [("a", None)]}, insert={"m": [("c", None)]})
+            assert sorted(db["n"].rows()) == [("a", 1), ("b", 0), ("c", 0)]

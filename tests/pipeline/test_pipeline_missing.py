@@ -202,6 +202,16 @@ def test_rows_without_a_value_are_dropped_or_put_aside(spark, tmp_path):
     ]
 
 
+def test_rows_without_a_value_are_kept(spark):
+    db = database(spark)
+    source = Snapshot("link", spark.createDataFrame(ROWS, SCHEMA), name="links", on_null="keep")
+    assert db.pipeline([source]).run().changes == 4
+    assert set(db["link"]) == set(ROWS) and db.info("link").nullable == (True, True, True)
+    fewer = Snapshot("link", spark.createDataFrame(ROWS[:2], SCHEMA), name="links")
+    assert db.pipeline([fewer]).run().changes == 2
+    assert set(db["link"]) == set(ROWS[:2])
+
+
 def test_what_was_put_aside_is_not_put_aside_again(spark, tmp_path):
     path = tmp_path / "refused.jsonl"
     rows = list(ROWS)

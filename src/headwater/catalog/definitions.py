@@ -65,9 +65,14 @@ class Definitions:
         program, numbers = identified(program, self.numbers)
         if ids is not None:
             program = recalled(program, ids)
-        known, columns = carried(program, self.known), carried(program, self.columns)
-        programs = (*self.programs, program)
-        return replace(self, programs=programs, numbers=numbers, known=known, columns=columns)
+        return replace(
+            self,
+            programs=(*self.programs, program),
+            numbers=numbers,
+            known=carried(program, self.known),
+            columns=carried(program, self.columns),
+            nullable=carried(program, self.nullable),
+        )
 
     def settled(self, facts: Mapping[str, Types], nullable: Mapping[str, Nullable]) -> Definitions:
         """As it is once the facts of the last text are rows of relations with these types."""

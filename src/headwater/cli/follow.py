@@ -7,6 +7,7 @@ and no others, whatever it held before.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -70,7 +71,9 @@ def _order_matters(info: RelationInfo) -> bool:
 def _codes(database: Database, info: RelationInfo, relation: str, rows: Any) -> Any:
     if len(rows) == 0:
         return info.layout.empty()
-    return info.layout.encode(database.codec, rows, relation)
+    # Only compared here: whether a column takes nulls is asked when rows are applied.
+    any_nulls = replace(info.layout, nullable=(True,) * info.arity)
+    return any_nulls.encode(database.codec, rows, relation)
 
 
 def _keys(codes: Any) -> list[bytes]:

@@ -143,7 +143,7 @@ class Node:
                 self._parsed[key] = Definitions.parsed(*key)
         read = zip(text.texts, text.rules, strict=True)
         programs = tuple(recalled(self._parsed[key], ids) for key, ids in read)
-        definitions = Definitions(programs, text.known, text.columns)
+        definitions = Definitions(programs, text.known, text.columns, text.nullable)
         checked = definitions.check(self.functions, text.stored)
         return localise(checked.maintained, text.homes)
 

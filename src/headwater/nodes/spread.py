@@ -96,6 +96,7 @@ class Spread:
             rules=tuple(map(tuple, self.definitions.rules())),
             known=dict(self.definitions.known),
             columns={name: tuple(columns) for name, columns in self.definitions.columns.items()},
+            nullable=dict(self.definitions.nullable),
             stored={
                 self.checked.relations[name].owner or name: self.checked.relations[name].types
                 for name in self.base

@@ -55,12 +55,13 @@ class VersionReport(Reply):
 @dataclass(frozen=True)
 class ProgramText(Message):
     """All that nodes need to know to come to the same program: texts with their sources, the ids of their rules, what
-    rows told about types and columns, the types of base relations that have rows, and where each relation lives."""
+    rows told about types, columns and nulls, the types of base relations that have rows, and where relations live."""
 
     texts: tuple[tuple[str, str], ...]
     rules: tuple[tuple[str, ...], ...]
     known: dict[str, Types]
     columns: dict[str, tuple[str, ...]]
+    nullable: dict[str, tuple[bool | None, ...]]
     stored: dict[str, Types]
     homes: dict[str, Placement]
 
