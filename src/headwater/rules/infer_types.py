@@ -343,8 +343,7 @@ def _fitted_call(typing: Typing, rule: DraftRule, term: Term) -> Term:
     if not isinstance(term, Call):
         return term
     args = tuple(_fitted_call(typing, rule, arg) for arg in term.args)
-    fitted = beside_decimals(replace(term, args=args), [typing.term(rule, arg) for arg in args])
-    return term if fitted.args == term.args else fitted
+    return beside_decimals(replace(term, args=args), [typing.term(rule, arg) for arg in args])
 
 
 def fit_term(typing: Typing, relation: str, position: int, term: Term) -> Term:

@@ -24,6 +24,8 @@ from headwater.provenance.graph.graph import explore
 from headwater.provenance.graph.terms import minimal_terms
 from headwater.provenance.show.wording import Fact
 from headwater.rules.checked import Absent, Premise, Test
+from headwater.values.record import FrozenMap, Months
+from headwater.values.scalars import canonical
 from headwater.values.types import Type
 from headwater.version.changes import Changes
 
@@ -283,8 +285,16 @@ def _constants(term: Term) -> list[Any]:
 
 
 def _any(type_: Type) -> Any:
+    """Some value of a type."""
     plain: dict[str, Any] = {
-        "int": 0, "float": 0.0, "string": "new", "bool": True, "list": (),
-        "date": datetime.date(2000, 1, 1), "timestamp": datetime.datetime(2000, 1, 1),
+        "int": 0, "float": 0.0, "string": "new", "binary": b"new", "bool": True, "list": (), "map": FrozenMap({}),
+        "date": datetime.date(2000, 1, 1), "time": datetime.time(0), "interval": datetime.timedelta(0),
+        "interval_months": Months(0),
     }  # fmt: skip
+    if type_.name == "decimal":
+        return canonical(0, type_)
+    if type_.name.startswith("timestamp"):
+        return canonical(datetime.datetime(2000, 1, 1), type_)
+    if type_.name == "struct":
+        return canonical({}, type_)
     return plain[type_.name]
