@@ -11,7 +11,7 @@ import click
 from headwater.cli.screen import counted, print_table, seconds, written
 from headwater.database import Database
 from headwater.files.json_values import to_json
-from headwater.values.record import order_key
+from headwater.values.keys import order_key
 from headwater.version.changes import Changes
 
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from headwater.values.arrow_values import python_values
-from headwater.values.record import order_key
+from headwater.values.keys import order_key
 
 
 def in_order(table: Any) -> Any:

@@ -14,9 +14,9 @@ import numpy.typing as npt
 from headwater.plan.steps import Ints
 from headwater.values.codec import Codec
 from headwater.values.dictionary import Dictionary
+from headwater.values.keys import known_by
 from headwater.values.label_text import literal
 from headwater.values.layout import Layout
-from headwater.values.record import known_by
 from headwater.values.scalars import is_coded
 from headwater.values.special import FIRST, has_special, is_special
 from headwater.values.types import STRING, Type

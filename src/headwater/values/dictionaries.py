@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from headwater.values.dictionary import Dictionary
-from headwater.values.record import known_by
+from headwater.values.keys import known_by
 from headwater.values.special import Specials
 from headwater.values.types import STRING, Type
 

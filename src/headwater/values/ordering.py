@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from headwater.values.codec import Codec
 from headwater.values.columns import floats
 from headwater.values.dictionary import Codes
-from headwater.values.record import order_key
+from headwater.values.keys import order_key
 from headwater.values.scalars import is_coded
 from headwater.values.signatures import FunctionMismatch
 from headwater.values.special import FIRST, NULL_KEY, LabelledNull, float_keys, has_special, is_special

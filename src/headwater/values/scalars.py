@@ -25,8 +25,9 @@ from typing import Any
 import numpy as np
 
 from headwater.values.instants import CANONICAL_MOMENTS, moment_code, moment_value, plain_moment
+from headwater.values.keys import known_by
 from headwater.values.misfit import Misfit, class_name, show, wrong
-from headwater.values.record import FrozenMap, Struct, known_by
+from headwater.values.record import FrozenMap, Struct
 from headwater.values.special import LAST, LAST_PLAIN, LabelledNull
 from headwater.values.types import (
     BINARY,

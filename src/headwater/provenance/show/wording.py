@@ -19,7 +19,7 @@ from headwater.plan.stored_rows import Key
 from headwater.rules.checked import UNIT, Absent, Checked, CheckedRule, Compute, Item, Premise
 from headwater.rules.render import render_part, render_term, render_value
 from headwater.rules.terms import rebuild_part
-from headwater.values.record import order_key
+from headwater.values.keys import order_key
 from headwater.values.special import is_untyped
 
 
