@@ -104,7 +104,13 @@ def test_arguments_that_a_call_does_not_have_are_told_so():
     found = calls()
     assert len(found) > 60
     for name, call in found.items():
-        for given, named in (((), {"no_such": 1}), ((None,) * 30, {})):
+        kinds = {one.kind for one in inspect.signature(call).parameters.values()}
+        for given, named, open_ended in (
+            ((), {"no_such": 1}, inspect.Parameter.VAR_KEYWORD),
+            ((None,) * 30, {}, inspect.Parameter.VAR_POSITIONAL),
+        ):
+            if open_ended in kinds:
+                continue
             with pytest.raises(hw.HeadwaterError) as caught:
                 call(*given, **named)
             error = caught.value

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import wraps
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from headwater import notebook
 from headwater.annotations.protocol import AnyAnnotation
@@ -15,16 +14,14 @@ from headwater.catalog import Catalog
 from headwater.catalog.doubtful import refuse_doubtful
 from headwater.database.answers import Answers
 from headwater.database.definition import read_definition
-from headwater.database.durability import Durability
-from headwater.database.progress import Owed, Progress, Subscription
+from headwater.database.parts import Parts
+from headwater.database.progress import Owed, Subscription
 from headwater.database.questions import Questions
 from headwater.database.relation_table import RelationTable
 from headwater.database.relation_view import RelationView
-from headwater.database.rows import by_relation, given_rows, some_rows
-from headwater.database.running import Running
-from headwater.database.standing import Followers, Standing
+from headwater.database.rows import by_relation, column_types, given_rows, some_rows
 from headwater.database.summary import summary
-from headwater.database.versions import Versions
+from headwater.database.uninterrupted import uninterrupted
 from headwater.errors import StoreError
 from headwater.kernel.memory import release_idle
 from headwater.language.datalog import parse
@@ -52,20 +49,6 @@ from headwater.version.statistics import VersionStatistics
 if TYPE_CHECKING:
     from headwater.pipeline import Pipeline
 
-Method = TypeVar("Method", bound=Callable[..., Any])
-
-
-def uninterrupted(method: Method) -> Method:
-    """A method that changes the database; Ctrl-C stops it only where all can be taken back, or once it is done."""
-
-    @changes
-    @wraps(method)
-    def run(self: Database, *args: Any, **options: Any) -> Any:
-        with self.runner.interrupts:
-            return method(self, *args, **options)
-
-    return run  # type: ignore[return-value]
-
 
 @public_class
 class Database:
@@ -80,15 +63,9 @@ class Database:
         self.codec = Codec(self.budget)
         self.functions = Functions()
         self.spark = self.options.spark
-        catalog = Catalog(self.functions, self.options.strict)
-        self._standing = Standing(catalog, real_time=self.options.clock == "real")
-        self._progress = Progress(self.path)
-        self._durability = Durability(self.codec, self._standing, self._progress)
-        self._followers = Followers()
-        self._versions = Versions(
-            self.codec, self.guard, self._standing, self._progress, self._durability, self._followers
-        )
-        self._running = Running(self.options, self.codec, self.functions, self._versions, self._durability)
+        parts = Parts.of(self.path, self.options, self.codec, self.functions, self.guard)
+        self._standing, self._progress, self._durability = parts.standing, parts.progress, parts.durability
+        self._followers, self._versions, self._running = parts.followers, parts.versions, parts.running
         try:
             self._running.start(self.path)
         except BaseException:
@@ -295,12 +272,7 @@ class Database:
     @reads
     def types_if(self, known: Mapping[str, tuple[Type | None, ...]]) -> dict[str, tuple[Type | None, ...]]:
         """What the types of all relations would be if those of some base relations were these."""
-        known = arguments.mapping("known", known, '{"link": (INT, INT)}')
-        for name, types in known.items():
-            if not isinstance(types, tuple) or not all(isinstance(type, Type | None) for type in types):
-                raise arguments.wrong(
-                    f"known[{name!r}]", types, "a tuple of types, None where it is not known"
-                )
+        known = column_types(known)
         return self.catalog.types_if(known, self._versions.stored)
 
     @reads

@@ -1,4 +1,4 @@
-"""Rows as users give them: by relation, in forms that have a length and can be read more than once."""
+"""Rows as users give them: by relation, in forms that have a length and can be read more than once; and types."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from headwater.errors import DataError
+from headwater.values import arguments
 from headwater.values.arguments import relation_name
 from headwater.values.scalars import class_name
 from headwater.values.sources import held
+from headwater.values.types import Type
 
 
 def given_rows(argument: str, rows: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -49,3 +51,12 @@ def _held(name: str, data: Any) -> Any:
             f"the rows of {name} are {class_name(data)}",
             hint="give a list of tuples, an Arrow table, a DataFrame or a numpy matrix",
         ) from None
+
+
+def column_types(known: Mapping[str, Any]) -> dict[str, tuple[Type | None, ...]]:
+    """Types of columns by relation, as users give them."""
+    found = arguments.mapping("known", known, '{"link": (INT, INT)}')
+    for name, types in found.items():
+        if not isinstance(types, tuple) or not all(isinstance(type, Type | None) for type in types):
+            raise arguments.wrong(f"known[{name!r}]", types, "a tuple of types, None where it is not known")
+    return found

@@ -1,0 +1,39 @@
+"""What a database is composed of, put together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from headwater.catalog import Catalog
+from headwater.database.durability import Durability
+from headwater.database.progress import Progress
+from headwater.database.running import Running
+from headwater.database.standing import Followers, Standing
+from headwater.database.versions import Versions
+from headwater.options import Options
+from headwater.values.codec import Codec
+from headwater.values.functions import Functions
+from headwater.version.guard import Guard
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Where it stands, what sources and subscribers know, the disk, followers, versions, and where relations are."""
+
+    standing: Standing
+    progress: Progress
+    durability: Durability
+    followers: Followers
+    versions: Versions
+    running: Running
+
+    @staticmethod
+    def of(path: Path | None, options: Options, codec: Codec, functions: Functions, guard: Guard) -> Parts:
+        """The parts of a database that is not started yet."""
+        standing = Standing(Catalog(functions, options.strict), real_time=options.clock == "real")
+        progress, followers = Progress(path), Followers()
+        durability = Durability(codec, standing, progress)
+        versions = Versions(codec, guard, standing, progress, durability, followers)
+        running = Running(options, codec, functions, versions, durability)
+        return Parts(standing, progress, durability, followers, versions, running)

@@ -1,0 +1,33 @@
+"""Public methods that change a database: one at a time, and never left in the middle by Ctrl-C."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, Protocol, TypeVar
+
+from headwater.local.runner import Runner
+from headwater.version.guard import changes
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+class Changing(Protocol):
+    """What `uninterrupted` decorates methods of."""
+
+    @property
+    def runner(self) -> Runner:
+        """Where the relations are."""
+        ...
+
+
+def uninterrupted(method: Method) -> Method:
+    """A method that changes the database; Ctrl-C stops it only where all can be taken back, or once it is done."""
+
+    @changes
+    @wraps(method)
+    def run(self: Changing, *args: Any, **options: Any) -> Any:
+        with self.runner.interrupts:
+            return method(self, *args, **options)
+
+    return run  # type: ignore[return-value]
