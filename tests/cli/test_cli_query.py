@@ -38,13 +38,15 @@ def test_a_virtual_view(state: Folder) -> None:
     assert state.done("show", "-s", "state", "reach(a, X)", "--format", "csv").split() == ["X", "b", "c"]
     assert len(state.done("show", "-s", "state", "reach", "--format", "csv").split()) == 4
     assert "virtual" in state.done("show", "-s", "state")
+    state.done("compact", "-s", "state")
+    assert "virtual" in state.done("show", "-s", "state")
 
 
 @pytest.mark.parametrize(
     "goal, code, message",
     [
         ("raech(a, X)", 1, "unknown-relation"),
-        ("reach(a, X", 1, "syntax"),
+        ("reach(a, X", 1, "found the end of the goal"),
         ("reach(a)", 1, "arity-clash"),
         ("", 1, "syntax"),
     ],

@@ -197,7 +197,8 @@ class OneProcess:
         ]
         written = persist.dump_relations(self.engine, self.codec, without=reuse)
         written |= persist.dump_soft_state(self.base_changes.soft, self.engine, self.codec)
-        shown = directory(self.engine.checked.relations, self.engine.workspace.relations)
+        checked = self.engine.checked
+        shown = {} if checked.left_out else directory(checked.relations, self.engine.workspace.relations)
         checkpoint = Checkpoint(version, {**meta, **self.progress(), **shown}, written | tables)
         with self.codec.budget.lifted(), memory_errors("a checkpoint"):
             store.write_checkpoint(checkpoint, reuse=reuse)

@@ -213,6 +213,8 @@ class Checked:
     outputs: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     sizes: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    left_out: frozenset[str] = frozenset()
+    """The relations that are not in this part of a program: see `maintained`."""
 
     @cached_property
     def maintained(self) -> Checked:
@@ -221,4 +223,4 @@ class Checked:
             return self
         left_out = {name for stratum in self.virtual for name in stratum.relations}
         relations = {name: info for name, info in self.relations.items() if name not in left_out}
-        return replace(self, relations=relations, virtual=())
+        return replace(self, relations=relations, virtual=(), left_out=frozenset(left_out))

@@ -13,6 +13,7 @@ Here, and only here, a string may also stand in single quotes, since the whole i
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from headwater.errors import LanguageError
 from headwater.language.datalog.parser import parse
@@ -32,9 +33,7 @@ def parse_question(text: str, source: str = "<question>") -> Program:
         )
     if "?-" not in bare:
         text = f"?- {text.strip()}"
-    if not bare.rstrip().endswith("."):
-        text += "\n."
-    program = parse(text, source)
+    program = _parsed(text, source, ended=bare.rstrip().endswith("."))
     if len(program.queries) != 1:
         raise LanguageError(
             "syntax",
@@ -43,6 +42,22 @@ def parse_question(text: str, source: str = "<question>") -> Program:
             hint="ask for several things at once with commas between them: ?- p(X), q(X, Y).",
         )
     return program
+
+
+def _parsed(text: str, source: str, *, ended: bool) -> Program:
+    """The text, with a full stop at the end if it has none; nobody is told of that."""
+    if ended:
+        return parse(text, source)
+    text = f"{text}\n." if "//" in text else f"{text}."
+    try:
+        return parse(text, source)
+    except LanguageError as error:
+        place = error.place
+        if place is None or not error.message.startswith("found '.'") or not place.text.endswith("."):
+            raise
+        message = error.message.replace("found '.'", "found the end of the goal", 1)
+        shown = replace(place, text=place.text.removesuffix("."))
+        raise LanguageError(error.code, message, place=shown, hint=error.hint) from None
 
 
 def _in_double_quotes(written: re.Match[str]) -> str:
