@@ -183,13 +183,13 @@ class Functions:
 
         Where the type of an argument is not known, all its values are null.
         """
-        if is_label(name):
-            return _labelled(name, columns, types, codec)
-        if None in types and self.is_strict(name):
-            return np.full(max(map(len, columns)), NULL, np.int64)
         call = (name, tuple(types))
         resolved = self._resolved.get(call)
         if resolved is None:
+            if is_label(name):
+                return _labelled(name, columns, types, codec)
+            if None in types and self.is_strict(name):
+                return np.full(max(map(len, columns)), NULL, np.int64)
             resolved = self._resolved[call] = self._resolve(name, types)
         if len({len(column) for column in columns}) > 1:
             columns = np.broadcast_arrays(*columns)

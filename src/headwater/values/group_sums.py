@@ -145,15 +145,19 @@ def add_codes(sums: AnySums, groups: Ints, codes: Ints, sign: int, specials: Spe
 
 def aggregated(sums: AnySums, function: str, groups: Ints, counts: Ints, specials: Specials) -> Ints:
     """The codes of the sum or the average (`avg`) of each group; NULL for one of no values."""
-    codes = np.full(groups.shape[0], NULL, np.int64)
     filled = counts > 0
-    if isinstance(sums, ExactDecimalSums):
-        of = sums.average_codes if function == "avg" else sums.sum_codes
-        codes[filled] = of(groups[filled], counts[filled], specials)
-    elif function == "avg":
-        codes[filled] = specials.float_codes(sums.average(groups[filled], counts[filled]).view(np.int64))
-    elif isinstance(sums, ExactIntSums):
-        codes[filled] = specials.int_codes(sums.value(groups[filled]))
-    else:
-        codes[filled] = specials.float_codes(sums.value(groups[filled]).view(np.int64))
+    if filled.all():
+        return _codes(sums, function, groups, counts, specials)
+    codes = np.full(groups.shape[0], NULL, np.int64)
+    codes[filled] = _codes(sums, function, groups[filled], counts[filled], specials)
     return codes
+
+
+def _codes(sums: AnySums, function: str, groups: Ints, counts: Ints, specials: Specials) -> Ints:
+    if isinstance(sums, ExactDecimalSums):
+        return (sums.average_codes if function == "avg" else sums.sum_codes)(groups, counts, specials)
+    if function == "avg":
+        return specials.float_codes(sums.average(groups, counts).view(np.int64))
+    if isinstance(sums, ExactIntSums):
+        return specials.int_codes(sums.value(groups))
+    return specials.float_codes(sums.value(groups).view(np.int64))
