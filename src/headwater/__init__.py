@@ -94,6 +94,7 @@ def connect(
     budget: int | None = None,
     replicate: int | None = None,
     min_ship: bool = True,
+    progress: bool | None = None,
 ) -> Database:
     """Open a database: in memory, or in the folder `path`, where it survives restarts and crashes.
 
@@ -117,6 +118,7 @@ def connect(
     - `run`: where: "local" in this process, "spark" on nodes in Spark, "auto" here until `budget` bytes are outgrown,
       "threads" on nodes in threads; `nodes`: how many, or those of `start_nodes`; `replicate`: base relations up to
       so many rows are on every node; `min_ship`: keep back derivations that change nothing. See docs/nodes.md.
+    - `progress`: whether work that takes long shows itself, on a terminal or in a notebook; False for never.
     """
     from headwater.database import Database
 
@@ -138,6 +140,7 @@ def connect(
         budget=budget,
         replicate=replicate,
         min_ship=min_ship,
+        progress=progress,
     )
 
 

@@ -43,6 +43,7 @@ class Options:
     budget: int | None = None
     replicate: int | None = None
     min_ship: bool = True
+    progress: bool | None = None
 
     def __post_init__(self) -> None:
         arguments.one_of("strategy", self.strategy, STRATEGIES, "unknown-strategy")
@@ -52,6 +53,8 @@ class Options:
             arguments.flag(option, getattr(self, option), "unknown-option")
         if not isinstance(self.strict, bool) and not (isinstance(self.strict, str) and self.strict == "near"):
             raise arguments.wrong("strict", self.strict, "one of 'near', True, False", "unknown-option")
+        if self.progress is not None:
+            arguments.flag("progress", self.progress, "unknown-option")
         arguments.whole_number("max_rounds", self.max_rounds, least=1, code="unknown-option")
         self.place.check()
         if self.run != "local" and not STRATEGIES[self.strategy]().ranked:

@@ -180,7 +180,9 @@ class Engine:
     def _refresh(self, view: View, deltas: dict[str, Delta] | None, statistics: VersionStatistics) -> None:
         """Bring a view up to date; without deltas, from scratch."""
         try:
-            self._follow(view, deltas, statistics)
+            cost = StratumStatistics(view.stratum.relations, view.strategy.name)
+            with self.workspace.onlooker.over(cost):
+                self._follow(view, deltas, cost, statistics)
         except OutOfMemory as error:
             if error.place is not None:
                 raise
@@ -188,9 +190,14 @@ class Engine:
             place = view.stratum.rules[0].place
             raise OutOfMemory(error.code, message, place=place, hint=error.hint) from error
 
-    def _follow(self, view: View, deltas: dict[str, Delta] | None, statistics: VersionStatistics) -> None:
+    def _follow(
+        self,
+        view: View,
+        deltas: dict[str, Delta] | None,
+        cost: StratumStatistics,
+        statistics: VersionStatistics,
+    ) -> None:
         started = time.perf_counter()
-        cost = StratumStatistics(view.stratum.relations, view.strategy.name)
         statistics.strata.append(cost)
         self._touched.update(dict.fromkeys(view.stratum.relations))
         if deltas is None:

@@ -406,7 +406,7 @@ class Fixpoint:
 
 def count_round(workspace: Workspace, rules: RuleSet, statistics: StratumStatistics) -> None:
     """Begin a round, unless there have been too many or somebody has interrupted."""
-    workspace.interrupts.check()
+    workspace.pause()
     statistics.rounds += 1
     if statistics.rounds > workspace.max_rounds and not workspace.stops:
         names = ", ".join(sorted(rules.own))

@@ -19,6 +19,7 @@ from headwater.plan.steps import Ints, Plan
 from headwater.rules.checked import Absent, CheckedRule, Premise, RelationInfo, Stratum
 from headwater.values.codec import Codec
 from headwater.values.functions import Functions
+from headwater.version.onlooker import Onlooker
 
 Rows = npt.NDArray[np.int32]
 NO_ROWS: Rows = np.empty(0, np.int32)
@@ -60,7 +61,8 @@ class Workspace:
         self.infos: dict[str, RelationInfo] = {}
         self.clock = 0
         self.version = 0
-        self.executor = Executor(self.relations, codec, functions, self.interrupts.check)
+        self.onlooker = Onlooker()
+        self.executor = Executor(self.relations, codec, functions, self.pause)
         self.planner = Planner(codec, functions, self)
 
     def before(self, relations: Mapping[str, Relation], infos: dict[str, RelationInfo]) -> Workspace:
@@ -71,6 +73,11 @@ class Workspace:
         found.relations.update(relations)
         found.infos = infos
         return found
+
+    def pause(self) -> None:
+        """Called between pieces of work: where an interrupt is raised, and who looks on is told."""
+        self.interrupts.check()
+        self.onlooker.look()
 
     def size(self, relation: str) -> int:
         """How many rows are stored."""
