@@ -185,3 +185,53 @@ def test_numbers_never_wrap() -> None:
             db.apply(insert={"p": [(2**63 - 1,), (1,)]})
         assert caught.value.code == "overflow" and "in rule" in caught.value.message, rule
         assert db["q"].rows() == before and db["p"].rows() == []
+
+
+def refused(text: str, **rows: Any) -> hw.HeadwaterError:
+    db = hw.connect()
+    with pytest.raises(hw.HeadwaterError) as caught:
+        db.define(text)
+        db.apply(insert=rows)
+    return caught.value
+
+
+def test_declared_digits_hold_whatever_rules_join() -> None:
+    text = "q(x: decimal(5,2)). r(x: decimal(12,2)). p(X) :- q(X), r(X)."
+    assert "more digits than decimal(5,2)" in refused(text, q=[(Decimal("1000"),)]).message
+    db = hw.connect()
+    db.define(text)
+    db.apply(insert={"q": [(Decimal("1.5"),)], "r": [(Decimal("1.5"),), (Decimal("1e8"),)]})
+    assert db["p"].rows() == [(Decimal("1.50"),)] and str(db["q"].types[0]) == "decimal(5,2)"
+
+
+@pytest.mark.parametrize(
+    "text, code, words, hint",
+    [
+        (
+            "q(x: decimal(5,2)). r(x: decimal(5,1)). p(X) :- q(X), r(X).",
+            "type-clash",
+            "decimal(5,1)",
+            "one scale",
+        ),
+        ("q(x: {a: int, b: int}). p(1) :- q({b: 2, a: 1}).", "type-clash", "{b: int, a: int}", "same order"),
+        ("q(r: {name: int}). p(R.nmae) :- q(R).", "function-mismatch", "did you mean name?", None),
+        ("q(x: int). p(X.a) :- q(X).", "function-mismatch", "takes a record", None),
+        ('q(d: date). p(D) :- q(D), D > "2024-01-01".', "type-clash", "date", "2024-01-31"),
+        ("q(d: date). p(D) :- q(D), D > 2024.", "type-clash", "date", "2024-01-31"),
+        ('q(d: timestamp). p(D) :- q(D), D > "2024-01-01".', "type-clash", "timestamp", 'timestamp("2024'),
+        ("q(d: timestamp, e: timestamp_ntz). p(D) :- q(D, E), D > E.", "type-clash", "ntz", "timestamp(X)"),
+        ("q(d: date, e: timestamp). p(D) :- q(D, E), D > E.", "type-clash", "date", "date(X)"),
+        ("q(x: decimal(5,2)). q(1.234).", "type-clash", "more than 2 digits", "larger scale"),
+    ],
+)
+def test_slips_of_types_have_hints(text: str, code: str, words: str, hint: str | None) -> None:
+    error = refused(text)
+    assert error.code == code and words in error.message
+    assert hint is None or hint in (error.hint or "")
+
+
+def test_intervals_are_summed() -> None:
+    db = hw.connect()
+    db.define("q(n: int, i: interval, m: interval_months). p(sum<I>, sum<M>) :- q(_, I, M).")
+    db.apply(insert={"q": [(1, dt.timedelta(hours=1), Months(1)), (2, dt.timedelta(hours=-3), Months(13))]})
+    assert db["p"].rows() == [(dt.timedelta(hours=-2), Months(14))]

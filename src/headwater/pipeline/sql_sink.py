@@ -112,15 +112,32 @@ def same_row(table: Any) -> Any:
 
 
 def _sql_type(type: Type | None, sink: SqlSink) -> Any:
-    from sqlalchemy import BigInteger, Boolean, Date, DateTime, Float, Text
+    from sqlalchemy import (
+        BigInteger,
+        Boolean,
+        Date,
+        DateTime,
+        Float,
+        Interval,
+        LargeBinary,
+        Numeric,
+        Text,
+        Time,
+    )
 
+    if type is not None and type.name == "decimal":
+        return Numeric(type.precision, type.scale)
     kinds: dict[str, Any] = {
         "int": BigInteger(),
         "float": Float(53),
         "string": Text(),
         "bool": Boolean(),
         "date": Date(),
-        "timestamp": DateTime(),
+        "binary": LargeBinary(),
+        "time": Time(),
+        "timestamp": DateTime(timezone=True),
+        "timestamp_ntz": DateTime(),
+        "interval": Interval(),
     }
     if type is None or type.name not in kinds:
         raise PipelineError(

@@ -97,7 +97,9 @@ def _fit_decimal(value: int | float | decimal.Decimal, type: Type, place: Place 
     try:
         return canonical(as_written(value), type)
     except Misfit as misfit:
-        raise RuleError("type-clash", f"{misfit.reason}, expected {type}", place=place) from None
+        raise RuleError(
+            "type-clash", f"{misfit.reason}, expected {type}", place=place, hint=misfit.hint
+        ) from None
 
 
 def as_written(value: int | float | decimal.Decimal) -> decimal.Decimal:

@@ -22,7 +22,7 @@ from headwater.rules.type_classes import ColumnOf, Node, Origin, TypeClasses, Va
 from headwater.values.decimal_types import average_type, sum_type
 from headwater.values.functions import FunctionMismatch, Functions
 from headwater.values.special import is_untyped
-from headwater.values.types import FLOAT, INT, Type, TypeClash, type_of, unify
+from headwater.values.types import FLOAT, INT, INTERVAL, INTERVAL_MONTHS, Type, TypeClash, type_of, unify
 
 AGGREGATED = {"sum": sum_type, "avg": average_type}
 """The type of an aggregate of decimals."""
@@ -40,14 +40,16 @@ class Typing:
     classes: TypeClasses = field(default_factory=TypeClasses)
     weak: list[tuple[Node, Constant]] = field(default_factory=list)
     owners: Mapping[str, str] = field(default_factory=dict)
+    digits: dict[ColumnOf, Type] = field(default_factory=dict)
 
     def slot(self, relation: str, position: int) -> ColumnOf:
         """A column, with the name that users know it by."""
         return ColumnOf(relation, position, self.owners.get(relation, relation))
 
     def column(self, relation: str, position: int) -> Type | None:
-        """The type of a column."""
-        return self.classes.type(ColumnOf(relation, position))
+        """The type of a column; decimals of one that rows come into have the digits that are declared."""
+        column = ColumnOf(relation, position)
+        return self.digits.get(column) or self.classes.type(column)
 
     def variable(self, rule: DraftRule, name: str) -> Type | None:
         """The type of a variable in a rule."""
@@ -77,11 +79,14 @@ def infer_types(draft: Draft) -> Typing:
     """Unify all that must have one type; raises `type-clash` where two types meet."""
     typing = Typing(draft.functions, owners=draft.internal)
     classes = typing.classes
+    derived = {rule.relation for rule in draft.rules}
     for declaration in draft.program.declarations:
         for i, column in enumerate(declaration.columns):
             if column.type is not None:
                 origin = Origin("as declared", column.place or declaration.place)
                 classes.give(ColumnOf(declaration.relation, i), column.type, origin)
+                if column.type.name == "decimal" and declaration.relation not in derived:
+                    typing.digits[ColumnOf(declaration.relation, i)] = column.type
     for relation, types in draft.known.items():
         for i, known_type in enumerate(types):
             if known_type is not None:
@@ -278,7 +283,8 @@ def _check_rule(typing: Typing, rule: DraftRule) -> None:
     aggregate = rule.aggregate
     if aggregate is not None and aggregate.argument is not None and aggregate.function in ("sum", "avg"):
         type = typing.variable(rule, aggregate.argument.name)
-        if type not in (None, INT, FLOAT) and type.name != "decimal":
+        summed = aggregate.function == "sum" and type in (INTERVAL, INTERVAL_MONTHS)
+        if type not in (None, INT, FLOAT) and type.name != "decimal" and not summed:
             origin = typing.classes.origin(VariableOf(rule.label, aggregate.argument.name))
             raise RuleError(
                 "type-clash",

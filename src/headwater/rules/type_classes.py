@@ -139,4 +139,13 @@ class TypeClasses:
 def _hint(left: Type, right: Type) -> str | None:
     if {left.name, right.name} == {"int", "float"}:
         return "convert one of them: to_float(...) or to_int(...)"
+    if left.name == right.name == "decimal":
+        scaled = f"decimal(X, {max(left.precision, right.precision)}, {left.scale})"
+        return f"bring them to one scale, {scaled}, or compare them: X = Y"
+    if left.name == right.name == "struct" and sorted(left.fields) == sorted(right.fields):
+        return "records have the same fields in the same order"
+    if "decimal" in (left.name, right.name) and {left.name, right.name} <= {"int", "float", "decimal"}:
+        return "convert one of them: decimal(X, 38, 2), to_float(X), to_int(X)"
+    if {left.name, right.name} == {"timestamp", "timestamp_ntz"}:
+        return "say that the time without a zone is one in UTC: timestamp(X)"
     return None

@@ -44,7 +44,7 @@ from headwater.values.moments import MOMENTS
 from headwater.values.ordering import check_comparable, compare
 from headwater.values.patterns import compiled
 from headwater.values.reals import REALS
-from headwater.values.records import MAPS, member
+from headwater.values.records import MAPS, member, no_field
 from headwater.values.scalars import Misfit, canonical, show
 from headwater.values.signatures import (
     FunctionMismatch,
@@ -172,6 +172,8 @@ class Functions:
         results = [signature.result(arg_types) for signature in signatures]
         found = [result for result in results if not isinstance(result, NoMatch)]
         if not found:
+            if name.startswith("."):
+                raise FunctionMismatch(no_field(name, arg_types[0]))
             given = ", ".join("?" if type is None else str(type) for type in arg_types)
             taken = " or ".join(f"({_parameters(signature)})" for signature in signatures)
             raise FunctionMismatch(f"{name} takes {taken}, given ({given})")

@@ -12,6 +12,7 @@ what they give.
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Mapping, Sequence
 from functools import lru_cache, reduce
 from typing import Any
@@ -21,7 +22,7 @@ from headwater.values.record import FrozenMap, Struct, record_fields
 from headwater.values.signatures import NO_MATCH, NoMatch, Overload, computed, pointwise
 from headwater.values.types import INT, STRING, Type, TypeClash, map_of, parse_type, struct_of, unify
 
-__all__ = ["INT", "MAPS", "STRING", "member"]
+__all__ = ["INT", "MAPS", "STRING", "member", "no_field"]
 
 
 @lru_cache(maxsize=1000)
@@ -34,6 +35,15 @@ def member(name: str) -> tuple[Overload, ...]:
         return (_make(name, tuple(fields)),)
     type_ = parse_type(name) if name.startswith("decimal(") else None
     return () if type_ is None else to_decimal_overloads(name, type_)
+
+
+def no_field(function: str, given: Type | None) -> str:
+    """Why a field cannot be taken of a value of this type."""
+    if given is None or given.name != "struct":
+        return f"{function} takes a record or a map with keys that are strings, given {given}"
+    near = difflib.get_close_matches(function[1:], given.fields, n=1)
+    fields = f"did you mean {near[0]}?" if near else f"its fields are {', '.join(given.fields)}"
+    return f"the record has no field {function[1:]}; {fields}"
 
 
 def _field(field: str) -> Overload:
