@@ -214,6 +214,8 @@ def test_errors_in_a_file_name_it(program: Path):
         ("no/network.dl", "missing-file", "there is no folder"),
         ("zzz.dl", "missing-file", "give rules as a text, or the path of a file of them"),
         (Path("."), "unreadable", None),
+        ("./nowhere", "missing-file", "give rules as a text"),
+        ("/", "unreadable", None),
         ("latin.dl", "not-utf8", "save the file as UTF-8"),
     ],
 )

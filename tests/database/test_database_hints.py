@@ -33,6 +33,7 @@ def error_of(call: Callable[[], Any]) -> hw.HeadwaterError:
         ("p(X, average<Y>) :- q(X, Y).", "aggregate", "did you mean avg?"),
         ("p(X, cuont<Y>) :- q(X, Y).", "aggregate", "did you mean count?"),
         ('q(d: date). p(D) :- q(D), D > "2024-01-01".', "type-clash", "2024-01-31"),
+        ("p(X) :- q(X, Y), Y IS NULL.", "syntax", "write 'is' instead of 'IS'"),
         ("select * from link;", "syntax", "rules are Datalog: reach(X, Y) :- link(X, Y)."),
         ("CREATE TABLE link (a int);", "syntax", "rules are Datalog"),
     ],

@@ -71,6 +71,14 @@ def test_other_dialects_have_variables_in_lower_case(text: str):
     assert parse(text).slips == ()
 
 
+@pytest.mark.parametrize(
+    "text", ["p(X) :- q(X, Y), Y = NULL.", "p(x) :- q(x, NULL).", ".decl q(x: int)\np(Null) :- q(Null)."]
+)
+def test_null_in_upper_case_is_refused(text: str):
+    (slip,) = parse(text).slips
+    assert isinstance(slip, hw.LanguageError) and slip.hint == "write X = null, or X is null"
+
+
 def test_the_words():
     (slip,) = parse(f"{UPPER}\nreach(x, y) :- link(x, y).").slips
     assert slip.message == (

@@ -43,6 +43,18 @@ def small_variables(rule: Rule, parts: Sequence[Node]) -> Iterator[LanguageError
     yield kind("lower-case", message, place=rule.place, hint=hint)
 
 
+def null_variables(rule: Rule, parts: Sequence[Node]) -> Iterator[LanguageError]:
+    """`NULL` is a variable like any other, and never meant to be one."""
+    for name in dict.fromkeys(name for part in parts for name in argument_names(part)):
+        if name in ("NULL", "Null"):
+            yield LanguageError(
+                "lower-case",
+                f"in {rule.text!r} {name} is a variable: the value is written null",
+                place=rule.place,
+                hint="write X = null, or X is null",
+            )
+
+
 def conditions(body: Tree[Token]) -> list[Node]:
     """The conditions of a body, whatever alternatives they belong to."""
     return [condition for conjunction in trees(body) for condition in conjunction.children]

@@ -10,6 +10,7 @@ from headwater.spelling import near
 
 SUFFIXES = (".dl", ".datalog", ".ndlog", ".dlog", ".souffle")
 _NOT_IN_PATHS = ("(", "\n", '"', ":-", "?-")
+_FIRST_OF_PATHS = ("/", "./", "../")
 _FIRST_OF_TEXTS = ("%", "//", "/*", "#")
 
 
@@ -21,7 +22,11 @@ def names_file(text: str) -> bool:
     """
     if not text or text.startswith(_FIRST_OF_TEXTS) or any(mark in text for mark in _NOT_IN_PATHS):
         return False
-    return text.endswith(SUFFIXES) or (not text.isspace() and os.path.isfile(text))
+    return (
+        text.endswith(SUFFIXES)
+        or text.startswith(_FIRST_OF_PATHS)
+        or (not text.isspace() and os.path.isfile(text))
+    )
 
 
 def read_program(path: Path) -> str:

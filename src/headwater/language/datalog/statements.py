@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from headwater.errors import HeadwaterWarning, LanguageError, Place
 from headwater.language.datalog import constants
-from headwater.language.datalog.case import conditions, small_variables
+from headwater.language.datalog.case import conditions, null_variables, small_variables
 from headwater.language.datalog.declared_types import TypeNames
 from headwater.language.datalog.dialect import Dialect, decide, fact_variables, has_body, variables_of
 from headwater.language.datalog.facts import PlainFact, Word
@@ -120,8 +120,10 @@ class StatementReader:
         start, end = start_of(clause), end_of(clause)
         rule = Rule(label, atoms, literals, delete, self._place(clause), self._text(start, end))
         self.rules.append(rule)
-        if body is not None and self.dialect is Dialect.NDLOG:
-            self.slips += small_variables(rule, [*heads, *conditions(body)])
+        if body is not None:
+            conditioned = [*heads, *conditions(body)]
+            self.slips += null_variables(rule, conditioned)
+            self.slips += small_variables(rule, conditioned) if self.dialect is Dialect.NDLOG else ()
 
     def _prefix(self, written: Tree[Token] | None, before: list[Token]) -> tuple[str | None, bool]:
         """The label before a head, and whether `delete` is there."""
