@@ -95,6 +95,17 @@ def test_a_source_may_let_a_column_take_nulls_from_now_on(tmp_path: Path):
         assert rows(db, "s") == {"s": {(1,), (3,)}}
 
 
+def test_parts_of_values_may_be_null():
+    db = hw.connect()
+    db.define("""
+        r([1, null], {a: 1, b: "x"}). r([null], {a: null, b: "y"}). r([], {a: 2, b: null}).
+        s(A, f_size(L), f_first(L)) :- r(L, R), A = R.a, f_size(L) > 0.
+        t(L, [X, null, 3]) :- s(X, _, _), r(L, _).
+    """)
+    assert rows(db, "s") == {"s": {(1, 2, 1), (None, 1, None)}}
+    assert ((1, None), (None, None, 3)) in db["t"] and ((), (1, None, 3)) in db["t"]
+
+
 def test_q_of_null_is_not_the_string():
     db = hw.connect()
     db.define("r(a: string?). s(X) :- r(X), X = null. t(X) :- r(X), X != null. q(X, null) :- r(X).")

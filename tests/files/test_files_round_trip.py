@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from pyarrow import parquet
 
 from headwater.errors import DataError
 from headwater.files.contents import FactFile
@@ -17,7 +18,7 @@ from headwater.files.formats import SOUFFLE, WRITTEN, Format, with_options
 from headwater.files.list_cells import read_list, write_list
 from headwater.files.read import read
 from headwater.files.typed import typed
-from headwater.files.write import write
+from headwater.files.write import encode, write
 from headwater.values.arrow import arrow_type
 from headwater.values.arrow_values import arrow_values, python_values
 from headwater.values.nanosecond import NanosecondDatetime
@@ -213,3 +214,19 @@ def test_floats_stay_floats_when_read_undeclared(tmp_path: Path) -> None:
     contents = read(FactFile(path), "r", ("c0", "c1"), (None, None))
     types = settle_types([contents], lambda known: {"r": known.get("r", (None, None))})
     assert types == {"r": (FLOAT, DATE)}
+
+
+@pytest.mark.parametrize("kind", ["csv", "tsv", "json", "parquet", "arrow"])
+def test_rows_with_nulls_are_written(kind: str) -> None:
+    table = pa.table({"a": [1, 2, 3], "b": ["x", None, ""], "c": pa.array([1.5, None, 0.0])})
+    data = bytes(encode(table, 3, WRITTEN[kind]))
+    if kind == "csv":  # an empty text has quotes beside nulls, which are empty cells
+        assert data.splitlines()[-3:] == [b"1,x,1.5", b"2,,", b'3,"",0.0']
+    elif kind == "tsv":
+        assert data.count(b"\n") == 4
+    elif kind == "json":
+        assert b'{"a": 2, "b": null, "c": null}' in data
+    else:
+        buffer = pa.BufferReader(data)
+        again = pa.ipc.open_file(buffer).read_all() if kind == "arrow" else parquet.read_table(buffer)
+        assert again.to_pydict() == table.to_pydict()

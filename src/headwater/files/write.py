@@ -127,7 +127,7 @@ def _lines(columns: list[Any], format: Format, name: str) -> Any:
     else:
         for column in columns:
             _refuse_breaks(column, delimiter, name)
-        cells = columns
+        cells = [pc.fill_null(column, "") for column in columns]
     end = pa.scalar("\n", pa.large_string())
     wide = [cell.cast(pa.large_string()) for cell in cells]
     joined = pc.binary_join_element_wise(*wide, pa.scalar(delimiter, pa.large_string()))
@@ -143,14 +143,17 @@ def _values(array: Any) -> Any:
 
 
 def _quoted(column: Any, delimiter: str, *, alone: bool) -> Any:
-    """Quotes where a cell needs them; an empty one that is alone in its line would be taken for no line."""
+    """Quotes where a cell needs them; an empty one that is alone in its line would be taken for no line.
+
+    NULL is an empty cell; beside that, an empty text has quotes.
+    """
     special = pc.match_substring_regex(column, f'[\r\n"]|{re.escape(delimiter)}')
-    if alone:
+    if alone or column.null_count:
         special = pc.or_(special, pc.equal(column, ""))
-    if not pc.any(special).as_py():
-        return column
-    doubled = pc.replace_substring(column, '"', '""')
-    return pc.if_else(special, pc.binary_join_element_wise('"', doubled, '"', ""), column)
+    if pc.any(special).as_py():
+        doubled = pc.replace_substring(column, '"', '""')
+        column = pc.if_else(special, pc.binary_join_element_wise('"', doubled, '"', ""), column)
+    return pc.fill_null(column, "")
 
 
 def _refuse_breaks(column: Any, delimiter: str, name: str) -> None:

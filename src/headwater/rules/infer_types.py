@@ -258,6 +258,8 @@ def _next_weak(typing: Typing) -> bool:
             wider = None
         if wider is not None:
             typing.classes.give(node, own, words)
+            if typing.classes.changed:  # it told a part that was open, such as that of a null
+                return True
         elif not takes(type, own):
             typing.classes.give(node, own, words)  # which refuses it
     return False

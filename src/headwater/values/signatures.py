@@ -163,9 +163,14 @@ class Overload:
         return nulls
 
     def _apply(self, columns: Sequence[Codes], types: Sequence[Type], result: Type, codec: Codec) -> Codes:
+        """Of a function that takes nulls, some types may not be known."""
         columns, types = list(columns), list(types)
         for place, type in enumerate(types):
-            if type.name not in ("int", "decimal") or self.signature.parameter(place).name != "float":
+            if (
+                type is None
+                or type.name not in ("int", "decimal")
+                or self.signature.parameter(place).name != "float"
+            ):
                 continue
             if type.name == "int":
                 columns[place], types[place] = ints_as_floats(columns[place], codec.specials), FLOAT

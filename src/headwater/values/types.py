@@ -269,7 +269,7 @@ def type_of(value: object) -> Type | None:
         if isinstance(value, (list, tuple)):
             return list_of(_together(value))
         if isinstance(value, Struct):
-            return struct_of({name: _known(type_of(item)) for name, item in value.items()})
+            return struct_of({name: _part_type(item) for name, item in value.items()})
         if isinstance(value, FrozenMap):
             return map_of(_together(list(value.keys())), _together(list(value.values())))
     except TypeClash:
@@ -287,12 +287,14 @@ def _zoned(type_: Type, value: object) -> Type:
 def _together(values: Sequence[object]) -> Type | None:
     together: Type | None = None
     for value in values:
-        together = unify(together, _known(type_of(value)))
+        together = unify(together, _part_type(value))
     return together
 
 
-def _known(type_: Type | None) -> Type:
-    if type_ is None:
+def _part_type(value: object) -> Type | None:
+    """The type of a part of a value; a null there leaves it open."""
+    type_ = type_of(value)
+    if type_ is None and value is not None:
         raise TypeClash(INT, INT)
     return type_
 
