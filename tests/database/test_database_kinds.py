@@ -228,5 +228,5 @@ def test_relations_are_names_and_a_table(db: Any):
         "link      base     src: string, dst: string     3",
         "reach     virtual  X: string, Y: string",
     ]
-    assert "<td>src: string, dst: string</td>" in db.relations._repr_html_()
+    assert ">src: string, dst: string</td>" in db.relations._repr_html_()
     assert db.relations.arrow().column("rows").to_pylist() == [3, None]

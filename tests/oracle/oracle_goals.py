@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,6 +41,21 @@ class Goal:
             else:
                 found.add(tuple(values[name] for name in self.variables))
         return found
+
+
+def joined(first: Goal, second: Goal, negated: bool, state: Mapping[str, Iterable[Row]]) -> set[Row]:
+    """The bindings of the first goal's variables (and the second's) for which both hold, or only the first."""
+    found = set()
+    others = [dict(zip(second.variables, row, strict=True)) for row in second.answers(state[second.relation])]
+    for row in first.answers(state[first.relation]):
+        values = dict(zip(first.variables, row, strict=True))
+        agreeing = [other for other in others if all(values.get(name, v) == v for name, v in other.items())]
+        if negated and not agreeing:
+            found.add(row)
+        elif not negated:
+            names = dict.fromkeys((*first.variables, *second.variables))
+            found |= {tuple({**values, **other}[name] for name in names) for other in agreeing}
+    return found
 
 
 def goals(program: RandomProgram) -> st.SearchStrategy[Goal]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle_clingo import solve
-from oracle_goals import goals
+from oracle_goals import Goal, goals, joined
 from oracle_lockstep import examples
 from oracle_programs import RandomProgram
 from oracle_strategies import BASE, dense_programs, programs, streams
@@ -69,3 +69,24 @@ def test_virtual_views(data: st.DataObject, program: RandomProgram):
         for name in derived:
             db.keep(name, "stored")
         assert all(frozenset(db[name].rows()) == expected[name] for name in derived)
+
+
+@settings(max_examples=examples(30))
+@given(st.data(), st.one_of(programs(), dense_programs()), st.booleans())
+def test_two_conditions(data: st.DataObject, program: RandomProgram, negated: bool):
+    """A goal of two atoms that share variables, the second negated or not."""
+    base = base_of(program, data.draw(streams()))
+    expected = solve(program, base)
+    averages = program.averages()
+    derived = goals(program).filter(lambda goal: goal.relation not in averages)
+    if all(name in averages for stratum in program.strata for name in stratum.relations):
+        return
+    first, second = data.draw(derived), data.draw(derived)
+    if negated:  # what is negated has values from the first, or any
+        args = tuple(a if not isinstance(a, str) or a in first.variables else None for a in second.args)
+        second = Goal(second.relation, args)
+    with hw.connect() as db:
+        virtual = "\n".join(f".kind {name} virtual" for s in program.strata for name in s.relations)
+        db.define(f"{program.text()}\n{virtual}\n", insert=base)
+        answers = db.query(f"{first.text}, {'!' if negated else ''}{second.text}")
+        assert set(answers.rows()) == joined(first, second, negated, expected)
