@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import json
 import random
+from decimal import Decimal
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -12,6 +13,7 @@ import pytest
 from pipeline_support import PROGRAM, edited, folded, random_links, reach, stored, write_csv
 
 import headwater as hw
+from headwater import FrozenMap, Months, Struct
 from headwater.pipeline import FeedFolder, Files, RowsFolder, Snapshot, Table
 from headwater.pipeline.file_source import fingerprint, settled
 
@@ -135,25 +137,45 @@ def test_a_dataframe_and_a_table_of_the_catalog_are_sources(spark, tmp_path):
     spark.sql("DROP TABLE numbers")
 
 
+UTC = datetime.timezone.utc
+ALL_TYPES = """all(i: int, f: float, s: string, b: bool, d: date, t: timestamp, n: timestamp_ntz, p: decimal(12,2),
+    w: decimal(38,0)?, y: binary, v: interval, m: interval_months, l: list[int], r: {a: int, b: string}?,
+    k: map[string, int])."""
+
+
 def test_values_of_all_types_come_through_unchanged(spark):
     db = hw.connect(spark=spark)
-    db.define("all(i: int, f: float, s: string, b: bool, d: date, t: timestamp, l: list[int]).")
-    moment = datetime.datetime(2024, 11, 3, 5, 30, 1, 123456)  # where New York's hour comes twice
+    db.define(ALL_TYPES)
+    clock = datetime.datetime(2024, 11, 3, 5, 30, 1, 123456)  # where New York's hour comes twice
+    moment, early = clock.replace(tzinfo=UTC), datetime.datetime(1900, 1, 1, tzinfo=UTC)
+    day, hour, wide = datetime.date(9999, 12, 31), datetime.timedelta(hours=1), Decimal(10**37 + 1)
+    more = (
+        Decimal("12.50"),
+        wide,
+        b"\0\xff",
+        hour,
+        Months(14),
+        (1, None),
+        Struct({"a": 1, "b": None}),
+        FrozenMap({"k": 1}),
+    )
+    less = (Decimal("-0.01"), None, b"", -hour, Months(-1), (), None, FrozenMap({}))
     rows = [
-        (1, 0.5, "ä", True, datetime.date(1, 1, 1), moment, (1, 2)),
-        (-(2**63), float("nan"), "", False, datetime.date(9999, 12, 31), datetime.datetime(1900, 1, 1), ()),
+        (1, 0.5, "ä", True, datetime.date(1, 1, 1), moment, clock, *more),
+        (-(2**63), float("nan"), "", False, day, early, early.replace(tzinfo=None), *less),
     ]
     db.apply(insert={"all": rows})
     frame = db["all"].spark()
     other = hw.connect(spark=spark)
-    other.define("all(i: int, f: float, s: string, b: bool, d: date, t: timestamp, l: list[int]).")
+    other.define(ALL_TYPES)
     for _ in range(2):
         other.pipeline([Snapshot("all", frame)]).run()
         assert list(map(repr, sorted(other["all"].rows()))) == list(map(repr, sorted(rows)))
     assert other.version == 2
-    instants = frame.selectExpr("* EXCEPT (t)", "TIMESTAMP'2024-11-03 05:30:01.123456Z' AS t")
-    other.pipeline([Snapshot("all", instants.where("i = 1"))]).run()
-    assert other["all"].rows() == rows[:1]
+    for written in ("TIMESTAMP'2024-11-03 05:30:01.123456Z'", "TIMESTAMP_NTZ'2024-11-03 05:30:01.123456'"):
+        instants = frame.selectExpr("* EXCEPT (t)", f"{written} AS t")
+        other.pipeline([Snapshot("all", instants.where("i = 1"))]).run()
+        assert other["all"].rows() == rows[:1]
 
 
 def test_rows_of_a_dataframe_can_be_applied_as_they_are(spark):
