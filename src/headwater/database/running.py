@@ -16,7 +16,7 @@ from headwater.options import Options
 from headwater.values.codec import Codec
 from headwater.values.functions import Functions, declared_functions
 from headwater.values.types import Type
-from headwater.version.onlooker import Onlooker, screen_of
+from headwater.version.spectator import Spectator, screen_of
 
 
 class Running:
@@ -56,7 +56,7 @@ class Running:
                 strategy=self._options.strategy,
                 max_rounds=self._options.max_rounds,
                 at_max_rounds=self._options.at_max_rounds,
-                onlooker=Onlooker(screen_of(self._options.progress)),
+                spectator=Spectator(screen_of(self._options.progress)),
             )
         if store is not None:
             self._versions.recover(store)

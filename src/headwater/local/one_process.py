@@ -25,8 +25,8 @@ from headwater.rules.checked import Checked, Premise
 from headwater.store import Checkpoint, Store
 from headwater.values.codec import Codec
 from headwater.values.functions import Functions
-from headwater.version.onlooker import Onlooker
 from headwater.version.row_change import RowChange
+from headwater.version.spectator import Spectator
 from headwater.version.version import Version
 
 if TYPE_CHECKING:
@@ -49,13 +49,13 @@ class OneProcess:
         strategy: str = "support",
         max_rounds: int = 1_000_000,
         at_max_rounds: str = "raise",
-        onlooker: Onlooker | None = None,
+        spectator: Spectator | None = None,
     ):
         self.codec = codec
         self.engine = Engine(
             codec, functions, strategy=strategy, max_rounds=max_rounds, at_max_rounds=at_max_rounds
         )
-        self.engine.workspace.onlooker = onlooker or Onlooker()
+        self.engine.workspace.spectator = spectator or Spectator()
         self.interrupts = self.engine.workspace.interrupts
         self.base_changes = BaseChanges()
         version = Version(0, 0.0)

@@ -181,7 +181,7 @@ class Engine:
         """Bring a view up to date; without deltas, from scratch."""
         try:
             cost = StratumStatistics(view.stratum.relations, view.strategy.name)
-            with self.workspace.onlooker.over(cost):
+            with self.workspace.spectator.over(cost):
                 self._follow(view, deltas, cost, statistics)
         except OutOfMemory as error:
             if error.place is not None:

@@ -19,7 +19,7 @@ from headwater.plan.steps import Ints, Plan
 from headwater.rules.checked import Absent, CheckedRule, Premise, RelationInfo, Stratum
 from headwater.values.codec import Codec
 from headwater.values.functions import Functions
-from headwater.version.onlooker import Onlooker
+from headwater.version.spectator import Spectator
 
 Rows = npt.NDArray[np.int32]
 NO_ROWS: Rows = np.empty(0, np.int32)
@@ -61,7 +61,7 @@ class Workspace:
         self.infos: dict[str, RelationInfo] = {}
         self.clock = 0
         self.version = 0
-        self.onlooker = Onlooker()
+        self.spectator = Spectator()
         self.executor = Executor(self.relations, codec, functions, self.pause)
         self.planner = Planner(codec, functions, self)
 
@@ -77,7 +77,7 @@ class Workspace:
     def pause(self) -> None:
         """Called between pieces of work: where an interrupt is raised, and who looks on is told."""
         self.interrupts.check()
-        self.onlooker.look()
+        self.spectator.look()
 
     def size(self, relation: str) -> int:
         """How many rows are stored."""

@@ -11,7 +11,7 @@ import sys
 import pytest
 
 import headwater as hw
-from headwater.version.onlooker import NotebookLine, Onlooker, TerminalLine, screen_of
+from headwater.version.spectator import NotebookLine, Spectator, TerminalLine, screen_of
 from headwater.version.statistics import StratumStatistics
 
 CLOSURE = "reach(X, Y) :- link(X, Y). reach(X, Y) :- link(X, Z), reach(Z, Y)."
@@ -31,7 +31,7 @@ class Lines:
 def test_rounds_and_derivations_are_shown_while_a_view_is_derived():
     lines = Lines()
     db = hw.connect(progress=False)
-    db.engine.workspace.onlooker = Onlooker(lines, patience=0.0)
+    db.engine.workspace.spectator = Spectator(lines, patience=0.0)
     db.define(CLOSURE, insert={"link": LINKS})
     assert lines.seen[0].startswith("deriving reach: ")
     assert lines.seen[-1] == ""
@@ -40,7 +40,7 @@ def test_rounds_and_derivations_are_shown_while_a_view_is_derived():
 def test_nothing_is_left_on_the_line_when_a_version_is_refused():
     lines = Lines()
     db = hw.connect(max_rounds=3)
-    db.engine.workspace.onlooker = Onlooker(lines, patience=0.0)
+    db.engine.workspace.spectator = Spectator(lines, patience=0.0)
     with pytest.raises(hw.EvaluationError):
         db.define(CLOSURE, insert={"link": LINKS})
     assert lines.seen[-1] == ""
@@ -48,9 +48,9 @@ def test_nothing_is_left_on_the_line_when_a_version_is_refused():
 
 def test_what_is_soon_done_is_not_shown():
     lines = Lines()
-    onlooker = Onlooker(lines, patience=1e9)
-    with onlooker.over(StratumStatistics(("reach",), "support")):
-        onlooker.look()
+    spectator = Spectator(lines, patience=1e9)
+    with spectator.over(StratumStatistics(("reach",), "support")):
+        spectator.look()
     assert lines.seen == []
 
 
@@ -71,9 +71,9 @@ def test_a_terminal_has_its_line_back():
 
 PROGRAM = f"""
 import headwater as hw
-from headwater.version import onlooker
-onlooker.PATIENCE = 0.0
-onlooker.Onlooker.__init__.__defaults__ = (None, 0.0)
+from headwater.version import spectator
+spectator.PATIENCE = 0.0
+spectator.Spectator.__init__.__defaults__ = (None, 0.0)
 db = hw.connect()
 db.define({CLOSURE!r}, insert={{"link": {LINKS!r}}})
 """

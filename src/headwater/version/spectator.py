@@ -73,8 +73,8 @@ def screen_of(wanted: bool | None) -> Screen | None:
     return TerminalLine(stream) if stream is not None and stream.isatty() else None
 
 
-class Onlooker:
-    """Looks on while a view is brought up to date: `with onlooker.over(cost): ...`, and `look` from time to time."""
+class Spectator:
+    """Looks on while a view is brought up to date: `with spectator.over(cost): ...`, and `look` from time to time."""
 
     def __init__(self, screen: Screen | None = None, patience: float = PATIENCE):
         self._screen = screen
@@ -83,7 +83,7 @@ class Onlooker:
         self._shown = False
         self._started = self._next = 0.0
 
-    def over(self, cost: StratumStatistics) -> Onlooker:
+    def over(self, cost: StratumStatistics) -> Spectator:
         """Of which view."""
         if self._screen is not None:
             self._cost = cost
@@ -91,7 +91,7 @@ class Onlooker:
             self._next = self._started + self._patience
         return self
 
-    def __enter__(self) -> Onlooker:
+    def __enter__(self) -> Spectator:
         return self
 
     def look(self) -> None:
