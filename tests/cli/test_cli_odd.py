@@ -21,6 +21,7 @@ RIGHT: dict[str, list[str]] = {
     "apply": ["-s", "state", "--insert", "link(x,y)"],
     "define": ["-s", "state", "more.dl"],
     "show": ["-s", "state", "reach"],
+    "query": ["-s", "state", "reach(a, X)"],
     "why": ["-s", "state", "reach(a,c)"],
     "why-not": ["-s", "state", "reach(c,a)"],
     "what-if": ["-s", "state", "--delete", "link(a,b)"],

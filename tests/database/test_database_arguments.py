@@ -183,6 +183,10 @@ CALLS: dict[str, Callable[[Database], Call]] = {
     ),
     "apply, a mark": lambda db: Call(lambda mark: db.apply(marks={"source": mark}), {"mark": 1}),
     "advance": lambda db: Call(db.advance, {"to": 5}),
+    "query": lambda db: Call(db.query, {"text": "reach(1, X), !link(X, 1)"}, lambda found: found.rows()),
+    "keep": lambda db: Call(db.keep, {"relation": "reach", "kind": "stored"}),
+    "drop": lambda db: Call(db.drop, {"relation": "lone"}),
+    "rename": lambda db: Call(db.rename, {"relation": "lone", "to": "single"}),
     "why": lambda db: Call(
         db.why, {"relation": "reach", "row": (1, 1), "depth": 3, "limit": 100}, lambda why: str(why)
     ),
@@ -215,7 +219,7 @@ CALLS: dict[str, Callable[[Database], Call]] = {
     "owed": lambda db: Call(db.owed, {"name": "reader"}),
     "acknowledge": lambda db: Call(db.acknowledge, {"name": "reader", "version": db.version}),
     "register": lambda db: Call(
-        db.register, {"name": "f", "function": abs, "args": ["int"], "returns": "int"}
+        db.register, {"name": "f", "function": abs, "args": ["int"], "returns": "int", "nulls": False}
     ),
     "info": lambda db: Call(db.info, {"name": "reach"}),
     "the database by name": lambda db: Call(db.__getitem__, {"name": "reach"}),

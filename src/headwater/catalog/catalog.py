@@ -18,6 +18,7 @@ from headwater.rules.checked import Checked, Kind, RelationInfo
 from headwater.rules.unfilled import Strictness, doubts
 from headwater.spelling import did_you_mean, near
 from headwater.values.functions import Functions
+from headwater.values.misfit import show
 
 Stored = Callable[[str], bool]
 """Whether a base relation has rows: their types cannot change any more."""
@@ -101,8 +102,9 @@ class Catalog:
     def unknown(self, name: object) -> UnknownRelation:
         """The error about a relation that is not there."""
         there = f"there are: {', '.join(self.relations)}" if self.relations else "nothing is defined yet"
-        hint = did_you_mean(str(name), self.relations) or there
-        return UnknownRelation("unknown-relation", f"there is no relation {name}", hint=hint)
+        said = name if isinstance(name, str) else show(name)
+        hint = did_you_mean(said, self.relations) or there
+        return UnknownRelation("unknown-relation", f"there is no relation {said}", hint=hint)
 
     def _nowhere(self, name: str, rows: Any) -> UnknownRelation:
         """The error about rows for a relation that no text mentions."""

@@ -326,6 +326,7 @@ class Database:
         self._check_writable()
         arguments.name("name", name)
         arguments.flag("rows", rows)
+        view = relation_name(view)
         known = self._progress.subscriptions.get(name)
         if known is not None and (known.view, known.rows) == (view, rows):
             return known

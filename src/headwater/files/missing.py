@@ -46,8 +46,8 @@ def on_null(said: object, option: str = "on_null") -> OnNull:
     """What an option says; `option` is what errors call it."""
     if isinstance(said, os.PathLike):
         said = os.fspath(said)
-    if said in WAYS:
-        return OnNull(str(said))
+    if isinstance(said, str) and said in WAYS:
+        return OnNull(said)
     if isinstance(said, str) and any(mark in said for mark in "./\\") and "\0" not in said:
         return OnNull("quarantine", said)
     near = get_close_matches(said, WAYS, n=1) if isinstance(said, str) else []

@@ -49,9 +49,9 @@ def _on_null(what: str, value: object) -> str:
 
 
 def _nan(what: str, value: object) -> str:
-    if value not in ("value", "null"):
+    if not isinstance(value, str) or value not in ("value", "null"):
         raise PipelineError("unknown-option", f"{what} is {show(value)}", hint="one of value, null")
-    return str(value)
+    return value
 
 
 CHECKS: Mapping[str, Callable[[str, object], object]] = {
