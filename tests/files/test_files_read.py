@@ -17,6 +17,7 @@ from headwater.files.find import FactFolder
 from headwater.files.formats import CSV, SOUFFLE, Format, with_options
 from headwater.files.load import by_relation, load
 from headwater.files.read import read
+from headwater.files.typed import typed
 from headwater.language.datalog import parse
 from headwater.rules.check import check
 from headwater.values.functions import Functions
@@ -474,3 +475,13 @@ def test_the_file_of_a_relation(tmp_path: Path) -> None:
 def test_json_numbers_that_json_lacks(tmp_path: Path) -> None:
     path = file(tmp_path, "r.json", json.dumps([[1.5], ["-inf"], [2]]))
     assert rows(path, "x") == [(1.5,), (float("-inf"),), (2.0,)]
+
+
+def test_an_empty_cell_is_a_missing_value_but_where_texts_are_wanted(tmp_path: Path) -> None:
+    path = tmp_path / "r.csv"
+    path.write_text('a,b,c,d\n1,x,1.5,"[1]"\n2,,,\n3,"",0.0,[]\n')
+    types = (INT, STRING, FLOAT, list_of(INT))
+    contents = read(FactFile(path), "r", ("a", "b", "c", "d"), types)
+    assert typed(contents, types).to_pydict() == {
+        "a": [1, 2, 3], "b": ["x", "", ""], "c": [1.5, None, 0.0], "d": [[1], None, []],
+    }  # fmt: skip

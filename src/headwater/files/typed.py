@@ -19,7 +19,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from headwater.errors import DataError
 from headwater.files.cells import BadCell, convert
@@ -43,7 +45,7 @@ def typed(contents: Contents, types: Sequence[Type]) -> Any:
         name = contents.names[column]
         if contents.kind == "text":
             try:
-                arrays.append(convert(values, type))
+                arrays.append(_around_empty(values, type))
             except BadCell as bad:
                 raise bad_cell(contents, bad.row, column, type, bad.reason) from None
         elif contents.kind == "values":
@@ -55,6 +57,21 @@ def typed(contents: Contents, types: Sequence[Type]) -> Any:
         else:
             arrays.append(values)
     return pa.table(arrays, names=list(contents.names))
+
+
+def _around_empty(texts: Any, type: Type) -> Any:
+    """The values of a column of texts; an empty cell is a missing value, but where texts are wanted."""
+    empty = pc.equal(texts, "") if type != STRING else None
+    if empty is None or not pc.any(empty).as_py():
+        return convert(texts, type)
+    there = np.flatnonzero(~np.asarray(empty))
+    try:
+        found = convert(texts.filter(pc.invert(empty)), type)
+    except BadCell as bad:
+        raise BadCell(bad.reason, int(there[bad.row])) from None
+    places = np.zeros(len(texts), np.int64)
+    places[there] = np.arange(len(there))
+    return found.take(pa.array(places, mask=np.asarray(empty)))
 
 
 def own_type(contents: Contents, column: int) -> Type | None:
