@@ -65,7 +65,8 @@ def markdown(report: ProvenanceReport) -> str:
     if verdict(report):
         lines += [verdict(report), ""]
     lines += [
-        "Figures are numbered as in liu-2008. One process plays all nodes: seconds are CPU seconds, the work of all",
+        "Figures are numbered as in Liu et al. 2008 (Recursive Computation of Regions and Connectivity in Networks).",
+        "One process plays all nodes: seconds are CPU seconds, the work of all",
         "nodes together. `ranked support` is Headwater's default in one process; it keeps no provenance and sends",
         "nothing.",
         "Communication and seconds count from the first change of a figure on; a dash is a scheme that was given up:",

@@ -85,8 +85,7 @@ def test_a_relation_that_outgrows_every_node_is_split(nodes: Any):
 
 
 def test_auto_moves_when_the_state_outgrows_its_budget(nodes: Any, tmp_path: Path):
-    with hw.connect(tmp_path, run="auto", nodes=2, budget=1) as db:
-        db._place = db._place.__class__("auto", None, nodes, 50_000)
+    with hw.connect(tmp_path, run="auto", nodes=nodes, budget=50_000) as db:
         db.define(REACH)
         db.apply(insert={"link": CHAIN})
         assert not db.explain().lines[0].startswith("runs on")
