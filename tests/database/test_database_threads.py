@@ -87,7 +87,7 @@ def test_a_call_is_refused_while_another_thread_is_inside(call: str, tmp_path):
     with applying(db, held), pytest.raises(hw.DatabaseError) as caught:
         CALLS[call](db)
     assert caught.value.code == "in-use" and "threads='wait'" in str(caught.value)
-    assert (sorted(db["p"].rows()), db.version) == ([(1,), (2,)], 3), "the one inside was not disturbed"
+    assert (sorted(db["p"].rows()), db.version) == ([(1,), (2,)], 2), "the one inside was not disturbed"
     CALLS[call](db)
 
 
@@ -128,8 +128,8 @@ def test_what_is_committed_can_be_read_whatever_goes_on(tmp_path):
     db = database(held, path=tmp_path / "state")
     db.subscribe("other", "p")
     with applying(db, held):
-        assert [owed.version for owed in db.owed("other")] == [2]
-        assert (db.version, db.marks, db.relations) == (2, {}, ("e", "p", "q"))
+        assert [owed.version for owed in db.owed("other")] == [1]
+        assert (db.version, db.marks, db.relations) == (1, {}, ("e", "p", "q"))
 
 
 @pytest.mark.parametrize("call", CALLS)
@@ -174,8 +174,8 @@ def test_a_function_that_rules_call_may_not_use_the_database(call: str, threads:
     holder.append(db)
     with pytest.raises(hw.HeadwaterError, match="called from inside apply"):
         db.apply(insert={"e": [(2,)]})
-    assert (db["p"].rows(), db.version) == ([(1,)], 2)
-    assert db.apply(insert={"e": [(3,)]}).version == 3
+    assert (db["p"].rows(), db.version) == ([(1,)], 1)
+    assert db.apply(insert={"e": [(3,)]}).version == 2
 
 
 def test_rows_to_insert_may_come_from_the_database_itself():

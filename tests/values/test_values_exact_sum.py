@@ -145,7 +145,7 @@ def test_split_is_exact(value):
 
 
 def test_carries_are_settled_before_they_overflow(monkeypatch):
-    monkeypatch.setattr(exact_sum, "_SETTLE_EVERY", 4)
+    monkeypatch.setattr(exact_sum, "SETTLE_EVERY", 4)
     settled = []
     monkeypatch.setattr(exact_sum, "settle", lambda limbs: settled.append(1) or settle(limbs))
     sums = ExactSums()

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from headwater.errors import EvaluationError, RuleError
+from headwater.errors import DataError, EvaluationError, RuleError
 from headwater.values.codec import Codec
 from headwater.values.functions import FunctionMismatch, Functions
 from headwater.values.nanosecond import NanosecondDatetime
@@ -622,10 +622,14 @@ def test_registered_functions_that_fail():
 
 def test_registrations_that_are_refused():
     functions = Functions()
-    for name in ("strlen", "range", "f_now", "+"):
+    for name in ("strlen", "range", "f_now"):
         with pytest.raises(RuleError) as caught:
             functions.register(name, len, None, "int")
         assert caught.value.code == "reserved-name"
+    for name in ("+", "a b", "1f", ""):
+        with pytest.raises(DataError) as refused:
+            functions.register(name, len, None, "int")
+        assert refused.value.code == "wrong-type"
     with pytest.raises(RuleError, match="there is no type number2") as caught:
         functions.register("f", len, ["number2"], "int")
     assert caught.value.code == "unknown-type"
