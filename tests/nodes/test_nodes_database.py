@@ -59,7 +59,7 @@ def test_a_state_written_by_nodes_opens_in_one_process_and_on_other_nodes(
 
 
 def test_what_a_checkpoint_holds_is_not_derived_again(nodes: Any, tmp_path: Path):
-    with on_nodes(nodes, tmp_path) as db:
+    with on_nodes(nodes, tmp_path, strict=False) as db:
         db.define(REACH)
         db.apply(insert={"link": CHAIN})
         db.checkpoint()

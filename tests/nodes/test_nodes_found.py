@@ -97,7 +97,7 @@ def test_a_loss_while_changes_are_fetched_sends_the_open_version_again(monkeypat
 
 def test_a_loss_after_rows_have_moved(tmp_path: Path):
     """In one version, a relation outgrew every node and another one was heard of for the first time."""
-    with on_nodes(replicate=10) as db:
+    with on_nodes(replicate=10, strict=False) as db:
         db.define(REACH)
         db.apply(insert={"link": LINKS[:6]})
         db.apply(insert={"link": LINKS[6:], "fresh": [(1,)]})
