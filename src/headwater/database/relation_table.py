@@ -40,7 +40,7 @@ class RelationTable(tuple[str, ...]):
             (
                 info.name,
                 "view" if info.kind is Kind.STORED else info.kind.value,
-                ", ".join(f"{c}: {t or '?'}" for c, t in zip(info.columns, info.types, strict=True)),
+                info.described,
                 None if info.kind is Kind.VIRTUAL else self._count(info.name),
             )
             for info in self._infos

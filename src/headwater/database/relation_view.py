@@ -161,11 +161,8 @@ class RelationView:
         return session.read.parquet(*files)
 
     def __repr__(self) -> str:
-        shape = ", ".join(
-            f"{column}: {type_ or '?'}" for column, type_ in zip(self.columns, self.types, strict=True)
-        )
         size = "virtual" if self._virtual else f"{len(self):,} rows"
-        return f"<{self.name}({shape}), {size}>"
+        return f"<{self.name}({self._database.info(self.name).described}), {size}>"
 
     def _repr_html_(self) -> str:
         found = self.where()

@@ -170,6 +170,13 @@ class RelationInfo:
         return Layout(self.columns, self.types, tuple(map(bool, self.nullable)), self.labelled)
 
     @property
+    def described(self) -> str:
+        """The columns as a declaration has them: `src: string, weight: int?`."""
+        nullable = self.nullable or (None,) * self.arity
+        parts = zip(self.columns, self.types, nullable, strict=True)
+        return ", ".join(f"{c}: {t or ''}{'?' if none or t is None else ''}" for c, t, none in parts)
+
+    @property
     def base(self) -> bool:
         """Whether rows come from outside, not from rules."""
         return self.kind is Kind.BASE
