@@ -233,3 +233,15 @@ def test_columns_and_values_are_checked(db: Any):
         with pytest.raises(hw.HeadwaterError) as caught:
             call()
         assert caught.value.code == code
+
+
+def test_columns_whose_type_nothing_tells_have_nulls_only():
+    db = hw.connect()
+    db.define("made(X, ?f(X)) :- told(X). empty(X) :- nothing(X).")
+    assert db["empty"].where(X=1).rows() == []
+    assert db["empty"].where(X="a").rows() == db["empty"].where(X=None).rows() == []
+    db.apply(insert={"told": [(1,)]})
+    other = hw.LabelledNull("f", (1,))
+    second = db["made"].columns[1]
+    assert db["made"].where(**{second: other}).rows() == [(1, other)]
+    assert db["made"].where(**{second: "f"}).rows() == []

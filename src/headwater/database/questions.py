@@ -19,6 +19,7 @@ from headwater.rules.checked import Kind, RelationInfo
 from headwater.values.codec import Codec
 from headwater.values.generators import GENERATORS
 from headwater.values.layout import Layout
+from headwater.values.special import LabelledNull
 from headwater.values.temporary import temporary_codec
 
 GIVEN_VALUES = "~values"
@@ -44,7 +45,11 @@ class Questions:
         """The rows of a relation that have these values, all of its columns."""
         info = self.catalog.info(relation)
         self._check(info, values)
-        if None in info.types:  # nothing told them yet, so there is no row
+        if any(
+            type is None and not _null(values.get(c))
+            for c, type in zip(info.columns, info.types, strict=True)
+        ):
+            # Nothing told the type of this column, so it has nulls only.
             return Answers(info.layout, self.codec, info.layout.empty(), spark_session=self.spark)
         if not values and info.kind is not Kind.VIRTUAL:
             return Answers(info.layout, self.codec, self.runner.matrix(relation), spark_session=self.spark)
@@ -87,3 +92,7 @@ class Questions:
         if not asked.columns:
             layout = Layout((), ())
         return Answers(layout, codec, matrix, program, cost, self.spark)
+
+
+def _null(value: object) -> bool:
+    return value is None or isinstance(value, LabelledNull)
