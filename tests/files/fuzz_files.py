@@ -254,7 +254,8 @@ def rows_of(path: Path, types: tuple[Type | None, ...] = TYPES) -> list[tuple[An
         settled = tuple(type or STRING for type in types) if None not in types else None
         if settled is None:
             settled = tuple(type or STRING for type in codec.infer_types(part)[0]) if len(part) else TYPES
-        rows += codec.decode_rows(codec.to_matrix(part, settled, "r", COLUMNS), settled)
+        taking = (True,) * len(COLUMNS)  # empty cells are nulls; that a column takes none is said before this
+        rows += codec.decode_rows(codec.to_matrix(part, settled, "r", COLUMNS, nullable=taking), settled)
     return rows
 
 
