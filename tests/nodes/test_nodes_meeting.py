@@ -135,7 +135,7 @@ def test_nodes_that_never_meet_are_given_up_by_who_starts_them():
 
 def test_a_node_that_cannot_be_one_says_why():
     with pytest.raises(hw.HeadwaterError) as refused:
-        Nodes(Threads(), 2, functions={"f": (lambda n: n, ["no such type"], "int")})
+        Nodes(Threads(), 2, functions={"f": (lambda n: n, ["no such type"], "int", False)})
     assert refused.value.code == "no-nodes" and "no such type" in refused.value.message
 
 
