@@ -52,7 +52,7 @@ def follow(program: RandomProgram, stream: list[Version]) -> None:
             )
 
 
-@settings(COMMON, max_examples=examples(20))
+@settings(COMMON, max_examples=examples(10))
 @given(programs(limited=True), streams())
 def test_recursive_programs(program: RandomProgram, stream: list[Version]):
     follow(program, stream)

@@ -32,7 +32,7 @@ def follow(program: RandomProgram, stream: list[Version]) -> Lockstep:
     return lockstep
 
 
-@settings(max_examples=examples(45))
+@settings(max_examples=examples(25))
 @given(programs(limited=True), streams())
 def test_random_programs(program: RandomProgram, stream: list[Version]):
     follow(program, stream)

@@ -21,7 +21,7 @@ def follow(program: RandomProgram, stream: list[Version]) -> Lockstep:
     return lockstep
 
 
-@settings(max_examples=examples(120))
+@settings(max_examples=examples(60))
 @given(programs(limited=True), streams())
 def test_recursive_programs(program: RandomProgram, stream: list[Version]):
     follow(program, stream)

@@ -55,7 +55,7 @@ assert os.getpid() not in {row.pid for row in found}
 db = hw.connect(spark=spark)
 db.define("p(x: int, t: timestamp).")
 db.apply(insert={"p": [(1, __import__("datetime").datetime(2024, 1, 1))]})
-assert db["p"].spark().dtypes == [("x", "bigint"), ("t", "timestamp_ntz")]
+assert db["p"].spark().dtypes == [("x", "bigint"), ("t", "timestamp")]
 assert db["p"].spark().sparkSession is spark
 spark.stop()
 print("all is well")
