@@ -74,7 +74,7 @@ scalars = st.one_of(
 records = st.dictionaries(st.text("ab .", min_size=1, max_size=3), scalars, max_size=2)
 values = st.one_of(
     scalars, st.tuples(), st.tuples(scalars), st.tuples(scalars, st.tuples(scalars)), st.builds(Struct, records),
-    st.dictionaries(st.integers(), scalars, max_size=2).map(FrozenMap),
+    st.dictionaries(st.integers(-(2**63), 2**63 - 1), scalars, max_size=2).map(FrozenMap),
 )  # fmt: skip
 addresses = st.integers(0, 9) | st.text("ab:. ", max_size=3)
 variables = st.builds(Variable, names, st.booleans())
