@@ -19,7 +19,7 @@ from headwater.rules.checked import Kind, RelationInfo
 from headwater.values.codec import Codec
 from headwater.values.generators import GENERATORS
 from headwater.values.layout import Layout
-from headwater.values.special import LabelledNull
+from headwater.values.special import is_untyped
 from headwater.values.temporary import temporary_codec
 
 GIVEN_VALUES = "~values"
@@ -46,7 +46,7 @@ class Questions:
         info = self.catalog.info(relation)
         self._check(info, values)
         if any(
-            type is None and not _null(values.get(c))
+            type is None and not is_untyped(values.get(c))
             for c, type in zip(info.columns, info.types, strict=True)
         ):
             # Nothing told the type of this column, so it has nulls only.
@@ -92,7 +92,3 @@ class Questions:
         if not asked.columns:
             layout = Layout((), ())
         return Answers(layout, codec, matrix, program, cost, self.spark)
-
-
-def _null(value: object) -> bool:
-    return value is None or isinstance(value, LabelledNull)

@@ -164,6 +164,8 @@ def _converter(type: Type | None) -> Callable[[Any], Any] | None:
         return None
     if type.name.endswith("_ns"):
         return lambda value: value.nanoseconds
+    if type.name == "interval":  # pyarrow refuses the longest ones as timedelta
+        return lambda value: value // datetime.timedelta(microseconds=1)
     if type.name == "interval_months":
         return lambda value: (value.months, 0, 0)
     if type.name == "list":

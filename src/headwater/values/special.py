@@ -42,6 +42,8 @@ FIRST, LAST = -(2**63), -(2**63) + 2**47 - 1
 """The window of special codes."""
 NULL = FIRST
 UNKNOWN = LAST
+MOST_COMPARED_SINGLY = 48
+"""So few numbers Python compares in less time than numpy takes to begin."""
 FIRST_PLAIN, LAST_PLAIN = LAST + 1, 2**63 - 1 - 2**47
 """The numbers that are their own codes."""
 NULL_KEY = 2**63 - 1
@@ -62,14 +64,20 @@ def is_special(codes: Codes) -> NDArray[np.bool_]:
 
 def has_special(codes: Codes) -> bool:
     """Whether any code is special."""
-    return bool(codes.item() <= LAST if codes.size == 1 else codes.size and codes.min() <= LAST)
+    return bool(codes.size) and _least(codes) <= LAST
 
 
 def has_wide(numbers: Codes) -> bool:
     """Whether any of these numbers cannot be its own code."""
-    if numbers.size == 1:
-        return not FIRST_PLAIN <= numbers.item() <= LAST_PLAIN
-    return bool(numbers.size and (numbers.min() < FIRST_PLAIN or numbers.max() > LAST_PLAIN))
+    return bool(numbers.size) and (_least(numbers) < FIRST_PLAIN or _greatest(numbers) > LAST_PLAIN)
+
+
+def _least(numbers: Codes) -> int:
+    return min(numbers.tolist()) if numbers.size <= MOST_COMPARED_SINGLY else int(numbers.min())
+
+
+def _greatest(numbers: Codes) -> int:
+    return max(numbers.tolist()) if numbers.size <= MOST_COMPARED_SINGLY else int(numbers.max())
 
 
 class Specials:
