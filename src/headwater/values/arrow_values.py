@@ -20,7 +20,7 @@ import numpy as np
 from headwater.values.arrow_types import is_list, unwrapped
 from headwater.values.instants import EPOCH_UTC, FIRST_MICROSECOND, LAST_MICROSECOND
 from headwater.values.misfit import Misfit
-from headwater.values.nanosecond import EPOCH, UTC, NanosecondDatetime
+from headwater.values.nanosecond import EPOCH, MICROSECOND, UTC, NanosecondDatetime
 from headwater.values.record import Months
 from headwater.values.types import Type
 
@@ -165,7 +165,7 @@ def _converter(type: Type | None) -> Callable[[Any], Any] | None:
     if type.name.endswith("_ns"):
         return lambda value: value.nanoseconds
     if type.name == "interval":  # pyarrow refuses the longest ones as timedelta
-        return lambda value: value // datetime.timedelta(microseconds=1)
+        return lambda value: value // MICROSECOND
     if type.name == "interval_months":
         return lambda value: (value.months, 0, 0)
     if type.name == "list":
