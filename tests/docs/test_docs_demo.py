@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -30,6 +31,13 @@ def test_the_demo_runs_and_draws_a_picture(tmp_path: Path):
     assert "Read by Spark from the file: 400 rows" in " ".join(done.stdout.split())
     assert "reach: yes, 10,000 rows; cheapest: yes, 10,000 rows" in " ".join(done.stdout.split())
     assert "131,634 rows compared" in " ".join(done.stdout.split())
+    found = re.search(
+        r"100 nodes found, a link looked at (\d+) times; with another network in the same tables (\d+) times\."
+        r" The same nodes as in the stored view: yes",
+        " ".join(done.stdout.split()),
+    )
+    assert found is not None and found[1] == found[2]
+    assert "360 costs of 400 links are known" in " ".join(done.stdout.split())
     assert all(len(line) <= 80 for line in done.stdout.splitlines())
     words = [element.text for element in ElementTree.parse(picture).iter() if element.text]
     assert "t0a0 to t1a0: 76 ms, now 126 ms" in words

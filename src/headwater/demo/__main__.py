@@ -9,6 +9,7 @@ from time import perf_counter
 
 from rich.console import Console
 
+from headwater.demo.asking import NODE, ask, leave_out_costs
 from headwater.demo.contenders import HeadwaterViews, others
 from headwater.demo.crash import kill_and_reopen
 from headwater.demo.measure import compare, follow
@@ -78,6 +79,10 @@ def main() -> None:
     ours.change((), node.rows)
     report.why_not("t0a0", "t2a0", "t2", found)
     report.explained(explanation)
+
+    asked = ask(topology)
+    report.asked(asked, right=asked.nodes == {y for x, y in ours.rows("reach") if x == NODE})
+    report.unknown(leave_out_costs(topology))
 
     if spark is not None:
         report.through_spark()

@@ -13,6 +13,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from headwater.demo.asking import NODE, Asked, Unknown
 from headwater.demo.crash import Recovery
 from headwater.demo.measure import REPEATS, Timings
 from headwater.demo.scenario import PROGRAM
@@ -185,6 +186,25 @@ class DemoReport:
             indent = " " * (len(line) - len(line.lstrip()) + 6)
             for part in textwrap.wrap(line, self.console.width - 4, subsequent_indent=indent):
                 self.console.print(Text(f"  {part}", style=FAINT))
+
+    def asked(self, asked: Asked, right: bool) -> None:
+        """A question to a view that is not stored."""
+        self.chapter(f"Where does {NODE} lead to, if reach is not stored?")
+        self.say(
+            f"With [bold].kind reach virtual[/] rows are derived when somebody asks, and only those that the"
+            f" question needs: {len(asked.nodes):,} nodes found, a link looked at {asked.looked_alone:,} times;"
+            f" with another network in the same tables {asked.looked:,} times. The same nodes as in the stored"
+            f" view: {_yes(right)}."
+        )
+
+    def unknown(self, unknown: Unknown) -> None:
+        """Links without a cost."""
+        self.chapter("And if nobody knows what a link costs?")
+        self.say(
+            f"Then its cost is null: {unknown.known:,} costs of {unknown.links:,} links are known,"
+            f" {unknown.total:,} ms together. A labelled null may stand for one that is not, and is equal to"
+            f" itself alone: [bold]{unknown.example}[/]."
+        )
 
     def through_spark(self) -> None:
         """What the pipeline does."""
