@@ -83,6 +83,7 @@ def connect(
     strict: bool | Literal["near"] = "near",
     max_rounds: int = 1_000_000,
     at_max_rounds: Literal["raise", "stop"] = "raise",
+    max_cascade: int = 1000,
     clock: Literal["logical", "real"] = "logical",
     functions: Mapping[str, Given] | None = None,
     sync: bool = True,
@@ -105,7 +106,7 @@ def connect(
       one that nothing fills, if its name is near another's. True: also all other rules over a relation that nothing
       declares, derives or gives rows to. False: none.
     - `max_rounds`: the guard against recursion without end; `at_max_rounds`: "raise", or "stop" to keep what was
-      derived by then.
+      derived by then. `max_cascade`: how many times in a row actions of active rules may cause each other.
     - `clock`: "logical", or "real" for lifetimes in real time.
     - `functions`: Python functions for rules, as {name: (function, argument types or None, result type)}; a fourth
       entry, True, has the function called with `None` where an argument is null.
@@ -129,6 +130,7 @@ def connect(
         strict=strict,
         max_rounds=max_rounds,
         at_max_rounds=at_max_rounds,
+        max_cascade=max_cascade,
         clock=clock,
         functions=functions,
         sync=sync,

@@ -32,6 +32,7 @@ class Options:
     strict: Strictness = "near"
     max_rounds: int = 1_000_000
     at_max_rounds: Literal["raise", "stop"] = "raise"
+    max_cascade: int = 1000
     clock: Literal["logical", "real"] = "logical"
     functions: Mapping[str, tuple[Callable[..., Any], Sequence[Type | str] | None, Type | str]] | None = None
     sync: bool = True
@@ -55,7 +56,8 @@ class Options:
             raise arguments.wrong("strict", self.strict, "one of 'near', True, False", "unknown-option")
         if self.progress is not None:
             arguments.flag("progress", self.progress, "unknown-option")
-        arguments.whole_number("max_rounds", self.max_rounds, least=1, code="unknown-option")
+        for option in ("max_rounds", "max_cascade"):
+            arguments.whole_number(option, getattr(self, option), least=1, code="unknown-option")
         self.place.check()
         if self.run != "local" and not STRATEGIES[self.strategy]().ranked:
             raise DataError(

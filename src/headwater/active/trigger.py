@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
-from typing import Literal as OneOf
 
 import numpy as np
 
@@ -30,6 +29,7 @@ from headwater.language.program import (
     Program,
     Query,
     Rule,
+    Sign,
     Term,
     Variable,
     Wildcard,
@@ -46,7 +46,6 @@ from headwater.values.generators import GENERATORS
 from headwater.values.layout import Layout
 from headwater.version.row_change import RowChange
 
-Sign = OneOf["+", "-", "±"]
 SIGNS: Mapping[str, Sign] = {"added": "+", "removed": "-", "changed": "±"}
 """What `on` says, and the sign that a text has for it."""
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal as OneOf
 
 from headwater.errors import HeadwaterWarning, LanguageError, Place
 from headwater.values.types import Type
@@ -155,6 +156,39 @@ class Rule:
     id: str | None = field(default=None, compare=False, repr=False)
 
 
+Sign = OneOf["+", "-", "±"]
+"""Rows that come, that go, or both."""
+ActionKind = OneOf["insert", "delete", "call", "append", "run", "refuse"]
+Coupling = OneOf["now", "after"]
+"""In the same version, or once it is committed."""
+
+
+@dataclass(frozen=True)
+class RuleAction:
+    """What an active rule does. `atom` has the rows to insert or delete, or the function to call and its arguments;
+    `text` the file to append to, the command to run, or the message of a refusal, with `{X}` for the value of `X`."""
+
+    kind: ActionKind
+    coupling: Coupling
+    atom: Atom | None = None
+    text: str = ""
+    place: Place | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class ActiveRule:
+    """`label: on +event, condition do action, action.` Its id is as of a `Rule`."""
+
+    label: str | None
+    sign: Sign
+    event: Atom
+    condition: tuple[Literal, ...]
+    actions: tuple[RuleAction, ...]
+    place: Place | None = field(default=None, compare=False, repr=False)
+    text: str = field(default="", compare=False, repr=False)
+    id: str | None = field(default=None, compare=False, repr=False)
+
+
 @dataclass(frozen=True)
 class Column:
     """A declared column; `type` is `None` where the declaration leaves it open. `nullable` is the mark of `int?`."""
@@ -221,3 +255,4 @@ class Program:
     text: str = field(default="", compare=False, repr=False)
     souffle: bool = field(default=False, compare=False, repr=False)
     slips: tuple[LanguageError | HeadwaterWarning, ...] = field(default=(), compare=False, repr=False)
+    active: tuple[ActiveRule, ...] = ()
