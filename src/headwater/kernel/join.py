@@ -262,6 +262,34 @@ def append_sum(bindings, left, right, constants, subtract, outputs, out):
     return overflow
 
 
+@compiled("int64(int64[:, ::1], int64, int64, int64[::1], boolean, int64[::1], int64[:, ::1])")
+def append_float_sum(bindings, left, right, constants, subtract, outputs, out):
+    """As `append_sum`, where codes are the bits of floats; there is one zero and one NaN."""
+    last = bindings.shape[1] - 1
+    k = outputs.shape[0]
+    special = np.int64(-1)
+    numbers, given, sums = bindings.view(np.float64), constants.view(np.float64), out.view(np.float64)
+    for b in range(bindings.shape[0]):
+        for j in range(k):
+            out[b, j] = bindings[b, outputs[j]]
+        x = key_value(numbers, b, left, given)
+        y = key_value(numbers, b, right, given)
+        total = x - y if subtract else x + y
+        if total == 0.0:
+            total = 0.0
+        elif total != total:
+            total = np.nan
+        sums[b, k] = total
+        out[b, k + 1] = bindings[b, last]
+        if special < 0 and (
+            key_value(bindings, b, left, constants) <= LAST
+            or key_value(bindings, b, right, constants) <= LAST
+            or out[b, k] <= LAST
+        ):
+            special = np.int64(b)
+    return special
+
+
 @compiled("void(int64[:, ::1], int64[::1], int64[::1], int64[:, ::1])")
 def project(bindings, sources, constants, out):
     """Columns or constants of each binding, and its rank last."""

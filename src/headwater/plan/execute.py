@@ -18,12 +18,12 @@ from headwater.kernel import join
 from headwater.kernel.relation import Relation, least_bytes
 from headwater.kernel.states import EITHER, KEPT, NEW, OLD, STANDING_OR_DYING, Accept
 from headwater.language.program import Call, Constant, Term, Variable
-from headwater.plan.steps import AddInts, AntiJoin, Extend, Filter, Generate, Ints, Join, Plan, Start
+from headwater.plan.steps import AddNumbers, AntiJoin, Extend, Filter, Generate, Ints, Join, Plan, Start
 from headwater.rules.checked import CheckedRule
 from headwater.values.codec import Codec
 from headwater.values.functions import Functions
 from headwater.values.layout import constant_code
-from headwater.values.types import INT, Type, type_of
+from headwater.values.types import FLOAT, INT, Type, type_of
 
 PIECE = 1 << 14
 ANY_RANK = np.iinfo(np.int64).max
@@ -90,7 +90,6 @@ class Executor:
         self.scans: dict[str, int] = {}
         self.built: list[tuple[str, tuple[int, ...]]] = []
         self._buffers: dict[tuple[int, int], Ints] = {}
-        self._results: dict[tuple[str, tuple[Type | None, ...]], Type | None] = {}
 
     def run(
         self,
@@ -177,7 +176,7 @@ class Executor:
             elif isinstance(step, Extend):
                 bindings = self._extend(step, types, bindings)
             else:
-                bindings = self._add_ints(step, bindings)
+                bindings = self._add_numbers(step, bindings)
             if bindings.shape[0] == 0:
                 return 0
         if not plan.identity:
@@ -268,16 +267,15 @@ class Executor:
         value, _ = self._term(step.value, step.columns, types, bindings)
         return self._appended(step.outputs, bindings, value)
 
-    def _add_ints(self, step: AddInts, bindings: Ints) -> Ints:
+    def _add_numbers(self, step: AddNumbers, bindings: Ints) -> Ints:
         out = np.empty((bindings.shape[0], step.outputs.shape[0] + 2), np.int64)
-        row = join.append_sum(
-            bindings, step.left, step.right, step.constants, step.subtract, step.outputs, out
-        )
+        append = join.append_float_sum if step.floats else join.append_sum
+        row = append(bindings, step.left, step.right, step.constants, step.subtract, step.outputs, out)
         if row >= 0:
             out[:, -2] = self._special_sums(step, bindings)
         return out
 
-    def _special_sums(self, step: AddInts, bindings: Ints) -> Ints:
+    def _special_sums(self, step: AddNumbers, bindings: Ints) -> Ints:
         """Sums where some operand or result is not its own code, or overflows."""
         left, right = (
             bindings[:, source]
@@ -286,7 +284,8 @@ class Executor:
             for source in (step.left, step.right)
         )
         if not step.wraps:
-            return self.functions.apply("-" if step.subtract else "+", [left, right], [INT, INT], self.codec)
+            types = [FLOAT if step.floats else INT] * 2
+            return self.functions.apply("-" if step.subtract else "+", [left, right], types, self.codec)
         numbers = self.codec.specials.numbers
         with np.errstate(over="ignore"):
             total = numbers(left) - numbers(right) if step.subtract else numbers(left) + numbers(right)
@@ -308,7 +307,7 @@ class Executor:
         expansion = self.functions.expand(
             step.function, [column for column, _ in args], [type_ for _, type_ in args], self.codec
         )
-        if all(isinstance(later, Extend | AddInts) for later in plan.steps[depth + 1 :]):
+        if all(isinstance(later, Extend | AddNumbers) for later in plan.steps[depth + 1 :]):
             needed = expansion.largest * least_bytes(plan.outputs.shape[0])
             self.codec.budget.ask_ever(needed, f"{expansion.largest:,} rows from one {step.function}")
         found = 0
@@ -338,13 +337,8 @@ class Executor:
             return np.full(bindings.shape[0], code, np.int64), type_of(term.value)
         assert isinstance(term, Call)
         args = [self._term(arg, columns, types, bindings) for arg in term.args]
-        arg_types = [type_ for _, type_ in args]
-        call = (term.function, tuple(arg_types))
-        if call not in self._results:
-            self._results[call] = self.functions.result_type(term.function, arg_types)
-        return self.functions.apply(
-            term.function, [column for column, _ in args], arg_types, self.codec
-        ), self._results[call]
+        call = self.functions.resolved(term.function, [type_ for _, type_ in args])
+        return call.apply([column for column, _ in args], self.codec), call.result
 
 
 def placed(error: EvaluationError | OutOfMemory, rule: CheckedRule) -> EvaluationError | OutOfMemory:

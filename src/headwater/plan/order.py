@@ -19,7 +19,7 @@ import numpy as np
 from headwater.errors import RuleError
 from headwater.language.datalog.render import render
 from headwater.language.program import Call, Constant, Term, Variable
-from headwater.plan.steps import AddInts, AntiJoin, Extend, Filter, Generate, Ints, Join, Plan, Start, Step
+from headwater.plan.steps import AddNumbers, AntiJoin, Extend, Filter, Generate, Ints, Join, Plan, Start, Step
 from headwater.plan.templates import Code, Sources, atom_codes
 from headwater.rules.checked import Absent, CheckedRule, Compute, Item, Premise, Test
 from headwater.rules.safety import may_fail
@@ -27,7 +27,7 @@ from headwater.rules.terms import subterms
 from headwater.values.codec import Codec
 from headwater.values.functions import Functions
 from headwater.values.layout import constant_code
-from headwater.values.types import INT, Type, type_of
+from headwater.values.types import FLOAT, INT, Type, type_of
 
 ORIGIN = "\0origin"
 LAST = 1e12
@@ -70,16 +70,16 @@ def pairs(values: Sequence[tuple[int, int]]) -> Ints:
     return np.array(values, np.int64).reshape(len(values), 2)
 
 
-def is_int_sum(term: Term, types: Mapping[str, Type | None]) -> bool:
-    """Whether the term is `a + b` or `a - b` of variables and constants that are ints."""
+def is_sum(term: Term, types: Mapping[str, Type | None], of: Type) -> bool:
+    """Whether the term is `a + b` or `a - b` of variables and constants that have this type."""
     return (
         isinstance(term, Call)
         and term.function in ("+", "-")
         and len(term.args) == 2
         and all(
-            types.get(arg.name) == INT
+            types.get(arg.name) == of
             if isinstance(arg, Variable)
-            else isinstance(arg, Constant) and type_of(arg.value) == INT
+            else isinstance(arg, Constant) and type_of(arg.value) == of
             for arg in term.args
         )
     )
@@ -91,7 +91,7 @@ def solved(item: Compute, bound: set[str], rule: CheckedRule) -> tuple[str, str,
     A total that is null tells nothing of what was added.
     """
     value, total = item.value, item.variable
-    if total.name not in bound or not isinstance(value, Call) or not is_int_sum(value, rule.types):
+    if total.name not in bound or not isinstance(value, Call) or not is_sum(value, rule.types, INT):
         return None
     if total.name in rule.nullable:
         return None
@@ -293,12 +293,11 @@ class Planner:
         right: Term,
         where: Mapping[str, int],
         outputs: Sequence[int],
-        *,
-        wraps: bool,
-    ) -> AddInts:
+    ) -> AddNumbers:
         sources = Sources(where)
         operands = [sources.of(code) for code in atom_codes((left, right), self.codec)]
-        return AddInts(operands[0], operands[1], ints(sources.constants), op == "-", wraps, ints(outputs))
+        constants = ints(sources.constants)
+        return AddNumbers(operands[0], operands[1], constants, op == "-", ints(outputs))
 
     def fanout(self, item: Premise, bound: set[str]) -> float:
         """How many rows of a premise are expected to match one binding."""
@@ -332,7 +331,8 @@ class Planner:
         if isinstance(item, Compute) and (solution := solved(item, set(layout), rule)) is not None:
             name, op, left, right = solution
             words = f"with {name} = {render(left)} {op} {render(right)}"
-            return self._sum(op, left, right, where, outputs, wraps=True), [*kept, name], words
+            backwards = replace(self._sum(op, left, right, where, outputs), wraps=True)
+            return backwards, [*kept, name], words
         if isinstance(item, Compute):
             words = f"with {item.variable.name} = {render(item.value)}"
             if isinstance(item.value, Call) and self.functions.is_generator(item.value.function):
@@ -348,10 +348,11 @@ class Planner:
             if item.variable.name in where:
                 return Filter("=", item.variable, item.value, where, ints(outputs)), kept, words
             names = [*kept, item.variable.name]
-            if is_int_sum(item.value, rule.types):
+            if is_sum(item.value, rule.types, INT) or is_sum(item.value, rule.types, FLOAT):
                 assert isinstance(item.value, Call)
                 left, right = item.value.args
-                return self._sum(item.value.function, left, right, where, outputs, wraps=False), names, words
+                added = self._sum(item.value.function, left, right, where, outputs)
+                return replace(added, floats=is_sum(item.value, rule.types, FLOAT)), names, words
             return Extend(item.value, where, ints(outputs)), names, words
         sources = Sources(where)
         if isinstance(item, Absent):

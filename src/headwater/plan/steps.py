@@ -84,19 +84,20 @@ class Extend:
 
 
 @dataclass(frozen=True)
-class AddInts:
-    """Add the sum (or difference) of two ints as a column; operands are columns (>= 0) or constants (-s - 1).
+class AddNumbers:
+    """Add the sum (or difference) of two numbers as a column; operands are columns (>= 0) or constants (-s - 1).
 
-    `wraps` is for an unknown found backwards, from a total and the other operand: a result that does not fit
-    then belongs to a sum that overflowed forwards, and such a version is refused.
+    Both are ints, or both `floats`. `wraps` is for an unknown found backwards, from a total and the other operand: a
+    result that does not fit then belongs to a sum that overflowed forwards, and such a version is refused.
     """
 
     left: int
     right: int
     constants: Ints
     subtract: bool
-    wraps: bool
     outputs: Ints
+    floats: bool = False
+    wraps: bool = False
 
 
 @dataclass(frozen=True)
@@ -109,7 +110,7 @@ class Generate:
     outputs: Ints
 
 
-Step = Join | AntiJoin | Filter | Extend | AddInts | Generate
+Step = Join | AntiJoin | Filter | Extend | AddNumbers | Generate
 
 
 @dataclass(frozen=True)

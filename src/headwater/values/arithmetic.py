@@ -32,7 +32,7 @@ from headwater.values.durations import DURATIONS
 from headwater.values.exact_ints import add, multiply, negate, overflow, refuse, subtract
 from headwater.values.ordering import order_keys
 from headwater.values.scalars import INT_MAX, INT_MIN, canonical_float
-from headwater.values.signatures import Overload, Vectorised, pointwise, vectorised
+from headwater.values.signatures import Overload, Plain, Vectorised, pointwise, vectorised
 from headwater.values.types import Type
 
 
@@ -136,6 +136,22 @@ def _on_floats(function: Callable[..., Any]) -> Vectorised:
     return run
 
 
+def _plain_ints(function: Callable[..., Any]) -> Plain:
+    def run(columns: Sequence[Codes], codec: Codec) -> Codes:
+        return codec.specials.int_codes(np.asarray(function(*columns), dtype=np.int64))
+
+    return run
+
+
+def _plain_floats(function: Callable[..., Any]) -> Plain:
+    def run(columns: Sequence[Codes], codec: Codec) -> Codes:
+        with np.errstate(all="ignore"):
+            numbers = [np.ascontiguousarray(column).view(np.float64) for column in columns]
+            return float_codes(np.asarray(function(*numbers)), codec.specials)
+
+    return run
+
+
 def _best(sign: int) -> Vectorised:
     """The least (1) or greatest (-1) value of each row."""
 
@@ -154,8 +170,8 @@ def _best(sign: int) -> Vectorised:
 def _numeric(ints: Callable[..., Any], numbers: Callable[..., Any], arity: int = 2) -> list[Overload]:
     int_text = ", ".join(["int"] * arity) + " -> int"
     return [
-        vectorised(int_text, _on_ints(ints)),
-        vectorised(int_text.replace("int", "float"), _on_floats(numbers)),
+        vectorised(int_text, _on_ints(ints), _plain_ints(ints)),
+        vectorised(int_text.replace("int", "float"), _on_floats(numbers), _plain_floats(numbers)),
     ]
 
 

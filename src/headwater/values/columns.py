@@ -52,7 +52,9 @@ _CLASSES: dict[str, type] = {
 def float_bits(values: NDArray[np.float64]) -> Codes:
     """The bits of floats, after -0.0 became 0.0 and every NaN the one NaN; see `Specials.float_codes`."""
     values = np.add(values, 0.0, dtype=np.float64)
-    values[np.isnan(values)] = np.nan
+    nans = values != values
+    if nans.any():
+        values[nans] = np.nan
     return values.view(np.int64)
 
 

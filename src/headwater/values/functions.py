@@ -50,6 +50,7 @@ from headwater.values.signatures import (
     FunctionMismatch,
     NoMatch,
     Overload,
+    Resolved,
     Signature,
     call_distinct,
     call_text,
@@ -86,7 +87,7 @@ class Functions:
     def __init__(self) -> None:
         """Start with the built-in functions."""
         self._functions: dict[str, Sequence[Overload]] = dict(_BUILTINS)
-        self._resolved: dict[tuple[str, tuple[Type | None, ...]], tuple[Overload, Type]] = {}
+        self._resolved: dict[tuple[str, tuple[Type | None, ...]], Resolved] = {}
 
     def register(
         self,
@@ -185,20 +186,15 @@ class Functions:
 
         Where the type of an argument is not known, all its values are null.
         """
+        return self.resolved(name, types).apply(columns, codec)
+
+    def resolved(self, name: str, types: Sequence[Type | None]) -> Resolved:
+        """How a call with arguments of these types runs."""
         call = (name, tuple(types))
-        resolved = self._resolved.get(call)
-        if resolved is None:
-            if is_label(name):
-                return _labelled(name, columns, types, codec)
-            if None in types and self.is_strict(name):
-                return np.full(max(map(len, columns)), NULL, np.int64)
-            resolved = self._resolved[call] = self._resolve(name, types)
-        if len({len(column) for column in columns}) > 1:
-            columns = np.broadcast_arrays(*columns)
-        if columns and len(columns[0]) == 0:
-            return np.empty(0, dtype=np.int64)
-        overload, result = resolved
-        return overload.apply(columns, cast(Sequence[Type], types), result, codec)
+        found = self._resolved.get(call)
+        if found is None:
+            found = self._resolved[call] = self._resolve(*call)
+        return found
 
     def expand(
         self, name: str, columns: Sequence[Codes], types: Sequence[Type | None], codec: Codec
@@ -231,15 +227,19 @@ class Functions:
         """Raise `FunctionMismatch` unless values of these types can be compared."""
         check_comparable(op, left, right)
 
-    def _resolve(self, name: str, types: Sequence[Type | None]) -> tuple[Overload, Type]:
-        """The first overload that fits, and its result's type."""
+    def _resolve(self, name: str, types: tuple[Type | None, ...]) -> Resolved:
+        """The first overload that fits."""
         result = self.result_type(name, types)
+        if is_label(name):
+            return Resolved(lambda columns, codec: _labelled(name, columns, types, codec), None)
+        if None in types and self.is_strict(name):
+            return Resolved(lambda columns, codec: np.full(len(columns[0]), NULL, np.int64), result)
         if result is None or name in GENERATORS:
             reason = "its result's type is not known" if result is None else "it is a generator"
             raise FunctionMismatch(f"{name} cannot be computed here: {reason}")
         overloads = self._overloads(name)
         fitting = (each for each in overloads if not isinstance(each.signature.result(types), NoMatch))
-        return next(fitting), result
+        return Resolved(next(fitting).resolved(cast(Sequence[Type], types), result), result)
 
     def _signatures(self, name: str) -> list[Signature]:
         if name in GENERATORS:

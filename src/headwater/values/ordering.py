@@ -53,7 +53,7 @@ def check_comparable(op: str, left: Type | None, right: Type | None) -> None:
     """Raise `FunctionMismatch` unless values of these types can be compared."""
     if op not in _OPERATORS and op[1:] not in _ORDERS:
         raise FunctionMismatch(f"there is no comparison {op}")
-    if left is not None and right is not None and {left.name, right.name} <= _NUMBERS:
+    if left is right or left is not None and right is not None and {left.name, right.name} <= _NUMBERS:
         return
     try:
         unify(left, right)
@@ -71,11 +71,11 @@ def compare(
     equality = op in ("=", "!=")
     if left_type is None or right_type is None or _same(left_type, right_type) and equality:
         return _holds(op, left, right) if equality else np.zeros(np.broadcast(left, right).shape, bool)
-    nulls = None
-    if has_special(left) or has_special(right):
-        nulls = codec.specials.nulls(left) | codec.specials.nulls(right)
+    special = has_special(left) or has_special(right)
+    nulls = codec.specials.nulls(left) | codec.specials.nulls(right) if special else None
     if _same(left_type, right_type):
-        holds = _holds(op, *order_keys([left, right], left_type, codec))
+        keys = _around_specials if special else _plain_keys
+        holds = _holds(op, *keys([left, right], left_type, codec))
     else:
         holds = _holds(
             op, _mixed_sign(left, right, left_type, right_type, codec), np.zeros(1, dtype=np.int64)
@@ -139,8 +139,12 @@ def order_keys(columns: Sequence[Codes], type: Type, codec: Codec) -> list[Codes
     >>> order_keys([codes], STRING, codec)[0].tolist()
     [1, 0, 2]
     """
-    if any(map(has_special, columns)):
-        return _around_specials(columns, type, codec)
+    keys = _around_specials if any(map(has_special, columns)) else _plain_keys
+    return keys(columns, type, codec)
+
+
+def _plain_keys(columns: Sequence[Codes], type: Type, codec: Codec) -> list[Codes]:
+    """Keys where no code is special."""
     if type == FLOAT:
         return list(map(float_keys, columns))
     if not is_coded(type):
@@ -166,7 +170,7 @@ def _around_specials(columns: Sequence[Codes], type: Type, codec: Codec) -> list
     codes = np.concatenate(columns)
     special = is_special(codes)
     keys = np.empty(len(codes), np.int64)
-    keys[~special] = order_keys([codes[~special]], type, codec)[0]
+    keys[~special] = _plain_keys([codes[~special]], type, codec)[0]
     distinct, places = np.unique(codes[special], return_inverse=True)
     keys[special] = _special_keys(distinct, codec)[places.reshape(-1)]
     ends = np.cumsum([len(column) for column in columns])

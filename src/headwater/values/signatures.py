@@ -42,6 +42,8 @@ NO_MATCH: Final = NoMatch()
 
 # Codes in, codes out: the columns, their types, the result's type, and the codec the codes belong to.
 Vectorised = Callable[[Sequence[Codes], Sequence[Type], Type, Codec], Codes]
+Plain = Callable[[Sequence[Codes], Codec], Codes]
+"""The same for arguments of exactly the parameters' types, none of whose codes is special."""
 ResultType = Callable[[Sequence["Type | None"]], "Type | None | NoMatch"]
 """The type of a result by those of the arguments, of which some may not be known."""
 
@@ -142,20 +144,33 @@ class Overload:
     run: Vectorised
     strict: bool = True
 
-    def apply(self, columns: Sequence[Codes], types: Sequence[Type], result: Type, codec: Codec) -> Codes:
-        """The codes of the results, one a row, where the arguments fit.
+    plain: Plain | None = None
+
+    def resolved(self, types: Sequence[Type], result: Type) -> Plain:
+        """From columns to results, one a row, for arguments of these types, which fit.
 
         The result is NULL where an argument is a labelled null, and for a `strict` function also where one is NULL.
         """
-        if any(map(has_special, columns)):
-            nulls = self._nulls(columns, codec.specials)
-            if nulls.any():
-                results = np.full(len(nulls), NULL, np.int64)
-                if not nulls.all():
-                    rest = [column[~nulls] for column in columns]
-                    results[~nulls] = self._apply(rest, types, result, codec)
-                return results
-        return self._apply(columns, types, result, codec)
+        plain = self.plain if tuple(types) == self.signature.parameters else None
+
+        def run(columns: Sequence[Codes], codec: Codec) -> Codes:
+            if any(map(has_special, columns)):
+                return self._around_nulls(columns, types, result, codec)
+            return self._apply(columns, types, result, codec) if plain is None else plain(columns, codec)
+
+        return run
+
+    def _around_nulls(
+        self, columns: Sequence[Codes], types: Sequence[Type], result: Type, codec: Codec
+    ) -> Codes:
+        nulls = self._nulls(columns, codec.specials)
+        if not nulls.any():
+            return self._apply(columns, types, result, codec)
+        results = np.full(len(nulls), NULL, np.int64)
+        if not nulls.all():
+            rest = [column[~nulls] for column in columns]
+            results[~nulls] = self._apply(rest, types, result, codec)
+        return results
 
     def _nulls(self, columns: Sequence[Codes], specials: Specials) -> NDArray[np.bool_]:
         test = specials.nulls if self.strict else specials.labelled
@@ -191,9 +206,25 @@ def _decimals_as_floats(codes: Codes, type: Type, codec: Codec) -> Codes:
     return codec.encode_column(values, FLOAT)
 
 
-def vectorised(text: str, run: Vectorised) -> Overload:
-    """An overload that computes whole columns of codes at once."""
-    return Overload(parse_signature(text), run)
+@dataclass(frozen=True)
+class Resolved:
+    """A function as it is called: how it runs, and the type of its result, if it has one."""
+
+    run: Plain
+    result: Type | None
+
+    def apply(self, columns: Sequence[Codes], codec: Codec) -> Codes:
+        """The codes of the results, one a row; one in all without arguments."""
+        if len({len(column) for column in columns}) > 1:
+            columns = np.broadcast_arrays(*columns)
+        if columns and len(columns[0]) == 0:
+            return np.empty(0, dtype=np.int64)
+        return self.run(columns, codec)
+
+
+def vectorised(text: str, run: Vectorised, plain: Plain | None = None) -> Overload:
+    """An overload that computes whole columns of codes at once; `plain` is a quicker way for plain ones."""
+    return Overload(parse_signature(text), run, plain=plain)
 
 
 def pointwise(name: str, text: str, function: Callable[..., Any], *, strict: bool = True) -> Overload:
