@@ -185,6 +185,11 @@ CALLS: dict[str, Callable[[Database], Call]] = {
     "advance": lambda db: Call(db.advance, {"to": 5}),
     "query": lambda db: Call(db.query, {"text": "reach(1, X), !link(X, 1)"}, lambda found: found.rows()),
     "keep": lambda db: Call(db.keep, {"relation": "reach", "kind": "stored"}),
+    "add_rule": lambda db: Call(db.add_rule, {"text": "lone(X) :- link(_, X), !reach(X, X)."}),
+    "drop_rule": lambda db: Call(db.drop_rule, {"id": "lone#1"}),
+    "replace_rule": lambda db: Call(
+        db.replace_rule, {"id": "lone#1", "text": "lone(X) :- link(_, X), !reach(X, X)."}
+    ),
     "drop": lambda db: Call(db.drop, {"relation": "lone"}),
     "rename": lambda db: Call(db.rename, {"relation": "lone", "to": "single"}),
     "why": lambda db: Call(

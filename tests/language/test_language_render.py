@@ -179,6 +179,7 @@ def cases(draw):
         st.builds(Directive, kinds, names, options),
         st.builds(Directive, st.sampled_from(["watch", "drop"]), names),
         st.builds(Directive, st.just("kind"), names, st.builds(lambda kind: {"kind": kind}, names)),
+        st.builds(Directive, st.just("drop_rule"), st.just(""), st.builds(lambda id: {"rule": id}, names)),
         st.builds(Directive, st.just("rename"), names, st.builds(lambda to: {"to": to}, names)),
     )
     queries = st.builds(Query, bodies(1))

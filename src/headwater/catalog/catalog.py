@@ -11,9 +11,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from headwater.catalog.definitions import Definitions, Types, declaration_for
-from headwater.catalog.edits import carried, check_edits
-from headwater.errors import DataError, HeadwaterWarning, UnknownRelation
-from headwater.language.program import Program
+from headwater.catalog.edits import carried, check_edits, edited
+from headwater.catalog.rule_edits import check_dropped_rules, rules_of, unknown_rule
+from headwater.errors import DataError, HeadwaterWarning, RuleError, UnknownRelation
+from headwater.language.program import Program, Rule
 from headwater.rules.checked import Checked, Kind, RelationInfo
 from headwater.rules.unfilled import Strictness, doubts
 from headwater.spelling import did_you_mean, near
@@ -49,6 +50,11 @@ class Catalog:
     def texts(self) -> tuple[tuple[str, str], ...]:
         """All texts in order, and where they came from."""
         return tuple((program.text, program.source) for program in self.definitions.programs)
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """All rules as they are written, with their ids, in the order in which they were defined."""
+        return tuple(rules_of(edited(self.definitions.programs)))
 
     def info(self, name: str) -> RelationInfo:
         """A relation's columns, types and kind."""
@@ -106,6 +112,10 @@ class Catalog:
         hint = did_you_mean(said, self.relations) or there
         return UnknownRelation("unknown-relation", f"there is no relation {said}", hint=hint)
 
+    def unknown_rule(self, id: object) -> RuleError:
+        """The error about a rule that is not there."""
+        return unknown_rule(id if isinstance(id, str) else show(id), self.rules)
+
     def _nowhere(self, name: str, rows: Any) -> UnknownRelation:
         """The error about rows for a relation that no text mentions."""
         error = self.unknown(name)
@@ -148,6 +158,9 @@ class Catalog:
     ) -> Catalog:
         """With what one more text says; its facts are in the program until they are `settled`."""
         check_edits(program, self.definitions.programs, self.relations)
+        check_dropped_rules(
+            program, edited(self.definitions.programs), self.definitions.known, lenient=self.strict is False
+        )
         return self.following(self.definitions.with_program(program, ids), stored, program)
 
     def with_rows(self, insert: Mapping[str, Any], stored: Stored = nothing_stored) -> Catalog:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from headwater.catalog.edits import carried, edited
-from headwater.catalog.rule_ids import identified, ids_of, recalled
+from headwater.catalog.rule_ids import identified, ids_of, numbered, recalled
 from headwater.errors import HeadwaterError
 from headwater.language.datalog import parse
 from headwater.language.program import Column, Declaration, Program
@@ -62,9 +62,10 @@ class Definitions:
 
     def with_program(self, program: Program, ids: Sequence[str] | None = None) -> Definitions:
         """With one more text, whose facts are rows still to come; `ids` are those its rules were given before."""
-        program, numbers = identified(program, self.numbers)
-        if ids is not None:
-            program = recalled(program, ids)
+        if ids is None:
+            program, numbers = identified(program, self.numbers)
+        else:
+            program, numbers = recalled(program, ids), numbered(self.numbers, ids)
         return replace(
             self,
             programs=(*self.programs, program),

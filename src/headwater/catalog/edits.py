@@ -1,4 +1,4 @@
-"""Texts that take back or rename what earlier texts say: `.drop reach`, `.rename reach connected`.
+"""Texts that take back or rename what earlier texts say: `.drop reach`, `.rename reach connected`, `.drop rule r1`.
 
 A text stays as it was written, since states and logs hold it. What all of them say together is worked out here, in
 their order: what is dropped is left out of earlier texts, what is renamed has its new name in them.
@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
+from headwater.catalog.rule_edits import DROP_RULE, without_rules
 from headwater.errors import RuleError
 from headwater.language.datalog.render import render
 from headwater.language.program import (
@@ -29,7 +30,8 @@ from headwater.language.program import (
 )
 from headwater.rules.terms import atoms, rebuild
 
-EDITS = ("drop", "rename")
+RELATION_EDITS = ("drop", "rename")
+EDITS = (*RELATION_EDITS, DROP_RULE)
 Value = TypeVar("Value")
 
 
@@ -37,6 +39,8 @@ def edited(programs: Sequence[Program]) -> list[Program]:
     """What the texts say, each as later ones left it."""
     found: list[Program] = []
     for program in programs:
+        if any(directive.kind == DROP_RULE for directive in program.directives):
+            found = without_rules(found, program)
         for directive in program.directives:
             if directive.kind == "drop":
                 found = [_without(earlier, directive.relation) for earlier in found]
@@ -51,7 +55,7 @@ def carried(program: Program, known: Mapping[str, Value]) -> dict[str, Value]:
     """What is known by relation, as a text that drops or renames some leaves it."""
     found = dict(known)
     for directive in program.directives:
-        if directive.kind in EDITS and directive.relation in found:
+        if directive.kind in RELATION_EDITS and directive.relation in found:
             value = found.pop(directive.relation)
             if directive.kind == "rename":
                 found[directive.options["to"]] = value
@@ -70,9 +74,9 @@ def origins(program: Program) -> dict[str, str]:
 def check_edits(program: Program, earlier: Sequence[Program], relations: Sequence[str]) -> None:
     """Refuse to drop or rename what is not there, to drop what others read, and names that are taken."""
     there, before = set(relations), set(relations)
-    programs, mentioned = edited(earlier), _mentioned(program)
+    programs, mentioned = without_rules(edited(earlier), program), _mentioned(program)
     for directive in program.directives:
-        if directive.kind not in EDITS:
+        if directive.kind not in RELATION_EDITS:
             continue
         name = directive.relation
         if name in mentioned:

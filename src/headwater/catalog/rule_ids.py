@@ -46,3 +46,17 @@ def recalled(program: Program, ids: Sequence[str]) -> Program:
         program,
         rules=tuple(replace(rule, id=next(left)) if rule.body else rule for rule in program.rules),
     )
+
+
+def numbered(numbers: Mapping[str, int], ids: Sequence[str]) -> dict[str, int]:
+    """The highest number given so far, by relation, with those of some more ids.
+
+    >>> numbered({"p": 2}, ["p#1", "near", "q#3"])
+    {'p': 2, 'q': 3}
+    """
+    found = dict(numbers)
+    for id in ids:
+        relation, _, number = id.partition("#")
+        if number:
+            found[relation] = max(found.get(relation, 0), int(number))
+    return found

@@ -13,13 +13,14 @@ from headwater.calls import public_class, taking
 from headwater.catalog import Catalog
 from headwater.catalog.doubtful import refuse_doubtful
 from headwater.database.answers import Answers
-from headwater.database.definition import read_definition
+from headwater.database.definition import known_rule, read_definition, read_rule
 from headwater.database.parts import Parts
 from headwater.database.progress import Owed, Subscription
 from headwater.database.questions import Questions
 from headwater.database.relation_table import RelationTable
 from headwater.database.relation_view import RelationView
 from headwater.database.rows import by_relation, column_types, given_rows, some_rows
+from headwater.database.rule_table import RuleTable
 from headwater.database.summary import summary
 from headwater.database.uninterrupted import uninterrupted
 from headwater.errors import StoreError
@@ -142,10 +143,35 @@ class Database:
         return self._define(read_definition(text, source, folder), some_rows(rows), rows.keys())
 
     @uninterrupted
-    def _define(self, program: Program, insert: Mapping[str, Any], given: Collection[str] = ()) -> Changes:
+    def _define(
+        self,
+        program: Program,
+        insert: Mapping[str, Any],
+        given: Collection[str] = (),
+        ids: Sequence[str] | None = None,
+    ) -> Changes:
         self._check_writable()
         refuse_doubtful(program, self.catalog, given)
-        return self._afterwards(self._versions.define(program, insert))
+        return self._afterwards(self._versions.define(program, insert, ids))
+
+    def add_rule(self, text: str) -> Changes:
+        """Add one rule; one version. Views follow it as they follow rows that come. Its id is in `rules`."""
+        return self._define(read_rule("add_rule", text), {})
+
+    def drop_rule(self, id: str) -> Changes:
+        """Take back one rule; one version. Views follow it as they follow rows that go.
+
+        A view whose last rule goes becomes a base relation if it is declared or has rows of its own; else it is gone.
+        That is refused while other rules read it.
+        """
+        return self._define(parse(f".drop rule {known_rule(self.catalog, id).id}"), {})
+
+    def replace_rule(self, id: str, text: str) -> Changes:
+        """Put one rule in the place of another; one version. It keeps the id, unless it has a label of its own."""
+        known = str(known_rule(self.catalog, id).id)
+        program = read_rule("replace_rule", text, more=f".drop rule {known}")
+        label = program.rules[0].label
+        return self._define(program, {}, ids=[known if label is None else label])
 
     def keep(self, relation: str, kind: str) -> Changes:
         """Say whether a view is `stored`, and follows each change, or `virtual`: evaluated when asked.
@@ -246,6 +272,11 @@ class Database:
         """The names of all base relations and views; prints as a table of them."""
         catalog = self.catalog
         return RelationTable.of(map(catalog.info, catalog.relations), lambda name: len(self[name]))
+
+    @property
+    def rules(self) -> RuleTable:
+        """The ids of all rules; prints as a table of them."""
+        return RuleTable.of(self.catalog.rules)
 
     def info(self, name: str) -> RelationInfo:
         """A relation's columns, types and kind."""

@@ -1,13 +1,15 @@
-"""What `define` is given: a text, the path of a file of it, or what was read of one already."""
+"""What `define` is given: a text, the path of a file of it, or what was read of one already; and single rules."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
 
+from headwater.catalog import Catalog
+from headwater.errors import LanguageError
 from headwater.language.datalog import parse
 from headwater.language.datalog.program_file import names_file, read_program
-from headwater.language.program import Program
+from headwater.language.program import Program, Rule
 from headwater.values import arguments
 
 
@@ -24,3 +26,28 @@ def read_definition(given: object, source: object = None, folder: object = None)
     arguments.folder("define", given)
     path = Path(os.fspath(given))
     return parse(read_program(path), name or str(path), folder=beside or path.parent)
+
+
+def read_rule(call: str, given: object, source: str = "<text>", more: str = "") -> Program:
+    """The one rule that a call is given as a text; `more` are statements that it comes with."""
+    text = arguments.text(call, given)
+    alone = parse(text, source)
+    rules = [rule for rule in alone.rules if rule.body]
+    others = (alone.declarations, alone.tables, alone.directives, alone.queries)
+    if len(rules) == len(alone.rules) == 1 and not any(others):
+        return parse(f"{text}\n{more}", source) if more else alone
+    found = "no rule" if not rules else f"{len(rules)} rules" if len(rules) > 1 else "more than a rule"
+    raise LanguageError(
+        "one-rule",
+        f"{call} takes the text of one rule, with a head and a body, and found {found}",
+        place=alone.rules[-1].place if alone.rules else None,
+        hint="facts are rows, which apply inserts; define takes texts of many statements",
+    )
+
+
+def known_rule(catalog: Catalog, given: object) -> Rule:
+    """The rule of an id; refused if there is none, with those that are near."""
+    for rule in catalog.rules:
+        if isinstance(given, str) and rule.id == given:
+            return rule
+    raise catalog.unknown_rule(given)

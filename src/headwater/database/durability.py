@@ -105,7 +105,7 @@ class Durability:
     ) -> None:
         """Write the open version to the log, with what is owed for it; only then may it be committed."""
         version.join(self._progress)
-        relations = self._standing.coming.program.relations
+        relations = self._standing.described()
         told = self._progress.subscriptions
         shown = shown_changes(self._codec, relations, version.changes) if told else {}
         more, owed = self._progress.stage(version.number, marks, shown)

@@ -5,14 +5,14 @@ Relations that no text declares take their types from the first rows they get.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from headwater.catalog import Catalog
 from headwater.catalog.definitions import Definitions
-from headwater.catalog.edits import EDITS, origins
+from headwater.catalog.edits import origins
 from headwater.database.durability import Durability
 from headwater.database.progress import Progress, Subscription
 from headwater.database.standing import Followers, Standing
@@ -22,6 +22,7 @@ from headwater.language.program import Program
 from headwater.local import persist
 from headwater.local.runner import Runner
 from headwater.plan.steps import Ints
+from headwater.rules.checked import Kind, RelationInfo
 from headwater.store import Checkpoint, Record, Store
 from headwater.values.codec import Codec
 from headwater.values.sources import in_order
@@ -78,15 +79,19 @@ class Versions:
 
     # ------------------------------------------------------------------ each kind of version
 
-    def define(self, program: Program, insert: Mapping[str, Any]) -> Changes:
-        """Take on what a text says, and rows."""
-        self._check_subscribed(program)
+    def define(
+        self, program: Program, insert: Mapping[str, Any], ids: Sequence[str] | None = None
+    ) -> Changes:
+        """Take on what a text says, and rows; `ids` are for its rules, if they have any already."""
         with self._open() as version:
-            catalog = self.standing.catalog.with_program(program, self.stored).with_rows(insert, self.stored)
+            catalog = self.standing.catalog.with_program(program, self.stored, ids)
+            self._check_subscribed(catalog)
+            catalog = catalog.with_rows(insert, self.stored)
             inserts = self._encode(catalog, insert)
             self._define(version, catalog, inserts)
             self.durability.log_definition(version, inserts)
-        return self._done(version)
+            described = self.standing.described()
+        return self._done(version, described)
 
     def apply(
         self, insert: Mapping[str, Any], delete: Mapping[str, Any], marks: Mapping[str, Any]
@@ -175,13 +180,11 @@ class Versions:
                 rows[catalog.program.facades.get(new, new)] = self.runner.matrix(info.name)
         return rows
 
-    def _check_subscribed(self, program: Program) -> None:
-        """Refuse to drop or rename what somebody subscribes to, or to make it virtual."""
-        named = {
-            d.relation for d in program.directives if d.kind in EDITS or d.options.get("kind") == "virtual"
-        }
+    def _check_subscribed(self, catalog: Catalog) -> None:
+        """Refuse a catalog in which something that somebody subscribes to is not there, or not kept."""
         for subscriber, subscription in self.progress.subscriptions.items():
-            if subscription.view in named:
+            info = catalog.program.relations.get(subscription.view)
+            if info is None or info.kind is Kind.VIRTUAL:
                 raise DataError(
                     "still-read",
                     f"{subscriber} subscribes to {subscription.view}",
@@ -220,9 +223,9 @@ class Versions:
             inserts[info.name] = info.layout.encode(self.codec, rows, name)
         return inserts
 
-    def _done(self, version: Version) -> Changes:
-        """What a version did, for users."""
-        relations = self.standing.catalog.program.relations
+    def _done(self, version: Version, described: Mapping[str, RelationInfo] | None = None) -> Changes:
+        """What a version did, for users; `described` are the relations that it speaks of, if it defined some."""
+        relations = described or self.standing.catalog.program.relations
         shown = shown_changes(self.codec, relations, version.changes, self.guard)
         return Changes(version.number, shown, self._unchanged(), version.statistics)
 

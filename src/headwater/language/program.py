@@ -221,7 +221,8 @@ class Materialize:
 
 @dataclass(frozen=True)
 class Directive:
-    """`.input r(options)`, `.output r`, `.printsize r`, and NDlog's `watch(r).` (kind `watch`)."""
+    """`.input r(options)`, `.output r`, `.printsize r`, NDlog's `watch(r).` (kind `watch`), and what changes earlier
+    texts: `.drop r`, `.rename r s`, `.drop rule r1` (kind `drop_rule`, which names no relation)."""
 
     kind: str
     relation: str

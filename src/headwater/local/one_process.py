@@ -93,12 +93,17 @@ class OneProcess:
         return self.change_rows(version, too_many, rows, possible)
 
     def _moved(self, checked: Checked) -> dict[str, Ints]:
-        """Rows of base relations that get rules now: the hidden base relation for rows from outside takes them."""
+        """Rows of base relations that get rules now: the hidden base relation for rows from outside takes them, and
+        gives them back when the last rule has gone."""
         rows = {}
         for name, hidden in checked.facades.items():
             old = self.engine.checked.relations.get(name)
             if old is not None and old.base:
                 rows[hidden] = self.engine.workspace.relations[name].matrix()
+        for name, hidden in self.engine.checked.facades.items():
+            info = checked.relations.get(name)
+            if info is not None and info.base:
+                rows[name] = self.engine.workspace.relations[hidden].matrix()
         return rows
 
     def learn_program(

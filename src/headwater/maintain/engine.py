@@ -313,10 +313,15 @@ class Engine:
         self.commit(version)
 
     def changes(self) -> dict[str, RowChange]:
-        """What the open version has done to every relation that differs."""
+        """What the open version has done to every relation that differs, and to views that it took away."""
+        for name, ended in self._ended().items():
+            now = self.workspace.relations.get(name) or Relation(name, ended.arity)
+            self._told[name] = Replacement(ended, now)
         for name in self._touched:
             relation = self.workspace.relations[name]
             old = self._earlier(name)
+            if name in self._told and old is not relation:
+                continue
             if old is not None and old is not relation:
                 self._told[name] = Replacement(old, relation)
                 continue
@@ -324,6 +329,19 @@ class Engine:
             if delta.lost.shape[0] or delta.gained.shape[0]:
                 self._told[name] = StoredChange(relation, delta.lost, delta.gained)
         return dict(self._told)
+
+    def _ended(self) -> dict[str, Relation]:
+        """The views that were there when the version began, and are not, or are base relations with as many codes."""
+        if self._defined is None:
+            return {}
+        found, now = {}, self.workspace.infos
+        for name, info in self._defined.infos.items():
+            if info.base or info.internal or (name in now and not now[name].base):
+                continue
+            old = self._defined.relations[name]
+            if old.visible and (name not in now or now[name].layout.code_arity == old.arity):
+                found[name] = old
+        return found
 
     def prepare(self) -> None:
         """Get ready to commit, while the version can still be refused: a commit takes no memory to speak of."""

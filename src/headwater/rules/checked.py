@@ -169,6 +169,11 @@ class RelationInfo:
         """Which codes the rows consist of."""
         return Layout(self.columns, self.types, tuple(map(bool, self.nullable)), self.labelled)
 
+    def typing(self, other: RelationInfo) -> RelationInfo:
+        """Another relation of as many columns, whose columns have these types where none is known."""
+        types = zip(other.types, self.types, strict=True)
+        return replace(other, types=tuple(own or known for own, known in types))
+
     @property
     def described(self) -> str:
         """The columns as a declaration has them: `src: string, weight: int?`."""

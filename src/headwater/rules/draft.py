@@ -174,6 +174,7 @@ def begin(
         else:
             numbers[relation] = numbers.get(relation, 0) + 1
             label = rule.id or f"{relation}#{numbers[relation]}"
+            seen[label] = rule.place
         rules.append(DraftRule(label, rule.heads, rule.body, None, rule.place, rule.text, label))
     inputs = {d.relation for d in program.directives if d.kind == "input"}
     given = frozenset(known) | inputs

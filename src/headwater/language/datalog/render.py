@@ -114,6 +114,8 @@ def _table(table: Materialize) -> str:
 def _directive(directive: Directive) -> str:
     if directive.kind == "watch":
         return f"watch({directive.relation})."
+    if directive.kind == "drop_rule":
+        return f".drop rule {directive.options['rule']}"
     if directive.kind in ("kind", "rename"):
         (value,) = directive.options.values()
         return f".{directive.kind} {directive.relation} {value}"

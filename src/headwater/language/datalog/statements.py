@@ -76,6 +76,9 @@ class StatementReader:
                 self._directive(statement)
             elif statement.data in ("kind", "drop", "rename"):
                 self._edit(statement)
+            elif statement.data == "drop_rule":
+                _, *ids = words(statement)
+                self.directives += [Directive("drop_rule", "", {"rule": str(i)}, self._place(i)) for i in ids]
         return Program(
             tuple(self.rules),
             tuple(self.declarations),
