@@ -40,6 +40,8 @@ def planned(relation: Relation) -> CommitPlan:
     dead = touched[(relation.state[touched] & LIVE) == 0]
     ghosts = relation.ghosts
     count = ghosts.shape[0] + dead.shape[0]
+    if count == 0:
+        return CommitPlan(dead, ghosts, False, False)
     few = relation.pinned or count <= MOST_ROWS_REMOVED
     some = count if few else MOST_ROWS_REMOVED
     of_dead = max(0, dead.shape[0] - some)

@@ -90,6 +90,7 @@ class Executor:
         self.scans: dict[str, int] = {}
         self.built: list[tuple[str, tuple[int, ...]]] = []
         self._buffers: dict[tuple[int, int], Ints] = {}
+        self._constants: dict[int, tuple[Constant, int, Type | None]] = {}
 
     def run(
         self,
@@ -326,6 +327,14 @@ class Executor:
         out[:, k + 1] = bindings[:, -1]
         return out
 
+    def _constant(self, term: Constant) -> tuple[Constant, int, Type | None]:
+        """A constant with its code and type; by identity, since equal numbers may differ in type or scale."""
+        known = self._constants.get(id(term))
+        if known is None:
+            code = constant_code(self.codec, term.value)
+            known = self._constants[id(term)] = (term, code, type_of(term.value))
+        return known
+
     def _term(
         self, term: Term, columns: Mapping[str, int], types: Mapping[str, Type | None], bindings: Ints
     ) -> tuple[Ints, Type | None]:
@@ -333,8 +342,8 @@ class Executor:
         if isinstance(term, Variable):
             return bindings[:, columns[term.name]], types.get(term.name)
         if isinstance(term, Constant):
-            code = constant_code(self.codec, term.value)
-            return np.full(bindings.shape[0], code, np.int64), type_of(term.value)
+            _, code, type_ = self._constant(term)
+            return np.full(bindings.shape[0], code, np.int64), type_
         assert isinstance(term, Call)
         args = [self._term(arg, columns, types, bindings) for arg in term.args]
         call = self.functions.resolved(term.function, [type_ for _, type_ in args])
