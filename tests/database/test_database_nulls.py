@@ -314,3 +314,26 @@ def test_a_relation_that_is_renamed_takes_nulls_as_before(tmp_path: Path):
     with hw.connect(tmp_path) as db:
         db.apply(insert={"measured": [("c", None)]})
         assert rows(db, "n") == {"n": {("a", 1), ("b", 0), ("c", 0)}}
+
+
+# ------------------------------------------------------------------ types beside nulls
+
+
+@pytest.mark.parametrize(("read", "value"), [("R.age", {"name": "a", "age": None}), ("f_first(R)", [None])])
+def test_parts_that_are_null_in_all_rows_are_read(read: str, value: object):
+    db = hw.connect()
+    db.define(f"q(A) :- e(R), A = {read}. p(A + 1) :- q(A).")
+    db.apply(insert={"e": [(value,)]})
+    assert rows(db, "q", "p") == {"q": {(None,)}, "p": {(None,)}}
+
+
+def test_a_test_for_null_keeps_the_type():
+    db = hw.connect()
+    db.define(
+        "e(a: int?, b: decimal(5,2)?). "
+        "p(X, Y) :- e(X, Y), X is null. q(X, Y) :- e(X, Y), Y = null. r(X + 1) :- p(X, _)."
+    )
+    db.apply(insert={"e": [(None, 1), (2, None)]})
+    assert rows(db, "p", "q", "r") == {"p": {(None, 1)}, "q": {(2, None)}, "r": {(None,)}}
+    assert db["p"].arrow().schema.types == db["q"].arrow().schema.types == [pa.int64(), pa.decimal128(5, 2)]
+    assert db["r"].arrow().schema.types == [pa.int64()]

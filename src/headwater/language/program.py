@@ -36,10 +36,11 @@ class Wildcard:
 @dataclass(frozen=True)
 class Constant:
     """A value: `None` (null), bool, int, float, str, datetime.date, datetime.datetime, a tuple (a list), or a
-    labelled null."""
+    labelled null. A null has no type of its own: its `type` is that of the variable whose place it took."""
 
     value: object
     address: bool = False
+    type: Type | None = field(default=None, compare=False, repr=False)
     place: Place | None = field(default=None, compare=False, repr=False)
 
 

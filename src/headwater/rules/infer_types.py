@@ -166,7 +166,7 @@ def _slots(typing: Typing, rule: DraftRule) -> Iterator[tuple[ColumnOf, Term]]:
 def _constant(typing: Typing, node: Node, constant: Constant, place: Place | None) -> None:
     type = _own_type(constant, place)
     if type is None:
-        return  # a null says nothing of its column's type
+        return  # a null that was written says nothing of its column's type
     if is_weak(type):
         typing.weak.append((node, replace(constant, place=constant.place or place)))
     else:
@@ -176,12 +176,12 @@ def _constant(typing: Typing, node: Node, constant: Constant, place: Place | Non
 
 def _weak_type(constant: Constant) -> Type:
     type = _own_type(constant, None)
-    assert type is not None, "a null is not weak"
+    assert type is not None, "a null that was written is not weak"
     return type
 
 
 def _own_type(constant: Constant, place: Place | None) -> Type | None:
-    type = type_of(constant.value)
+    type = constant.type if is_untyped(constant.value) else type_of(constant.value)
     if type is None and not is_untyped(constant.value):
         raise RuleError(
             "type-clash",

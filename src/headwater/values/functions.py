@@ -57,7 +57,7 @@ from headwater.values.signatures import (
 )
 from headwater.values.special import NULL, LabelledNull
 from headwater.values.text import TEXT
-from headwater.values.types import BOOL, TYPES_IN_WORDS, Type, parse_type
+from headwater.values.types import BOOL, INT, TYPES_IN_WORDS, Type, parse_type
 
 __all__ = ["FunctionMismatch", "Functions", "declared_functions"]
 
@@ -228,18 +228,20 @@ class Functions:
         check_comparable(op, left, right)
 
     def _resolve(self, name: str, types: tuple[Type | None, ...]) -> Resolved:
-        """The first overload that fits."""
+        """The first overload that fits.
+
+        A result of no known type is null, as is all that its arguments have of that type; so any type will do.
+        """
         result = self.result_type(name, types)
         if is_label(name):
             return Resolved(lambda columns, codec: _labelled(name, columns, types, codec), None)
         if None in types and self.is_strict(name):
             return Resolved(lambda columns, codec: np.full(len(columns[0]), NULL, np.int64), result)
-        if result is None or name in GENERATORS:
-            reason = "its result's type is not known" if result is None else "it is a generator"
-            raise FunctionMismatch(f"{name} cannot be computed here: {reason}")
+        if name in GENERATORS:
+            raise FunctionMismatch(f"{name} cannot be computed here: it is a generator")
         overloads = self._overloads(name)
         fitting = (each for each in overloads if not isinstance(each.signature.result(types), NoMatch))
-        return Resolved(next(fitting).resolved(cast(Sequence[Type], types), result), result)
+        return Resolved(next(fitting).resolved(cast(Sequence[Type], types), result or INT), result)
 
     def _signatures(self, name: str) -> list[Signature]:
         if name in GENERATORS:

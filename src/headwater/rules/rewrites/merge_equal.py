@@ -83,7 +83,7 @@ def _merge(
             if not is_untyped(right.value) and (type is None or own is None or not takes(type, own)):
                 return None
             try:
-                right = replace(right, value=fit(right.value, type))
+                right = replace(right, value=fit(right.value, type), type=type)
             except RuleError:
                 return None  # no value of the type equals it
         elif isinstance(item, Test) and (type is None or type != typing.variable(rule, right.name)):
