@@ -235,3 +235,50 @@ def test_intervals_are_summed() -> None:
     db.define("q(n: int, i: interval, m: interval_months). p(sum<I>, sum<M>) :- q(_, I, M).")
     db.apply(insert={"q": [(1, dt.timedelta(hours=1), Months(1)), (2, dt.timedelta(hours=-3), Months(13))]})
     assert db["p"].rows() == [(dt.timedelta(hours=-2), Months(14))]
+
+
+def test_decimals_have_all_digits_that_are_written(tmp_path: Any) -> None:
+    text = """
+        e(x: decimal(38,2)?, f: float).
+        e(12345678901234567.89, 0.1000000000000000055). e(12345678901234567.88, 0.1). e(-12345678901234567.87, 1).
+        equal(X) :- e(X, _), X = 12345678901234567.89.
+        above(X) :- e(X, _), X > -(12345678901234567.87).
+        sum(X + 12345678901234567.01) :- equal(X).
+        p(X, 12345678901234567.88) :- e(X, _), X < 0.
+        p(X, 12345678901234567.89) :- e(X, _), X < 0.
+        p(X, Y) :- e(X, _), e(Y, _), X = Y, X > 1.
+    """
+    high, low, negative = (
+        Decimal(f"{each}")
+        for each in ("12345678901234567.89", "12345678901234567.88", "-12345678901234567.87")
+    )
+    with hw.connect(tmp_path) as db:
+        db.define(text)
+        assert set(db["e"].rows()) == {(high, 0.1), (low, 0.1), (negative, 1.0)}
+        assert db["equal"].rows() == [(high,)]
+        assert set(db["above"].rows()) == {(high,), (low,)}
+        assert db["sum"].rows() == [(Decimal("24691357802469134.90"),)]
+        assert set(db["p"].rows()) == {(negative, low), (negative, high), (high, high), (low, low)}
+        assert db.query("e(X, F), X >= 12345678901234567.89").rows() == [(high, 0.1)]
+        db.rename("equal", "same")
+    with hw.connect(tmp_path) as db:
+        db.define("more(X) :- same(X), X < 12345678901234567.891.")
+        assert db["more"].rows() == db["same"].rows() == [(high,)]
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        "s(X + 1.25) :- e(X).",
+        "s(X + 1.25) :- f(X). f(X) :- e(X), X = 1.5.",
+        "s(X + Y) :- e(X), Y = 1.25.",
+        "s(Y) :- e(X), Y = X + 1.25, Y > 1.5.",
+    ],
+)
+@pytest.mark.parametrize("facts", ['e(decimal("1.50")).', "e(x: decimal(3,2)). e(1.5).", ""])
+def test_a_number_beside_a_decimal_is_one_however_its_type_is_told(facts: str, rules: str) -> None:
+    db = hw.connect()
+    db.define(facts + rules)
+    if not facts:
+        db.apply(insert={"e": [(Decimal("1.50"),)]})
+    assert db["s"].rows() == [(Decimal("2.75"),)]

@@ -36,12 +36,12 @@ class Wildcard:
 @dataclass(frozen=True)
 class Constant:
     """A value: `None` (null), bool, int, float, str, datetime.date, datetime.datetime, a tuple (a list), or a
-    labelled null. A null has no type of its own: its `type` is that of the variable whose place it took."""
+    labelled null. `type` is that of the variable whose place it took, if it took one's."""
 
     value: object
     address: bool = False
-    type: Type | None = field(default=None, compare=False, repr=False)
     place: Place | None = field(default=None, compare=False, repr=False)
+    type: Type | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from dataclasses import replace
 
 from headwater.errors import Place, RuleError
 from headwater.language.program import Call, Constant, Term
+from headwater.values.literals import WrittenFloat
 from headwater.values.nanosecond import UTC, NanosecondDatetime
 from headwater.values.record import FrozenMap, Struct
 from headwater.values.scalars import Misfit, canonical
@@ -104,6 +105,8 @@ def _fit_decimal(value: int | float | decimal.Decimal, type: Type, place: Place 
 
 def as_written(value: int | float | decimal.Decimal) -> decimal.Decimal:
     """The decimal with the digits that a number is written with."""
+    if isinstance(value, WrittenFloat):
+        return value.digits
     return decimal.Decimal(repr(value)) if isinstance(value, float) else decimal.Decimal(value)
 
 
@@ -124,6 +127,16 @@ def beside_decimals(call: Call, types: list[Type | None]) -> Call:
     return replace(call, args=tuple(map(_decimal, call.args)))
 
 
+def open_numbers(call: Call, types: list[Type | None]) -> list[Type | None]:
+    """The types of arguments of which one is not known yet: it may be a decimal, and then so are written numbers."""
+    if call.function not in _BESIDE_DECIMALS:
+        return types
+    return [
+        None if isinstance(arg, Constant) and type_ == FLOAT else type_
+        for arg, type_ in zip(call.args, types, strict=True)
+    ]
+
+
 def beside(term: Term, other: Type | None) -> Term:
     """A constant of a comparison, written as the type on the other side needs."""
     if other is None or not isinstance(term, Constant):
@@ -136,10 +149,10 @@ def beside(term: Term, other: Type | None) -> Term:
 
 
 def _decimal(term: Term) -> Term:
-    if not isinstance(term, Constant) or type(term.value) not in (int, float):
+    if not isinstance(term, Constant) or type(term.value) not in (int, float, WrittenFloat):
         return term
     written = as_written(term.value)  # type: ignore[arg-type]
     exponent = written.as_tuple().exponent
     if isinstance(exponent, int) and exponent > 0:
         written = decimal.Decimal(int(written))
-    return term if decimal_type(written) is None else replace(term, value=written)
+    return term if decimal_type(written) is None else replace(term, value=written, type=None)

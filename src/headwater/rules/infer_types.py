@@ -15,7 +15,16 @@ from headwater.errors import Place, RuleError
 from headwater.language.program import Call, Constant, Term, Variable
 from headwater.rules.checked import Absent, Compute, Item, Premise, Test
 from headwater.rules.draft import Draft, DraftRule
-from headwater.rules.fit_constants import beside, beside_decimals, fit, has_int, has_number, is_weak, takes
+from headwater.rules.fit_constants import (
+    beside,
+    beside_decimals,
+    fit,
+    has_int,
+    has_number,
+    is_weak,
+    open_numbers,
+    takes,
+)
 from headwater.rules.render import render_part, render_value
 from headwater.rules.terms import aggregate_hint
 from headwater.rules.type_classes import ColumnOf, Node, Origin, TypeClasses, VariableOf
@@ -67,6 +76,8 @@ class Typing:
         fitted = beside_decimals(term, args)
         if fitted is not term:
             args = [self.term(rule, arg) for arg in fitted.args]
+        elif None in args:
+            args = open_numbers(term, args)
         try:
             return self.functions.result_type(term.function, args)
         except FunctionMismatch as mismatch:
@@ -166,8 +177,8 @@ def _slots(typing: Typing, rule: DraftRule) -> Iterator[tuple[ColumnOf, Term]]:
 def _constant(typing: Typing, node: Node, constant: Constant, place: Place | None) -> None:
     type = _own_type(constant, place)
     if type is None:
-        return  # a null that was written says nothing of its column's type
-    if is_weak(type):
+        return  # a null says nothing of its column's type
+    if is_weak(type) and constant.type is None:
         typing.weak.append((node, replace(constant, place=constant.place or place)))
     else:
         origin = Origin(f"the constant {render_value(constant.value)}", constant.place or place)
@@ -176,12 +187,12 @@ def _constant(typing: Typing, node: Node, constant: Constant, place: Place | Non
 
 def _weak_type(constant: Constant) -> Type:
     type = _own_type(constant, None)
-    assert type is not None, "a null that was written is not weak"
+    assert type is not None, "a null is not weak"
     return type
 
 
 def _own_type(constant: Constant, place: Place | None) -> Type | None:
-    type = constant.type if is_untyped(constant.value) else type_of(constant.value)
+    type = constant.type or type_of(constant.value)
     if type is None and not is_untyped(constant.value):
         raise RuleError(
             "type-clash",

@@ -1,4 +1,5 @@
-"""Constants that programs write as a call of one string: `date("2024-01-31")`, `decimal("12.50")`.
+"""Constants that programs write as a call of one string: `date("2024-01-31")`, `decimal("12.50")`; and floats with
+more digits than they keep.
 
 >>> literal(datetime.timedelta(hours=1)), LITERALS["interval"]("PT1H")
 ('interval("PT1H")', datetime.timedelta(seconds=3600))
@@ -27,6 +28,35 @@ LITERALS: Mapping[str, Callable[[str], Any]] = {
     "binary": forms.parse_binary,
 }
 """How the string of each is read; raises `ValueError` with words for the user."""
+
+
+class WrittenFloat(float):
+    """A float that is written with more digits than it keeps; they count where a decimal is expected.
+
+    >>> WrittenFloat("0.12345678901234567890"), float(WrittenFloat("0.12345678901234567890"))
+    (0.12345678901234567890, 0.12345678901234568)
+    """
+
+    digits: decimal.Decimal
+
+    def __new__(cls, text: str | decimal.Decimal) -> WrittenFloat:
+        """The nearest float, with the digits."""
+        made = super().__new__(cls, text)
+        made.digits = decimal.Decimal(text)
+        return made
+
+    def __repr__(self) -> str:
+        return str(self.digits)
+
+    def __eq__(self, other: object) -> bool:
+        return self.digits == other.digits if isinstance(other, WrittenFloat) else float(self) == other
+
+    def __hash__(self) -> int:
+        return float.__hash__(self)
+
+    def __neg__(self) -> WrittenFloat:
+        return WrittenFloat(self.digits.copy_negate())
+
 
 _CLASSES: tuple[tuple[type, str], ...] = (
     (datetime.datetime, "timestamp"), (datetime.date, "date"), (datetime.time, "time"),

@@ -14,8 +14,9 @@ from __future__ import annotations
 
 import math
 import re
+from decimal import Decimal
 
-from headwater.values.literals import LITERALS
+from headwater.values.literals import LITERALS, WrittenFloat
 
 _ESCAPES = {
     "n": "\n",
@@ -67,9 +68,14 @@ def number(written: str, negative: bool = False) -> int | float:
         real = sign * float(written)
         if not math.isfinite(real):
             raise ValueError(f"{written[:_MOST_DIGITS]} is too large for a float")
-        return real
+        if Decimal(repr(abs(real))) == Decimal(written):
+            return real
+        return -WrittenFloat(written) if negative else WrittenFloat(written)
     if not LEAST <= value <= GREATEST:
-        raise ValueError(f"{value} does not fit in 64 bits; the range is {LEAST} to {GREATEST}")
+        raise ValueError(
+            f"{value} does not fit in 64 bits; the range is {LEAST} to {GREATEST}. "
+            f'As a decimal it is decimal("{value}")'
+        )
     return value
 
 

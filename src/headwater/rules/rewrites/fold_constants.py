@@ -11,6 +11,7 @@ from dataclasses import replace
 from headwater.language.program import Call, Constant, Term
 from headwater.rules.draft import Draft, DraftRule
 from headwater.rules.terms import plain, plain_atom, rebuild, rebuild_part
+from headwater.values.literals import WrittenFloat
 from headwater.values.special import LabelledNull
 from headwater.values.types import type_of
 
@@ -70,8 +71,8 @@ def fold(term: Term) -> Term:
         typed = type_of(items) is not None and not any(isinstance(item, LabelledNull) for item in items)
         return Constant(items, place=term.place) if typed else term
     result: object = None
-    numbers = [value for value in values if type(value) in (int, float)]
-    if any(isinstance(value, float) for value in numbers):
+    numbers = [value for value in values if type(value) in (int, float, WrittenFloat)]
+    if term.function != "neg" and any(isinstance(value, float) for value in numbers):
         numbers = [float(value) for value in numbers]  # type: ignore[arg-type]
     if term.function == "neg" and len(numbers) == len(values) == 1:
         result = -numbers[0]  # type: ignore[operator]
