@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from headwater import notebook
+from headwater.active.event import WatchEvent
+from headwater.active.watch import PAUSE, RETRIES, WatchLine
 from headwater.annotations.protocol import AnyAnnotation
 from headwater.calls import public_class, taking
 from headwater.catalog import Catalog
@@ -22,7 +24,8 @@ from headwater.database.relation_view import RelationView
 from headwater.database.rows import by_relation, column_types, given_rows, some_rows
 from headwater.database.rule_table import RuleTable
 from headwater.database.summary import summary
-from headwater.database.uninterrupted import uninterrupted
+from headwater.database.uninterrupted import told, uninterrupted
+from headwater.database.watches import Watch, Watches
 from headwater.errors import StoreError
 from headwater.kernel.memory import release_idle
 from headwater.language.datalog import parse
@@ -67,6 +70,7 @@ class Database:
         parts = Parts.of(self.path, self.options, self.codec, self.functions, self.guard)
         self._standing, self._progress, self._durability = parts.standing, parts.progress, parts.durability
         self._followers, self._versions, self._running = parts.followers, parts.versions, parts.running
+        self._watching = parts.watching
         try:
             self._running.start(self.path)
         except BaseException:
@@ -80,6 +84,7 @@ class Database:
         """Release the files. Everything acknowledged is on the disk already. What was read stays; no more is."""
         self.guard.enter_to_close()
         try:
+            self._watching.warn_of_undelivered()
             self._running.close()
         finally:
             self.guard.leave()
@@ -142,7 +147,7 @@ class Database:
         rows = by_relation("insert", insert)
         return self._define(read_definition(text, source, folder), some_rows(rows), rows.keys())
 
-    @uninterrupted
+    @told
     def _define(
         self,
         program: Program,
@@ -206,14 +211,14 @@ class Database:
         marks = arguments.mapping("marks", marks, '{"links": 3}')
         return self._apply(given_rows("insert", insert), by_relation("delete", delete), marks)
 
-    @uninterrupted
+    @told
     def _apply(
         self, insert: Mapping[str, Any], delete: Mapping[str, Any], marks: Mapping[str, Any]
     ) -> Changes:
         self._check_writable()
         return self._afterwards(self._versions.apply(insert, delete, marks))
 
-    @uninterrupted
+    @told
     def advance(self, to: float | None = None) -> Changes:
         """Set the time to `to` (seconds; now, with a real clock) and let base rows expire; one version."""
         self._check_writable()
@@ -381,6 +386,42 @@ class Database:
         self._check_writable()
         arguments.whole_number("version", version, least=0, most=self.version)
         self._progress.acknowledge(name, version)
+
+    def watch(
+        self,
+        goal: str,
+        do: Callable[[WatchEvent], Any],
+        *,
+        on: Literal["added", "removed", "changed"] = "changed",
+        when: str | None = None,
+        name: str | None = None,
+        coupling: Literal["now", "after"] = "after",
+        replace: bool = False,
+        retries: int = RETRIES,
+        pause: float = PAUSE,
+    ) -> Watch:
+        """From now on call `do` with what each version does to the rows of a goal, such as `alarm(X, 'high')`.
+
+        Once for each version that adds or removes such rows, in order, after it is committed; with `coupling="now"`
+        inside it, and what `do` raises undoes it. A watch with a name, of a database with a path, is told after a
+        restart what it has missed, once somebody attaches to it by the same call. An action that fails is tried
+        again `retries` times, after pauses from `pause` seconds on, then parked: see `watches`.
+        """
+        line = self._watching.line_for(goal, do, on, when, name, coupling, retries, pause)
+        self._watch(line, arguments.flag("replace", replace))
+        self._watching.delivery.deliver()
+        return Watch(self, self._watching, line.name)
+
+    @uninterrupted
+    def _watch(self, line: WatchLine, replace: bool) -> None:
+        self._check_writable()
+        self._watching.watch(line, replace=replace)
+
+    @property
+    def watches(self) -> Watches:
+        """All watches by name, where each stands; prints as a table of them."""
+        self.guard.check()
+        return Watches(self, self._watching)
 
     def pipeline(self, sources: Sequence[Any], sinks: Sequence[Any] = (), *, spark: Any = None) -> Pipeline:
         """Read sources into base relations and publish views, through Spark; see `headwater.pipeline`."""

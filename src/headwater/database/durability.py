@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from headwater.active.watch import WatchLine
+from headwater.database.outbox import Outbox
 from headwater.database.progress import Progress, Subscription
 from headwater.database.standing import Standing
 from headwater.errors import StoreError
@@ -25,13 +27,14 @@ CHECKPOINT_RECORDS = 1000
 class Durability:
     """A database's store, if it has one, and what is written to it."""
 
-    def __init__(self, codec: Codec, standing: Standing, progress: Progress):
+    def __init__(self, codec: Codec, standing: Standing, progress: Progress, outbox: Outbox):
         self.store: Store | None = None
         self.records = 0
         """How many versions are in the log."""
         self._codec = codec
         self._standing = standing
         self._progress = progress
+        self._outbox = outbox
         self._logged = standing.catalog
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
 
@@ -95,6 +98,12 @@ class Durability:
         meta, tables = self._progress.stage_subscription(name, subscription, table)
         self._append(version, "subscribe", meta, tables)
 
+    def log_watch(self, version: Version, name: str, line: WatchLine | None) -> None:
+        """That somebody watches, or does so no more; if that is to outlive the process."""
+        meta = self._outbox.define(version, name, line)
+        if meta is not None:
+            self._append(version, "watch", meta, {})
+
     def _log(
         self,
         version: Version,
@@ -106,10 +115,11 @@ class Durability:
         """Write the open version to the log, with what is owed for it; only then may it be committed."""
         version.join(self._progress)
         relations = self._standing.described()
-        told = self._progress.subscriptions
-        shown = shown_changes(self._codec, relations, version.changes) if told else {}
+        subscribed = self._progress.subscriptions
+        shown = shown_changes(self._codec, relations, version.changes) if subscribed else {}
         more, owed = self._progress.stage(version.number, marks, shown)
-        self._append(version, kind, {**meta, **more}, {**tables, **owed})
+        told, events = self._outbox.record()
+        self._append(version, kind, {**meta, **more, **told}, {**tables, **owed, **events})
 
     def _append(
         self, version: Version, kind: str, meta: Mapping[str, Any], tables: Mapping[str, Any]
@@ -143,14 +153,16 @@ class Durability:
         if self.store is None:
             raise StoreError("not-durable", "this database lives in memory only", hint="connect with a path")
         progress, owed = self._progress.dump()
+        watches, events = self._outbox.dump()
         catalog = self._standing.coming
         meta = {
             "version": self._standing.number,
             "now": self._standing.now,
             "progress": progress,
+            "watches": watches,
             "texts": [list(text) for text in catalog.texts],
             "rules": catalog.definitions.rules(),
             **catalog.definitions.to_json(),
         }
-        runner.write_checkpoint(self.store, self.recorded or self._standing.number, meta, owed)
+        runner.write_checkpoint(self.store, self.recorded or self._standing.number, meta, {**owed, **events})
         self.records = 0

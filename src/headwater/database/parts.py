@@ -7,10 +7,12 @@ from pathlib import Path
 
 from headwater.catalog import Catalog
 from headwater.database.durability import Durability
+from headwater.database.outbox import Outbox
 from headwater.database.progress import Progress
 from headwater.database.running import Running
 from headwater.database.standing import Followers, Standing
 from headwater.database.versions import Versions
+from headwater.database.watching import Watching
 from headwater.options import Options
 from headwater.values.codec import Codec
 from headwater.values.functions import Functions
@@ -19,7 +21,8 @@ from headwater.version.guard import Guard
 
 @dataclass(frozen=True)
 class Parts:
-    """Where it stands, what sources and subscribers know, the disk, followers, versions, and where relations are."""
+    """Where it stands, what sources and subscribers know, the disk, followers, versions, where relations are,
+    and who watches."""
 
     standing: Standing
     progress: Progress
@@ -27,13 +30,16 @@ class Parts:
     followers: Followers
     versions: Versions
     running: Running
+    watching: Watching
 
     @staticmethod
     def of(path: Path | None, options: Options, codec: Codec, functions: Functions, guard: Guard) -> Parts:
         """The parts of a database that is not started yet."""
         standing = Standing(Catalog(functions, options.strict), real_time=options.clock == "real")
         progress, followers = Progress(path), Followers()
-        durability = Durability(codec, standing, progress)
-        versions = Versions(codec, guard, standing, progress, durability, followers)
+        outbox = Outbox(codec, path)
+        durability = Durability(codec, standing, progress, outbox)
+        versions = Versions(codec, guard, standing, progress, outbox, durability, followers)
         running = Running(options, codec, functions, versions, durability)
-        return Parts(standing, progress, durability, followers, versions, running)
+        watching = Watching(versions, guard, durable=path is not None, max_cascade=options.max_cascade)
+        return Parts(standing, progress, durability, followers, versions, running, watching)

@@ -14,8 +14,6 @@ owed again; who publishes must know by its number that it is done.
 from __future__ import annotations
 
 import copy
-import json
-import os
 import secrets
 import time
 from collections.abc import Callable, Mapping
@@ -23,9 +21,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from headwater.database.acknowledged import Acknowledged
 from headwater.errors import DataError
-from headwater.store.durable import write_new
-from headwater.store.record import json_copy, json_text
+from headwater.store.record import json_copy
 from headwater.values import arguments
 from headwater.version.changes import Change
 from headwater.version.version import Version
@@ -74,7 +72,7 @@ class Progress:
         ] = {}  # by subscription: the view as it was when the subscription was made
         self._owed: dict[str, list[Owed]] = {}  # by view
         self._staged: Callable[[], None] | None = None
-        self._file = folder / ACKNOWLEDGED if folder is not None else None
+        self._said = Acknowledged(folder, ACKNOWLEDGED)
 
     @property
     def marks(self) -> dict[str, Any]:
@@ -154,11 +152,7 @@ class Progress:
         if version > subscription.acknowledged:
             self.subscriptions[name] = replace(subscription, acknowledged=version)
             self._forget()
-            if self._file is not None:
-                said = {one.identity: one.acknowledged for one in self.subscriptions.values()}
-                unfinished = self._file.with_suffix(".tmp")
-                write_new(unfinished, json_text(said).encode("ascii"))
-                os.replace(unfinished, self._file)
+            self._said.write({one.identity: one.acknowledged for one in self.subscriptions.values()})
 
     def _subscription(self, name: str) -> Subscription:
         found = self.subscriptions.get(arguments.name("name", name))
@@ -223,13 +217,10 @@ class Progress:
                 self._owed.setdefault(view, []).append(one)
 
     def recall(self) -> None:
-        """Remember what was acknowledged. A file that cannot be read says nothing: versions are owed again."""
-        try:
-            said = json.loads(self._file.read_bytes()) if self._file is not None else {}
-        except (OSError, ValueError):
-            said = {}
+        """Remember what was acknowledged."""
+        said = self._said.read()
         for name, one in self.subscriptions.items():
-            known = said.get(one.identity)
-            if isinstance(known, int) and known > one.acknowledged:
+            known = said.get(one.identity, 0)
+            if known > one.acknowledged:
                 self.subscriptions[name] = replace(one, acknowledged=known)
         self._forget()

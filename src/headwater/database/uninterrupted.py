@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, Protocol, TypeVar
 
+from headwater.database.watching import Watching
 from headwater.local.runner import Runner
 from headwater.version.guard import changes
 
@@ -29,5 +30,24 @@ def uninterrupted(method: Method) -> Method:
     def run(self: Changing, *args: Any, **options: Any) -> Any:
         with self.runner.interrupts:
             return method(self, *args, **options)
+
+    return run  # type: ignore[return-value]
+
+
+class Told(Changing, Protocol):
+    """What `told` decorates methods of."""
+
+    _watching: Watching
+
+
+def told(method: Method) -> Method:
+    """An `uninterrupted` method that makes a version; once it is over, and others may come in, watches are told."""
+    changed = uninterrupted(method)
+
+    @wraps(method)
+    def run(self: Told, *args: Any, **options: Any) -> Any:
+        done = changed(self, *args, **options)
+        self._watching.delivery.deliver()
+        return done
 
     return run  # type: ignore[return-value]

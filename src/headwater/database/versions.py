@@ -10,10 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from headwater.active.watch import WatchLine
 from headwater.catalog import Catalog
 from headwater.catalog.definitions import Definitions
 from headwater.catalog.edits import origins
 from headwater.database.durability import Durability
+from headwater.database.outbox import Outbox
 from headwater.database.progress import Progress, Subscription
 from headwater.database.standing import Followers, Standing
 from headwater.errors import DataError
@@ -21,15 +23,20 @@ from headwater.language.datalog import parse
 from headwater.language.program import Program
 from headwater.local import persist
 from headwater.local.runner import Runner
+from headwater.maintain.goals import Means
 from headwater.plan.steps import Ints
 from headwater.rules.checked import Kind, RelationInfo
 from headwater.store import Checkpoint, Record, Store
 from headwater.values.codec import Codec
 from headwater.values.sources import in_order
+from headwater.values.temporary import temporary_codec
 from headwater.version.changes import Changes, EmptyChanges, shown_changes
 from headwater.version.guard import Guard
 from headwater.version.row_change import RowChange
 from headwater.version.version import Version
+
+BESIDE = ("subscribe", "watch")
+"""Kinds of records that are no versions."""
 
 
 class Versions:
@@ -41,6 +48,7 @@ class Versions:
         guard: Guard,
         standing: Standing,
         progress: Progress,
+        outbox: Outbox,
         durability: Durability,
         followers: Followers,
     ):
@@ -48,6 +56,7 @@ class Versions:
         self.guard = guard
         self.standing = standing
         self.progress = progress
+        self.outbox = outbox
         self.durability = durability
         self.followers = followers
         self.runner: Runner
@@ -87,16 +96,22 @@ class Versions:
             catalog = self.standing.catalog.with_program(program, self.stored, ids)
             self._check_subscribed(catalog)
             catalog = catalog.with_rows(insert, self.stored)
+            self.outbox.check(catalog)
             inserts = self._encode(catalog, insert)
             self._define(version, catalog, inserts)
+            self._owe(version)
             self.durability.log_definition(version, inserts)
             described = self.standing.described()
         return self._done(version, described)
 
     def apply(
-        self, insert: Mapping[str, Any], delete: Mapping[str, Any], marks: Mapping[str, Any]
+        self,
+        insert: Mapping[str, Any],
+        delete: Mapping[str, Any],
+        marks: Mapping[str, Any],
+        done: Mapping[str, int] | None = None,
     ) -> Changes:
-        """Change rows of base relations."""
+        """Change rows of base relations; `done` are the events, by watch, that this is done about."""
         with self._open() as version:
             self._learn(version, self.standing.catalog.with_rows(insert, self.stored))
             deletes = self._find(delete, version)
@@ -104,6 +119,7 @@ class Versions:
             if self.runner.must_move(inserts):
                 self.durability.checkpoint(self.runner)
             version.changes = self.runner.change(version, deletes, inserts)
+            self._owe(version, done or {})
             self.durability.log_change(version, deletes, inserts, marks)
         return self._done(version)
 
@@ -111,6 +127,7 @@ class Versions:
         """Let time go on, and rows expire."""
         with self._open(to) as version:
             version.changes = self.runner.change(version, {}, {})
+            self._owe(version)
             self.durability.log_time(version)
         return self._done(version)
 
@@ -129,6 +146,11 @@ class Versions:
         """Tell somebody no more."""
         with self._beside() as version:
             self.durability.log_subscription(version, name, None, None)
+
+    def watch(self, name: str, line: WatchLine | None) -> None:
+        """Let somebody be told what versions do to some rows from now on; or (`None`) no more."""
+        with self._beside() as version:
+            self.durability.log_watch(version, name, line)
 
     def suppose(
         self, insert: Mapping[str, Any] | None = None, delete: Mapping[str, Any] | None = None
@@ -158,6 +180,15 @@ class Versions:
         for name, more in (*self._facts(catalog).items(), *inserts.items()):
             rows[name] = np.concatenate([rows[name], more]) if name in rows else more
         version.changes = self.runner.define(version, self.standing.coming, rows)
+
+    def _owe(self, version: Version, done: Mapping[str, int] | None = None) -> None:
+        """What watches will be told of the open version, and which events led to it."""
+        self.outbox.owe(version, self.standing.coming, self.runner, self._means)
+        self.outbox.acknowledge_with(version, done or {})
+
+    def _means(self) -> Means:
+        """What conditions are evaluated with."""
+        return Means(temporary_codec(self.codec), self.standing.coming.functions)
 
     def _learn(self, version: Version, catalog: Catalog) -> None:
         """Go by what is known of types now; rows stay."""
@@ -244,17 +275,21 @@ class Versions:
             self.runner.load(checkpoint, catalog)
             if "progress" in meta:
                 self.progress.load(meta["progress"], checkpoint.tables)
+            if "watches" in meta:
+                self.outbox.load(meta["watches"], checkpoint.tables)
             self.standing.catalog = self.standing.coming = catalog
             self.standing.number, self.standing.now = _number(checkpoint), meta["now"]
         for record in store.records():
             self._replay(record)
             self.progress.replay(_number(record), record.kind, record.meta, record.tables)
+            self.outbox.replay(record.kind, record.meta, record.tables)
             self.durability.records += 1
         self.progress.recall()
+        self.outbox.recall()
 
     def _replay(self, record: Record) -> None:
         meta: Any = record.meta
-        if record.kind == "subscribe":
+        if record.kind in BESIDE:
             self.standing.number = _number(record)
             return
         with self._again(record) as version:

@@ -1,0 +1,199 @@
+"""What watches are owed: staged with an open version, in its record of the log, and kept until it is acknowledged.
+
+A durable watch is in the log, and each event with its version, so that what was not delivered is there after a crash.
+An action that changes the database is acknowledged in the record of the version that it makes, so it is done exactly
+once; any other is acknowledged beside the log, once it is done: at least once, with the version to tell by.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from headwater.active.event import OwedEvent
+from headwater.active.trigger import Armed, Fired
+from headwater.active.watch import WatchDefinition, WatchLine, in_short
+from headwater.catalog import Catalog
+from headwater.database.acknowledged import Acknowledged
+from headwater.errors import DataError, HeadwaterError
+from headwater.local.runner import Runner
+from headwater.maintain.goals import Means
+from headwater.values import arguments
+from headwater.values.codec import Codec
+from headwater.version.version import Version
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+FILE = "watches.json"
+Tables = dict[str, "pa.Table"]
+
+
+class Outbox:
+    """All watches by name, and what a version to come owes them."""
+
+    def __init__(self, codec: Codec, folder: Path | None):
+        self.lines: dict[str, WatchLine] = {}
+        self.cause: Callable[[], tuple[str, ...]] = tuple
+        """The watches whose actions lead to the version that is being made."""
+        self._codec = codec
+        self._said = Acknowledged(folder, FILE)
+        self._events: dict[str, OwedEvent] = {}
+        self._done: dict[str, int] = {}
+        self._defined: Callable[[], None] | None = None
+
+    # ------------------------------------------------------------------ with a version
+
+    def check(self, catalog: Catalog) -> None:
+        """Refuse a catalog in which what is watched is not there any more, or cannot be followed."""
+        for line in self.lines.values():
+            try:
+                catalog.stored(line.armed(catalog).trigger.relation)
+            except HeadwaterError as error:
+                raise DataError(
+                    "still-read",
+                    f"{line.name} watches {line.definition.goal}, and could not go on: {error.message}",
+                    hint=f"end that first: db.watches[{line.name!r}].stop()",
+                ) from error
+
+    def owe(self, version: Version, catalog: Catalog, runner: Runner, means: Callable[[], Means]) -> None:
+        """Work out, while the version is open, what it does for each watch; tell those that are told at once."""
+        if not self.lines:
+            return
+        version.join(self)
+        at, cause = time.time(), self.cause()
+        for line in tuple(self.lines.values()):
+            armed = line.armed(catalog)
+            if not armed.concerns(version.changes):
+                continue
+            event = OwedEvent(version.number, armed.trigger.relation, at, self._nothing(armed), cause=cause)
+            if line.now:
+                self._tell(line, replace(event, fired=armed.fired(version.changes, runner, means())))
+                continue
+            try:
+                event = replace(event, fired=armed.fired(version.changes, runner, means()))
+            except HeadwaterError as error:
+                event = replace(event, failure=in_short(error))
+            if event.fired or event.failure is not None:
+                self._events[line.name] = event
+
+    def _nothing(self, armed: Armed) -> Fired:
+        return Fired(armed.layout, self._codec, armed.layout.empty(), armed.layout.empty())
+
+    @staticmethod
+    def _tell(line: WatchLine, event: OwedEvent) -> None:
+        """Let an action see what an open version does; if it fails, so does the version."""
+        if event.fired and line.action is not None:
+            arguments.answer(f"watch {line.name}", line.action.perform, event.told(line.name, 1))
+
+    def acknowledge_with(self, version: Version, done: Mapping[str, int]) -> None:
+        """Acknowledge, together with a version that is open, what led to it."""
+        if done:
+            version.join(self)
+            self._done = dict(done)
+
+    def define(self, version: Version, name: str, line: WatchLine | None) -> dict[str, Any] | None:
+        """Get ready to take on a watch, or (`None`) to end one; the metadata of the record, if that needs one."""
+        version.join(self)
+        self._defined = lambda: self._define(name, line)
+        known = self.lines.get(name)
+        if not any(one is not None and one.definition.durable for one in (line, known)):
+            return None
+        lasts = line is not None and line.definition.durable
+        return {"name": name, "watch": asdict(line.definition) if line is not None and lasts else None}
+
+    def record(self) -> tuple[dict[str, Any], Tables]:
+        """What the record of the open version must hold: of durable watches, what they are owed."""
+        events = {name: one for name, one in self._events.items() if self.lines[name].definition.durable}
+        meta: dict[str, Any] = {"done": self._done} if self._done else {}
+        if events:
+            meta["events"] = [[name, one.about()] for name, one in events.items()]
+        return meta, _tables(events.values())
+
+    def commit(self, version: Version) -> None:
+        """The version is committed: what it owes is owed, and what it acknowledges is done with."""
+        self._take(self._events, self._done)
+        if self._defined is not None:
+            self._defined()
+        self.rollback()
+
+    def rollback(self) -> None:
+        """The version is taken back."""
+        self._events, self._done, self._defined = {}, {}, None
+
+    def _take(self, events: Mapping[str, OwedEvent], done: Mapping[str, int]) -> None:
+        for name, event in events.items():
+            if name in self.lines:
+                self.lines[name].owed.append(event)
+        for name, version in done.items():
+            if name in self.lines:
+                self.lines[name].done(version)
+
+    def _define(self, name: str, line: WatchLine | None) -> None:
+        self.lines.pop(name, None)
+        if line is not None:
+            self.lines[name] = line
+
+    # ------------------------------------------------------------------ acknowledging
+
+    def acknowledge(self, line: WatchLine, version: int) -> None:
+        """A watch needs nothing up to this version any more. It is done with, even if that cannot be written down."""
+        line.done(version)
+        if line.definition.durable:
+            try:
+                self._said.write({
+                    one.definition.identity: one.delivered
+                    for one in tuple(self.lines.values())
+                    if one.definition.durable
+                })  # fmt: skip
+            except OSError as error:
+                line.error = f"version {version} was delivered, and may be again after a restart: {error}"
+
+    # ------------------------------------------------------------------ recovery
+
+    def replay(self, kind: str, meta: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> None:
+        """Take on a version from its record."""
+        if kind == "watch":
+            said = meta["watch"]
+            self._define(meta["name"], None if said is None else WatchLine(WatchDefinition(**said)))
+            return
+        self._take(self._read(meta.get("events", []), tables), meta.get("done", {}))
+
+    def _read(self, listed: list[Any], tables: Mapping[str, pa.Table]) -> dict[str, OwedEvent]:
+        return {
+            name: OwedEvent.read(self._codec, about, tables, number)
+            for number, (name, about) in enumerate(listed)
+        }
+
+    def dump(self) -> tuple[dict[str, Any], Tables]:
+        """All of it, for a checkpoint."""
+        lines = [line for line in self.lines.values() if line.definition.durable]
+        events = [(line.name, event) for line in lines for event in line.owed]
+        meta = {
+            "definitions": [asdict(line.definition) for line in lines],
+            "delivered": {line.name: line.delivered for line in lines},
+            "events": [[name, event.about()] for name, event in events],
+        }
+        return meta, _tables(event for _, event in events)
+
+    def load(self, meta: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> None:
+        """Take what `dump` gave."""
+        for said in meta["definitions"]:
+            definition = WatchDefinition(**said)
+            delivered = meta["delivered"][definition.name]
+            self._define(definition.name, WatchLine(definition, delivered=delivered))
+        for number, (name, about) in enumerate(meta["events"]):
+            self.lines[name].owed.append(OwedEvent.read(self._codec, about, tables, number))
+
+    def recall(self) -> None:
+        """Remember what was acknowledged beside the log."""
+        said = self._said.read()
+        for line in self.lines.values():
+            line.done(said.get(line.definition.identity, 0))
+
+
+def _tables(events: Iterable[OwedEvent]) -> Tables:
+    return {key: table for number, event in enumerate(events) for key, table in event.tables(number).items()}

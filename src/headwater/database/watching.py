@@ -1,0 +1,131 @@
+"""Making watches, ending them, and telling them after versions: what `Database.watch` and `Database.watches` do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from headwater.active.delivery import Delivery
+from headwater.active.event import WatchEvent
+from headwater.active.trigger import SIGNS
+from headwater.active.watch import Action, WatchDefinition, WatchLine
+from headwater.calls import warn
+from headwater.database.versions import Versions
+from headwater.errors import DataError, HeadwaterWarning
+from headwater.spelling import did_you_mean
+from headwater.values import arguments
+from headwater.version.guard import Guard
+
+COUPLINGS = ("now", "after")
+
+
+class Watching:
+    """The watches of a database, and the loop that tells them."""
+
+    def __init__(self, versions: Versions, guard: Guard, *, durable: bool, max_cascade: int):
+        self._versions = versions
+        self._outbox = versions.outbox
+        self._durable = durable
+        self._unnamed = 0
+        self.delivery = Delivery(
+            lambda: tuple(self._outbox.lines.values()),
+            self._outbox.acknowledge,
+            lambda: guard.closed,
+            max_cascade,
+        )
+        self._outbox.cause = lambda: self.delivery.cause
+
+    @property
+    def lines(self) -> dict[str, WatchLine]:
+        """All watches by name."""
+        return self._outbox.lines
+
+    def line(self, name: object) -> WatchLine:
+        """A watch; refused if there is none of that name."""
+        found = self.lines.get(arguments.name("name", name))
+        if found is None:
+            there = ", ".join(self.lines) or "none"
+            hint = did_you_mean(str(name), self.lines) or f"there are: {there}"
+            raise DataError("unknown-watch", f"there is no watch {name!r}", hint=hint)
+        return found
+
+    def line_for(
+        self,
+        goal: object,
+        do: object,
+        on: object,
+        when: object,
+        name: object,
+        coupling: object,
+        retries: object,
+        pause: object,
+    ) -> WatchLine:
+        """A watch as a user wants it, which nobody is told of yet."""
+        goal = arguments.text("goal", goal)
+        on = arguments.one_of("on", on, SIGNS)
+        when = None if when is None else arguments.text("when", when)
+        now = arguments.one_of("coupling", coupling, COUPLINGS) == "now"
+        called = self._next_name() if name is None else arguments.name("name", name)
+        durable = self._durable and name is not None and not now
+        return WatchLine(
+            WatchDefinition(called, goal.strip(), on, when, durable),
+            Action(_callback(do)),
+            arguments.whole_number("retries", retries, least=0),
+            _pause(pause),
+            now,
+        )
+
+    def watch(self, line: WatchLine, *, replace: bool) -> None:
+        """Take on a watch, or attach to the one of that name that watches the same."""
+        catalog = self._versions.standing.catalog
+        catalog.stored(line.armed(catalog).trigger.relation)
+        known = self.lines.get(line.name)
+        if known is None or replace:
+            self._versions.watch(line.name, line)
+            return
+        if known.now != line.now or not known.definition.same_as(line.definition, catalog):
+            raise DataError(
+                "other-watch",
+                f"{line.name} watches {known.definition.said}, not {line.definition.said}",
+                hint="give the new watch another name, or replace=True to forget the old one and what it is owed",
+            )
+        known.action, known.retries, known.pause = line.action, line.retries, line.pause
+        known.anew()
+
+    def _next_name(self) -> str:
+        """A name for a watch that got none."""
+        while True:
+            self._unnamed += 1
+            if (name := f"watch-{self._unnamed}") not in self.lines:
+                return name
+
+    def skip(self, line: WatchLine, version: int) -> None:
+        """Let a watch go on behind a version."""
+        self._outbox.acknowledge(line, version)
+
+    def stop(self, name: str) -> None:
+        """End a watch, and forget what it is owed."""
+        self.line(name)
+        self._versions.watch(name, None)
+
+    def warn_of_undelivered(self) -> None:
+        """Say, before the database is gone, which events go with it."""
+        for line in self.lines.values():
+            if line.owed and not line.definition.durable:
+                count = f"{len(line.owed):,} event" + ("s" if len(line.owed) > 1 else "")
+                message = f"{line.name} was not told {count}: {line.error or 'there was no time'}"
+                hint = "a watch with a name, of a database with a path, is told when it is attached again"
+                warn(HeadwaterWarning("undelivered", message, hint=hint))
+
+
+def _callback(do: object) -> Callable[[WatchEvent], Any]:
+    if not callable(do):
+        raise arguments.wrong("do", do, "a function that is called with an event")
+    return do
+
+
+def _pause(pause: object) -> float:
+    found = arguments.seconds("pause", pause)
+    if found < 0:
+        raise arguments.wrong("pause", pause, "seconds, from 0")
+    return found
