@@ -223,6 +223,23 @@ CALLS: dict[str, Callable[[Database], Call]] = {
     "unsubscribe": lambda db: Call(db.unsubscribe, {"name": "reader"}),
     "owed": lambda db: Call(db.owed, {"name": "reader"}),
     "acknowledge": lambda db: Call(db.acknowledge, {"name": "reader", "version": db.version}),
+    "watch": lambda db: Call(
+        db.watch,
+        {
+            "goal": "reach(X, 2)",
+            "do": print,
+            "on": "added",
+            "when": "X > 3",
+            "name": "w",
+            "coupling": "after",
+            "replace": False,
+            "retries": 3,
+            "pause": 1.0,
+        },
+    ),
+    "watches by name": lambda db: Call(db.watches.__getitem__, {"name": "w"}),
+    "names in watches": lambda db: Call(db.watches.__contains__, {"name": "w"}),
+    "watches.deliver": lambda db: Call(db.watches.deliver, {"wait": 0.0}),
     "register": lambda db: Call(
         db.register, {"name": "f", "function": abs, "args": ["int"], "returns": "int", "nulls": False}
     ),

@@ -1,7 +1,7 @@
 """Telling watches what they are owed, after the versions: in order, once a version, none in the way of another.
 
 Actions run in the thread that made the version, when the version is committed and the database is free again. So an
-action may ask and change the database as its caller may, and use what belongs to its thread (a connection, a session).
+action may ask and change the database as its caller may, and use what belongs to the thread, such as a connection.
 A version that an action makes is told when the action is over, by the same loop: nothing is called inside
 itself. Whoever comes while the loop runs, from inside an action or from another thread, leaves it to the loop.
 
@@ -38,11 +38,16 @@ class Delivery:
     _turn: threading.Lock = field(default_factory=threading.Lock)
     _thread: int | None = None
     _cause: tuple[str, ...] = ()
+    _telling: OwedEvent | None = None
 
     @property
     def cause(self) -> tuple[str, ...]:
         """The watches whose actions lead to a version that this thread makes now."""
         return self._cause if self._thread == threading.get_ident() else ()
+
+    def untold(self, line: WatchLine) -> int:
+        """How many events of a watch its action has not seen, and does not see now."""
+        return len(line.owed) - (line.first is not None and line.first is self._telling)
 
     def deliver(self) -> int:
         """Tell everything that is due; return how many events are done with."""
@@ -92,14 +97,14 @@ class Delivery:
         if len(owed.cause) > self.max_cascade:
             line.park(_cascade(line, owed, self.max_cascade))
             return 0
-        self._thread, self._cause = threading.get_ident(), (*owed.cause, line.name)
+        self._thread, self._cause, self._telling = threading.get_ident(), (*owed.cause, line.name), owed
         try:
             action.perform(owed.told(line.name, line.attempts + 1))
         except Exception as error:
             line.failed(error, self.clock())
             return 0
         finally:
-            self._thread, self._cause = None, ()
+            self._thread, self._cause, self._telling = None, (), None
         if line.first is owed and not self.over():
             self.acknowledge(line, owed.version)
         return 1

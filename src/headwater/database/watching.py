@@ -111,8 +111,10 @@ class Watching:
     def warn_of_undelivered(self) -> None:
         """Say, before the database is gone, which events go with it."""
         for line in self.lines.values():
-            if line.owed and not line.definition.durable:
-                count = f"{len(line.owed):,} event" + ("s" if len(line.owed) > 1 else "")
+            untold = 0 if line.definition.durable else self.delivery.untold(line)
+            if untold:
+                count = f"{untold:,} event" + ("s" if untold > 1 else "")
+                line.owed.clear()
                 message = f"{line.name} was not told {count}: {line.error or 'there was no time'}"
                 hint = "a watch with a name, of a database with a path, is told when it is attached again"
                 warn(HeadwaterWarning("undelivered", message, hint=hint))

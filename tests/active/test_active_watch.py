@@ -1,0 +1,392 @@
+"""`db.watch`: what callbacks are told, in which order, and what becomes of those that fail."""
+
+from __future__ import annotations
+
+import threading
+import warnings
+
+import pytest
+
+import headwater as hw
+
+PROGRAM = """
+alarm(x: int, level: string).
+owner(x: int, who: string).
+ticket(x: int).
+hot(X) :- alarm(X, "high").
+some() :- alarm(_, _).
+"""
+
+
+@pytest.fixture
+def db():
+    with hw.connect() as found:
+        found.define(PROGRAM)
+        yield found
+
+
+def told(events) -> list[tuple[int, list[tuple], list[tuple]]]:
+    return [(event.version, sorted(event.inserted), sorted(event.deleted)) for event in events]
+
+
+def alarms(db, *rows, delete=()):
+    return db.apply(insert={"alarm": list(rows)}, delete={"alarm": list(delete)})
+
+
+# ------------------------------------------------------------------ what is told
+
+
+def test_a_goal_with_constants_and_a_condition(db):
+    events = []
+    db.watch("alarm(X, 'high')", do=events.append, on="added", when="X > 3")
+    alarms(db, (1, "high"), (5, "high"), (7, "low"))
+    alarms(db, (1, "low"), delete=[(5, "high")])
+    assert told(events) == [(2, [(5, "high")], [])]
+    assert (events[0].view, events[0].columns, events[0].watch) == ("alarm", ("x", "level"), "watch-1")
+
+
+@pytest.mark.parametrize(
+    ("on", "expected"),
+    [
+        ("added", [(2, [(1,)], []), (4, [(2,)], [])]),
+        ("removed", [(3, [], [(1,)]), (4, [], [(3,)])]),
+        ("changed", [(2, [(1,)], []), (3, [], [(1,)]), (4, [(2,)], [(3,)])]),
+    ],
+)
+def test_rows_that_come_go_or_either(on, expected):
+    db = hw.connect()
+    db.define(PROGRAM, insert={"alarm": [(3, "high")]})
+    events = []
+    db.watch("hot", events.append, on=on)
+    alarms(db, (1, "high"))
+    alarms(db, delete=[(1, "high")])
+    alarms(db, (2, "high"), delete=[(3, "high")])
+    assert told(events) == expected
+
+
+def test_a_condition_reads_other_relations_as_they_are_after_the_version(db):
+    events = []
+    db.watch("alarm(X, _)", events.append, when="owner(X, W), !ticket(X)")
+    db.apply(
+        insert={
+            "alarm": [(1, "low"), (2, "low"), (3, "low")],
+            "owner": [(1, "a"), (2, "b")],
+            "ticket": [(2,)],
+        }
+    )
+    assert told(events) == [(2, [(1, "low")], [])]
+
+
+def test_a_relation_without_columns_and_a_version_that_does_nothing(db):
+    events = []
+    db.watch("some", events.append)
+    alarms(db, (1, "low"))
+    alarms(db, (2, "low"))
+    alarms(db, delete=[(1, "low"), (2, "low")])
+    assert told(events) == [(2, [()], []), (4, [], [()])]
+
+
+def test_definitions_and_time_are_told_too(db):
+    db.define("materialize(heard, 3, infinity, keys(1)). heard(x: int).")
+    events = []
+    db.watch("heard", events.append)
+    db.define("heard(4).")
+    db.advance(10)
+    assert [(sorted(e.inserted), sorted(e.deleted)) for e in events] == [([(4,)], []), ([], [(4,)])]
+
+
+# ------------------------------------------------------------------ actions that use the database
+
+
+def test_an_action_may_change_the_database_and_ask_it(db):
+    """What it changes is a later version, told when the action is over."""
+    order = []
+
+    def open_ticket(event):
+        order.append(("alarm", event.version))
+        db.apply(insert={"ticket": [(x,) for x, _ in event.inserted]})
+        order.append(("asked", len(db.query("ticket(X)"))))
+
+    db.watch("alarm", open_ticket)
+    db.watch("ticket", lambda event: order.append(("ticket", event.version)))
+    db.watch("alarm", lambda event: order.append(("second", event.version)))
+    assert alarms(db, (1, "low")).version == 2
+    assert order == [("alarm", 2), ("asked", 1), ("second", 2), ("ticket", 3)]
+
+
+def test_actions_that_cause_each_other_without_end_are_parked(db):
+    with hw.connect(max_cascade=5) as db:
+        db.define("n(x: int). m(x: int).")
+        db.watch("n", lambda event: db.apply(insert={"m": [(event.inserted[0][0] + 1,)]}), name="a")
+        db.watch("m", lambda event: db.apply(insert={"n": [(event.inserted[0][0] + 1,)]}), name="b")
+        db.apply(insert={"n": [(0,)]})
+        parked = [row for row in db.watches.rows() if row[3] == "parked"]
+        assert [row[0] for row in parked] == ["a"] and "error[cascade]: a -> b -> a:" in parked[0][6]
+        assert db.version == 8
+        db.watches["a"].skip()
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            db.close()
+
+
+def test_an_action_may_end_its_own_watch(db):
+    events = []
+
+    def once(event):
+        events.append(event)
+        db.watches["once"].stop()
+
+    db.watch("alarm", once, name="once")
+    alarms(db, (1, "low"))
+    alarms(db, (2, "low"))
+    assert told(events) == [(2, [(1, "low")], [])] and "once" not in db.watches
+
+
+def test_an_action_may_close_the_database():
+    db = hw.connect()
+    db.define(PROGRAM)
+    db.watch("alarm", lambda event: db.close())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert alarms(db, (1, "low")).version == 2
+    with pytest.raises(hw.StoreError, match="closed"):
+        alarms(db, (2, "low"))
+
+
+def test_an_interrupted_action_is_still_owed(db):
+    """Ctrl-C is the caller's; the version stands, and the event comes again."""
+    tries = []
+
+    def interrupted(event):
+        tries.append(event.attempt)
+        if len(tries) == 1:
+            raise KeyboardInterrupt
+
+    db.watch("alarm", interrupted, name="slow")
+    with pytest.raises(KeyboardInterrupt):
+        alarms(db, (1, "low"))
+    assert db.version == 2 and db.watches["slow"].owed == (2,) and db.watches["slow"].state == "following"
+    assert db.watches.deliver() == 1 and tries == [1, 1] and db.watches["slow"].owed == ()
+
+
+# ------------------------------------------------------------------ failures
+
+
+def test_a_failing_action_is_retried_then_parked_and_in_nobodys_way(db):
+    attempts, others = [], []
+
+    def fails(event):
+        attempts.append((event.version, event.attempt))
+        raise OSError("no route to host")
+
+    db.watch("alarm", fails, name="mail", retries=2, pause=0)
+    db.watch("alarm", others.append)
+    alarms(db, (1, "low"))
+    alarms(db, (2, "low"))
+    mail = db.watches["mail"]
+    assert attempts == [(2, 1), (2, 2), (2, 3)] and [event.version for event in others] == [2, 3]
+    assert (mail.state, mail.owed, mail.delivered) == ("parked", (2, 3), 0)
+    assert mail.error == "OSError: no route to host" and "in fails" in mail.trace
+    mail.stop()
+
+
+def test_a_pause_is_waited_for_by_nobody(db):
+    """The next try is due later: until then versions go on, and events pile up in their order."""
+    attempts = []
+
+    def fails(event):
+        attempts.append(event.version)
+        if len(attempts) == 1:
+            raise ValueError("not yet")
+
+    db.watch("alarm", fails, name="slow", pause=3600)
+    alarms(db, (1, "low"))
+    alarms(db, (2, "low"))
+    assert attempts == [2] and db.watches["slow"].state == "retrying" and db.watches["slow"].owed == (2, 3)
+    assert db.watches.deliver() == 0
+    assert db.watches["slow"].retry() == 2 and attempts == [2, 2, 3]
+    assert db.watches["slow"].state == "following" and db.watches["slow"].error is None
+
+
+def test_deliver_waits_for_pauses_if_it_is_told_to(db):
+    attempts = []
+
+    def fails(event):
+        attempts.append(event.attempt)
+        if len(attempts) < 3:
+            raise ValueError("not yet")
+
+    db.watch("alarm", fails, pause=0.001)
+    alarms(db, (1, "low"))
+    assert db.watches.deliver(wait=60) == 1 and attempts == [1, 2, 3]
+
+
+def test_a_parked_watch_is_skipped_or_tried_again(db):
+    done, broken = [], [True]
+
+    def fails(event):
+        if broken[0]:
+            raise ValueError("broken")
+        done.append(event.version)
+
+    db.watch("alarm", fails, name="x", retries=0)
+    for number in range(3):
+        alarms(db, (number, "low"))
+    assert db.watches["x"].owed == (2, 3, 4)
+    db.watches["x"].skip()
+    assert db.watches["x"].owed == (3, 4) and db.watches["x"].state == "parked"
+    broken[0] = False
+    assert db.watches["x"].retry() == 2 and done == [3, 4]
+
+
+def test_a_condition_that_fails_parks_its_watch_and_not_the_version(db):
+    db.register("share", lambda x: 10 // x, args=["int"], returns="int")
+    events = []
+    db.watch("alarm(X, _)", events.append, when="share(X) > 2", name="share")
+    assert alarms(db, (0, "low")).version == 2
+    alarms(db, (2, "low"))
+    share = db.watches["share"]
+    assert share.state == "parked" and "function-failed" in share.error and share.owed == (2, 3)
+    share.skip()
+    assert told(events) == [(3, [(2, "low")], [])]
+
+
+def test_what_goes_with_the_database_is_said(db):
+    def fails(event):
+        raise ValueError("no")
+
+    db.watch("alarm", fails, retries=0)
+    alarms(db, (1, "low"))
+    with pytest.warns(hw.HeadwaterWarning) as caught:
+        db.close()
+    assert caught[0].message.code == "undelivered"
+
+
+# ------------------------------------------------------------------ in the same version
+
+
+def test_an_action_in_the_version_can_undo_it(db):
+    seen, after = [], []
+
+    def refuses(event):
+        seen.append(sorted(event.inserted))
+        if any(x > 3 for x, _ in event.inserted):
+            raise ValueError("too much")
+
+    db.watch("alarm", refuses, coupling="now")
+    db.watch("alarm", after.append)
+    alarms(db, (1, "low"))
+    with pytest.raises(hw.EvaluationError, match="too much") as caught:
+        alarms(db, (4, "low"))
+    assert caught.value.code == "function-failed"
+    assert seen == [[(1, "low")], [(4, "low")]] and [event.version for event in after] == [2]
+    assert db.version == 2 and db["alarm"].rows() == [(1, "low")]
+
+
+def test_an_action_in_the_version_cannot_use_the_database(db):
+    db.watch("alarm", lambda event: db.apply(insert={"ticket": [(1,)]}), coupling="now")
+    with pytest.raises(hw.DatabaseError) as caught:
+        alarms(db, (1, "low"))
+    assert caught.value.code == "called-inside" and db.version == 1
+
+
+def test_nothing_is_told_of_what_is_only_supposed(db):
+    events = []
+    db.watch("alarm", events.append)
+    db.watch("alarm", events.append, coupling="now")
+    db.what_if(insert={"alarm": [(1, "low")]})
+    assert events == []
+
+
+# ------------------------------------------------------------------ threads
+
+
+def test_threads_leave_it_to_the_one_that_tells():
+    """Each event once, in order, whoever made the version."""
+    events, inside = [], []
+    with hw.connect(threads="wait") as db:
+        db.define(PROGRAM)
+
+        def note(event):
+            inside.append(1)
+            assert len(inside) == 1
+            events.append(event.version)
+            inside.pop()
+
+        db.watch("ticket", note)
+        threads = [
+            threading.Thread(target=lambda start=start: [
+                db.apply(insert={"ticket": [(100 * start + number,)]}) for number in range(20)
+            ])
+            for start in range(3)
+        ]  # fmt: skip
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        db.watches.deliver()
+        assert events == list(range(2, 62))
+
+
+# ------------------------------------------------------------------ refusals
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        ({"goal": "nowhere"}, "unknown-relation"),
+        ({"goal": "alarm(X)"}, "wrong-arity"),
+        ({"goal": "alarm(X, Y)", "when": "Z > 3"}, "unsafe-variable"),
+        ({"goal": "!alarm(X, Y)"}, "syntax"),
+        ({"goal": "alarm", "on": "add"}, "unknown-option"),
+        ({"goal": "alarm", "coupling": "before"}, "unknown-option"),
+        ({"goal": "alarm", "do": 3}, "wrong-type"),
+        ({"goal": "alarm", "pause": -1}, "wrong-type"),
+        ({"goal": 3}, "wrong-type"),
+        ({"goal": "lazy"}, "virtual-relation"),
+    ],
+)
+def test_what_cannot_be_watched(db, arguments, code):
+    db.define(".kind lazy virtual\nlazy(X) :- alarm(X, _).")
+    with pytest.raises(hw.HeadwaterError) as caught:
+        db.watch(**{"do": print, **arguments})
+    assert caught.value.code == code and len(db.watches) == 0
+
+
+@pytest.mark.parametrize("change", [lambda db: db.drop("ticket"), lambda db: db.rename("owner", "who")])
+def test_what_is_watched_cannot_go(db, change):
+    db.watch("ticket(X)", print, when="owner(X, _)", name="t")
+    with pytest.raises(hw.DataError) as caught:
+        change(db)
+    assert caught.value.code == "still-read"
+    db.watches["t"].stop()
+    change(db)
+
+
+def test_a_watch_that_is_not_there(db):
+    db.watch("alarm", print, name="mail")
+    with pytest.raises(hw.DataError) as caught:
+        db.watches["mial"]
+    assert caught.value.code == "unknown-watch" and "mail" in caught.value.hint
+
+
+# ------------------------------------------------------------------ the table
+
+
+def test_watches_print_as_a_table(db):
+    def fails(event):
+        raise ValueError("no\nway")
+
+    db.watch("alarm(X, 'high')", print, on="added", when="X > 3", name="page")
+    db.watch("ticket", fails, name="mail", retries=0)
+    db.apply(insert={"ticket": [(1,)]})
+    assert repr(db.watches).splitlines() == [
+        "watch  goal                     on       state      delivered  owed  error",
+        "page   alarm(X, 'high'), X > 3  added    following  0          0",
+        "mail   ticket                   changed  parked     0          1     ValueError: no way",
+    ]
+    assert db.watches.arrow().column("state").to_pylist() == ["following", "parked"]
+    assert "<table" in db.watches._repr_html_() and "parked" in db.watches._repr_html_()
+    assert list(db.watches) == ["page", "mail"] and "mail" in db.watches and 3 not in db.watches
+    assert repr(db.watches["mail"]) == "<watch mail of ticket changed, parked, 1 owed: ValueError: no\nway>"
+    db.watches["mail"].skip()
