@@ -142,9 +142,7 @@ def test_values_of_all_kinds_come_back_as_they_were(tmp_path):
             datetime.timedelta(seconds=3), (1, None), {"a": 1}, None, hw.Months(14),
         ),
     ]  # fmt: skip
-    names = (
-        "i: int, f: float, s: string, b: bool, d: date, c: decimal(10,2), y: binary, v: interval, l: list[int]"
-    )
+    names = "i: int, f: float, s: string, b: bool, d: date, c: decimal(10,2), y: binary, v: interval, l: list[int]"
     names += ", m: map[string, int], n: int?, o: interval_months"
     with hw.connect(tmp_path / "state") as db:
         db.define(f"r({names}). q(?f(X), X) :- r(X, _, _, _, _, _, _, _, _, _, _, _).")
