@@ -233,3 +233,38 @@ def test_a_view_that_takes_rows_goes_by_its_names() -> None:
     db.apply(insert={"reach": pa.table({"b": ["2"], "a": ["1"]})})
     assert list(db["reach"]) == [("1", "2")]
     assert refused(db, pa.table({"b": ["2"], "c": ["1"]}), "reach").code == "column-names"
+
+
+# ------------------------------------------------------------------ names that the store and tables use themselves
+
+TAKEN = {
+    "x": [None, 2],
+    "x?": ["a", "?f(1)"],
+    "~rank": [1, 2],
+    "~count": [1, 2],
+    "~visible": [1, 2],
+    "~time": [1, 2],
+}
+
+
+@pytest.mark.parametrize("checkpoint", [False, True])
+def test_columns_may_be_called_as_those_of_the_store(checkpoint: bool, tmp_path: Path):
+    with hw.connect(tmp_path, strict=False) as db:
+        db.apply(insert={"r": pa.table(TAKEN)})
+        db.apply(insert={"r": [(hw.LabelledNull("g", (1,)), "b", 3, 3, 3, 3)]})
+        before = set(db["r"].rows())
+        if checkpoint:
+            db.checkpoint()
+    with hw.connect(tmp_path) as db:
+        assert db["r"].columns == tuple(TAKEN)
+        assert set(db["r"].rows()) == before
+
+
+def test_texts_of_labelled_nulls_need_a_name_of_their_own():
+    db = hw.connect(strict=False)
+    db.apply(insert={"r": pa.table(TAKEN)})
+    db.apply(insert={"r": [(hw.LabelledNull("g", (1,)), "b", 3, 3, 3, 3)]})
+    with pytest.raises(DataError) as caught:
+        db["r"].arrow(labels=True)
+    assert caught.value.code == "reserved-column"
+    assert "x?" in caught.value.message

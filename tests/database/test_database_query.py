@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 import headwater as hw
@@ -245,3 +246,105 @@ def test_columns_whose_type_nothing_tells_have_nulls_only():
     second = db["made"].columns[1]
     assert db["made"].where(**{second: other}).rows() == [(1, other)]
     assert db["made"].where(**{second: "f"}).rows() == []
+
+
+# ------------------------------------------------------------------ nulls
+
+PAY = [("a", 1), ("a", None), ("b", None), ("c", hw.LabelledNull("f", (1,))), ("c", None)]
+
+
+@pytest.fixture
+def pay() -> Any:
+    with hw.connect() as db:
+        db.define("pay(who: string, v: int?). seen(W, V) :- pay(W, V). .kind seen virtual")
+        db.apply(insert={"pay": PAY})
+        yield db
+
+
+@pytest.mark.parametrize("relation", ["pay", "seen"])
+@pytest.mark.parametrize(
+    "aggregate, expected",
+    [
+        ("count<V>", {("a", 1), ("b", 0), ("c", 1)}),
+        ("count<*>", {("a", 2), ("b", 1), ("c", 2)}),
+        ("sum<V>", {("a", 1), ("b", None), ("c", None)}),
+        ("min<V>", {("a", 1), ("b", None), ("c", None)}),
+        ("max<V>", {("a", 1), ("b", None), ("c", None)}),
+    ],
+)
+def test_aggregates_of_a_question_leave_nulls_out(
+    pay: Any, relation: str, aggregate: str, expected: set[tuple[Any, ...]]
+):
+    answers = pay.query(f"total(W, {aggregate}) :- {relation}(W, V). ?- total(W, N).")
+    assert set(answers.rows()) == expected and len(answers) == len(expected)
+    inner = aggregate.replace("<", " ").replace(">", "") if aggregate[:5] != "count" else None
+    if inner is not None:
+        assert set(pay.query(f"pay(W, _), N = {inner} : {{ {relation}(W, V) }}").rows()) == expected
+
+
+@pytest.mark.parametrize("goal", ["pay(W, V)", "seen(W, V)", "seen('c', V)"])
+def test_answers_tell_labelled_nulls(pay: Any, goal: str):
+    assert "?f(1)" in pay.query(goal).arrow(labels=True).column("V?").to_pylist()
+
+
+def test_a_row_is_among_the_answers_by_what_it_is():
+    nan = float("nan")
+    db = hw.connect()
+    db.define("r(x: float?, n: int).")
+    db.apply(insert={"r": [(nan, 1), (None, 2), (0.5, 3)]})
+    answers = db.query("r(X, N)")
+    for row in [(nan, 1), (None, 2), (0.5, 3)]:
+        assert row in answers and row in db["r"]
+    for other in [
+        (nan, 2),
+        (None, True),
+        (0.5, 3.0),
+        (7.5, 99),
+        (0.5,),
+        [0.5, 3],
+        None,
+        (0.5, pytest),
+        ("a", "b"),
+    ]:
+        assert other not in answers and other not in db["r"]
+    assert () in db.query("r(_, 1)") and () not in db.query("r(_, 9)") and (1,) not in db.query("r(_, 1)")
+
+
+@pytest.mark.parametrize("column", [None, 0, ["X"], b"X", pytest, np.array(["X", "Y"])])
+def test_a_column_to_order_by_is_a_name(db: Any, column: Any):
+    for some in (db["link"], db.query("link(X, Y)")):
+        with pytest.raises(hw.HeadwaterError) as caught:
+            some.order_by(column)
+        assert caught.value.code == "unknown-column"
+
+
+LARGEST = 2**63 - 1
+
+
+@pytest.mark.parametrize("kind", ["stored", "virtual"])
+@pytest.mark.parametrize("total", ["Y + 1", "Y - 1", "5 - Y", "Y + Y"])
+def test_a_null_that_is_asked_for_is_no_sum(kind: str, total: str):
+    db = hw.connect()
+    db.define(f"""
+        f(y: int). k(s: int?).
+        v(S) :- f(Y), S = {total}.
+        known(S) :- k(S), v(S).
+        unknown(S) :- k(S), !v(S).
+    """)
+    for view in ("v", "known", "unknown"):
+        db.keep(view, kind)
+    nobody = hw.LabelledNull("f", (1,))
+    db.apply(insert={"f": [(n,) for n in range(-2, 7)], "k": [(4,), (None,), (nobody,)]})
+    assert db["known"].rows() == [(4,)]
+    assert set(db["unknown"].rows()) == {(None,), (nobody,)}
+    for null in (None, nobody):
+        assert (null,) not in db["v"] and len(db["v"].where(S=null)) == 0
+    assert not db.query("v(null)") and not db.query("v(?f(1))")
+
+
+def test_no_sum_is_wrapped_where_it_is_solved():
+    db = hw.connect()
+    db.define("f(y: int). v(S) :- f(Y), S = Y + 1. .kind v virtual")
+    db.apply(insert={"f": [(LARGEST,), (-(2**63),)]})
+    assert not db.query(f"v({-(2**63)})")
+    assert db.query(f"v({1 - 2**63})")

@@ -85,3 +85,11 @@ def test_random_programs(nodes: Any, data: st.DataObject, program: RandomProgram
         expected = solve(program, state)
         for goal in data.draw(st.lists(goals(program), min_size=1, max_size=3)):
             assert set(db.query(goal.text).rows()) == goal.answers(expected[goal.relation]), goal.text
+
+
+def test_what_keeps_a_sum_from_overflowing_comes_first(nodes: Any):
+    largest = 2**63 - 1
+    with hw.connect(run="threads", nodes=nodes, replicate=0) as db:
+        db.define("f(y: int). v(S) :- f(Y), Y < 5, S = Y + 1. .kind v virtual")
+        db.apply(insert={"f": [(largest,), (3,)]})
+        assert set(db.query("f(X), v(4)").rows()) == {(largest,), (3,)}

@@ -14,7 +14,6 @@ from headwater.catalog.doubtful import refuse_doubtful
 from headwater.errors import RuleError
 from headwater.language.program import (
     Atom,
-    Column,
     Comparison,
     Constant,
     Declaration,
@@ -100,9 +99,7 @@ def _declared(catalog: Catalog, program: Program) -> list[Declaration]:
     found = []
     for name in mentioned:
         if name in catalog.relations and name not in own:
-            info = catalog.info(name)
-            columns = zip(info.columns, info.types, strict=True)
-            found.append(Declaration(name, tuple(Column(column, type_) for column, type_ in columns)))
+            found.append(Declaration(name, catalog.info(name).declared))
     return found
 
 

@@ -21,6 +21,7 @@ from headwater.values import arguments
 from headwater.values.codec import Codec
 from headwater.values.layout import Layout
 from headwater.values.ordering import order_keys
+from headwater.values.scalars import show
 from headwater.values.types import INT, Type
 
 if TYPE_CHECKING:
@@ -66,7 +67,16 @@ class Answers:
         return iter(self.rows())
 
     def __contains__(self, row: object) -> bool:
-        return row in self.rows()
+        """Whether the row is among them, NaN and nulls being equal to themselves. Nothing else than a tuple is."""
+        if not isinstance(row, tuple) or len(row) != self.layout.arity:
+            return False
+        if not row:
+            return bool(self)
+        try:
+            codes, _ = self.layout.find(self.codec, [row], "answers", asked=True)
+        except DataError:
+            return False
+        return bool((self.matrix == codes).all(axis=1).any()) if len(codes) else False
 
     def count(self) -> int:
         """How many rows there are."""
@@ -92,10 +102,10 @@ class Answers:
         return replace(self, matrix=self.matrix[np.lexsort(keys[::-1])])
 
     def _column(self, name: str) -> int:
-        if name not in self.columns:
+        if not isinstance(name, str) or name not in self.columns:
             raise DataError(
                 "unknown-column",
-                f"there is no column {name!r}",
+                f"there is no column {show(name)}",
                 hint=f"there are: {', '.join(self.columns) or 'none'}",
             )
         return self.columns.index(name)

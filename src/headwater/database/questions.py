@@ -59,7 +59,7 @@ class Questions:
         if values:
             body.insert(0, Positive(Atom(GIVEN_VALUES, tuple(variables[column] for column in values))))
             types = dict(zip(info.columns, info.types, strict=True))
-            columns = tuple(Column(column, types[column]) for column in values)
+            columns = tuple(Column(column, types[column], nullable=True) for column in values)
             program = Program(declarations=(Declaration(GIVEN_VALUES, columns),))
         names = tuple(variable.name for variable in variables.values())
         asked = question(self.catalog, replace(program, queries=(Query(tuple(body)),)), names)

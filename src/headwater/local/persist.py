@@ -156,8 +156,9 @@ def _load(
     ranked = True
     for place, table in enumerate(found):
         rows = from_table(codec, table, info)
-        numbers = [table.column(column).to_numpy() for column in RANKS[: relation.width - relation.arity]]
-        shown = table.column(VISIBLE).to_numpy(zero_copy_only=False).astype(bool)
+        beside = info.layout.further(table)
+        numbers = [beside.column(column).to_numpy() for column in RANKS[: relation.width - relation.arity]]
+        shown = beside.column(VISIBLE).to_numpy(zero_copy_only=False).astype(bool)
         ranked = ranked and not any(
             (column == UNRANKED).any() for column in numbers
         )  # of all, not only of mine
@@ -217,6 +218,6 @@ def load_soft_state(
             found = from_table(codec, table, info)
             mine = keep(name, found, place) if keep is not None else np.ones(found.shape[0], bool)
             rows = np.concatenate([rows, found[mine]])
-            times += table.column(TIME).to_numpy()[mine].tolist()
+            times += info.layout.further(table).column(TIME).to_numpy()[mine].tolist()
         order = np.argsort(np.array(times), kind="stable")
         state.load(np.ascontiguousarray(rows[order]), [times[i] for i in order])

@@ -272,25 +272,29 @@ class Executor:
         out = np.empty((bindings.shape[0], step.outputs.shape[0] + 2), np.int64)
         append = join.append_float_sum if step.floats else join.append_sum
         row = append(bindings, step.left, step.right, step.constants, step.subtract, step.outputs, out)
-        if row >= 0:
-            out[:, -2] = self._special_sums(step, bindings)
-        return out
+        return out if row < 0 else self._special_sums(step, bindings, out)
 
-    def _special_sums(self, step: AddNumbers, bindings: Ints) -> Ints:
-        """Sums where some operand or result is not its own code, or overflows."""
+    def _special_sums(self, step: AddNumbers, bindings: Ints, out: Ints) -> Ints:
+        """The same where some operand or result is not its own code, or overflows."""
         left, right = (
             bindings[:, source]
             if source >= 0
             else np.full(bindings.shape[0], step.constants[-source - 1], np.int64)
             for source in (step.left, step.right)
         )
-        if not step.wraps:
+        if not step.solves:
             types = [FLOAT if step.floats else INT] * 2
-            return self.functions.apply("-" if step.subtract else "+", [left, right], types, self.codec)
-        numbers = self.codec.specials.numbers
+            op = "-" if step.subtract else "+"
+            out[:, -2] = self.functions.apply(op, [left, right], types, self.codec)
+            return out
+        specials = self.codec.specials
+        a, b = specials.numbers(left), specials.numbers(right)
         with np.errstate(over="ignore"):
-            total = numbers(left) - numbers(right) if step.subtract else numbers(left) + numbers(right)
-        return self.codec.specials.int_codes(total)
+            total = a - b if step.subtract else a + b
+        fits = ((a ^ b) & (a ^ total) if step.subtract else (a ^ total) & (b ^ total)) >= 0
+        there = fits & ~specials.nulls(left) & ~specials.nulls(right)
+        out[:, -2] = specials.int_codes(total)
+        return np.ascontiguousarray(out[there])
 
     def _generate(
         self,

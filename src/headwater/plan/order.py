@@ -331,7 +331,7 @@ class Planner:
         if isinstance(item, Compute) and (solution := solved(item, set(layout), rule)) is not None:
             name, op, left, right = solution
             words = f"with {name} = {render(left)} {op} {render(right)}"
-            backwards = replace(self._sum(op, left, right, where, outputs), wraps=True)
+            backwards = replace(self._sum(op, left, right, where, outputs), solves=True)
             return backwards, [*kept, name], words
         if isinstance(item, Compute):
             words = f"with {item.variable.name} = {render(item.value)}"

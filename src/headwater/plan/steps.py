@@ -87,8 +87,9 @@ class Extend:
 class AddNumbers:
     """Add the sum (or difference) of two numbers as a column; operands are columns (>= 0) or constants (-s - 1).
 
-    Both are ints, or both `floats`. `wraps` is for an unknown found backwards, from a total and the other operand: a
-    result that does not fit then belongs to a sum that overflowed forwards, and such a version is refused.
+    Both are ints, or both `floats`. `solves` is for an unknown int found backwards, from a total and the other
+    operand. A binding for which no int is the unknown ends here: the result would not fit, or a null is asked for
+    where the rule gives none.
     """
 
     left: int
@@ -97,7 +98,7 @@ class AddNumbers:
     subtract: bool
     outputs: Ints
     floats: bool = False
-    wraps: bool = False
+    solves: bool = False
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from enum import Enum
 from functools import cached_property
 
 from headwater.errors import Place
-from headwater.language.program import Constant, Term, Variable, Wildcard
+from headwater.language.program import Column, Constant, Term, Variable, Wildcard
 from headwater.values.layout import Layout
 from headwater.values.types import Type
 
@@ -175,11 +175,19 @@ class RelationInfo:
         return replace(other, types=tuple(own or known for own, known in types))
 
     @property
-    def described(self) -> str:
-        """The columns as a declaration has them: `src: string, weight: int?`."""
+    def declared(self) -> tuple[Column, ...]:
+        """The columns as a declaration has them."""
         nullable = self.nullable or (None,) * self.arity
         parts = zip(self.columns, self.types, nullable, strict=True)
-        return ", ".join(f"{c}: {t or ''}{'?' if none or t is None else ''}" for c, t, none in parts)
+        return tuple(Column(name, type, bool(takes)) for name, type, takes in parts)
+
+    @property
+    def described(self) -> str:
+        """The same in words: `src: string, weight: int?`."""
+        return ", ".join(
+            f"{one.name}: {one.type or ''}{'?' if one.nullable or one.type is None else ''}"
+            for one in self.declared
+        )
 
     @property
     def base(self) -> bool:

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from headwater.errors import DataError
 from headwater.values.codec import Codec
 from headwater.values.dictionary import Codes
 from headwater.values.label_text import parse_label
@@ -97,13 +98,18 @@ class Layout:
         alone."""
         values = table.select(range(self.arity)).rename_columns(list(self.columns))
         rows = codec.from_table(values, self.types, relation, self.columns)
+        further = self.further(table)
         for column, name in enumerate(self.columns):
-            if name + LABEL in table.column_names:
-                texts = table.column(name + LABEL).to_pylist()
+            if name + LABEL in further.column_names:
+                texts = further.column(name + LABEL).to_pylist()
                 for row, text in enumerate(texts):
                     if text is not None:
                         rows[row, column] = codec.specials.code(parse_label(text))
         return rows
+
+    def further(self, table: pa.Table) -> pa.Table:
+        """What a table of rows says beside their values. (A value's column may have any name, also one of these.)"""
+        return table.select(range(self.arity, table.num_columns))
 
     # ------------------------------------------------------------------ values out
 
@@ -119,7 +125,17 @@ class Layout:
         """The rows as an Arrow table; `dictionary` leaves strings dictionary-encoded, `labels` adds a column of texts
         for each that can hold a labelled null."""
         wanted = [column for column, holds in enumerate(self.labelled) if holds] if labels else []
+        for column in wanted:
+            self._refuse_taken(self.columns[column] + LABEL)
         return self._table(codec, rows, wanted, dictionary)
+
+    def _refuse_taken(self, name: str) -> None:
+        if name in self.columns:
+            raise DataError(
+                "reserved-column",
+                f"labelled nulls are shown in a column {name}, and there is one of that name",
+                hint="name the column differently, or take the rows as Python has them: rows()",
+            )
 
     def stored(self, codec: Codec, rows: Codes) -> pa.Table:
         """The rows as an Arrow table that says all of them: with texts of the labelled nulls that there are."""

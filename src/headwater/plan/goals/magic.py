@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from operator import itemgetter
 
 from headwater.language.program import Call, Constant, Variable, Wildcard
 from headwater.plan.goals.adorned import Adorned, asked_info, bindable
@@ -221,7 +222,10 @@ class Magic:
     # ------------------------------------------------------------------ bodies
 
     def _body(self, caller: Adorned, rule: CheckedRule, given: Premise) -> list[Item]:
-        """The body in the order in which values are passed, its calls adorned; `given` stands before it."""
+        """The body as it is written, its calls adorned for the values that are passed to them; `given` stands before.
+
+        What is written before a computation may be there to keep values out that it fails for, and stays before it.
+        """
         sideways = Sideways(rule, self.defined.rules, self.fanout)
         order = sideways.ordered(names(given.args))
         done: list[Item] = []
@@ -229,7 +233,7 @@ class Magic:
             if isinstance(item, Premise | Absent) and item.relation in self.defined.rules:
                 item = self._called(caller, sideways, item, given, order[:place], done)
             done.append(item)
-        return done
+        return _as_written(rule, order, done)
 
     def _called(
         self,
@@ -250,7 +254,8 @@ class Magic:
             self._derive_whole(item.relation)
             return item
         if call.bound:
-            known = [given, *(done[place] for place in passed.places)]
+            items = [done[place] for place in passed.places]
+            known = [given, *_as_written(sideways.rule, [before[place] for place in passed.places], items)]
             self._ask(sideways.rule, call, [item.args[column] for column in call.bound], given, known)
         return replace(item, relation=call.name)
 
@@ -300,6 +305,12 @@ class Magic:
         if asking not in self._asking:
             self._asking.add(asking)
             self._emit(rule, call.asked, head, body, rule.types)
+
+
+def _as_written(rule: CheckedRule, order: Sequence[Item], items: Sequence[Item]) -> list[Item]:
+    """The items that stand for those of a rule, which are given in some `order`, in the order of the rule."""
+    places = [rule.body.index(item) for item in order]
+    return [item for _, item in sorted(zip(places, items, strict=True), key=itemgetter(0))]
 
 
 def _with_unit(body: tuple[Item, ...]) -> tuple[Item, ...]:
