@@ -15,7 +15,7 @@ from headwater.catalog.edits import carried, check_edits, edited
 from headwater.catalog.rule_edits import check_dropped_rules, rules_of, unknown_rule
 from headwater.errors import DataError, HeadwaterWarning, RuleError, UnknownRelation
 from headwater.language.program import Program, Rule
-from headwater.rules.checked import Checked, Kind, RelationInfo
+from headwater.rules.checked import Checked, RelationInfo
 from headwater.rules.unfilled import Strictness, doubts
 from headwater.spelling import did_you_mean, near
 from headwater.values.functions import Functions
@@ -66,10 +66,10 @@ class Catalog:
     def stored(self, name: str) -> RelationInfo:
         """The same of a relation whose rows are kept; refused for others."""
         info = self.info(name)
-        if info.kind is Kind.VIRTUAL:
+        if not info.kept:
             raise DataError(
                 "virtual-relation",
-                f"{name} is virtual: its rows are derived when somebody asks, and nothing is kept of them",
+                f"{name} is {info.kind.value}: its rows are derived when somebody asks, and nothing is kept of them",
                 hint=f"keep it: .kind {name} stored, or db.keep({name!r}, 'stored')",
             )
         return info

@@ -15,7 +15,7 @@ from headwater.language.program import Atom, Column, Declaration, Positive, Prog
 from headwater.local.runner import Runner
 from headwater.maintain.goals import Means
 from headwater.plan.goals import goal_program
-from headwater.rules.checked import Kind, RelationInfo
+from headwater.rules.checked import RelationInfo
 from headwater.values.codec import Codec
 from headwater.values.generators import GENERATORS
 from headwater.values.layout import Layout
@@ -51,7 +51,7 @@ class Questions:
         ):
             # Nothing told the type of this column, so it has nulls only.
             return Answers(info.layout, self.codec, info.layout.empty(), spark_session=self.spark)
-        if not values and info.kind is not Kind.VIRTUAL:
+        if not values and info.kept:
             return Answers(info.layout, self.codec, self.runner.matrix(relation), spark_session=self.spark)
         variables = {column: Variable(f"{column}~") for column in info.columns}
         body = [Positive(Atom(relation, tuple(variables.values())))]

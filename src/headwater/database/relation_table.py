@@ -35,13 +35,13 @@ class RelationTable(tuple[str, ...]):
         return found
 
     def rows(self) -> list[tuple[str, str, str, int | None]]:
-        """For each relation its name, kind, columns with types, and number of rows (`None` if it is virtual)."""
+        """For each relation its name, kind, columns with types, and number of rows (`None` if it is not stored)."""
         return [
             (
                 info.name,
                 "view" if info.kind is Kind.STORED else info.kind.value,
                 info.described,
-                None if info.kind is Kind.VIRTUAL else self._count(info.name),
+                self._count(info.name) if info.kept else None,
             )
             for info in self._infos
         ]

@@ -13,7 +13,7 @@ from headwater.database.questions import Questions
 from headwater.errors import DataError
 from headwater.local.runner import Runner
 from headwater.notebook import MOST_ROWS, rows_table
-from headwater.rules.checked import Kind, RelationInfo
+from headwater.rules.checked import RelationInfo
 from headwater.values import arguments
 from headwater.values.codec import Codec
 from headwater.values.layout import Layout
@@ -101,7 +101,7 @@ class RelationView:
     @property
     def _virtual(self) -> bool:
         """Whether its rows are derived when somebody asks."""
-        return self._database.info(self.name).kind is Kind.VIRTUAL
+        return not self._database.info(self.name).kept
 
     @reads
     def rows(self) -> list[tuple[Any, ...]]:
@@ -161,7 +161,7 @@ class RelationView:
         return session.read.parquet(*files)
 
     def __repr__(self) -> str:
-        size = "virtual" if self._virtual else f"{len(self):,} rows"
+        size = self._database.info(self.name).kind.value if self._virtual else f"{len(self):,} rows"
         return f"<{self.name}({self._database.info(self.name).described}), {size}>"
 
     def _repr_html_(self) -> str:

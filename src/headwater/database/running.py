@@ -96,7 +96,8 @@ class Running:
                 self._durability.checkpoint(runner)
             except HeadwaterError as error:
                 standing.statistics.events.append(CheckpointFailed(error.code, error.message))
-        if self._place.run == "auto" and runner.here:
+        watched = bool(standing.catalog.program.followed)  # which nodes cannot follow
+        if self._place.run == "auto" and runner.here and not watched:
             size, limit = runner.nbytes + self._codec.nbytes, self._place.limit()
             if size > limit:
                 self._move(MovedToNodes(standing.number, size, limit))

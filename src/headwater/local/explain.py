@@ -10,7 +10,7 @@ from headwater.catalog import Catalog
 from headwater.maintain.engine import Engine
 from headwater.maintain.view import View
 from headwater.memory.budget import MemoryUse
-from headwater.rules.checked import UNIT, Premise, RelationInfo, Stratum
+from headwater.rules.checked import UNIT, Kind, Premise, RelationInfo, Stratum
 from headwater.version.statistics import StratumStatistics, VersionStatistics
 
 
@@ -85,7 +85,7 @@ def _view_facts(view: View) -> ViewFacts:
     rules = []
     for rule in view.rules.rules:
         orders = []
-        for position, item in enumerate(rule.body):
+        for position, item in enumerate(() if view.propagated else rule.body):
             if isinstance(item, Premise) and item.relation != UNIT:
                 steps = view.rules.plan(rule, position).description
                 orders.append(f"on a change of {item.relation}: {'; '.join(steps)}")
@@ -122,7 +122,7 @@ def explain(
             lines += _view(facts, view, statistics.strata)
     for stratum in catalog.program.virtual:
         if name is None or name in stratum.relations:
-            lines += _virtual(stratum, catalog)
+            lines += _unstored(stratum, catalog, statistics.strata)
     if name is None:
         lines.append(f"memory: {memory}")
         lines += [f"rewrite: {note}" for note in catalog.program.notes]
@@ -131,13 +131,31 @@ def explain(
     return Explanation(tuple(lines))
 
 
-def _virtual(stratum: Stratum, catalog: Catalog) -> list[str]:
+def _unstored(stratum: Stratum, catalog: Catalog, costs: Iterable[StratumStatistics]) -> list[str]:
     """A stratum of which nothing is kept; helping relations only with those that they help."""
-    names = [name for name in stratum.relations if not catalog.program.relations[name].internal]
+    infos = catalog.program.relations
+    names = [name for name in stratum.relations if not infos[name].internal]
     if not names:
         return []
-    lines = [f"view {', '.join(names)}: virtual, evaluated when somebody asks"]
-    return lines + [f"  rule {rule.label}: {rule.text}" for rule in stratum.rules if rule.text]
+    watched = any(infos[name].kind is Kind.WATCHED for name in names)
+    how = "watched, changes computed by propagation" if watched else "virtual, evaluated when somebody asks"
+    lines = [f"view {', '.join(names)}: {how}"]
+    lines += [f"  rule {rule.label}: {rule.text}" for rule in stratum.rules if rule.text]
+    return lines + _propagation(stratum.relations, costs)
+
+
+def _propagation(relations: tuple[str, ...], costs: Iterable[StratumStatistics]) -> list[str]:
+    """What it cost to compute the last changes of a stratum without its rows."""
+    cost = next((cost for cost in costs if not set(cost.relations).isdisjoint(relations)), None)
+    if cost is None or cost.propagation is None:
+        return []
+    found = cost.propagation
+    return [
+        f"  last version: {cost.seconds * 1e3:.3f} ms, {found.calls:,} calls in {found.rounds:,} rounds,"
+        f" {found.potential:,} potential updates, {found.filtered:,} filtered, {found.disqualified:,} disqualified,"
+        f" {found.added:,} added, {found.removed:,} removed; {found.queries:,} queries,"
+        f" {found.memo_rows:,} rows of memo tables, {cost.touched:,} rows looked at"
+    ]
 
 
 def _view(facts: Facts, view: ViewFacts, costs: Iterable[StratumStatistics]) -> list[str]:
@@ -158,7 +176,9 @@ def _view(facts: Facts, view: ViewFacts, costs: Iterable[StratumStatistics]) -> 
     for label, text, orders in view.rules:
         lines.append(f"  rule {label}: {text}" if text else f"  rule {label}")
         lines += [f"    {order}" for order in orders]
-    cost = next((cost for cost in costs if cost.relations == view.relations), None)
+    costs = tuple(costs)
+    lines += _propagation(view.relations, costs)
+    cost = next((cost for cost in costs if cost.relations == view.relations and not cost.propagation), None)
     if cost is not None:
         lines.append(
             f"  last version: {cost.seconds * 1e3:.3f} ms, {cost.rounds} rounds, {cost.touched:,} rows looked at,"

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from headwater.kernel.relation import Relation
+from headwater.maintain.strategies.propagation.sides import by_propagation, read_by
 from headwater.maintain.view import View, alike, same_rule, with_unit
 from headwater.maintain.workspace import Workspace
 from headwater.rules.checked import UNIT, Absent, Checked, Kind, Premise, RelationInfo, Stratum
@@ -32,7 +33,8 @@ class Definition:
 
     def read(self) -> set[str]:
         """The relations that views read of others."""
-        return {name for view in self.views for name in view.rules.inputs}
+        read = {name for view in self.views for name in view.rules.inputs}
+        return read | {name for s in self.checked.followed for rule in s.rules for name in read_by(rule)}
 
 
 def following(
@@ -68,6 +70,7 @@ class _Takeover:
         self.fresh: set[str] = set()
         """Relations that are new, so that those who read them must be derived again."""
         self._views = {frozenset(view.stratum.relations): view for view in earlier.views}
+        self.propagated = {name for stratum in by_propagation(checked) for name in stratum.relations}
         for info in self.infos.values():
             if info.base:
                 self._base(info)
@@ -106,12 +109,18 @@ class _Takeover:
 
     def view(self, stratum: Stratum, strategy: str) -> View:
         """The view of a stratum; its rows are there already if there was such a view before."""
-        stays = self.fresh.isdisjoint(stratum.relations) and not self._reads_fresh(stratum)
+        propagated = stratum.relations[0] in self.propagated
+        stays = self.fresh.isdisjoint(stratum.relations) and (propagated or not self._reads_fresh(stratum))
         same = self._same(stratum) if stays else None
-        if same is not None and _types(same.stratum) == _types(stratum):
+        if same is not None and same.propagated == propagated and _types(same.stratum) == _types(stratum):
             return same
-        view = View.of(self.workspace, stratum, strategy)
-        if same is not None:
+        view = View.of(self.workspace, stratum, strategy, propagated=propagated)
+        if propagated:
+            known = self._views.get(frozenset(stratum.relations))
+            view.derived = stays and known is not None and known.derived
+        elif same is not None and same.propagated:
+            pass  # its rows have no counts: it is derived again, in its place
+        elif same is not None:
             view.derived = same.derived and view.grouping is None
             view.anew, view.redefined = same.anew, same.redefined
         elif stays and (known := self._views.get(frozenset(stratum.relations))) is not None:

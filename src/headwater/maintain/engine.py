@@ -31,6 +31,7 @@ from headwater.maintain.definition import Definition, following
 from headwater.maintain.grouping import Grouping
 from headwater.maintain.strategies.strategy import Strategy, Task
 from headwater.maintain.view import View
+from headwater.maintain.watching import Before, FollowedStratum, Watching, steps, to_write
 from headwater.maintain.workspace import NO_CHANGE, Delta, Workspace
 from headwater.plan.instances import Instances
 from headwater.plan.steps import Ints
@@ -59,6 +60,7 @@ class Engine:
     ):
         self.workspace = Workspace(codec, functions, max_rounds, at_max_rounds)
         self.strategy = strategy
+        self.watching = Watching(self.workspace, self._beside)
         self._take(Definition())
         self.changed: set[str] = set()
         """Relations touched since whoever empties this set did so last."""
@@ -94,7 +96,21 @@ class Engine:
         """Go by a definition, whose relations the workspace has."""
         self._definition = definition
         self.checked, self.views = definition.checked, definition.views
+        self.steps = steps(definition.checked, definition.views)
         self._read = definition.read()
+        self.watching.defined()
+
+    def _beside(self) -> Engine:
+        """An engine for questions, with the same values and functions, that is interrupted with this one."""
+        workspace = self.workspace
+        engine = Engine(
+            workspace.codec,
+            workspace.functions,
+            max_rounds=workspace.max_rounds,
+            at_max_rounds="stop" if workspace.stops else "raise",
+        )
+        engine.workspace.interrupts = workspace.interrupts
+        return engine
 
     def _restore(self, definition: Definition) -> None:
         """Go back to what was defined before; rows are as they were."""
@@ -127,7 +143,16 @@ class Engine:
             no_ops += self._insert(relation, insert[name]) if name in insert else 0
             deltas[name] = Delta(relation.lost(), relation.gained())
             statistics.count_base(name, deltas[name].gained.shape[0], deltas[name].lost.shape[0], no_ops)
-        for view in self.views:
+        before = Before(
+            self.checked if self._defined is None else self._defined.checked, self._earlier, deltas
+        )
+        self.watching.begin(before, self.checked)
+        for step in self.steps:
+            view = step.view
+            if view is None or step.propagated:
+                self._propagate(step, before, statistics)
+                changing.update(step.stratum.relations)
+                continue
             if view.derived and view.redefined is None and changing.isdisjoint(view.rules.inputs):
                 continue
             changing.update(view.rules.own)
@@ -137,10 +162,42 @@ class Engine:
                 self._refresh(view, deltas, statistics)
             else:
                 continue
-            for name in view.stratum.relations:
-                relation = self.workspace.relations[name]
-                if self._earlier(name) in (None, relation):
-                    deltas[name] = Delta(relation.lost(), relation.gained())
+            self._tell_deltas(view)
+
+    def _propagate(self, step: FollowedStratum, before: Before, statistics: VersionStatistics) -> None:
+        """Compute the changes of a stratum without its rows, and change what is stored of it."""
+        if step.view is not None and not step.view.derived:
+            self._refresh(step.view, None, statistics)
+            self._tell_deltas(step.view)
+            return
+        queries = self.watching.concerns(step.stratum)
+        if queries is None:
+            return
+        found = self.watching.follow(step.stratum, queries, before, statistics)
+        for name in () if step.view is None else step.view.stratum.relations:
+            self._resolve((name,))
+            relation = self.workspace.relations[name]
+            self._touched[name] = None
+            delete, insert = to_write(relation, found[name])
+            self._delete(relation, delete)
+            self._insert(relation, insert)
+        if step.view is not None:
+            self._tell_deltas(step.view)
+
+    def _tell_deltas(self, view: View) -> None:
+        """Take note of what has become of a view's relations, for those that read them."""
+        for name in view.stratum.relations:
+            relation = self.workspace.relations[name]
+            if self._earlier(name) in (None, relation):
+                self._deltas[name] = Delta(relation.lost(), relation.gained())
+
+    def _write_whole(self, view: View) -> None:
+        """Derive a view that reads views which are not stored, in its place."""
+        self._resolve(view.stratum.relations)
+        for name, rows in self.watching.whole(self.checked, view.stratum.relations).items():
+            relation = self.workspace.relations[name]
+            relation.kill_all()
+            self._insert(relation, rows)
 
     def _earlier(self, name: str) -> Relation | None:
         """The relation that had the name when the version began; another one is read by none that keeps its rows."""
@@ -212,6 +269,8 @@ class Engine:
                 view.grouping.from_scratch(cost)
             else:
                 view.grouping.change(deltas, cost)
+        elif view.propagated:
+            self._write_whole(view)
         else:
             replaced = self._replaced if view.rules.own.isdisjoint(self._read) else None
             task = Task(
@@ -302,7 +361,8 @@ class Engine:
     def unranked(self) -> set[str]:
         """Relations whose ranks and counts say nothing, since their strategy does not keep them."""
         return {
-            name for view in self.views if view.stratum.recursive and not view.strategy.ranked
+            name for view in self.views
+            if (view.stratum.recursive or view.propagated) and not view.strategy.ranked
             for name in view.stratum.relations
         }  # fmt: skip
 
@@ -328,6 +388,7 @@ class Engine:
             delta = self._deltas.get(name) or Delta(relation.lost(), relation.gained())
             if delta.lost.shape[0] or delta.gained.shape[0]:
                 self._told[name] = StoredChange(relation, delta.lost, delta.gained)
+        self._told.update(self.watching.told(self.checked))
         return dict(self._told)
 
     def _ended(self) -> dict[str, Relation]:
@@ -403,6 +464,7 @@ class Engine:
         self._replaced.clear()
         self._defined = None
         self._clock = self.workspace.clock
+        self.watching.close()
 
     def _resolve(self, names: Iterable[str]) -> None:
         """Work out changes that somebody may still ask for, before these relations are changed."""

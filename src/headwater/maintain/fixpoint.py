@@ -146,7 +146,7 @@ class Fixpoint:
         for rule in self.rules.rules:
             if rule.label in pending:
                 position = self.rules.smallest_premise(rule)
-                rows = self.rules.premise_relation(rule, position).live_rows()
+                rows = self.rules.premise_rows(rule, position)
                 self._run(rule, position, rows, PRESENT, self._adding(rule))
 
     def _differing(self) -> list[tuple[CheckedRule, Differing]]:
@@ -200,7 +200,7 @@ class Fixpoint:
     def _start(self) -> None:
         """Run the rules that read nothing of the own stratum."""
         for rule, position in self.rules.starts():
-            rows = self.rules.premise_relation(rule, position).live_rows()
+            rows = self.rules.premise_rows(rule, position)
             self._run(rule, position, rows, PRESENT, self._adding(rule))
 
     # ------------------------------------------------------------------ phases

@@ -102,7 +102,7 @@ class Grouping:
             empty.ensure(self.counts.shape[0])
             self.sums = empty
         for rule, position in self.rules.starts():
-            rows = self.workspace.relations[rule.body[position].relation].live_rows()  # type: ignore[union-attr]
+            rows = self.rules.premise_rows(rule, position)
             self._take(rule, position, rows, PRESENT, 1, statistics)
         self._swap()
         self._publish()

@@ -15,6 +15,7 @@ from headwater.events import Reason
 from headwater.maintain.grouping import Grouping
 from headwater.maintain.selection import Chooser
 from headwater.maintain.strategies import STRATEGIES
+from headwater.maintain.strategies.propagation.strategy import ByPropagation
 from headwater.maintain.strategies.strategy import Strategy
 from headwater.maintain.workspace import Redefined, RuleSet, Workspace
 from headwater.rules.checked import UNIT, CheckedRule, Premise, RelationInfo, Stratum
@@ -36,10 +37,15 @@ class View:
     redefined: Redefined | None = None
     """The rules that it has gained and lost in the open version, until its rows have followed."""
 
+    propagated: bool = False
+    """Whether its changes are computed without its rows, and written: it reads views that are not stored."""
+
     @staticmethod
-    def of(workspace: Workspace, stratum: Stratum, strategy_name: str) -> View:
+    def of(workspace: Workspace, stratum: Stratum, strategy_name: str, *, propagated: bool = False) -> View:
         """The view of a stratum whose relations the workspace knows; refused if the strategy cannot maintain it."""
         rules = RuleSet(workspace, stratum)
+        if propagated:
+            return View(stratum, rules, {}, None, ByPropagation(), propagated=True)
         infos = [workspace.infos[name] for name in stratum.relations]
         choosers = {info.name: Chooser(workspace, info) for info in infos if info.selections}
         grouping = None
@@ -64,7 +70,7 @@ class View:
     @property
     def settled(self) -> bool:
         """Whether its rows are those of its rules, with the counts that `fixpoint` promises."""
-        ranked = self.strategy.ranked or not self.stratum.recursive
+        ranked = self.strategy.ranked or not (self.stratum.recursive or self.propagated)
         return self.derived and self.anew is None and self.redefined is None and ranked
 
     def follow_rules(self, earlier: View, before: Workspace) -> None:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from headwater.errors import EvaluationError, OutOfMemory
 from headwater.kernel.relation import Relation
+from headwater.kernel.states import OLD
 from headwater.maintain.demanded import Demanded, Differing
 from headwater.maintain.exchange import Alone, Exchange
 from headwater.maintain.interrupts import Interrupts
@@ -73,6 +74,11 @@ class Workspace:
         found.relations.update(relations)
         found.infos = infos
         return found
+
+    def visible_rows(self, relation: str) -> Rows:
+        """The numbers of all rows that premises see now: a scan."""
+        found = self.relations[relation]
+        return found.earlier_rows() if self.executor.pinned.get(relation) is OLD else found.live_rows()
 
     def pause(self) -> None:
         """Called between pieces of work: where an interrupt is raised, and who looks on is told."""
@@ -198,9 +204,17 @@ class RuleSet:
 
     def premise_relation(self, rule: CheckedRule, position: int) -> Relation:
         """The relation of the premise at a position."""
+        return self.workspace.relations[self._premise(rule, position).relation]
+
+    def premise_rows(self, rule: CheckedRule, position: int) -> Rows:
+        """All rows that the premise at a position sees now."""
+        return self.workspace.visible_rows(self._premise(rule, position).relation)
+
+    @staticmethod
+    def _premise(rule: CheckedRule, position: int) -> Premise:
         item = rule.body[position]
         assert isinstance(item, Premise)
-        return self.workspace.relations[item.relation]
+        return item
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from headwater.nodes.messages.versions import ProgramText
 from headwater.nodes.owners import Owners
 from headwater.plan.steps import Ints
 from headwater.rules.checked import Checked
+from headwater.rules.kinds import refuse_watched
 from headwater.rules.localise import choose_homes, localise
 from headwater.rules.placement import EVERYWHERE, ONE, Localised, Placement
 
@@ -39,12 +40,14 @@ class Spread:
         definitions: Definitions, checked: Checked, sizes: Mapping[str, int], replicate: int
     ) -> Spread:
         """For relations of which the sizes are known."""
+        refuse_watched(checked)
         base = {name: sizes.get(name, 0) for name, info in checked.relations.items() if info.base}
         program = localise(checked, choose_homes(checked, base, replicate))
         return Spread(definitions, checked, program, base, replicate)
 
     def defined(self, definitions: Definitions, checked: Checked, facts: Mapping[str, Ints]) -> Spread:
         """With other definitions. The homes of relations that have rows do not change."""
+        refuse_watched(checked)
         old = self.checked.relations
         fixed = dict(self.program.homes) if any(self.sizes.values()) else {}
         sizes = dict(self.sizes)

@@ -89,6 +89,9 @@ class Executor:
         self.looked: dict[str, int] = {}
         self.scans: dict[str, int] = {}
         self.built: list[tuple[str, tuple[int, ...]]] = []
+        self.pinned: dict[str, Accept] = {}
+        """Relations that are always read in one state, whatever a premise is to see: those that belong to another
+        engine, whose open version is none of this one's."""
         self._buffers: dict[tuple[int, int], Ints] = {}
         self._constants: dict[int, tuple[Constant, int, Type | None]] = {}
 
@@ -206,6 +209,7 @@ class Executor:
             rank_column = relation.rank_column
         else:
             accept = access.before if earlier else access.after
+            accept = self.pinned.get(step.relation, accept)
             limit, rank_column = ANY_RANK, -1
         out = self._buffer(depth + 1, step.outputs.shape[0] + 1)
         cursor = np.array([0, 0 if not step.key else -1, 0], np.int64)
@@ -247,6 +251,7 @@ class Executor:
     def _anti_join(self, depth: int, step: AntiJoin, bindings: Ints, access: Access, split: int) -> Ints:
         relation = self.relations[step.relation]
         avoid = access.absent_before if step.position < split else access.absent_after
+        avoid = self.pinned.get(step.relation, avoid)
         out = self._buffer(depth, step.outputs.shape[0] + 1)
         cursor = np.zeros(3, np.int64)
         n = join.anti_join(

@@ -76,6 +76,7 @@ def check(
         relations=found.relations,
         strata=found.strata,
         virtual=found.virtual,
+        followed=found.followed,
         facts=_facts(draft, typing),
         facades=draft.facades,
         inputs={d.relation: d.options for d in program.directives if d.kind == "input"},

@@ -130,7 +130,7 @@ class Kind(Enum):
     VIRTUAL = "virtual"
     """From rules, when somebody asks."""
     WATCHED = "watched"
-    """From rules, for those who wait for them. (There are none so far.)"""
+    """From rules, and never kept: what each version does to it is computed, and its rows when somebody asks."""
     HELPER = "helper"
     """From rules that a rewrite made, for its owner."""
 
@@ -195,6 +195,11 @@ class RelationInfo:
         return self.kind is Kind.BASE
 
     @property
+    def kept(self) -> bool:
+        """Whether its rows are there, whoever asks."""
+        return self.kind not in (Kind.VIRTUAL, Kind.WATCHED)
+
+    @property
     def internal(self) -> bool:
         """Whether no text names it."""
         return self.owner is not None
@@ -215,13 +220,22 @@ class Stratum:
 
 
 @dataclass(frozen=True)
+class Unstored:
+    """The relations of a program that are not stored, and their strata, in order."""
+
+    relations: Mapping[str, RelationInfo] = field(default_factory=dict)
+    strata: tuple[Stratum, ...] = ()
+
+
+@dataclass(frozen=True)
 class Checked:
     """A whole program, its strata in an order in which each one only reads base relations and earlier ones.
 
-    `virtual` are the strata of relations that are not stored, in the same order among themselves: no stratum of
-    `strata` reads any of them. `facts` are the rows the text itself states, by base relation. `facades` gives, for a
-    derived relation that also takes rows from outside, the hidden base relation that holds those. `notes` says which
-    rewrites did something, in words for `explain`.
+    `virtual` are the strata of relations that are not stored, in the same order among themselves. A stratum of
+    `strata` reads one of them only if there are watched views: `followed` are then all strata whose changes are to be
+    known, stored or not, in one order; it is empty if there are none. `facts` are the rows the text itself states, by
+    base relation. `facades` gives, for a derived relation that also takes rows from outside, the hidden base relation
+    that holds those. `notes` says which rewrites did something, in words for `explain`.
     """
 
     relations: Mapping[str, RelationInfo]
@@ -235,6 +249,9 @@ class Checked:
     notes: tuple[str, ...] = ()
     left_out: frozenset[str] = frozenset()
     """The relations that are not in this part of a program: see `maintained`."""
+    followed: tuple[Stratum, ...] = ()
+    unstored: Unstored = Unstored()
+    """What is left out, for those who evaluate it by demand."""
 
     @cached_property
     def maintained(self) -> Checked:
@@ -243,4 +260,11 @@ class Checked:
             return self
         left_out = {name for stratum in self.virtual for name in stratum.relations}
         relations = {name: info for name, info in self.relations.items() if name not in left_out}
-        return replace(self, relations=relations, virtual=(), left_out=frozenset(left_out))
+        infos = {name: info for name, info in self.relations.items() if name in left_out}
+        return replace(
+            self,
+            relations=relations,
+            virtual=(),
+            left_out=frozenset(left_out),
+            unstored=Unstored(infos, self.virtual),
+        )

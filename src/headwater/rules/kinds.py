@@ -1,8 +1,12 @@
-"""Which views are kept, and which are evaluated when somebody asks.
+"""Which views are kept, which are evaluated when somebody asks, and whose changes are computed all the same.
 
 `.kind reach virtual` says that a view is not kept; the last such line about a relation counts. What a view that is
 kept reads has to be kept, too: its rows follow those of what it reads. So a virtual view that such a view reads is
 stored all the same, and a note says so. A helping relation is kept if something that is kept reads it.
+
+`.kind reach watched` says that it is not kept and that what each version does to it is told. That is computed without
+its rows (`maintain/strategies/propagation`), for it and for what is not kept below it. So a view that is kept may
+read a watched one, and neither the watched view nor what that reads is kept for it.
 """
 
 from __future__ import annotations
@@ -12,52 +16,82 @@ from dataclasses import dataclass, replace
 
 from headwater.errors import RuleError
 from headwater.language.program import Directive, Program
-from headwater.rules.checked import Absent, Kind, Premise, RelationInfo, Stratum
+from headwater.rules.checked import Absent, Checked, Kind, Premise, RelationInfo, Stratum
 
-CHOICES = {kind.value: kind for kind in (Kind.STORED, Kind.VIRTUAL)}
+CHOICES = {kind.value: kind for kind in (Kind.STORED, Kind.WATCHED, Kind.VIRTUAL)}
 
 
 @dataclass(frozen=True)
 class Kept:
-    """The relations with their kinds, the strata that are kept and those that are not, and notes."""
+    """The relations with their kinds, the strata that are kept and those that are not, and notes.
+
+    `followed`: as of `Checked`.
+    """
 
     relations: Mapping[str, RelationInfo]
     strata: tuple[Stratum, ...]
     virtual: tuple[Stratum, ...]
     notes: tuple[str, ...] = ()
+    followed: tuple[Stratum, ...] = ()
 
 
 def kept(program: Program, relations: Mapping[str, RelationInfo], strata: Sequence[Stratum]) -> Kept:
     """What of a program is kept."""
-    wanted = _wanted(program, relations)
-    if not wanted:
+    kinds = _wanted(program, relations)
+    if not kinds:
         return Kept(relations, tuple(strata), ())
-    readers = _readers(strata, wanted, relations)
+    virtual = {name for name, kind in kinds.items() if kind is Kind.VIRTUAL}
+    watched = kinds.keys() - virtual
+    reads = _reads(strata)
+    readers = _readers(reads, virtual, watched, relations)
     notes = [
         f"{name} is kept, although it is virtual: {readers[name]}, which is stored, reads it"
-        for name in sorted(wanted & readers.keys())
+        for name in sorted(virtual & readers.keys())
     ]
     infos = {
-        name: replace(info, kind=Kind.VIRTUAL) if name in wanted and name not in readers else info
+        name: replace(info, kind=kinds[name]) if name in kinds and name not in readers else info
         for name, info in relations.items()
     }
-    stored = [stratum for stratum in strata if readers.keys() & set(stratum.relations)]
-    virtual = [stratum for stratum in strata if not readers.keys() & set(stratum.relations)]
-    return Kept(infos, tuple(stored), tuple(virtual), tuple(notes))
+    stored = [part for stratum in strata if (part := _part(stratum, readers)).relations]
+    unstored = [part for stratum in strata if (part := _part(stratum, reads.keys() - readers)).relations]
+    told = _told(reads, set(readers), watched) if watched else set()
+    followed = [s for s in strata if told and not (told | readers.keys()).isdisjoint(s.relations)]
+    return Kept(infos, tuple(stored), tuple(unstored), tuple(notes), tuple(followed))
 
 
-def _wanted(program: Program, relations: Mapping[str, RelationInfo]) -> set[str]:
-    """The views that are to be virtual."""
+def refuse_watched(program: Checked) -> None:
+    """Where relations are split over nodes, changes of views that are not stored cannot be computed."""
+    infos = {**program.relations, **program.unstored.relations}
+    watched = [name for name, info in infos.items() if info.kind is Kind.WATCHED]
+    if watched:
+        raise RuleError(
+            "watched-on-nodes",
+            f"{', '.join(watched)}: changes of watched views are computed in one process only",
+            hint=f"store it: .kind {watched[0]} stored, or db.keep({watched[0]!r}, 'stored'); or leave out run=...",
+        )
+
+
+def _part(stratum: Stratum, names: Mapping[str, str] | set[str]) -> Stratum:
+    """What of a stratum defines some relations: most often all of it, or nothing."""
+    own = tuple(name for name in stratum.relations if name in names)
+    if len(own) == len(stratum.relations):
+        return stratum
+    return Stratum(own, tuple(rule for rule in stratum.rules if rule.relation in names), stratum.recursive)
+
+
+def _wanted(program: Program, relations: Mapping[str, RelationInfo]) -> dict[str, Kind]:
+    """The views that are not to be stored, with their kinds."""
     last = {d.relation: d for d in program.directives if d.kind == "kind"}
-    for directive in last.values():
-        if _kind(directive) is Kind.VIRTUAL and relations[directive.relation].base:
+    kinds = {name: _kind(directive) for name, directive in last.items()}
+    for name, directive in last.items():
+        if kinds[name] is not Kind.STORED and relations[name].base:
             raise RuleError(
                 "not-a-view",
-                f"{directive.relation} has no rules: its rows come from outside, and are kept",
+                f"{name} has no rules: its rows come from outside, and are kept",
                 place=directive.place,
-                hint="only views can be virtual",
+                hint=f"only views can be {kinds[name].value}",
             )
-    return {name for name, directive in last.items() if _kind(directive) is Kind.VIRTUAL}
+    return {name: kind for name, kind in kinds.items() if kind is not Kind.STORED}
 
 
 def _kind(directive: Directive) -> Kind:
@@ -72,18 +106,40 @@ def _kind(directive: Directive) -> Kind:
     return found
 
 
-def _readers(
-    strata: Sequence[Stratum], wanted: set[str], relations: Mapping[str, RelationInfo]
-) -> dict[str, str]:
-    """The relations that are kept, each with the view for which it is: itself, or one that reads it."""
+def _reads(strata: Sequence[Stratum]) -> dict[str, set[str]]:
+    """What each view reads."""
     reads: dict[str, set[str]] = {}
     for rule in (rule for stratum in strata for rule in stratum.rules):
         read = reads.setdefault(rule.relation, set())
         read |= {item.relation for item in rule.body if isinstance(item, Premise | Absent)}
-    found = {name: name for name in reads if name not in wanted and not relations[name].internal}
+    return reads
+
+
+def _readers(
+    reads: Mapping[str, set[str]],
+    virtual: set[str],
+    watched: set[str],
+    relations: Mapping[str, RelationInfo],
+) -> dict[str, str]:
+    """The relations that are kept, each with the view for which it is: itself, or one that reads it."""
+    unwanted = virtual | watched
+    found = {name: name for name in reads if name not in unwanted and not relations[name].internal}
     todo = list(found)
     for name in todo:
-        for below in sorted(reads[name] & reads.keys() - found.keys()):
+        for below in sorted(reads[name] & reads.keys() - found.keys() - watched):
             found[below] = found[name]
             todo.append(below)
+    return found
+
+
+def _told(reads: Mapping[str, set[str]], stored: set[str], watched: set[str]) -> set[str]:
+    """The relations that are not stored and whose changes have to be known: for watched views, and for stored ones
+    that read them."""
+    todo = [*watched, *(below for name in stored for below in reads[name])]
+    found: set[str] = set()
+    while todo:
+        name = todo.pop()
+        if name in reads and name not in found and name not in stored:
+            found.add(name)
+            todo += reads[name]
     return found

@@ -22,6 +22,29 @@ STRATUM_HEADINGS = (
 
 
 @dataclass
+class PropagationStatistics:
+    """What it cost to compute the changes of a stratum without its rows (`maintain/strategies/propagation`).
+
+    `calls` counts rules that were followed from a set of rows that came or went, `queries` what was asked of both
+    states, a set at a time. `potential` are the rows (or groups) that may have come or gone, each once; `filtered`
+    those of them that the other state was asked about. Of these some are `disqualified`, the others `added` or
+    `removed`. `memo_rows` is how many rows the version's memo tables held in the end, those of earlier strata too.
+    `irrelevant` are rows of changed relations that were set aside before anything was asked.
+    """
+
+    calls: int = 0
+    rounds: int = 0
+    queries: int = 0
+    potential: int = 0
+    filtered: int = 0
+    disqualified: int = 0
+    added: int = 0
+    removed: int = 0
+    irrelevant: int = 0
+    memo_rows: int = 0
+
+
+@dataclass
 class StratumStatistics:
     """The cost of one stratum in one version. `touched` counts rows that joins and choices looked at.
 
@@ -39,6 +62,8 @@ class StratumStatistics:
     iterated: bool = False
     """It was iterated from nothing, since its best rows improve themselves."""
     seconds: float = 0.0
+    propagation: PropagationStatistics | None = None
+    """If its changes were computed without its rows."""
 
     def derived(self, rule: str, number: int) -> None:
         """Count derivations found through a rule, gained and lost ones alike."""

@@ -10,12 +10,13 @@ views evaluates goals: recursion ends because rows are kept (tabling), negation 
 - `magic`: the rewriting
 - `linear`: recursion that hands its result through, for which asking is enough
 - `stratified`: what the rewriting must not do, and what is done instead
+- `gates`: several goals in one program, where nothing is evaluated before it is asked for
 - `brought`: the same over relations that are elsewhere, whose rows are brought as they are asked for
 - `program`: the outcome, as data, and in words
 """
 
 from headwater.plan.goals.brought import brought
 from headwater.plan.goals.program import GoalProgram
-from headwater.plan.goals.stratified import goal_program
+from headwater.plan.goals.stratified import goal_program, goals_program
 
-__all__ = ["GoalProgram", "brought", "goal_program"]
+__all__ = ["GoalProgram", "brought", "goal_program", "goals_program"]

@@ -75,8 +75,10 @@ class Weaker:
 class Magic:
     """One rewriting. What comes out are `rules` over `infos`; `calls` are the adorned relations."""
 
-    def __init__(self, defined: Defined, fanout: Fanout, weaker: Weaker):
+    def __init__(self, defined: Defined, fanout: Fanout, weaker: Weaker, *, as_written: bool = False):
         self.defined = defined
+        self.as_written = as_written
+        """Whether the premises of a body are asked in the order in which they are written."""
         self.fanout = fanout
         self.weaker = weaker
         self.rules: list[CheckedRule] = []
@@ -226,7 +228,7 @@ class Magic:
 
         What is written before a computation may be there to keep values out that it fails for, and stays before it.
         """
-        sideways = Sideways(rule, self.defined.rules, self.fanout)
+        sideways = Sideways(rule, self.defined.rules, self.fanout, self.as_written)
         order = sideways.ordered(names(given.args))
         done: list[Item] = []
         for place, item in enumerate(order):

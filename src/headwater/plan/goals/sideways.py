@@ -42,6 +42,8 @@ class Sideways:
     rule: CheckedRule
     virtual: Collection[str]
     fanout: Fanout
+    as_written: bool = False
+    """Whether premises stay in the order of writing; what is tested and computed still comes as soon as it can."""
 
     def ordered(self, bound: Collection[str], first: Item | None = None) -> list[Item]:
         """The items of the body, each after those that bind what it needs; `bound` have values from the start."""
@@ -60,6 +62,8 @@ class Sideways:
 
     def _cost(self, item: Item, known: set[str]) -> float:
         if isinstance(item, Premise):
+            if self.as_written:
+                return float(self.rule.body.index(item))
             if item.relation not in self.virtual:
                 return self.fanout(item, known)
             given = [isinstance(arg, Constant) or bool(names((arg,)) & known) for arg in item.args]

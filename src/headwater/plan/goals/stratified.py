@@ -11,9 +11,10 @@ show how much can be saved; here what stands in the way is evaluated in a weaker
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from headwater.plan.goals.gates import gate
 from headwater.plan.goals.magic import Defined, Magic, Weaker
 from headwater.plan.goals.program import GoalProgram
 from headwater.plan.goals.sideways import Fanout
@@ -31,16 +32,53 @@ def goal_program(
     """What has to be evaluated for the relation `goal`; `rules` are those of all relations that are not stored."""
     defined = _defined(tuple(rules), infos, frozenset(generators))
     weaker = Weaker()
-    reasons: dict[str, str] = {}
-    for relations in map(defined.cycle, defined.rules):
-        if any(rule.aggregate is not None for name in relations for rule in defined.rules[name]):
-            weaker.whole |= relations
-            reasons.update(dict.fromkeys(relations, "its recursion asks for aggregates"))
+    reasons = _whole_from_the_start(defined, weaker)
     while True:
         magic = Magic(defined, fanout, weaker)
         magic.goal(goal)
         if not _weaken(magic, weaker, reasons) and not _free(magic, weaker):
             break
+    return _program(magic, goal, reasons)
+
+
+def goals_program(
+    goals: Sequence[str],
+    seeds: Mapping[str, str],
+    rules: Iterable[CheckedRule],
+    infos: Mapping[str, RelationInfo],
+    fanout: Fanout,
+    generators: Iterable[str] = (),
+    *,
+    as_written: bool = False,
+) -> GoalProgram:
+    """What has to be evaluated for several goals that are asked at different times, and share what they find.
+
+    Each goal reads one base relation, its seed (`seeds`): nothing is evaluated for a goal while its seed is empty,
+    and rows that are added to it ask for more. `as_written` keeps the order of the bodies as far as it can.
+    """
+    defined = _defined(tuple(rules), infos, frozenset(generators))
+    weaker = Weaker()
+    reasons = _whole_from_the_start(defined, weaker)
+    while True:
+        magic = Magic(defined, fanout, weaker, as_written=as_written)
+        for goal in goals:
+            magic.goal(goal)
+        if not _weaken(magic, weaker, reasons):
+            break
+    gate(magic, goals, seeds)
+    return _program(magic, "", reasons)
+
+
+def _whole_from_the_start(defined: Defined, weaker: Weaker) -> dict[str, str]:
+    reasons: dict[str, str] = {}
+    for relations in map(defined.cycle, defined.rules):
+        if any(rule.aggregate is not None for name in relations for rule in defined.rules[name]):
+            weaker.whole |= relations
+            reasons.update(dict.fromkeys(relations, "its recursion asks for aggregates"))
+    return reasons
+
+
+def _program(magic: Magic, goal: str, reasons: Mapping[str, str]) -> GoalProgram:
     checked = Checked(_relations(magic), tuple(_strata(magic)))
     whole = {name: reasons[name] for name in sorted(magic.whole & reasons.keys())}
     return GoalProgram(checked, goal, tuple(magic.calls.values()), tuple(sorted(magic.linear)), whole)

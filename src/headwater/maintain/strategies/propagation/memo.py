@@ -1,0 +1,127 @@
+"""Memo tables: what queries to both states of a program have found, for as long as a version is open.
+
+One engine beside the database's holds them all. Its base relations are the stored relations themselves, read in
+place in the state that the question is about, and the seeds of goals. Asking more means to add rows to a seed:
+the engine's views follow, so that nothing that was found is looked for again, whoever asks. With the version
+the tables go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from headwater.kernel.relation import Relation
+from headwater.kernel.states import NEW, OLD
+from headwater.maintain.strategies.propagation.sides import Side, Sides
+from headwater.plan.goals import GoalProgram
+from headwater.plan.steps import Ints
+from headwater.rules.checked import UNIT
+from headwater.version.statistics import VersionStatistics
+from headwater.version.version import Version
+
+if TYPE_CHECKING:
+    from headwater.maintain.engine import Engine
+
+MakeEngine = Callable[[], "Engine"]
+Stored = Callable[[str, Side], Relation]
+"""A stored relation as it was, or as it is: two states of one, or two relations."""
+
+
+@dataclass(frozen=True)
+class Grown:
+    """What was new when a seed grew: the rows that it did not have, and for each goal the rows that it now has
+    more."""
+
+    seeds: Mapping[str, Ints]
+    found: Mapping[str, Ints]
+
+    def of(self, goal: str | None) -> Ints | None:
+        """The rows that a goal has more; `None` if it has none more."""
+        return None if goal is None else self.found.get(goal)
+
+
+class Memo:
+    """The tables of one version."""
+
+    def __init__(
+        self, program: GoalProgram, sides: Sides, stored: Stored, engine: Engine, goals: Iterable[str]
+    ):
+        self.program = program
+        self.engine = engine
+        self.goals = frozenset(goals)
+        self.statistics = VersionStatistics()
+        workspace = engine.workspace
+        for name in program.stored:
+            if name not in sides_seeds(program, sides):
+                relation, state = sides.origin(name)
+                workspace.relations[name] = stored(relation, state)
+                workspace.infos[name] = program.checked.relations[name]
+                workspace.executor.pinned[name] = OLD if state is Side.OLD else NEW
+        self._in_place = frozenset(workspace.executor.pinned)
+        engine.define(program.checked)
+        self._version = Version(0, 0.0)
+
+    def ask(self, seeds: Mapping[str, Ints]) -> Grown:
+        """Add rows to seeds, and see what is found for them."""
+        engine, relations = self.engine, self.engine.workspace.relations
+        known = {name: rows for name, rows in seeds.items() if name in relations and rows.shape[0]}
+        engine.apply({}, known, self.statistics)
+        changes = engine.changes()
+        new = {name: changes[name].gained for name in known if name in changes}
+        found = {name: changes[name].gained for name in self.goals & changes.keys()}
+        engine.commit(self._version)
+        return Grown(new, found)
+
+    @property
+    def rows(self) -> int:
+        """How many rows the tables hold."""
+        return sum(
+            relation.stored
+            for name, relation in self.engine.workspace.relations.items()
+            if name not in self._in_place and name != UNIT
+        )
+
+    @property
+    def touched(self) -> int:
+        """How many rows were looked at."""
+        return self.engine.workspace.executor.touched
+
+
+def sides_seeds(program: GoalProgram, sides: Sides) -> set[str]:
+    """The base relations of a program that are no relations of the database."""
+    known = set(sides.infos())
+    return {name for name in program.stored if name not in known}
+
+
+class Seen:
+    """Rows that were met, each once."""
+
+    def __init__(self, arity: int):
+        self._relation = Relation("~seen", arity)
+
+    def fresh(self, rows: Ints) -> Ints:
+        """Those that were not met before, without duplicates; from now on they were."""
+        tuples = np.zeros((rows.shape[0], rows.shape[1] + 1), np.int64)
+        tuples[:, :-1] = rows
+        return self._relation.codes(self._relation.add(tuples, 0))
+
+    def has(self, rows: Ints) -> npt.NDArray[np.bool_]:
+        """Which of these were met."""
+        return self._relation.find(rows) >= 0
+
+    def __len__(self) -> int:
+        return self._relation.stored
+
+
+def missing(rows: Ints, others: Ints) -> Ints:
+    """The rows that are not among the others."""
+    if not rows.shape[0] or not others.shape[0]:
+        return rows
+    seen = Seen(rows.shape[1])
+    seen.fresh(others)
+    return np.ascontiguousarray(rows[~seen.has(rows)])

@@ -1,0 +1,102 @@
+"""All strata of one version whose changes are computed without their rows."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from headwater.maintain.strategies.propagation.memo import MakeEngine, Memo, Stored
+from headwater.maintain.strategies.propagation.propagate import Difference, News, Propagation, PropagationCall
+from headwater.maintain.strategies.propagation.queries import Asking, StratumQueries, Wanted
+from headwater.maintain.strategies.propagation.sides import Rules, Sides, by_propagation, touched_by
+from headwater.plan.goals import GoalProgram, goals_program
+from headwater.plan.goals.sideways import Fanout
+from headwater.plan.steps import Ints
+from headwater.rules.checked import Checked, Premise, Stratum
+from headwater.values.generators import GENERATORS
+from headwater.version.statistics import PropagationStatistics
+
+SEED_ROWS = 0.1
+"""A seed comes first in the order of a body: it is what came or went."""
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """The queries of all strata that a version may touch, and the program that answers them."""
+
+    sides: Sides
+    strata: Mapping[frozenset[str], StratumQueries]
+    program: GoalProgram
+    goals: frozenset[str]
+
+
+def compiled(before: Checked, after: Checked, changed: Collection[str], fanout: Fanout) -> Compiled:
+    """What has to be asked when these relations change, and the program is another one or the same."""
+    old, new = Rules.of(before), Rules.of(after)
+    touched = touched_by(old, new, changed)
+    strata = by_propagation(after)
+    written = {name for stratum in strata for name in stratum.relations if name not in new.unstored}
+    sides = Sides(old, new, touched, new.unstored | (touched & written))
+    asking = Asking(sides, sides.infos())
+    queries: dict[frozenset[str], StratumQueries] = {}
+    for number, stratum in enumerate(strata):
+        if not touched.isdisjoint(stratum.relations):
+            earlier = [rule for name in stratum.relations for rule in old.by_relation.get(name, ())]
+            queries[frozenset(stratum.relations)] = asking.stratum(number, stratum, earlier, Wanted())
+    goals = asking.goals
+    seeds = set(goals.seeds.values())
+
+    def expected(premise: Premise, bound: set[str]) -> float:
+        if premise.relation in seeds:
+            return SEED_ROWS
+        relation, _ = sides.origin(premise.relation)
+        return fanout(Premise(relation, premise.args), bound)
+
+    program = goals_program(
+        list(goals.seeds), goals.seeds, [*sides.rules(), *goals.rules], goals.infos, expected, GENERATORS
+    )
+    return Compiled(sides, queries, program, frozenset(goals.seeds))
+
+
+def whole(
+    checked: Checked, relations: Collection[str], fanout: Fanout, stored: Stored, make_engine: MakeEngine
+) -> dict[str, Ints]:
+    """All rows of some relations by their rules, as things are now; what is not stored below is evaluated by
+    demand."""
+    rules = Rules.of(checked)
+    sides = Sides(rules, rules, frozenset(), rules.unstored | set(relations))
+    asking = Asking(sides, sides.infos())
+    goals = {name: asking.whole(name) for name in relations}
+    made = asking.goals
+    program = goals_program(
+        list(made.seeds), made.seeds, [*sides.rules(), *made.rules], made.infos, fanout, GENERATORS
+    )
+    memo = Memo(program, sides, stored, make_engine(), goals.values())
+    found = memo.ask({seed: np.zeros((1, 0), np.int64) for seed in made.seeds.values()})
+    return {
+        name: rules.infos[name].layout.empty() if (rows := found.of(goal)) is None else rows
+        for name, goal in goals.items()
+    }
+
+
+class OpenVersion:
+    """The memo tables of a version, and the changes computed so far."""
+
+    def __init__(self, found: Compiled, stored: Stored, make_engine: MakeEngine):
+        self.compiled = found
+        self.memo = Memo(found.program, found.sides, stored, make_engine(), found.goals)
+        self.calls: list[PropagationCall] | None = None
+
+    def queries(self, stratum: Stratum) -> StratumQueries | None:
+        """What is asked for a stratum; `None` if the version cannot touch it."""
+        return self.compiled.strata.get(frozenset(stratum.relations))
+
+    def run(
+        self, queries: StratumQueries, news: News, statistics: PropagationStatistics
+    ) -> dict[str, Difference]:
+        """What happens to the relations of a stratum."""
+        infos = self.compiled.sides.new.infos
+        arities = {name: infos[name].layout.code_arity for name in queries.relations}
+        return Propagation(self.memo, queries, statistics, arities, self.calls).run(news)

@@ -1,0 +1,222 @@
+"""What the open version does to views that are not stored, and to stored views that read them.
+
+The engine takes all strata in order. Those that have rows follow by their strategies; the others, and those that read
+them, are taken here: their changes are computed from both states of what lies below (`strategies/propagation`). What
+is stored of them is then changed accordingly. The queries are made once for each set of relations that changes
+together, and kept until something else is defined; the tables of what was asked go with the version.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from headwater.kernel.relation import Relation
+from headwater.maintain.strategies.propagation.memo import missing
+from headwater.maintain.strategies.propagation.propagate import Difference, News, PropagationCall
+from headwater.maintain.strategies.propagation.queries import Sign, StratumQueries
+from headwater.maintain.strategies.propagation.sides import Side, by_propagation
+from headwater.maintain.strategies.propagation.version import Compiled, OpenVersion, compiled, whole
+from headwater.maintain.view import View, same_rule
+from headwater.maintain.workspace import NO_CHANGE, Delta, Workspace
+from headwater.plan.steps import Ints
+from headwater.rules.checked import Checked, CheckedRule, Kind, Premise, Stratum
+from headwater.version.row_change import Replacement, RowChange
+from headwater.version.statistics import PropagationStatistics, StratumStatistics, VersionStatistics
+
+if TYPE_CHECKING:
+    from headwater.maintain.engine import Engine
+
+
+@dataclass(frozen=True)
+class FollowedStratum:
+    """A stratum, and the view that has its stored relations; none if nothing of it is stored."""
+
+    stratum: Stratum
+    view: View | None
+    propagated: bool = False
+
+
+def steps(checked: Checked, views: Iterable[View]) -> tuple[FollowedStratum, ...]:
+    """All strata whose changes are followed, in order."""
+    views = tuple(views)
+    if not checked.followed:
+        return tuple(FollowedStratum(view.stratum, view) for view in views)
+    by_relation = {name: view for view in views for name in view.stratum.relations}
+    propagated = {stratum.relations for stratum in by_propagation(checked)}
+    found = []
+    for stratum in checked.followed:
+        view = next((by_relation[name] for name in stratum.relations if name in by_relation), None)
+        found.append(FollowedStratum(stratum, view, stratum.relations in propagated))
+    return tuple(found)
+
+
+@dataclass
+class Before:
+    """What the engine knows of the time before the version."""
+
+    checked: Checked
+    earlier: Callable[[str], Relation | None]
+    """The relation that had a name when the version began."""
+    deltas: Mapping[str, Delta]
+
+
+class Watching:
+    """The views of an engine that are not stored, through its versions."""
+
+    def __init__(self, workspace: Workspace, make_engine: Callable[[], Engine]):
+        self.workspace = workspace
+        self.make_engine = make_engine
+        self.calls: list[PropagationCall] | None = None
+        """If it is a list, every call of a rule is put there, with the rows that it took and found."""
+        self._compiled: dict[frozenset[str], Compiled] = {}
+        self._computed: dict[str, Difference] = {}
+        self._open: OpenVersion | None = None
+
+    def defined(self) -> None:
+        """Something else is defined from now on."""
+        self._compiled.clear()
+
+    def close(self) -> None:
+        """The version is over."""
+        self._computed = {}
+        self._open = None
+
+    # ------------------------------------------------------------------ a version
+
+    def begin(self, before: Before, after: Checked) -> None:
+        """The version has changed base relations, or more of them: what was asked before is not known any more."""
+        self._open = None
+        self._computed = {}
+        if not after.followed:
+            return
+        changed = {
+            name for name, delta in before.deltas.items() if delta.lost.shape[0] or delta.gained.shape[0]
+        }
+        changed |= _redefined(before.checked, after)
+        if changed:
+            self._open = OpenVersion(
+                self._queries(before, after, frozenset(changed)), self._stored(before), self.make_engine
+            )
+            self._open.calls = self.calls
+
+    def _queries(self, before: Before, after: Checked, changed: frozenset[str]) -> Compiled:
+        if before.checked is not after:
+            return compiled(before.checked, after, changed, self._fanout)
+        found = self._compiled.get(changed)
+        if found is None:
+            found = self._compiled[changed] = compiled(after, after, changed, self._fanout)
+        return found
+
+    def _fanout(self, premise: Premise, bound: set[str]) -> float:
+        if premise.relation not in self.workspace.relations:
+            return 1.0
+        return self.workspace.planner.fanout(premise, bound)
+
+    def _stored(self, before: Before) -> Callable[[str, Side], Relation]:
+        def stored(name: str, state: Side) -> Relation:
+            found = before.earlier(name) if state is Side.OLD else self.workspace.relations.get(name)
+            if found is None:
+                info = self.workspace.infos.get(name)
+                arity = info.layout.code_arity if info is not None else 0
+                found = Relation(name, arity, room=self.workspace.budget)
+            return found
+
+        return stored
+
+    def concerns(self, stratum: Stratum) -> StratumQueries | None:
+        """What to ask for a stratum, if the version may change it."""
+        return None if self._open is None else self._open.queries(stratum)
+
+    def follow(
+        self, stratum: Stratum, queries: StratumQueries, before: Before, statistics: VersionStatistics
+    ) -> dict[str, Difference]:
+        """Compute what the version does to a stratum's relations."""
+        assert self._open is not None
+        started = time.perf_counter()
+        cost = StratumStatistics(stratum.relations, "propagation", propagation=PropagationStatistics())
+        statistics.strata.append(cost)
+        touched = self._open.memo.touched
+        with self.workspace.spectator.over(cost):
+            assert cost.propagation is not None
+            found = self._open.run(queries, self._news(queries, before), cost.propagation)
+        self._computed.update(found)
+        cost.rounds = cost.propagation.rounds
+        cost.touched = self._open.memo.touched - touched
+        cost.seconds = time.perf_counter() - started
+        return found
+
+    def _news(self, queries: StratumQueries, before: Before) -> News:
+        """What happened to the relations below."""
+        news: News = {}
+        own = set(queries.relations)
+        for name in {query.premise for query in queries.propagating if query.position is not None} - own:
+            found = self._difference(name, before)
+            for sign, rows in ((Sign.REMOVED, found.lost), (Sign.ADDED, found.gained)):
+                if rows.shape[0]:
+                    news[name, sign] = rows
+        return news
+
+    def _difference(self, name: str, before: Before) -> Difference:
+        found = self._computed.get(name)
+        if found is not None:
+            return found
+        relation, earlier = self.workspace.relations.get(name), before.earlier(name)
+        if relation is not None and earlier is not None and earlier is not relation:
+            replaced = Replacement(earlier, relation)
+            return Difference(replaced.lost, replaced.gained)
+        delta = before.deltas.get(name, NO_CHANGE)
+        if relation is None:
+            nothing = np.empty((0, 0), np.int64)
+            return Difference(nothing, nothing)
+        return Difference(relation.codes(delta.lost), relation.codes(delta.gained))
+
+    def whole(self, checked: Checked, relations: Collection[str]) -> dict[str, Ints]:
+        """All rows of relations by their rules, as things are now."""
+        stored = self._stored(Before(checked, lambda name: None, {}))
+        return whole(checked, relations, self._fanout, stored, self.make_engine)
+
+    def told(self, checked: Checked) -> dict[str, RowChange]:
+        """What the version did to watched views."""
+        infos = checked.unstored.relations
+        return {
+            name: RowChange(found.lost, found.gained)
+            for name, found in self._computed.items()
+            if name in infos
+            and infos[name].kind is Kind.WATCHED
+            and (found.lost.shape[0] or found.gained.shape[0])
+        }
+
+
+def to_write(relation: Relation, difference: Difference) -> tuple[Ints, Ints]:
+    """What to delete from a stored relation, and to insert, so that it differs by this from before the version."""
+    lost, gained = relation.codes(relation.lost()), relation.codes(relation.gained())
+    delete = np.concatenate((difference.lost, missing(gained, difference.gained)))
+    return delete, np.concatenate((difference.gained, missing(lost, difference.lost)))
+
+
+def _redefined(before: Checked, after: Checked) -> set[str]:
+    """The relations whose rules are others."""
+    if before is after:
+        return set()
+    old, new = _rules(before), _rules(after)
+    found = set()
+    for name in old.keys() | new.keys():
+        one, other = old.get(name, {}), new.get(name, {})
+        if one.keys() != other.keys() or not all(
+            same_rule(rule, other[label]) for label, rule in one.items()
+        ):
+            found.add(name)
+    return found
+
+
+def _rules(checked: Checked) -> dict[str, dict[str, CheckedRule]]:
+    found: dict[str, dict[str, CheckedRule]] = {}
+    for stratum in (*checked.strata, *checked.unstored.strata):
+        for rule in stratum.rules:
+            found.setdefault(rule.relation, {})[rule.label] = rule
+    return found

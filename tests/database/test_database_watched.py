@@ -1,0 +1,148 @@
+"""Views that are watched: never stored, and what each version does to them is told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import headwater as hw
+
+BASE = "link(src: string, dst: string). owner(name: string, at: string)."
+REACH = "reach(X, Y) :- link(X, Y). reach(X, Y) :- link(X, Z), reach(Z, Y)."
+LINKS = [("a", "b"), ("b", "c"), ("x", "y")]
+
+
+def change(changes: Any, view: str) -> tuple[list[Any], list[Any]]:
+    return sorted(changes[view].inserted), sorted(changes[view].deleted)
+
+
+@pytest.fixture
+def db() -> Any:
+    with hw.connect() as db:
+        db.define(f"{BASE} {REACH}\n.kind reach watched\n")
+        db.apply(insert={"link": LINKS})
+        yield db
+
+
+def test_each_version_tells_what_it_did(db: Any):
+    done = db.apply(insert={"link": [("c", "d")]}, delete={"link": [("x", "y")]})
+    assert change(done, "reach") == ([("a", "d"), ("b", "d"), ("c", "d")], [("x", "y")])
+    assert set(done) == {"link", "reach"} and "reach" not in db.engine.workspace.relations
+    assert change(db.what_if(delete={"link": [("a", "b")]}), "reach")[1] == [
+        ("a", "b"),
+        ("a", "c"),
+        ("a", "d"),
+    ]
+    assert list(db.apply(insert={"link": [("a", "d")]})) == ["link"]
+
+
+def test_questions_are_answered_as_for_virtual_views(db: Any):
+    assert set(db["reach"].rows()) == {("a", "b"), ("b", "c"), ("a", "c"), ("x", "y")}
+    assert set(db.query("reach(a, X)").rows()) == {("b",), ("c",)}
+    assert ("a", "c") in db["reach"] and len(db["reach"]) == 4
+    assert repr(db["reach"]) == "<reach(X: string, Y: string), watched>"
+    assert ("reach", "watched", "X: string, Y: string", None) in db.relations.rows()
+    assert "watched" in str(db.explain("reach"))
+
+
+def test_a_kind_is_changed_at_any_time(db: Any):
+    for kind in ("stored", "watched", "virtual", "watched"):
+        db.keep("reach", kind)
+        assert db.info("reach").kind.value == kind
+        assert ("reach" in db.engine.workspace.relations) == (kind == "stored")
+        done = db.apply(insert={"link": [("y", "z")]})
+        told = [] if kind == "virtual" else [("x", "z"), ("y", "z")]
+        assert change(done, "reach") == (told, [])
+        done = db.apply(delete={"link": [("y", "z")]})
+        assert change(done, "reach") == ([], told)
+
+
+def test_stored_views_over_watched_ones_and_the_other_way_round(db: Any):
+    db.define("mine(P, Y) :- owner(P, X), reach(X, Y). many(P, count<Y>) :- mine(P, Y).")
+    db.define("big(P) :- many(P, N), N > 1.\n.kind big watched\n")
+    assert change(db.apply(insert={"owner": [("ann", "a"), ("bob", "x")]}), "mine") == (
+        [("ann", "b"), ("ann", "c"), ("bob", "y")],
+        [],
+    )
+    assert set(db["many"].rows()) == {("ann", 2), ("bob", 1)}
+    assert {"mine", "many"} <= db.engine.workspace.relations.keys()
+    assert db.engine.workspace.relations.keys().isdisjoint({"reach", "big"})
+    done = db.apply(delete={"link": [("b", "c")]}, insert={"link": [("y", "z")]})
+    assert change(done, "mine") == ([("bob", "z")], [("ann", "c")])
+    assert change(done, "many") == ([("ann", 1), ("bob", 2)], [("ann", 2), ("bob", 1)])
+    assert change(done, "big") == ([("bob",)], [("ann",)])
+    db.keep("reach", "stored")
+    done = db.apply(insert={"link": [("b", "c")]})
+    assert change(done, "many") == ([("ann", 2)], [("ann", 1)])
+    assert change(done, "big") == ([("ann",)], [])
+
+
+def test_watched_over_virtual_and_watched_over_watched(db: Any):
+    db.define("pair(X, Y) :- reach(X, Y), reach(Y, X). loop(X) :- pair(X, _).")
+    db.define(".kind pair virtual\n.kind loop watched\n")
+    done = db.apply(insert={"link": [("c", "a")]})
+    assert change(done, "loop")[0] == [("a",), ("b",), ("c",)]
+    assert "pair" not in done
+    assert "pair" not in db.engine.workspace.relations
+
+
+def test_stored_and_watched_in_one_recursion():
+    with hw.connect() as db:
+        db.define(
+            "step(x: int, y: int). even(0). even(Y) :- odd(X), step(X, Y). odd(Y) :- even(X), step(X, Y).\n"
+            ".kind odd watched\n"
+        )
+        steps = [(i, i + 1) for i in range(6)]
+        done = db.apply(insert={"step": steps})
+        assert change(done, "odd") == ([(1,), (3,), (5,)], [])
+        assert change(done, "even") == ([(2,), (4,), (6,)], [])
+        assert "odd" not in db.engine.workspace.relations and len(db["even"]) == 4
+        done = db.apply(delete={"step": [(3, 4)]})
+        assert change(done, "odd") == ([], [(5,)]) and change(done, "even") == ([], [(4,), (6,)])
+
+
+def test_nothing_of_it_is_on_disk(tmp_path: Path):
+    with hw.connect(tmp_path / "state") as db:
+        db.define(f"{BASE} {REACH} mine(P, Y) :- owner(P, X), reach(X, Y).\n.kind reach watched\n")
+        db.apply(insert={"link": LINKS, "owner": [("ann", "a")]})
+        db.checkpoint()
+        db.apply(insert={"link": [("c", "d")]})
+    assert not [path for path in (tmp_path / "state").rglob("*") if "reach" in path.name]
+    with hw.connect(tmp_path / "state") as db:
+        assert db.info("reach").kind.value == "watched"
+        assert set(db["mine"].rows()) == {("ann", "b"), ("ann", "c"), ("ann", "d")}
+        done = db.apply(delete={"link": [("b", "c")]})
+        assert change(done, "mine") == ([], [("ann", "c"), ("ann", "d")])
+        assert change(done, "reach")[1] == [("a", "c"), ("a", "d"), ("b", "c"), ("b", "d")]
+        db.keep("reach", "stored")
+        db.checkpoint()
+    with hw.connect(tmp_path / "state") as db:
+        done = db.apply(insert={"link": [("b", "c")]})
+        assert change(done, "mine") == ([("ann", "c"), ("ann", "d")], [])
+
+
+def test_a_refused_version_changes_nothing(db: Any):
+    db.define("mine(P, Y) :- owner(P, X), reach(X, Y).")
+    db.apply(insert={"owner": [("ann", "a")]})
+    before = set(db["mine"].rows())
+    with pytest.raises(hw.HeadwaterError):
+        db.apply(insert={"link": [("c", "d")], "owner": [("too", "many", "columns")]})
+    db.what_if(delete={"link": [("a", "b")]})
+    assert set(db["mine"].rows()) == before
+    assert change(db.apply(insert={"link": [("c", "d")]}), "mine") == ([("ann", "d")], [])
+
+
+def test_rows_that_expire_are_told():
+    with hw.connect() as db:
+        db.define("seen(x: int). calm(x: int). materialize(seen, 5, infinity, keys(1)).")
+        db.define("alarm(X) :- seen(X), !calm(X).\n.kind alarm watched\n")
+        db.apply(insert={"seen": [(1,)], "calm": [(2,)]})
+        assert change(db.advance(6), "alarm") == ([], [(1,)])
+
+
+def test_only_views_are_watched(db: Any):
+    with pytest.raises(hw.HeadwaterError) as caught:
+        db.keep("link", "watched")
+    assert caught.value.code == "not-a-view"
