@@ -136,6 +136,46 @@ def why(quick: bool, repeat: int) -> None:
     console.print(table(report, console.width, "script/bench why"))
 
 
+@command.command("rules")
+@click.option("--quick", is_flag=True, help="Small sizes: does everything work? Says nothing about speed.")
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="FOLDER",
+    help="Also write rules.json, rules.md and rules.svg.",
+)
+@click.option(
+    "--repeat", type=click.IntRange(min=1), default=3, show_default=True, help="Ten times as many changes."
+)
+def rules(quick: bool, out: Path | None, repeat: int) -> None:
+    """Watching a recursive view that is not stored, and rules that come and go.
+
+    Beside storing the view, and beside DuckDB computing it anew. What is told of the view is compared in the same
+    run; a wrong answer ends it.
+    """
+    from rich.console import Console
+
+    from benchmarks.bar import Bar
+    from benchmarks.pictures import require
+    from benchmarks.rules.run import run, write
+    from benchmarks.terminal import table
+
+    console = Console()
+    if not console.is_terminal:
+        console.width = 120
+    try:
+        if out is not None:
+            require()
+        with Bar(Console(stderr=True)) as bar:
+            report = run(BenchmarkOptions(quick=quick, repeat=repeat), bar)
+    except HeadwaterError as error:
+        raise click.ClickException(str(error)) from None
+    console.print(table(report, console.width, "script/bench rules"))
+    if out is not None:
+        for path in write(report, out):
+            click.echo(f"wrote {path}")
+
+
 @command.command("spark")
 @click.option("--quick", is_flag=True, help="Small sizes: does everything work? Says nothing about speed.")
 @click.option(

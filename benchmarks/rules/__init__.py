@@ -1,0 +1,1 @@
+"""Active rules and definitions that change: what watching a view costs, and what a rule gained or lost."""
