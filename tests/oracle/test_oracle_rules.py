@@ -33,6 +33,8 @@ DECLARATIONS = """
 .decl r(x: int)
 .decl s(x: int, y: int)
 .decl c(x: int, y: int)
+.decl d(x: int, y: int)
+.decl t(x: int, y: int)
 """
 RULES = [
     "p(X, Y) :- e(X, Y).",
@@ -54,9 +56,15 @@ RULES = [
     "s(X, min<Y>) :- e(X, Z), s(Z, Y).",
     "c(X, count<Y>) :- p(X, Y).",
     "c(X, Y) :- s(X, Y), n(X).",
+    "d(X, count<Y>) :- f(X, Y).",
+    "d(X, count<Y>) :- p(X, Y), n(X).",
+    "d(X, count<*>) :- e(_, X).",
+    "t(X, sum<Y>) :- e(X, Y).",
+    "t(X, sum<Y>) :- q(Y, X), !n(Y).",
+    "p(X, Y) :- d(X, Y), f(Y, _).",
 ]
 BASE = {"e": 2, "f": 2, "n": 1}
-VIEWS = ("p", "q", "r", "s", "c")
+VIEWS = ("p", "q", "r", "s", "c", "d", "t")
 RANKED = ("support", "dred", "auto", "recompute")
 
 
@@ -123,7 +131,7 @@ def random_rows(draw: random.Random, name: str, most: int) -> np.ndarray:
 
 def stream(seed: int, length: int) -> list[Step]:
     draw = random.Random(seed)
-    numbers = frozenset(draw.sample(range(len(RULES)), 6))
+    numbers = frozenset(draw.sample(range(len(RULES)), 8))
     steps: list[Step] = []
     for _ in range(length):
         rules = None

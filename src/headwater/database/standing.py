@@ -9,7 +9,7 @@ from typing import Protocol
 
 from headwater.catalog import Catalog
 from headwater.errors import DataError
-from headwater.rules.checked import RelationInfo
+from headwater.rules.checked import RelationInfo, described
 from headwater.values import arguments
 from headwater.version.row_change import RowChange
 from headwater.version.statistics import VersionStatistics
@@ -46,16 +46,8 @@ class Standing:
         return to
 
     def described(self) -> dict[str, RelationInfo]:
-        """The relations that the open version can speak of: those to come, and those that it takes away.
-
-        A type that nothing tells any more is that of before: the rows that go have it.
-        """
-        before, coming = self.catalog.program.relations, self.coming.program.relations
-        found = {**before, **coming}
-        for name, info in before.items():
-            if None in found[name].types and info.arity == found[name].arity:
-                found[name] = info.typing(found[name])
-        return found
+        """The relations that the open version can speak of."""
+        return described(self.catalog.program.relations, self.coming.program.relations)
 
     def commit(self, version: Version) -> None:
         """Stand where the version leads."""

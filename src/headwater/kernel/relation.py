@@ -118,6 +118,7 @@ class Relation:
         self.journal_rows, self.journal, self.created = fresh.journal_rows, fresh.journal, fresh.created
         self.sizes, self.ghosts, self.indexes = fresh.sizes, fresh.ghosts, indexes
         self.backup: Backup | None = None
+        self.lifted = 0
         self.plan: version_end.CommitPlan | None = None
 
     # ------------------------------------------------------------------ size
@@ -306,6 +307,16 @@ class Relation:
                 self.rows[:top, self.arity :].copy(), self.state[:top].copy(), int(self.sizes[3])
             )
         rowops.kill_all(self.sizes[0], self.state)
+
+    def lift(self, ranks: int) -> None:
+        """Raise the ranks of all rows, so that they are above those of another relation. Nothing is journaled: taking
+        it back is lowering them."""
+        self.lifted += ranks
+        for column in {self.rank_column, self.head_rank_column}:
+            self.rows[: self.sizes[0], column] += ranks
+            if self.backup is not None:
+                self.backup.ranks[:, column - self.arity] += ranks
+        self.journal[: self.sizes[3], (0, 2)] += ranks
 
     def revive(self, origins: Ints, rank: int) -> Rows:
         """Add one support for each row number given; those that were dead enter with the given rank."""

@@ -95,6 +95,7 @@ def rollback(relation: Relation) -> None:
         relation.journal_rows[:entries], relation.journal, relation.rows, relation.state,
         relation.rank_column, relation.count_column, relation.head_rank_column,
     )  # fmt: skip
+    _lower(relation)
     created = relation.created[: relation.sizes[4]]
     if created.shape[0] == relation.stored and not relation.pinned and _emptied(relation):
         return
@@ -106,6 +107,13 @@ def rollback(relation: Relation) -> None:
         )  # fmt: skip
     _forget(relation)
     _trim(relation)
+
+
+def _lower(relation: Relation) -> None:
+    """Take back that ranks were lifted."""
+    if relation.lifted:
+        for column in {relation.rank_column, relation.head_rank_column}:
+            relation.rows[: relation.sizes[0], column] -= relation.lifted
 
 
 def _compacted(relation: Relation) -> bool:
@@ -145,6 +153,7 @@ def _forget(relation: Relation) -> None:
     large = relation.sizes[3] + relation.sizes[4] > MOST_ROWS_REMOVED
     relation.sizes[3] = relation.sizes[4] = 0
     relation.backup = None
+    relation.lifted = 0
     if large:
         with contextlib.suppress(MemoryError):
             relation.empty_journal()

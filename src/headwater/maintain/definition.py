@@ -17,6 +17,7 @@ import numpy as np
 
 from headwater.kernel.relation import Relation
 from headwater.maintain.strategies.propagation.sides import by_propagation, read_by
+from headwater.maintain.together import kept_together
 from headwater.maintain.view import View, alike, same_rule, with_unit
 from headwater.maintain.workspace import Workspace
 from headwater.rules.checked import UNIT, Absent, Checked, Kind, Premise, RelationInfo, Stratum
@@ -44,7 +45,7 @@ def following(
 
     The relations of `anew` are new ones, whatever they were.
     """
-    strata = [with_unit(stratum) for stratum in checked.strata]
+    strata = [with_unit(stratum) for stratum in kept_together(earlier.views, checked)]
     takeover = _Takeover(earlier, checked, workspace, frozenset(anew))
     for stratum in strata:
         takeover.stratum(stratum)
@@ -68,7 +69,8 @@ class _Takeover:
         self.infos = {**checked.relations, UNIT: RelationInfo(UNIT, (), (), Kind.BASE, owner=UNIT)}
         self.relations: dict[str, Relation] = {}
         self.fresh: set[str] = set()
-        """Relations that are new, so that those who read them must be derived again."""
+        """Relations that are others than those who had their names, so that those who read them must be derived
+        again. (What reads a relation that was not there before has rules that were not, either.)"""
         self._views = {frozenset(view.stratum.relations): view for view in earlier.views}
         self.propagated = {name for stratum in by_propagation(checked) for name in stratum.relations}
         for info in self.infos.values():
@@ -77,7 +79,9 @@ class _Takeover:
 
     def _base(self, info: RelationInfo) -> None:
         known = self.earlier.relations.get(info.name)
-        if known is None or known.arity != info.layout.code_arity or not self.earlier.infos[info.name].base:
+        if known is None:
+            known = Relation(info.name, info.layout.code_arity, room=self.workspace.budget)
+        elif known.arity != info.layout.code_arity or not self.earlier.infos[info.name].base:
             known = Relation(info.name, info.layout.code_arity, room=self.workspace.budget)
             self.fresh.add(info.name)
         self.relations[info.name] = known
@@ -86,25 +90,25 @@ class _Takeover:
         """Decide about the relations of a stratum; those below it are decided."""
         stays = self._stays(stratum)
         for name in stratum.relations:
-            if stays:
+            if stays and name in self.earlier.relations:
                 self.relations[name] = self.earlier.relations[name]
             else:
                 info = self.infos[name]
                 self.relations[name] = Relation(
                     name, info.layout.code_arity, selected=bool(info.selections), room=self.workspace.budget
                 )
-                self.fresh.add(name)
+                if name in self.earlier.relations:
+                    self.fresh.add(name)
 
     def _stays(self, stratum: Stratum) -> bool:
         """Whether rows of the stratum can stay in their places."""
         if not self.anew.isdisjoint(stratum.relations):
             return False
-        if not self.workspace.exchange.alone and (self._same(stratum) is None or self._reads_fresh(stratum)):
-            return False
         infos = self.earlier.infos
         return all(
-            name in infos and not infos[name].base and alike(infos[name], self.infos[name])
+            not infos[name].base and alike(infos[name], self.infos[name])
             for name in stratum.relations
+            if name in infos
         )
 
     def view(self, stratum: Stratum, strategy: str) -> View:
@@ -123,8 +127,11 @@ class _Takeover:
         elif same is not None:
             view.derived = same.derived and view.grouping is None
             view.anew, view.redefined = same.anew, same.redefined
-        elif stays and (known := self._views.get(frozenset(stratum.relations))) is not None:
-            view.follow_rules(known, self.workspace.before(self.earlier.relations, self.earlier.infos))
+        elif stays:
+            own = set(stratum.relations)
+            met = [known for known in self.earlier.views if not own.isdisjoint(known.stratum.relations)]
+            if all(own.issuperset(known.stratum.relations) for known in met):
+                view.follow_rules(met, self.workspace.before(self.earlier.relations, self.earlier.infos))
         return view
 
     def _same(self, stratum: Stratum) -> View | None:

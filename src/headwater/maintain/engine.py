@@ -32,7 +32,7 @@ from headwater.maintain.grouping import Grouping
 from headwater.maintain.strategies.strategy import Strategy, Task
 from headwater.maintain.view import View
 from headwater.maintain.watching import Before, FollowedStratum, Watching, steps, to_write
-from headwater.maintain.workspace import NO_CHANGE, Delta, Workspace
+from headwater.maintain.workspace import NO_CHANGE, Delta, Redefined, Workspace
 from headwater.plan.instances import Instances
 from headwater.plan.steps import Ints
 from headwater.rules.checked import UNIT, Checked
@@ -259,6 +259,8 @@ class Engine:
         self._touched.update(dict.fromkeys(view.stratum.relations))
         if deltas is None:
             self._tell_rules_changed(view, statistics)
+        if view.redefined is not None and deltas is not None:
+            self._lift(view.redefined)
         executor = self.workspace.executor
         before, scans = executor.touched, dict(executor.scans)
         if view.grouping is not None:
@@ -266,9 +268,9 @@ class Engine:
             self._groupings.append(view.grouping)
             cost.strategy = "grouping"
             if deltas is None or view.strategy.name == "recompute":
-                view.grouping.from_scratch(cost)
+                view.grouping.from_scratch(view.rules, cost)
             else:
-                view.grouping.change(deltas, cost)
+                view.grouping.change(view.rules, deltas, cost, view.redefined)
         elif view.propagated:
             self._write_whole(view)
         else:
@@ -318,6 +320,19 @@ class Engine:
                 statistics.events.append(Indexed(name, columns))
         executor.built.clear()
         view.derived = True
+
+    def _lift(self, redefined: Redefined) -> None:
+        """Where strata have become one, lift the ranks of each above those of all before it: then each count is that
+        of the derivations from lower ranks, as it was that of those from lower strata."""
+        if not redefined.merged:
+            return
+        exchange, workspace = self.workspace.exchange, self.workspace
+        highest = exchange.swap(workspace.clock).clock
+        for above, names in enumerate(redefined.merged):
+            exchange.forget(names)
+            for name in names:
+                workspace.relations[name].lift(above * highest)
+        workspace.clock = len(redefined.merged) * highest
 
     def _tell_rules_changed(self, view: View, statistics: VersionStatistics) -> None:
         """Say that a view is derived again, if it has rows already and nobody else says so."""

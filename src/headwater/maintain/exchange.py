@@ -38,12 +38,14 @@ class Exchange(Protocol):
 
     alone: bool
 
-    def quiet(self, rules: tuple[CheckedRule, ...]) -> bool:
-        """Whether these rules can be run to the end without the other nodes."""
+    def quiet(self, rules: tuple[CheckedRule, ...], *, before: bool = False) -> bool:
+        """Whether these rules can be run to the end without the other nodes; `before`: rules of the program that was
+        in force when the version began."""
         ...
 
-    def outward(self, rule: CheckedRule, kind: str, sink: Sink) -> Sink:
-        """A sink that keeps derivations of rows held here for `sink`, and the others to be sent."""
+    def outward(self, rule: CheckedRule, kind: str, sink: Sink, *, before: bool = False) -> Sink:
+        """A sink that keeps derivations of rows held here for `sink`, and the others to be sent; `before`: as for
+        `quiet`."""
         ...
 
     def ask(self, rule: CheckedRule, rows: Ints, numbers: Ints) -> Ints:
@@ -86,11 +88,11 @@ class Alone:
 
     alone = True
 
-    def quiet(self, rules: tuple[CheckedRule, ...]) -> bool:
+    def quiet(self, rules: tuple[CheckedRule, ...], *, before: bool = False) -> bool:
         """Always."""
         return True
 
-    def outward(self, rule: CheckedRule, kind: str, sink: Sink) -> Sink:
+    def outward(self, rule: CheckedRule, kind: str, sink: Sink, *, before: bool = False) -> Sink:
         """All rows are held here."""
         return sink
 

@@ -39,7 +39,7 @@ from headwater.kernel.relation import Fallen, Relation
 from headwater.maintain.demanded import Differing
 from headwater.maintain.exchange import ADD, ANSWER, ASK, LOSE, Parcel
 from headwater.maintain.selection import Chooser, Displacements, Unsettled
-from headwater.maintain.workspace import NO_CHANGE, NO_ROWS, Delta, Redefined, Rows, RuleSet, Workspace
+from headwater.maintain.workspace import NO_CHANGE, NO_ROWS, Delta, Redefined, Rows, RuleSet, Workspace, quiet
 from headwater.plan.execute import (
     ANY_RANK,
     DOWN,
@@ -99,7 +99,7 @@ class Fixpoint:
         self.risen: dict[str, list[Rows]] = {name: [] for name in choosers}
         """Rows that were the best of their groups at some time, while ascending."""
         self.exchange = workspace.exchange
-        self.quiet = self.exchange.quiet(rules.rules)
+        self.quiet = quiet(self.exchange, rules, redefined)
         self.lockstep = bool(choosers) or (workspace.stops and not self.quiet)
         """Whether nodes take every round together: where they must agree on each."""
 
@@ -137,8 +137,8 @@ class Fixpoint:
         for rule in lost.rules:
             position = lost.smallest_premise(rule)
             rows = lost.premise_relation(rule, position).earlier_rows()
-            found = lost.run(rule, position, rows, EARLIER, self._losing(rule))
-            self.statistics.derived(rule.label, found)
+            found = lost.run(rule, position, rows, EARLIER, self._losing(rule, before=True))
+            self.statistics.derived(rule.label, found - self.exchange.dropped())
 
     def _gain_rules(self) -> None:
         """Add all that new rules derive from what is visible now; they are in force from here on."""
@@ -384,8 +384,9 @@ class Fixpoint:
     def _add(self, name: str, tuples: Ints) -> None:
         self._arrived(name, self.relations[name].add(tuples, self.workspace.clock + 1))
 
-    def _losing(self, rule: CheckedRule) -> Sink:
-        return self.exchange.outward(rule, LOSE, lambda tuples: self._lose(rule.relation, tuples))
+    def _losing(self, rule: CheckedRule, *, before: bool = False) -> Sink:
+        sink = self.exchange.outward
+        return sink(rule, LOSE, lambda tuples: self._lose(rule.relation, tuples), before=before)
 
     def _lose(self, name: str, tuples: Ints) -> None:
         fallen = self.lose(self.relations[name], tuples)

@@ -19,14 +19,14 @@ from headwater.errors import EvaluationError
 from headwater.kernel.memory import grown
 from headwater.kernel.relation import Relation
 from headwater.maintain.exchange import ADD, LOSE
-from headwater.maintain.workspace import NO_CHANGE, Delta, Rows, RuleSet, Workspace
-from headwater.plan.execute import GAINED, LOST, PRESENT, Access, placed
+from headwater.maintain.workspace import NO_CHANGE, Delta, Redefined, Rows, RuleSet, Workspace, quiet
+from headwater.plan.execute import EARLIER, GAINED, LOST, PRESENT, Access, placed
 from headwater.plan.steps import Ints
 from headwater.rules.checked import CheckedRule, RelationInfo
 from headwater.values.group_sums import AnySums, add_codes, aggregated, empty_sums
 from headwater.values.scalars import show
 from headwater.values.special import NULL, has_special
-from headwater.values.types import unify
+from headwater.values.types import Type, unify
 from headwater.version.statistics import StratumStatistics
 
 
@@ -57,9 +57,12 @@ class Grouping:
         self.counts: Ints = np.zeros(16, np.int64)
         self.missing: Ints | None = None
         """How many bindings of each group have no value; `None` while none has."""
+        self.summed: Type | None = None
+        """The type of what is summed up."""
         self.sums: AnySums | None = None
         if self.aggregate.function != "count":
-            self.sums = self._no_sums()
+            self.summed = reduce(unify, (rule.types.get(_argument(rule)) for rule in rules.rules), None)
+            self.sums = empty_sums(self.summed)
         self.values: Ints = np.zeros(16, np.int64)
         self.present: npt.NDArray[np.bool_] = np.zeros(16, np.bool_)
         self._saved: list[Saved] = []
@@ -71,25 +74,43 @@ class Grouping:
         """Bytes allocated for the groups."""
         return self.groups.nbytes + self.counts.nbytes + self.values.nbytes
 
-    def _no_sums(self) -> AnySums:
-        """Sums of values of the type that the rules' arguments have, without groups."""
-        return empty_sums(reduce(unify, (rule.types.get(_argument(rule)) for rule in self.rules.rules), None))
-
     # ------------------------------------------------------------------ bindings in
 
-    def change(self, deltas: dict[str, Delta], statistics: StratumStatistics) -> None:
-        """Follow the changes of the relations below."""
+    def change(
+        self,
+        rules: RuleSet,
+        deltas: dict[str, Delta],
+        statistics: StratumStatistics,
+        redefined: Redefined | None = None,
+    ) -> None:
+        """Follow the changes of the relations below, and of the rules."""
+        self.rules = rules
+        gained = frozenset[str]() if redefined is None else redefined.gained
+        if redefined is not None:
+            for rule in redefined.lost.rules:
+                self._lose_rule(redefined.lost, rule, statistics)
         for access, sign in ((LOST, -1), (GAINED, 1)):
             for rule, position, relation, negated in self.rules.lower:
                 delta = deltas.get(relation, NO_CHANGE)
                 rows = delta.gained if negated == (sign < 0) else delta.lost
-                if rows.shape[0]:
+                if rows.shape[0] and rule.label not in gained:
                     self._take(rule, position, rows, access, sign, statistics)
-        self._swap()
+        for rule in self.rules.rules:
+            if rule.label in gained:
+                self._take_all(rule, self.rules.smallest_premise(rule), statistics)
+        self._swap(redefined)
         self._publish()
 
-    def from_scratch(self, statistics: StratumStatistics) -> None:
+    def takes_over(self, other: Grouping) -> bool:
+        """Whether groups of another are groups of this one: then only rules may differ."""
+        mine, theirs = self.aggregate, other.aggregate
+        return (mine.function, mine.position, mine.argument is None, self.summed) == (
+            theirs.function, theirs.position, theirs.argument is None, other.summed,
+        )  # fmt: skip
+
+    def from_scratch(self, rules: RuleSet, statistics: StratumStatistics) -> None:
         """Empty all groups and fill them anew; rows that the groups do not know of go."""
+        self.rules = rules
         if self.result.stored and not self.groups.stored:
             self.result.kill_all()
         everyone = self.groups.live_rows().astype(np.int64)
@@ -98,14 +119,27 @@ class Grouping:
         if self.missing is not None:
             self.missing[everyone] = 0
         if self.sums is not None:
-            empty = self._no_sums()
+            empty = empty_sums(self.summed)
             empty.ensure(self.counts.shape[0])
             self.sums = empty
         for rule, position in self.rules.starts():
-            rows = self.rules.premise_rows(rule, position)
-            self._take(rule, position, rows, PRESENT, 1, statistics)
+            self._take_all(rule, position, statistics)
         self._swap()
         self._publish()
+
+    def _take_all(self, rule: CheckedRule, position: int, statistics: StratumStatistics) -> None:
+        """Enter all bindings of a rule."""
+        rows = self.rules.premise_rows(rule, position)
+        self._take(rule, position, rows, PRESENT, 1, statistics)
+
+    def _lose_rule(self, lost: RuleSet, rule: CheckedRule, statistics: StratumStatistics) -> None:
+        """Take out all bindings that a rule which is gone had when the version began."""
+        position = lost.smallest_premise(rule)
+        rows = lost.premise_relation(rule, position).earlier_rows()
+        exchange = self.workspace.exchange
+        sink = exchange.outward(rule, LOSE, lambda tuples: self._count(tuples, -1), before=True)
+        found = lost.run(rule, position, rows, EARLIER, sink)
+        statistics.derived(rule.label, found - exchange.dropped())
 
     def _take(
         self,
@@ -121,10 +155,10 @@ class Grouping:
         found = self.rules.run(rule, position, rows, access, sink)
         statistics.derived(rule.label, found - exchange.dropped())
 
-    def _swap(self) -> None:
+    def _swap(self, redefined: Redefined | None = None) -> None:
         """Take the bindings that other nodes found for groups that are held here."""
         exchange = self.workspace.exchange
-        if not exchange.quiet(self.rules.rules):
+        if not quiet(exchange, self.rules, redefined):
             swapped = exchange.swap(self.workspace.clock)
             self.workspace.clock = swapped.clock
             for parcel in swapped.parcels:
@@ -270,6 +304,6 @@ class Grouping:
         self.groups.rollback()
 
 
-def _argument(rule) -> str:  # type: ignore[no-untyped-def]
+def _argument(rule: CheckedRule) -> str:
     assert rule.aggregate is not None and rule.aggregate.argument is not None
     return str(rule.aggregate.argument.name)

@@ -7,7 +7,7 @@ See `fixpoint` for how.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from headwater.errors import RuleError
@@ -67,27 +67,51 @@ class View:
         """Whether its best rows improve themselves."""
         return bool(self.choosers) and self.anew is not None
 
-    @property
-    def settled(self) -> bool:
-        """Whether its rows are those of its rules, with the counts that `fixpoint` promises."""
-        ranked = self.strategy.ranked or not (self.stratum.recursive or self.propagated)
-        return self.derived and self.anew is None and self.redefined is None and ranked
-
-    def follow_rules(self, earlier: View, before: Workspace) -> None:
-        """Take over the rows of an earlier view of the same relations, of which `before` has the rules' inputs.
+    def follow_rules(self, earlier: Sequence[View], before: Workspace) -> None:
+        """Take over the rows of earlier views, whose relations are all here, and of which `before` has the rules'
+        inputs.
 
         Where only some rules are others, the rows will follow these; else they are derived again, in their places.
         """
-        if self.grouping is not None or not earlier.settled or earlier.grouping is not None:
+        rules = [rule for view in earlier for rule in view.stratum.rules]
+        gained = _without(self.stratum.rules, rules)
+        lost = _without(rules, self.stratum.rules)
+        if not earlier or len(lost) == len(rules) or not all(map(self._goes_on_from, earlier)):
             return
-        gained = _without(self.stratum.rules, earlier.stratum.rules)
-        lost = _without(earlier.stratum.rules, self.stratum.rules)
-        if any(rule.aggregate is not None for rule in (*gained, *lost)):
+        if self.grouping is not None:
+            self.grouping = earlier[0].grouping
+        elif any(rule.aggregate is not None for rule in (*gained, *lost)):
             return
+        else:
+            strategy = self._strategy_after(earlier, lost=bool(lost))
+            if strategy is None:
+                return
+            self.strategy = strategy
         self.derived = True
         self.redefined = Redefined(
-            frozenset(rule.label for rule in gained), RuleSet(before, replace(self.stratum, rules=lost))
+            frozenset(rule.label for rule in gained),
+            RuleSet(before, replace(self.stratum, rules=lost)),
+            tuple(view.stratum.relations for view in earlier) if len(earlier) > 1 else (),
         )
+
+    def _strategy_after(self, earlier: Sequence[View], *, lost: bool) -> Strategy | None:
+        """Who goes on from what the strategies of earlier views keep; `None` if nobody can."""
+        found = [view.strategy.following(self.strategy, view.stratum, self.stratum, lost) for view in earlier]
+        alike = len(found) == 1 or all(strategy is not None and strategy.ranked for strategy in found)
+        return found[0] if alike else None
+
+    def _goes_on_from(self, earlier: View) -> bool:
+        """Whether the rows of an earlier view are those of its rules, and its groups would be groups here."""
+        if self.grouping is not None:
+            found = earlier.grouping
+            return (
+                earlier.derived
+                and found is not None
+                and not earlier.propagated
+                and self.grouping.takes_over(found)
+            )
+        settled = earlier.derived and earlier.anew is None and earlier.redefined is None
+        return settled and earlier.grouping is None and not earlier.propagated
 
 
 def same_rule(one: CheckedRule, other: CheckedRule) -> bool:

@@ -17,7 +17,7 @@ from headwater.nodes.row_tables import pack, unpack
 from headwater.nodes.sent_ranks import SentRanks
 from headwater.plan.execute import Sink
 from headwater.plan.steps import Ints
-from headwater.rules.checked import CheckedRule
+from headwater.rules.checked import CheckedRule, described
 from headwater.rules.placement import ALL, EVERYWHERE, HERE, Localised, Route
 from headwater.values.codec import Codec
 from headwater.values.types import Type
@@ -35,6 +35,8 @@ class NodeExchange:
         self.owners = Owners(codec, peers.nodes)
         self.shipped = 0
         self._program: Localised | None = None
+        self._earlier: Localised | None = None
+        """The program that was in force when the version began, for rules that are gone."""
         self._min_ship = min_ship
         self._sent: dict[tuple[int, str], SentRanks] = {}
         self._posts: dict[tuple[int, str, str], list[Ints]] = {}
@@ -48,15 +50,18 @@ class NodeExchange:
         assert self._program is not None
         return self._program
 
-    def use(self, program: Localised | None) -> None:
-        """Go by another program. What was remembered of the old one is forgotten."""
-        self._program = program
+    def use(self, program: Localised | None, earlier: Localised | None = None) -> None:
+        """Go by another program. What was remembered of the old one is forgotten; `earlier` is the one that was in
+        force when the version began, for where the derivations of its rules went."""
+        self._program, self._earlier = program, earlier
         self._sent.clear()
         self._posts.clear()
         self._types.clear()
         if program is None:
             return
         relations = program.checked.relations
+        if earlier is not None:
+            relations = described(earlier.checked.relations, relations)
         for stratum in program.checked.strata:
             for rule in stratum.rules:
                 layout = relations[rule.relation].layout
@@ -70,14 +75,16 @@ class NodeExchange:
                 self._types[ADD, rule.relation] = self._types[LOSE, rule.relation] = types
                 self._types[ANSWER, rule.relation] = ()
 
-    def quiet(self, rules: tuple[CheckedRule, ...]) -> bool:
+    def quiet(self, rules: tuple[CheckedRule, ...], *, before: bool = False) -> bool:
         """Whether these rules concern this node alone."""
         if not self.peers.others:
             return True
-        return all(self._route(rule).quiet for rule in rules)
+        return all(self._route(rule, before).quiet for rule in rules)
 
-    def _route(self, rule: CheckedRule) -> Route:
-        return self.program.routes[rule.label]
+    def _route(self, rule: CheckedRule, before: bool = False) -> Route:
+        program = self._earlier if before else self.program
+        assert program is not None
+        return program.routes[rule.label]
 
     def forget(self, names: Sequence[str]) -> None:
         """The rows of these relations get new ranks."""
@@ -86,9 +93,9 @@ class NodeExchange:
 
     # ------------------------------------------------------------------ out
 
-    def outward(self, rule: CheckedRule, kind: str, sink: Sink) -> Sink:
+    def outward(self, rule: CheckedRule, kind: str, sink: Sink, *, before: bool = False) -> Sink:
         """Keep what belongs here, post the rest."""
-        route = self._route(rule)
+        route = self._route(rule, before)
         if route.local or not self.peers.others:
             return sink
         if route.home == EVERYWHERE:

@@ -27,7 +27,7 @@ class LocalProgram:
         if self._before is None:
             self._before = (self._program,)
         self._program = program
-        self._exchange.use(program)
+        self._exchange.use(program, self._before[0])
         return {name for name, home in program.homes.items() if homes.get(name, home) != home}
 
     def commit(self, version: Version) -> None:

@@ -210,6 +210,18 @@ class RelationInfo:
         return len(self.columns)
 
 
+def described(before: Mapping[str, RelationInfo], now: Mapping[str, RelationInfo]) -> dict[str, RelationInfo]:
+    """The relations that a version which defines something can speak of: those of now, and those it takes away.
+
+    A type that nothing tells any more is that of before: the rows that go have it.
+    """
+    found = {**before, **now}
+    for name, info in before.items():
+        if None in found[name].types and info.arity == found[name].arity:
+            found[name] = info.typing(found[name])
+    return found
+
+
 @dataclass(frozen=True)
 class Stratum:
     """Derived relations that depend on each other (one, if not recursive) and all their rules."""

@@ -180,6 +180,10 @@ class Expressions(Ledger):
                 self.journal.drop(self.masks, row)
         return dead, len(rows)
 
+    def forget(self, instances: Iterable[Instance]) -> tuple[list[Ground], int]:
+        """Terms do not tell by which rule they came about."""
+        raise AssertionError("expressions cannot forget a rule")
+
     def _cut(self, table: dict[Ground, Terms], row: Ground, mask: int) -> Terms:
         """Drop the terms with any of these variables, and the entry if none is left."""
         value = table.get(row)

@@ -16,7 +16,7 @@ beyond a limit (`TooLarge`), or whose best rows improve themselves (`Unsettled`)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -32,7 +32,7 @@ from headwater.maintain.strategies.ledger import Ground, Instance, Ledger, TooLa
 from headwater.maintain.strategies.strategy import Strategy, Task
 from headwater.maintain.strategies.support import Support
 from headwater.maintain.workspace import NO_CHANGE, NO_ROWS, Rows, RuleSet, Workspace
-from headwater.plan.execute import PRESENT
+from headwater.plan.execute import EARLIER, PRESENT, Access
 from headwater.plan.instances import Unprojected
 from headwater.plan.steps import Ints
 from headwater.rules.checked import CheckedRule, Stratum
@@ -80,7 +80,7 @@ class Annotated(Strategy):
             self._leave(task, "improves-itself")
 
     def _follow(self, task: Task) -> None:
-        if self._whole is None:
+        if self._whole is None or self._whole.stratum is not task.rules.stratum:
             self._whole = WholeRules(task.workspace, task.rules.stratum)
         version = AnnotatedVersion(task, self._whole, self.ledger)
         task.before_change(task.rules.own)
@@ -99,6 +99,14 @@ class Annotated(Strategy):
         names = tuple(sorted(task.rules.own))
         task.events.append(StrategyChanged(names, self.name, self._support.name, why))
         task.from_scratch()
+
+    def following(self, new: Strategy, before: Stratum, now: Stratum, lost: bool) -> Strategy | None:
+        """Provenance goes on where the stratum stays recursive, and a lost rule's part of it is known."""
+        if not before.recursive and not now.recursive:
+            return new
+        if not before.recursive or not now.recursive:
+            return None
+        return self if self.ranked or not lost or self.ledger.forgets else None
 
     def describe(self, stratum: Stratum) -> str:
         """The strategy, and what it keeps."""
@@ -127,6 +135,7 @@ class WholeRules:
     """A stratum's rules without projection, run forwards from given rows."""
 
     def __init__(self, workspace: Workspace, stratum: Stratum):
+        self.stratum = stratum
         self._rules = {
             rule.label: Unprojected.of(rule, workspace.planner)
             for rule in stratum.rules
@@ -137,12 +146,19 @@ class WholeRules:
         )
         self.rules = RuleSet(workspace, replace(stratum, rules=whole))
 
-    def run(self, rule: CheckedRule, position: int, rows: Rows, take: Callable[[Instance], None]) -> int:
+    def run(
+        self,
+        rule: CheckedRule,
+        position: int,
+        rows: Rows,
+        take: Callable[[Instance], None],
+        access: Access = PRESENT,
+    ) -> int:
         """Hand all instances of a rule that use one of the given rows at a body position to `take`."""
         demanded = self.rules.demanded.get(rule.label)
         if demanded is not None:
             return self.rules.run(
-                rule, position, rows, PRESENT, lambda found: _looked_up(demanded, found, take)
+                rule, position, rows, access, lambda found: _looked_up(demanded, found, take)
             )
         unprojected = self._rules[rule.label]
         start = unprojected.premise_at(position)
@@ -153,7 +169,7 @@ class WholeRules:
                 premises += [Ground(*key, absent=True) for key in found.absent]
                 take(Instance(rule.label, Ground(*found.head), tuple(premises), start))
 
-        return self.rules.run(rule, position, rows, PRESENT, sink)
+        return self.rules.run(rule, position, rows, access, sink)
 
 
 def _looked_up(demanded: Demanded, found: Ints, take: Callable[[Instance], None]) -> None:
@@ -178,7 +194,10 @@ class AnnotatedVersion:
 
     def change(self) -> None:
         """From the stratum as it was before the version to what it is after it."""
-        deltas = self.task.deltas
+        deltas, redefined = self.task.deltas, self.task.redefined
+        pending = frozenset[str]() if redefined is None else redefined.gained
+        if redefined is not None and redefined.lost.rules:
+            self._lose_rules(redefined.lost)
         gone: dict[Ground, None] = {}
         for _, _, relation, negated in self.whole.rules.lower:
             delta = deltas.get(relation, NO_CHANGE)
@@ -193,11 +212,28 @@ class AnnotatedVersion:
         for rule, position, relation, negated in self.whole.rules.lower:
             delta = deltas.get(relation, NO_CHANGE)
             rows = delta.lost if negated else delta.gained
-            if rows.shape[0]:
+            if rows.shape[0] and rule.label not in pending:
                 self._run(rule, position, rows)
+        for rule in rules.rules:
+            if rule.label in pending:
+                position = rules.smallest_premise(rule)
+                self._run(rule, position, rules.premise_relation(rule, position).live_rows())
         for demanded, found in differing:
             self._run(demanded.rule, demanded.position, found.asking[demanded.standing(found.asking)])
         self._rise()
+
+    def _lose_rules(self, lost: RuleSet) -> None:
+        """Take back the instances that rules had which are gone, from what they saw when the version began."""
+        whole = WholeRules(lost.workspace, lost.stratum)
+        found: list[Instance] = []
+        for rule in whole.rules.rules:
+            position = whole.rules.smallest_premise(rule)
+            rows = whole.rules.premise_relation(rule, position).earlier_rows()
+            count = whole.run(
+                rule, position, rows, lambda one: found.append(self._with_choices(one)), EARLIER
+            )
+            self.task.statistics.derived(rule.label, count)
+        self._take_down(*self.ledger.forget(found))
 
     def from_scratch(self) -> None:
         """Forget what is known and derive everything from what lower strata hold now."""
@@ -288,25 +324,30 @@ class AnnotatedVersion:
     # ------------------------------------------------------------------ pieces
 
     def _run(self, rule: CheckedRule, position: int, rows: Rows) -> None:
-        selected = self.task.choosers
         own = self.task.rules.own
 
         def take(instance: Instance) -> None:
-            if selected:
-                choices = [chosen(key) for key in instance.premises if key.relation in selected]
-                if choices:
-                    instance = Instance(
-                        instance.rule, instance.head, (*instance.premises, *choices), instance.position
-                    )
+            instance = self._with_choices(instance)
             if all(key.relation not in own or self.ledger.derivable(key) for key in instance.premises):
                 self.ledger.enter(instance)
 
         found = self.whole.run(rule, position, rows, take)
         self.task.statistics.derived(rule.label, found)
 
+    def _with_choices(self, instance: Instance) -> Instance:
+        """The instance resting also on the choice of premises of which only the best count."""
+        selected = self.task.choosers
+        choices = [chosen(key) for key in instance.premises if key.relation in selected]
+        if not choices:
+            return instance
+        return Instance(instance.rule, instance.head, (*instance.premises, *choices), instance.position)
+
     def _lose(self, gone: Iterable[Ground]) -> None:
         """Tell the ledger, and take down what falls."""
-        dead, seen = self.ledger.lose(gone)
+        self._take_down(*self.ledger.lose(gone))
+
+    def _take_down(self, dead: Sequence[Ground], seen: int) -> None:
+        """Take down rows that cannot be derived any more; `seen` entries of the ledger were looked at for them."""
         self.task.statistics.touched += seen
         self.ledger.lose([chosen(row) for row in dead if row.relation in self.affected])
         for name, codes in self._by_relation(dead).items():

@@ -51,7 +51,12 @@ class TooLarge(Exception):
 
 
 class Ledger(Protocol):
-    """What is known about the derivations of a stratum's rows. `enter` may raise `TooLarge`."""
+    """What is known about the derivations of a stratum's rows. `enter` may raise `TooLarge`.
+
+    `forgets` says that it knows which rule each derivation is by, so that it can `forget` some.
+    """
+
+    forgets: bool = False
 
     def clear(self) -> None:
         """Forget everything."""
@@ -63,6 +68,10 @@ class Ledger(Protocol):
 
     def lose(self, gone: Iterable[Ground]) -> tuple[list[Ground], int]:
         """These premises do not hold any more: the rows that fall with them, and how many entries were seen."""
+        ...
+
+    def forget(self, instances: Iterable[Instance]) -> tuple[list[Ground], int]:
+        """These instances are none any more: the rows that fall with them, and how many entries were seen."""
         ...
 
     def news(self) -> list[Ground]:

@@ -22,6 +22,8 @@ Edge = tuple[str, tuple[Ground, ...]]
 class InstanceLedger(Ledger):
     """Instances by the row they derive, and by each premise they use."""
 
+    forgets = True
+
     def __init__(self) -> None:
         self.journal = Journal()
         self.clear()
@@ -68,11 +70,30 @@ class InstanceLedger(Ledger):
 
     def lose(self, gone: Iterable[Ground]) -> tuple[list[Ground], int]:
         """`PropagateDelete`: the rows that cannot be derived without these premises."""
+        return self._propagate(list(gone), {}, {}, 0)
+
+    def forget(self, instances: Iterable[Instance]) -> tuple[list[Ground], int]:
+        """`PropagateDelete`, from the rows that lose these instances."""
         dead: dict[Ground, None] = {}
-        falling = list(gone)
+        doubtful: dict[Ground, None] = {}
         seen = 0
-        while falling:
-            doubtful: dict[Ground, None] = {}
+        for instance in instances:
+            edge = (instance.rule, instance.premises)
+            if edge in self.derivations.get(instance.head, ()):
+                seen += 1
+                self._remove(instance.head, edge)
+                doubtful[instance.head] = None
+        for row in list(doubtful):
+            if not self.derivations[row]:
+                dead[row] = None
+                del doubtful[row]
+        return self._propagate(list(dead), dead, doubtful, seen)
+
+    def _propagate(
+        self, falling: list[Ground], dead: dict[Ground, None], doubtful: dict[Ground, None], seen: int
+    ) -> tuple[list[Ground], int]:
+        """From rows that have fallen and rows that have lost an instance to all that cannot be derived any more."""
+        while falling or doubtful:
             while falling:
                 for row, edge in list(self.uses.get(falling.pop(), ())):
                     seen += 1
@@ -84,6 +105,7 @@ class InstanceLedger(Ledger):
                         falling.append(row)
             cut_off, looked_at = self._cut_off(row for row in doubtful if row not in dead)
             seen += looked_at
+            doubtful = {}
             for row in cut_off:
                 for edge in list(self.derivations[row]):
                     self._remove(row, edge)

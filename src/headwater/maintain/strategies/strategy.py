@@ -11,7 +11,7 @@ from headwater.kernel.relation import Relation
 from headwater.maintain.fixpoint import Fixpoint, Lose
 from headwater.maintain.iteration import Iteration
 from headwater.maintain.selection import Chooser, Unsettled
-from headwater.maintain.workspace import NO_CHANGE, Delta, Redefined, RuleSet, Workspace
+from headwater.maintain.workspace import NO_CHANGE, Delta, Redefined, RuleSet, Workspace, quiet
 from headwater.rules.checked import Stratum
 from headwater.version.statistics import StratumStatistics
 
@@ -80,7 +80,7 @@ class Task:
     def totals(self, *values: float) -> tuple[float, ...]:
         """The sums over all nodes that work on the stratum together: what they may decide by, all alike."""
         exchange = self.workspace.exchange
-        return values if exchange.quiet(self.rules.rules) else exchange.sums(*values)
+        return values if quiet(exchange, self.rules, self.redefined) else exchange.sums(*values)
 
     def stored(self) -> int:
         """How many rows the stratum holds."""
@@ -142,6 +142,11 @@ class Strategy(Protocol):
     def refresh(self, task: Task) -> None:
         """Bring the stratum up to date."""
         ...
+
+    def following(self, new: Strategy, before: Stratum, now: Stratum, lost: bool) -> Strategy | None:
+        """Who goes on from what this one keeps of a stratum whose rules have changed (`lost`: it has lost some):
+        `new`, which keeps nothing yet, or this one; `None` if the stratum must be derived again."""
+        return new
 
     def describe(self, stratum: Stratum) -> str:
         """The strategy in words, for `explain`."""
