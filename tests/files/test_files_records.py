@@ -77,10 +77,11 @@ def test_places_count_lines_and_characters() -> None:
 @example('a",",', ",", True, False, 2)
 @example('"a\n"\n', ",", True, False, 1)
 @example("\r\n\r\n", ",", False, True, 1)
+@example('a\n\n""\n\n', ",", True, True, 1)
 def test_the_quick_reader_agrees(
     text: str, delimiter: str, quoted: bool, keep_blank: bool, width: int
 ) -> None:
-    keep_blank = keep_blank and width == 1 and not quoted
+    keep_blank = keep_blank and width == 1
     expected: object
     try:
         rows = cells(text, delimiter, quoted, keep_blank=keep_blank)
@@ -109,3 +110,22 @@ def test_a_second_byte_order_mark_is_text() -> None:
     assert TextFile("f", "\ufeffa\n".encode(), TextLayout(",", True, 1)).columns()[0].to_pylist() == [
         "\ufeffa"
     ]
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.sampled_from(ALPHABET), max_size=20).map("".join), st.integers(1, 3), st.booleans())
+@example('a,""\n,\n"",b', 2, False)
+@example('\n\n"x"\n\n""\n', 1, True)
+def test_empty_cells_without_quotes_are_nulls_where_they_are_wanted(
+    text: str, width: int, header: bool
+) -> None:
+    layout = TextLayout(",", True, width, header, keep_blank=width == 1, nulls=frozenset({0}))
+    file = TextFile("f", text.encode(), layout)
+    try:
+        quick = [column.to_pylist() for column in file.columns()]
+    except DataError:
+        return
+    assert [column.to_pylist() for column in file._slowly()] == quick
+    for row, cell in enumerate(quick[0]):
+        place = file.place(row, 0)
+        assert place is not None and (cell is None) == (place.length == 0)

@@ -105,9 +105,10 @@ def same(left: Any, right: Any) -> bool:
 
 
 @st.composite
-def tables(draw: st.DrawFn) -> tuple[tuple[Type, ...], list[tuple[Any, ...]]]:
+def tables(draw: st.DrawFn, nulls: bool = False) -> tuple[tuple[Type, ...], list[tuple[Any, ...]]]:
     types = tuple(draw(st.lists(st.sampled_from(list(VALUES)), min_size=1, max_size=3)))
-    return types, draw(st.lists(st.tuples(*(VALUES[type] for type in types)), max_size=4))
+    values = [st.none() | VALUES[type] if nulls else VALUES[type] for type in types]
+    return types, draw(st.lists(st.tuples(*values), max_size=4))
 
 
 def to_table(types: tuple[Type, ...], rows: list[tuple[Any, ...]]) -> Any:
@@ -117,9 +118,12 @@ def to_table(types: tuple[Type, ...], rows: list[tuple[Any, ...]]) -> Any:
     return pa.table(arrays, names=[f"c{i}" for i in range(len(types))])
 
 
-def read_back(path: Path, format: Format | None, types: tuple[Type, ...]) -> list[tuple[Any, ...]]:
+def read_back(
+    path: Path, format: Format | None, types: tuple[Type, ...], nulls: bool = False
+) -> list[tuple[Any, ...]]:
     columns = tuple(f"c{i}" for i in range(len(types)))
-    table = typed(read(FactFile(path, format), "r", columns, types), types)
+    nullable = [nulls] * len(types)
+    table = typed(read(FactFile(path, format), "r", columns, types, nullable=nullable), types)
     found = [
         [canonical(value, type) for value in python_values(column, type)]
         for column, type in zip(table.columns, types, strict=True)
@@ -142,6 +146,23 @@ def test_what_is_written_is_read(
     found = read_back(path, None if name in WRITTEN else FORMATS[name], types)
     assert same(found, [tuple(row) for row in rows])
     assert [entry.name for entry in tmp_path.iterdir()] == [path.name]
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=tables(nulls=True))
+@example(data=((STRING,), [(None,), ("",), ("a",), (None,)]))
+@example(data=((STRING, STRING), [("", ""), ("a", "")]))
+@example(data=((STRING, INT), [(None, None), ("", 1)]))
+@example(data=((DATE,), [(None,)]))
+def test_nulls_are_read_as_they_are_written(
+    tmp_path: Path, name: str, data: tuple[tuple[Type, ...], list[tuple[Any, ...]]]
+) -> None:
+    types, rows = data
+    path = tmp_path / f"r.{name if name in WRITTEN else 'txt'}"
+    write(path, to_table(types, rows), len(rows), FORMATS[name])
+    found = read_back(path, None if name in WRITTEN else FORMATS[name], types, nulls=True)
+    assert same(found, [tuple(row) for row in rows])
 
 
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -112,7 +112,15 @@ def read_given(
             info = database.info(one.relation)
             rows = one.rows
             if not isinstance(rows, Contents):
-                rows = read(rows, one.relation, info.columns, info.types, named=info.named, advance=advance)
+                rows = read(
+                    rows,
+                    one.relation,
+                    info.columns,
+                    info.types,
+                    nullable=info.nullable,
+                    named=info.named,
+                    advance=advance,
+                )
             if one.action != "feed" and rows.change_types is not None:
                 raise DataError(
                     "change-feed",

@@ -151,7 +151,15 @@ def read_inputs(
             nothing = ((),) * len(info.columns)
             contents.append(Contents(str(one.origin), one.relation, info.columns, "values", nothing, 0))
             continue
-        found = read(one.origin, one.relation, info.columns, info.types, named=info.named, advance=advance)
+        found = read(
+            one.origin,
+            one.relation,
+            info.columns,
+            info.types,
+            nullable=info.nullable,
+            named=info.named,
+            advance=advance,
+        )
         if found.change_types is not None:
             raise DataError(
                 "change-feed",

@@ -45,16 +45,18 @@ def read(
     columns: Sequence[str],
     types: Sequence[Type | None],
     *,
+    nullable: Sequence[bool | None] = (),
     named: bool = False,
     advance: Callable[[int], None] | None = None,
 ) -> Contents:
     """The rows of a relation with these columns, as the file has them; `advance` is told of bytes read.
 
-    `named` tells whether the names of the columns are declared.
+    `nullable` tells which columns take nulls, `named` whether the names of the columns are declared.
     """
     chosen = origin.format or (format_of(origin.path) if origin.path is not None else None) or SOUFFLE
     if chosen.kind == "text":
-        return _read_text(origin, chosen, relation, tuple(columns), types, named, advance)
+        taking = [bool(takes) for takes in nullable] or [False] * len(columns)
+        return _read_text(origin, chosen, relation, tuple(columns), types, taking, named, advance)
     if chosen.kind in ("json", "jsonl"):
         names, values, rows = read_json(origin.bytes(), str(origin), lines=chosen.kind == "jsonl")
         kind = "values"
@@ -109,6 +111,7 @@ def _read_text(
     relation: str,
     columns: tuple[str, ...],
     types: Sequence[Type | None],
+    nullable: Sequence[bool],
     named: bool,
     advance: Callable[[int], None] | None,
 ) -> Contents:
@@ -126,8 +129,11 @@ def _read_text(
     if suspected and (alike == len(columns) or alike and len(first_line) != len(columns)):
         refuse_header(path, cells, relation, columns)
     width = len(cells) if chosen.header else max(1, len(columns))
-    keep_blank = not chosen.quoted and len(columns) == 1 and types[0] in (STRING, None)
-    layout = TextLayout(chosen.delimiter, chosen.quoted, width, bool(chosen.header), keep_blank)
+    texts = [types[column] == STRING for column in range(len(columns))]
+    keep_blank = len(columns) == 1 and (nullable[0] or not chosen.quoted and (texts[0] or types[0] is None))
+    told_apart = [chosen.quoted and text and takes for text, takes in zip(texts, nullable, strict=True)]
+    nulls = frozenset(found.order[column] for column, apart in enumerate(told_apart) if apart)
+    layout = TextLayout(chosen.delimiter, chosen.quoted, width, bool(chosen.header), keep_blank, nulls)
     file = TextFile(path, data, layout)
     values = file.columns(advance)
     if not columns:  # a relation without columns: a line `()` says that it holds

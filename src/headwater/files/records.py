@@ -52,6 +52,11 @@ class TextRecord:
     line: int
     end: int
 
+    @property
+    def blank(self) -> bool:
+        """Whether there is nothing in its line."""
+        return len(self.cells) == 1 and not self.cells[0].length
+
 
 def records(text: str, delimiter: str, *, quoted: bool, keep_blank: bool = False) -> Iterator[TextRecord]:
     """The records of `text`, in order; raises `OpenQuote`."""
@@ -82,8 +87,9 @@ def records(text: str, delimiter: str, *, quoted: bool, keep_blank: bool = False
         ended = _LINE_END.match(text, position)
         position = ended.end() if ended is not None else position
         line, start = line + 1, position
-        if keep_blank or len(cells) > 1 or cells[0].length:
-            yield TextRecord(tuple(cells), first, position)
+        record = TextRecord(tuple(cells), first, position)
+        if keep_blank or not record.blank:
+            yield record
 
 
 def line_of(text: str, number: int) -> str:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import islice
+from itertools import dropwhile, islice
 from typing import Any
 
 from headwater.errors import DataError, Place
@@ -30,13 +30,17 @@ _SHOWN = 120  # characters of a line that an error shows
 
 @dataclass(frozen=True)
 class TextLayout:
-    """How the text is cut: `width` cells in each record, the first of which is a `header` or not."""
+    """How the text is cut: `width` cells in each record, the first of which is a `header` or not.
+
+    In the columns `nulls` an empty cell is null, and one of two quotes the empty text.
+    """
 
     delimiter: str
     quoted: bool
     width: int
     header: bool = False
     keep_blank: bool = False
+    nulls: frozenset[int] = frozenset()
 
 
 class TextFile:
@@ -66,7 +70,7 @@ class TextFile:
         except pa.ArrowException:
             self.check()
             return self._slowly()  # nothing is wrong but a record is longer than a block
-        if self.layout.quoted and len(found[0]) and found[-1][-1].as_py().endswith(("\n", "\r")):
+        if self.layout.quoted and len(found[0]) and (found[-1][-1].as_py() or "").endswith(("\n", "\r")):
             self.check()  # Arrow takes a quote that nothing closes to be closed by the end of the file
         return found
 
@@ -86,15 +90,30 @@ class TextFile:
                 ignore_empty_lines=not layout.keep_blank,
             ),
             convert_options=csv.ConvertOptions(
-                column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False
+                column_types=dict.fromkeys(names, pa.string()),
+                null_values=[""],
+                strings_can_be_null=bool(layout.nulls),
+                quoted_strings_can_be_null=False,
             ),
         )
-        return [_whole(column) for column in table.columns]
+        if not layout.nulls:
+            return [_whole(column) for column in table.columns]
+        return [
+            _whole(column if place in layout.nulls else column.fill_null(""))
+            for place, column in enumerate(table.columns)
+        ]
 
     def _slowly(self) -> list[Any]:
         import pyarrow as pa
 
-        rows = [[cell.text for cell in record.cells] for record in self.check()]
+        nulls = self.layout.nulls
+        rows = [
+            [
+                cell.text if cell.length or place not in nulls else None
+                for place, cell in enumerate(record.cells)
+            ]
+            for record in self.check()
+        ]
         columns = list(zip(*rows, strict=True)) or [()] * self.layout.width
         return [pa.chunked_array([pa.array(column, pa.string())]) for column in columns]
 
@@ -129,7 +148,9 @@ class TextFile:
     def _records(self, text: str) -> Any:
         layout = self.layout
         found = records(text, layout.delimiter, quoted=layout.quoted, keep_blank=layout.keep_blank)
-        return islice(found, 1, None) if layout.header else found
+        if not layout.header:
+            return found
+        return islice(dropwhile(lambda record: record.blank, found), 1, None)
 
     def _text(self) -> str:
         return decode(self.data, self.path)

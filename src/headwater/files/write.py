@@ -123,7 +123,7 @@ def _lines(columns: list[Any], format: Format, name: str) -> Any:
     """The records of all rows, one after another: the values of an Arrow array lie in memory just so."""
     delimiter = format.delimiter
     if format.quoted:
-        cells = [_quoted(column, delimiter, alone=len(columns) == 1) for column in columns]
+        cells = [_quoted(column, delimiter) for column in columns]
     else:
         for column in columns:
             _refuse_breaks(column, delimiter, name)
@@ -142,14 +142,9 @@ def _values(array: Any) -> Any:
     return values[ends[first] : ends[last]] if values is not None else pa.py_buffer(b"")
 
 
-def _quoted(column: Any, delimiter: str, *, alone: bool) -> Any:
-    """Quotes where a cell needs them; an empty one that is alone in its line would be taken for no line.
-
-    NULL is an empty cell; beside that, an empty text has quotes.
-    """
-    special = pc.match_substring_regex(column, f'[\r\n"]|{re.escape(delimiter)}')
-    if alone or column.null_count:
-        special = pc.or_(special, pc.equal(column, ""))
+def _quoted(column: Any, delimiter: str) -> Any:
+    """Quotes where a cell needs them: an empty text does, since an empty cell is NULL."""
+    special = pc.match_substring_regex(column, f'[\r\n"]|{re.escape(delimiter)}|^$')
     if pc.any(special).as_py():
         doubled = pc.replace_substring(column, '"', '""')
         column = pc.if_else(special, pc.binary_join_element_wise('"', doubled, '"', ""), column)
