@@ -124,6 +124,8 @@ class Fired:
         """Both together, each once."""
         if not self.removed.shape[0] or not self.added.shape[0]:
             return self.added if self.added.shape[0] else self.removed
+        if not self.layout.arity:
+            return self.added
         return np.unique(np.concatenate([self.added, self.removed]), axis=0)
 
     @property
@@ -169,7 +171,7 @@ class Armed:
         program = goal_program(asked.goal, asked.rules, asked.infos, runner.fanout, GENERATORS)
         facts = {name: self.layout.empty() for name in asked.facts} | {EVENT: rows}
         found, _ = runner.evaluate(program, facts, means)
-        return found
+        return found if self.layout.arity else found[:1, :0]
 
 
 def armed(
@@ -184,7 +186,7 @@ def armed(
     if answers is None:
         if trigger.plain:
             return Armed(trigger, info.layout, None)
-        args = _named(trigger.event.args)
+        args = named(trigger.event.args)
         trigger_, answers, into = replace(trigger, event=replace(trigger.event, args=args)), args, info.layout
     else:
         trigger_ = trigger
@@ -245,7 +247,7 @@ def _event_relation(trigger: Trigger, catalog: Catalog) -> RelationInfo:
     return info
 
 
-def _named(args: tuple[Term, ...]) -> tuple[Term, ...]:
+def named(args: tuple[Term, ...]) -> tuple[Term, ...]:
     """With variables for wildcards, so that whole rows are known."""
     return tuple(Variable(f"any~{i}") if isinstance(arg, Wildcard) else arg for i, arg in enumerate(args))
 

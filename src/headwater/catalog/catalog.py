@@ -12,9 +12,16 @@ from typing import Any
 
 from headwater.catalog.definitions import Definitions, Types, declaration_for
 from headwater.catalog.edits import carried, check_edits, edited
-from headwater.catalog.rule_edits import check_dropped_rules, rules_of, unknown_rule
+from headwater.catalog.rule_edits import (
+    active_of,
+    check_dropped_rules,
+    check_labels,
+    rules_of,
+    unknown_rule,
+    without_rules,
+)
 from headwater.errors import DataError, HeadwaterWarning, RuleError, UnknownRelation
-from headwater.language.program import Program, Rule
+from headwater.language.program import ActiveRule, Program, Rule
 from headwater.rules.checked import Checked, RelationInfo
 from headwater.rules.unfilled import Strictness, doubts
 from headwater.spelling import did_you_mean, near
@@ -55,6 +62,11 @@ class Catalog:
     def rules(self) -> tuple[Rule, ...]:
         """All rules as they are written, with their ids, in the order in which they were defined."""
         return tuple(rules_of(edited(self.definitions.programs)))
+
+    @property
+    def active(self) -> tuple[ActiveRule, ...]:
+        """All active rules, with their ids, in the order in which they were defined."""
+        return tuple(active_of(edited(self.definitions.programs)))
 
     def info(self, name: str) -> RelationInfo:
         """A relation's columns, types and kind."""
@@ -114,7 +126,7 @@ class Catalog:
 
     def unknown_rule(self, id: object) -> RuleError:
         """The error about a rule that is not there."""
-        return unknown_rule(id if isinstance(id, str) else show(id), self.rules)
+        return unknown_rule(id if isinstance(id, str) else show(id), (*self.rules, *self.active))
 
     def _nowhere(self, name: str, rows: Any) -> UnknownRelation:
         """The error about rows for a relation that no text mentions."""
@@ -158,6 +170,7 @@ class Catalog:
     ) -> Catalog:
         """With what one more text says; its facts are in the program until they are `settled`."""
         check_edits(program, self.definitions.programs, self.relations)
+        check_labels(program, without_rules(edited(self.definitions.programs), program))
         check_dropped_rules(
             program, edited(self.definitions.programs), self.definitions.known, lenient=self.strict is False
         )

@@ -57,6 +57,7 @@ class Definitions:
             tables=tuple(table for program in programs for table in program.tables),
             directives=tuple(directive for program in programs for directive in program.directives),
             queries=tuple(query for program in programs for query in program.queries),
+            active=tuple(active for program in programs for active in program.active),
         )
         return check(whole, functions, known={**stored, **self.known}, nullable=self.nullable)
 

@@ -14,6 +14,7 @@ from headwater.catalog.rule_edits import DROP_RULE, without_rules
 from headwater.errors import RuleError
 from headwater.language.datalog.render import render
 from headwater.language.program import (
+    ActiveRule,
     Atom,
     BodyAggregate,
     Call,
@@ -26,8 +27,10 @@ from headwater.language.program import (
     Program,
     Query,
     Rule,
+    RuleAction,
     Term,
 )
+from headwater.rules.shapes import active_atoms
 from headwater.rules.terms import atoms, rebuild
 
 RELATION_EDITS = ("drop", "rename")
@@ -124,6 +127,7 @@ def _mentioned(program: Program) -> set[str]:
     found |= {atom.relation for query in program.queries for atom, _ in atoms(query.body)}
     for rule in program.rules:
         found |= {head.relation for head in rule.heads} | {atom.relation for atom, _ in atoms(rule.body)}
+    found |= {atom.relation for active in program.active for atom in active_atoms(active)}
     return found
 
 
@@ -131,6 +135,9 @@ def _readers(programs: Sequence[Program], name: str) -> Iterator[str]:
     for rule in (rule for program in programs for rule in program.rules):
         if any(atom.relation == name for atom, _ in atoms(rule.body)):
             yield from (head.relation for head in rule.heads)
+    for active in (active for program in programs for active in program.active):
+        if any(atom.relation == name for atom in active_atoms(active)):
+            yield f"rule {active.id}"
 
 
 # ------------------------------------------------------------------ dropping
@@ -166,6 +173,7 @@ def _renamed(program: Program, old: str, new: str) -> Program:
         tables=tuple(replace(each, relation=named(each.relation)) for each in program.tables),
         directives=tuple(replace(each, relation=named(each.relation)) for each in program.directives),
         queries=tuple(Query(_body(query.body, old, new), query.place) for query in program.queries),
+        active=tuple(_active(rule, old, new) for rule in program.active),
     )
 
 
@@ -176,6 +184,22 @@ def _rule(rule: Rule, old: str, new: str) -> Rule:
         return rule
     changed = replace(rule, heads=heads, body=body)
     return replace(changed, text=render(changed))
+
+
+def _active(rule: ActiveRule, old: str, new: str) -> ActiveRule:
+    changed = replace(
+        rule,
+        event=_atom(rule.event, old, new),
+        condition=_body(rule.condition, old, new),
+        actions=tuple(_action(action, old, new) for action in rule.actions),
+    )
+    return rule if changed == rule else replace(changed, text=render(changed))
+
+
+def _action(action: RuleAction, old: str, new: str) -> RuleAction:
+    if action.atom is None or action.kind == "call":
+        return action
+    return replace(action, atom=_atom(action.atom, old, new))
 
 
 def _body(body: tuple[Literal, ...], old: str, new: str) -> tuple[Literal, ...]:

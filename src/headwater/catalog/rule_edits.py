@@ -11,7 +11,8 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
 from headwater.errors import Place, RuleError
-from headwater.language.program import Program, Rule
+from headwater.language.program import ActiveRule, Program, Rule
+from headwater.rules.shapes import active_atoms
 from headwater.rules.terms import atoms
 from headwater.spelling import did_you_mean
 
@@ -30,11 +31,41 @@ def rules_of(programs: Iterable[Program]) -> list[Rule]:
     return [rule for program in programs for rule in program.rules if rule.body]
 
 
+def active_of(programs: Iterable[Program]) -> list[ActiveRule]:
+    """All active rules, in order; the same rule twice is one."""
+    found: dict[ActiveRule, ActiveRule] = {}
+    for rule in (rule for program in programs for rule in program.active):
+        found.setdefault(rule, rule)
+    return list(found.values())
+
+
+def check_labels(program: Program, earlier: Sequence[Program]) -> None:
+    """Refuse a label that an active rule shares with another rule that says something else."""
+    known: dict[str | None, Rule | ActiveRule] = {rule.label: rule for rule in active_of(earlier)}
+    known |= {rule.label: rule for rule in rules_of([*earlier, program])}
+    for rule in (*program.active, *active_of(earlier)):
+        other = known.setdefault(rule.label, rule)
+        if rule.label is not None and other != rule:
+            raise RuleError(
+                "duplicate-label",
+                f"there is another rule {rule.label}",
+                place=rule.place,
+                hint=f"give it another label, or drop the other: .drop rule {rule.label}",
+            )
+
+
 def without_rules(found: Sequence[Program], program: Program) -> list[Program]:
     """Earlier texts without the rules that a text drops, and without what they say of views that go with them."""
     ids = dropped_ids(program)
     dropped = [rule for rule in rules_of(found) if rule.id in ids]
-    left = [replace(each, rules=tuple(r for r in each.rules if r.id not in ids)) for each in found]
+    left = [
+        replace(
+            each,
+            rules=tuple(rule for rule in each.rules if rule.id not in ids),
+            active=tuple(rule for rule in each.active if rule.id not in ids),
+        )
+        for each in found
+    ]
     for name in bereft(dropped, [*left, program]):
         told = {"kind"} if _mentioned(name, [*left, program]) else {"kind", "output", "printsize", "watch"}
         left = [
@@ -55,11 +86,15 @@ def bereft(dropped: Iterable[Rule], left: Iterable[Program]) -> list[str]:
 
 
 def _mentioned(name: str, programs: Sequence[Program]) -> bool:
-    return _declared(name, programs) or any(
-        atom.relation == name
-        for program in programs
-        for body in (*(rule.body for rule in program.rules), *(query.body for query in program.queries))
-        for atom, _ in atoms(body)
+    return (
+        _declared(name, programs)
+        or any(
+            atom.relation == name
+            for program in programs
+            for body in (*(rule.body for rule in program.rules), *(query.body for query in program.queries))
+            for atom, _ in atoms(body)
+        )
+        or any(atom.relation == name for rule in active_of(programs) for atom in active_atoms(rule))
     )
 
 
@@ -80,10 +115,11 @@ def check_dropped_rules(
     `earlier` are the texts as they are before, `given` the relations that rows were given to. Who is `lenient` takes
     relations that nothing fills.
     """
-    rules = {rule.id: rule for rule in rules_of(earlier)}
+    everything: list[Rule | ActiveRule] = [*rules_of(earlier), *active_of(earlier)]
+    rules = {rule.id: rule for rule in everything}
     for directive in program.directives:
         if directive.kind == DROP_RULE and rules.pop(directive.options["rule"], None) is None:
-            raise unknown_rule(directive.options["rule"], rules_of(earlier), directive.place)
+            raise unknown_rule(directive.options["rule"], everything, directive.place)
     ids = dropped_ids(program)
     left = [*without_rules(earlier, program), program]
     dropped = [rule for rule in rules_of(earlier) if rule.id in ids]
@@ -95,7 +131,7 @@ def check_dropped_rules(
             _refuse_bereft(program, name, readers)
 
 
-def unknown_rule(said: str, rules: Iterable[Rule], place: Place | None = None) -> RuleError:
+def unknown_rule(said: str, rules: Iterable[Rule | ActiveRule], place: Place | None = None) -> RuleError:
     """The error about a rule that is not there, with the ids that are near."""
     known = [rule.id for rule in rules if rule.id is not None]
     hint = did_you_mean(said, known) or _listed(known)

@@ -1,8 +1,9 @@
 """What rules are called for as long as they are defined.
 
 A rule keeps its label. One without is called by its relation and a number that no other rule of the relation had
-before: `reach#2`. Ids are given when a text is defined, and written to the log and to checkpoints, so none changes
-when others go. A state without them was written when rules were numbered in order each time: that gives the same.
+before: `reach#2`; an active one by its event: `on-alarm#1`. Ids are given when a text is defined, and written to the
+log and to checkpoints, so none changes when others go. A state without them was written when rules were numbered in
+order each time: that gives the same.
 """
 
 from __future__ import annotations
@@ -31,12 +32,19 @@ def identified(program: Program, numbers: Mapping[str, int]) -> tuple[Program, d
         elif rule.body:
             rule = replace(rule, id=rule.label)
         rules.append(rule)
-    return replace(program, rules=tuple(rules)), given
+    active = []
+    for one in program.active:
+        name = f"on-{one.event.relation}"
+        if one.label is None:
+            given[name] = given.get(name, 0) + 1
+        active.append(replace(one, id=one.label or f"{name}#{given[name]}"))
+    return replace(program, rules=tuple(rules), active=tuple(active)), given
 
 
 def ids_of(program: Program) -> list[str]:
-    """The ids of the program's rules, in order."""
-    return [rule.id for rule in program.rules if rule.id is not None]
+    """The ids of the program's rules, in order; active ones come last."""
+    ids = (*(rule.id for rule in program.rules), *(rule.id for rule in program.active))
+    return [id for id in ids if id is not None]
 
 
 def recalled(program: Program, ids: Sequence[str]) -> Program:
@@ -45,6 +53,7 @@ def recalled(program: Program, ids: Sequence[str]) -> Program:
     return replace(
         program,
         rules=tuple(replace(rule, id=next(left)) if rule.body else rule for rule in program.rules),
+        active=tuple(replace(rule, id=next(left)) for rule in program.active),
     )
 
 

@@ -175,7 +175,7 @@ class Database:
         """Put one rule in the place of another; one version. It keeps the id, unless it has a label of its own."""
         known = str(known_rule(self.catalog, id).id)
         program = read_rule("replace_rule", text, more=f".drop rule {known}")
-        label = program.rules[0].label
+        label = program.rules[0].label if program.rules else program.active[0].label
         return self._define(program, {}, ids=[known if label is None else label])
 
     def keep(self, relation: str, kind: str) -> Changes:
@@ -233,7 +233,7 @@ class Database:
 
     @changes
     def _what_if(self, insert: Mapping[str, Any], delete: Mapping[str, Any]) -> Changes:
-        return self._versions.suppose(insert, delete)
+        return self._versions.suppose(insert, delete, react=True)
 
     def _afterwards(self, done: Changes) -> Changes:
         self._running.after_version()
@@ -281,7 +281,7 @@ class Database:
     @property
     def rules(self) -> RuleTable:
         """The ids of all rules; prints as a table of them."""
-        return RuleTable.of(self.catalog.rules)
+        return RuleTable.of((*self.catalog.rules, *self.catalog.active))
 
     def info(self, name: str) -> RelationInfo:
         """A relation's columns, types and kind."""

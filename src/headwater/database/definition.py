@@ -9,7 +9,7 @@ from headwater.catalog import Catalog
 from headwater.errors import LanguageError
 from headwater.language.datalog import parse
 from headwater.language.datalog.program_file import names_file, read_program
-from headwater.language.program import Program, Rule
+from headwater.language.program import ActiveRule, Program, Rule
 from headwater.values import arguments
 
 
@@ -32,9 +32,9 @@ def read_rule(call: str, given: object, source: str = "<text>", more: str = "") 
     """The one rule that a call is given as a text; `more` are statements that it comes with."""
     text = arguments.text(call, given)
     alone = parse(text, source)
-    rules = [rule for rule in alone.rules if rule.body]
+    rules = [*(rule for rule in alone.rules if rule.body), *alone.active]
     others = (alone.declarations, alone.tables, alone.directives, alone.queries)
-    if len(rules) == len(alone.rules) == 1 and not any(others):
+    if len(rules) == len(alone.rules) + len(alone.active) == 1 and not any(others):
         return parse(f"{text}\n{more}", source) if more else alone
     found = "no rule" if not rules else f"{len(rules)} rules" if len(rules) > 1 else "more than a rule"
     raise LanguageError(
@@ -45,9 +45,10 @@ def read_rule(call: str, given: object, source: str = "<text>", more: str = "") 
     )
 
 
-def known_rule(catalog: Catalog, given: object) -> Rule:
+def known_rule(catalog: Catalog, given: object) -> Rule | ActiveRule:
     """The rule of an id; refused if there is none, with those that are near."""
-    for rule in catalog.rules:
+    every: tuple[Rule | ActiveRule, ...] = (*catalog.rules, *catalog.active)
+    for rule in every:
         if isinstance(given, str) and rule.id == given:
             return rule
     raise catalog.unknown_rule(given)

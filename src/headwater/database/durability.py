@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from headwater.active.cascade import Transition
 from headwater.active.watch import WatchLine
 from headwater.database.outbox import Outbox
 from headwater.database.progress import Progress, Subscription
@@ -64,13 +65,15 @@ class Durability:
 
     # ------------------------------------------------------------------ the log
 
-    def log_definition(self, version: Version, inserts: Mapping[str, Ints]) -> None:
-        """The last text, and the rows it came with."""
+    def log_definition(
+        self, version: Version, inserts: Mapping[str, Ints], cascade: Sequence[Transition] = ()
+    ) -> None:
+        """The last text, the rows it came with, and what active rules did."""
         catalog = self._standing.coming
         text, source = catalog.texts[-1]
         learned = catalog.definitions.to_json() if inserts else {}
         meta = {"text": text, "source": source, "rules": catalog.definitions.rules()[-1], **learned}
-        self._log(version, "define", meta, self._tables("insert", inserts), {})
+        self._log(version, "define", meta, self._tables("insert", inserts), {}, cascade)
 
     def log_change(
         self,
@@ -78,17 +81,18 @@ class Durability:
         deletes: Mapping[str, Ints],
         inserts: Mapping[str, Ints],
         marks: Mapping[str, Any],
+        cascade: Sequence[Transition] = (),
     ) -> None:
-        """Rows, and the types they told."""
+        """Rows, the types they told, and what active rules did."""
         catalog = self._standing.coming
         learned = {} if catalog is self._logged else catalog.definitions.to_json()
         tables = {**self._tables("delete", deletes), **self._tables("insert", inserts)}
-        self._log(version, "apply", learned, tables, marks)
+        self._log(version, "apply", learned, tables, marks, cascade)
         self._logged = catalog
 
-    def log_time(self, version: Version) -> None:
-        """That time has gone on."""
-        self._log(version, "advance", {}, {}, {})
+    def log_time(self, version: Version, cascade: Sequence[Transition] = ()) -> None:
+        """That time has gone on, and what active rules did."""
+        self._log(version, "advance", {}, {}, {}, cascade)
 
     def log_subscription(
         self, version: Version, name: str, subscription: Subscription | None, table: Any
@@ -111,6 +115,7 @@ class Durability:
         meta: Mapping[str, Any],
         tables: Mapping[str, Any],
         marks: Mapping[str, Any],
+        cascade: Sequence[Transition] = (),
     ) -> None:
         """Write the open version to the log, with what is owed for it; only then may it be committed."""
         version.join(self._progress)
@@ -118,6 +123,11 @@ class Durability:
         subscribed = self._progress.subscriptions
         shown = shown_changes(self._codec, relations, version.changes) if subscribed else {}
         more, owed = self._progress.stage(version.number, marks, shown)
+        if cascade:
+            more = {**more, "transitions": len(cascade)}
+            for number, one in enumerate(cascade):
+                owed = {**owed, **self._tables(f"delete{number}", one.deletes)}
+                owed |= self._tables(f"insert{number}", one.inserts)
         told, events = self._outbox.record()
         self._append(version, kind, {**meta, **more, **told}, {**tables, **owed, **events})
 

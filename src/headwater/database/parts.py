@@ -39,7 +39,9 @@ class Parts:
         progress, followers = Progress(path), Followers()
         outbox = Outbox(codec, path)
         durability = Durability(codec, standing, progress, outbox)
-        versions = Versions(codec, guard, standing, progress, outbox, durability, followers)
+        versions = Versions(
+            codec, guard, standing, progress, outbox, durability, followers, options.max_cascade
+        )
         running = Running(options, codec, functions, versions, durability)
         watching = Watching(versions, guard, durable=path is not None, max_cascade=options.max_cascade)
         return Parts(standing, progress, durability, followers, versions, running, watching)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from headwater.calls import public_class
 from headwater.errors import Place
 from headwater.language.datalog.render import render
-from headwater.language.program import Rule
+from headwater.language.program import ActiveRule, Rule
 from headwater.notebook import table
 
 if TYPE_CHECKING:
@@ -25,10 +25,10 @@ class RuleTable(tuple[str, ...]):
     It prints as a table; `rows()` and `arrow()` give that as data.
     """
 
-    _rules: Sequence[Rule]
+    _rules: Sequence[Rule | ActiveRule]
 
     @classmethod
-    def of(cls, rules: Iterable[Rule]) -> RuleTable:
+    def of(cls, rules: Iterable[Rule | ActiveRule]) -> RuleTable:
         """Of these rules, which have ids."""
         rules = tuple(rules)
         found = cls(str(rule.id) for rule in rules)
@@ -36,13 +36,13 @@ class RuleTable(tuple[str, ...]):
         return found
 
     def rows(self) -> list[tuple[str, str, str, str]]:
-        """For each rule its id, its text, the view that it derives rows of (or all of them), and where it is
-        written."""
+        """For each rule its id, its text, the view that it derives rows of (or all of them; of an
+        active rule, the relation of its event), and where it is written."""
         return [
             (
                 str(rule.id),
                 rule.text or render(rule),
-                ", ".join(dict.fromkeys(head.relation for head in rule.heads)),
+                ", ".join(_views(rule)),
                 _shown(rule.place),
             )
             for rule in self._rules
@@ -67,6 +67,12 @@ class RuleTable(tuple[str, ...]):
 
     def _repr_html_(self) -> str:
         return table(HEADINGS, [[escape(text) for text in row] for row in self.rows()])
+
+
+def _views(rule: Rule | ActiveRule) -> tuple[str, ...]:
+    if isinstance(rule, ActiveRule):
+        return (rule.event.relation,)
+    return tuple(dict.fromkeys(head.relation for head in rule.heads))
 
 
 def _shown(place: Place | None) -> str:

@@ -5,11 +5,13 @@ Relations that no text declares take their types from the first rows they get.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from headwater.active.cascade import Cascade, Transition
+from headwater.active.rules import completed
 from headwater.active.watch import WatchLine
 from headwater.catalog import Catalog
 from headwater.catalog.definitions import Definitions
@@ -51,6 +53,7 @@ class Versions:
         outbox: Outbox,
         durability: Durability,
         followers: Followers,
+        max_cascade: int = 1000,
     ):
         self.codec = codec
         self.guard = guard
@@ -59,7 +62,10 @@ class Versions:
         self.outbox = outbox
         self.durability = durability
         self.followers = followers
+        self.max_cascade = max_cascade
         self.runner: Runner
+        self._cascade = Cascade(standing.catalog, (), max_cascade)
+        """The active rules, as of the catalog that was last seen."""
 
     def _open(self, now: float | None = None) -> Version:
         """The next version, which is logged before it is kept."""
@@ -95,12 +101,13 @@ class Versions:
         with self._open() as version:
             catalog = self.standing.catalog.with_program(program, self.stored, ids)
             self._check_subscribed(catalog)
-            catalog = catalog.with_rows(insert, self.stored)
+            catalog = completed(catalog.with_rows(insert, self.stored), self.stored)
             self.outbox.check(catalog)
             inserts = self._encode(catalog, insert)
             self._define(version, catalog, inserts)
+            cascade = self._react(version, unseen=origins(program))
             self._owe(version)
-            self.durability.log_definition(version, inserts)
+            self.durability.log_definition(version, inserts, cascade)
             described = self.standing.described()
         return self._done(version, described)
 
@@ -113,22 +120,24 @@ class Versions:
     ) -> Changes:
         """Change rows of base relations; `done` are the events, by watch, that this is done about."""
         with self._open() as version:
-            self._learn(version, self.standing.catalog.with_rows(insert, self.stored))
+            self._learn(version, self._with_rows(insert))
             deletes = self._find(delete, version)
             inserts = self._encode(self.standing.coming, insert)
             if self.runner.must_move(inserts):
                 self.durability.checkpoint(self.runner)
             version.changes = self.runner.change(version, deletes, inserts)
+            cascade = self._react(version)
             self._owe(version, done or {})
-            self.durability.log_change(version, deletes, inserts, marks)
+            self.durability.log_change(version, deletes, inserts, marks, cascade)
         return self._done(version)
 
     def advance(self, to: float) -> Changes:
         """Let time go on, and rows expire."""
         with self._open(to) as version:
             version.changes = self.runner.change(version, {}, {})
+            cascade = self._react(version)
             self._owe(version)
-            self.durability.log_time(version)
+            self.durability.log_time(version, cascade)
         return self._done(version)
 
     def subscribe(self, name: str, view: str, *, rows: bool) -> Subscription:
@@ -153,9 +162,13 @@ class Versions:
             self.durability.log_watch(version, name, line)
 
     def suppose(
-        self, insert: Mapping[str, Any] | None = None, delete: Mapping[str, Any] | None = None
+        self,
+        insert: Mapping[str, Any] | None = None,
+        delete: Mapping[str, Any] | None = None,
+        *,
+        react: bool = False,
     ) -> Changes:
-        """What `apply` would do: worked out, then taken back."""
+        """What `apply` would do: worked out, then taken back. Active rules act only if they are to `react`."""
         insert, delete = insert or {}, delete or {}
         with (
             self.runner.interrupts,
@@ -163,9 +176,11 @@ class Versions:
         ):
             version.abandon()
             version.join(self.standing)
-            self._learn(version, self.standing.catalog.with_rows(insert, self.stored))
+            self._learn(version, self._with_rows(insert))
             deletes = self._find(delete, version)
             version.changes = self.runner.change(version, deletes, self._encode(self.standing.coming, insert))
+            if react:
+                self._react(version)
             for change in version.changes.values():
                 change.resolve()
             shown = shown_changes(self.codec, self.standing.coming.program.relations, version.changes)
@@ -185,6 +200,27 @@ class Versions:
         """What watches will be told of the open version, and which events led to it."""
         self.outbox.owe(version, self.standing.coming, self.runner, self._means)
         self.outbox.acknowledge_with(version, done or {})
+
+    def _react(self, version: Version, unseen: Iterable[str] = ()) -> tuple[Transition, ...]:
+        """Let active rules act on the open version, and say what they did."""
+        catalog = self.standing.coming
+        if self._cascade.catalog is not catalog:
+            self._cascade = Cascade.of(catalog, self.max_cascade)
+        if self._cascade.actions and not self.runner.here:
+            raise DataError(
+                "on-nodes",
+                f"rule {self._cascade.actions[0].id} acts in the same version, which needs all rows in one process",
+                place=self._cascade.actions[0].rule.place,
+                hint="let it act after the version (do after ...), or leave out run=...",
+            )
+        means = Means(self.codec, catalog.functions)
+        return self._cascade.run(version, self.runner, means, unseen)
+
+    def _with_rows(self, insert: Mapping[str, Any]) -> Catalog:
+        """The catalog with the types that rows tell."""
+        catalog = self.standing.catalog
+        more = catalog.with_rows(insert, self.stored)
+        return catalog if more is catalog else completed(more, self.stored)
 
     def _means(self) -> Means:
         """What conditions are evaluated with."""
@@ -296,12 +332,25 @@ class Versions:
             if record.kind == "define":
                 program = parse(meta["text"], meta["source"])
                 catalog = self.standing.catalog.with_program(program, self.stored, meta.get("rules"))
-                catalog = self._learned(catalog, meta)
+                catalog = completed(self._learned(catalog, meta), self.stored)
                 self._define(version, catalog, self._recorded(record, "insert", catalog))
             else:
                 self._learn(version, self._learned(self.standing.catalog, meta))
                 rows = (self._recorded(record, kind, self.standing.coming) for kind in ("delete", "insert"))
                 version.changes = self.runner.change(version, *rows)
+            self._proceed_again(version, record)
+
+    def _proceed_again(self, version: Version, record: Record) -> None:
+        """What active rules did then is done again as it was; they do not act."""
+        meta: Any = record.meta
+        for number in range(meta.get("transitions", 0)):
+            rows = (
+                self._recorded(record, f"{kind}{number}", self.standing.coming)
+                for kind in ("delete", "insert")
+            )
+            self.runner.proceed(version, *rows)
+        if meta.get("transitions"):
+            version.changes = self.runner.changes()
 
     def _learned(self, catalog: Catalog, meta: Mapping[str, Any]) -> Catalog:
         """With the types that a record says rows told."""

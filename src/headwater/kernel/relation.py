@@ -10,7 +10,7 @@ A row's state is a set of bits:
 |---|---|
 | `LIVE` | the row has support (a base row: it was inserted and not deleted) |
 | `VISIBLE` | premises see the row: it is live, it has been propagated and it is a best row where that matters |
-| `WAS` | the row was visible when this version began |
+| `WAS` | the row was visible when this version began, or its present transition (see `proceed`) |
 | `DYING` | the row stopped being visible in the present round of going down |
 | `TOUCHED` | the row is in this version's journal |
 | `WANTED` | scratch: the row is among the best of its group |
@@ -33,7 +33,7 @@ import numpy.typing as npt
 from headwater.kernel import hashing, rowops, version_end
 from headwater.kernel.index import Index
 from headwater.kernel.memory import Room, Unbounded, grown, zeros
-from headwater.kernel.states import LIVE, STORED, TOUCHED, VISIBLE, WAS
+from headwater.kernel.states import DYING, LEADING, LIVE, STORED, TOUCHED, VISIBLE, WAS
 
 Ints = npt.NDArray[np.int64]
 Rows = npt.NDArray[np.int32]
@@ -119,6 +119,8 @@ class Relation:
         self.sizes, self.ghosts, self.indexes = fresh.sizes, fresh.ghosts, indexes
         self.backup: Backup | None = None
         self.lifted = 0
+        self.proceeded = False
+        """Whether the open version has had more than one transition."""
         self.plan: version_end.CommitPlan | None = None
 
     # ------------------------------------------------------------------ size
@@ -369,16 +371,41 @@ class Relation:
         return np.concatenate((self.journal_rows[: self.sizes[3]], self.created[: self.sizes[4]]))
 
     def lost(self) -> Rows:
-        """Rows that were in the relation when the version began and are not now."""
-        touched = self.touched() if self.backup is not None else self.journal_rows[: self.sizes[3]]
+        """Rows that were in the relation when the version, or its present transition, began and are not now."""
+        whole = self.backup is not None or self.proceeded
+        touched = self.touched() if whole else self.journal_rows[: self.sizes[3]]
         lost: Rows = touched[(self.state[touched] & (WAS | VISIBLE)) == WAS]
         return lost
 
     def gained(self) -> Rows:
-        """Rows that are in the relation now and were not when the version began."""
+        """Rows that are in the relation now and were not when the version, or its present transition, began."""
         touched = self.touched()
         gained: Rows = touched[(self.state[touched] & (WAS | VISIBLE)) == VISIBLE]
         return gained
+
+    def proceed(self) -> None:
+        """End a transition of the open version: what is visible now `WAS` there when the next one begins. All of it
+        can still be taken back."""
+        touched = self.touched()
+        state = self.state[touched] & np.uint8(0xFF ^ (DYING | WAS | LEADING))
+        self.state[touched] = np.where(state & VISIBLE, state | WAS, state)
+        self.proceeded = True
+
+    def whole_change(self) -> tuple[Rows, Rows]:
+        """The rows lost and gained since the version began, over all its transitions."""
+        if not self.proceeded:
+            return self.lost(), self.gained()
+        top = int(self.sizes[0])
+        before = np.zeros(top, np.uint8)
+        entries = int(self.sizes[3])
+        if self.backup is not None:
+            before[: self.backup.state.shape[0]] = self.backup.state
+            entries = self.backup.journal
+        before[self.journal_rows[:entries]] = self.journal[:entries, 3].astype(np.uint8)
+        before[self.created[: self.sizes[4]]] = 0
+        touched = np.unique(self.touched())
+        was, now = before[touched] & VISIBLE, self.state[touched] & VISIBLE
+        return touched[was > now], touched[was < now]
 
     def live_rows(self) -> Rows:
         """The numbers of all visible rows: a scan of the relation."""

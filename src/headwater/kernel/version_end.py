@@ -154,6 +154,7 @@ def _forget(relation: Relation) -> None:
     relation.sizes[3] = relation.sizes[4] = 0
     relation.backup = None
     relation.lifted = 0
+    relation.proceeded = False
     if large:
         with contextlib.suppress(MemoryError):
             relation.empty_journal()

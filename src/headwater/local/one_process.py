@@ -75,6 +75,18 @@ class OneProcess:
     ) -> dict[str, RowChange]:
         return self.change_rows(version, deletes, inserts)
 
+    def proceed(
+        self, version: Version, deletes: Mapping[str, Ints], inserts: Mapping[str, Ints]
+    ) -> dict[str, RowChange]:
+        self.engine.proceed()
+        self._follow(version, deletes, inserts)
+        return self.engine.transition()
+
+    def changes(self) -> dict[str, RowChange]:
+        changes = self.engine.changes()
+        self.engine.prepare()
+        return changes
+
     def define_program(
         self,
         version: Version,
@@ -124,14 +136,21 @@ class OneProcess:
     ) -> dict[str, RowChange]:
         """Delete and insert rows. `possible` names further base relations that may change on other nodes."""
         version.join(self.engine, self.base_changes)
+        self._follow(version, deletes, inserts, possible)
+        return self.changes()
+
+    def _follow(
+        self,
+        version: Version,
+        deletes: Mapping[str, Ints],
+        inserts: Mapping[str, Ints],
+        possible: Iterable[str] = (),
+    ) -> None:
         relations = self.engine.workspace.relations
         worked_out = self.base_changes.work_out(
             self.engine.checked, relations, dict(deletes), dict(inserts), version.now
         )
         self.engine.apply(*worked_out, version.statistics, {*possible, *self.base_changes.soft})
-        changes = self.engine.changes()
-        self.engine.prepare()
-        return changes
 
     # ------------------------------------------------------------------ reading
 

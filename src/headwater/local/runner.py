@@ -51,6 +51,16 @@ class Runner(Protocol):
         """Delete and insert rows of base relations, and all that follows from keys, lifetimes and sizes."""
         ...
 
+    def proceed(
+        self, version: Version, deletes: Mapping[str, Ints], inserts: Mapping[str, Ints]
+    ) -> Mapping[str, RowChange]:
+        """Go on in the open version with a further transition, as `change`; return what this transition did."""
+        ...
+
+    def changes(self) -> Mapping[str, RowChange]:
+        """What the open version has done so far, over all its transitions."""
+        ...
+
     def count(self, name: str) -> int:
         """How many rows the relation has."""
         ...

@@ -38,7 +38,7 @@ from headwater.plan.steps import Ints
 from headwater.rules.checked import UNIT, Checked
 from headwater.values.codec import Codec
 from headwater.values.functions import Functions
-from headwater.version.row_change import Replacement, RowChange, StoredChange
+from headwater.version.row_change import Replacement, RowChange, StoredChange, composed
 from headwater.version.statistics import StratumStatistics, VersionStatistics
 from headwater.version.version import Version
 
@@ -79,6 +79,10 @@ class Engine:
         """What was defined when the version began, if it has defined something else."""
         self._clock = 0
         """The time of the clock when the version began."""
+        self._watched: dict[str, RowChange] = {}
+        """What the transitions before the present one did to watched views."""
+        self._proceeded = False
+        """Whether the open version has had more than one transition."""
 
     # ------------------------------------------------------------------ definition
 
@@ -143,9 +147,8 @@ class Engine:
             no_ops += self._insert(relation, insert[name]) if name in insert else 0
             deltas[name] = Delta(relation.lost(), relation.gained())
             statistics.count_base(name, deltas[name].gained.shape[0], deltas[name].lost.shape[0], no_ops)
-        before = Before(
-            self.checked if self._defined is None else self._defined.checked, self._earlier, deltas
-        )
+        defined = None if self._proceeded else self._defined
+        before = Before(self.checked if defined is None else defined.checked, self._at_start, deltas)
         self.watching.begin(before, self.checked)
         for step in self.steps:
             view = step.view
@@ -188,7 +191,7 @@ class Engine:
         """Take note of what has become of a view's relations, for those that read them."""
         for name in view.stratum.relations:
             relation = self.workspace.relations[name]
-            if self._earlier(name) in (None, relation):
+            if self._at_start(name) in (None, relation):
                 self._deltas[name] = Delta(relation.lost(), relation.gained())
 
     def _write_whole(self, view: View) -> None:
@@ -198,6 +201,34 @@ class Engine:
             relation = self.workspace.relations[name]
             relation.kill_all()
             self._insert(relation, rows)
+
+    def proceed(self) -> None:
+        """End a transition of the open version: what comes next is a change of what is there now. The version is kept
+        or undone as a whole all the same."""
+        for name in self._touched:
+            self.workspace.relations[name].proceed()
+        self._watched = self._all_watched()
+        self._deltas, self._proceeded = {}, True
+        self.watching.close()
+
+    def transition(self) -> dict[str, RowChange]:
+        """What the present transition did to every relation that differs."""
+        if not self._proceeded:
+            return self.changes()
+        relations = self.workspace.relations
+        return {
+            name: StoredChange(relations[name], delta.lost, delta.gained)
+            for name, delta in self._deltas.items()
+            if delta.lost.shape[0] or delta.gained.shape[0]
+        } | self.watching.told(self.checked)
+
+    def _all_watched(self) -> dict[str, RowChange]:
+        """What the transitions so far did to watched views."""
+        return composed(self._watched, self.watching.told(self.checked))
+
+    def _at_start(self, name: str) -> Relation | None:
+        """The relation that had the name when the present transition began."""
+        return self.workspace.relations.get(name) if self._proceeded else self._earlier(name)
 
     def _earlier(self, name: str) -> Relation | None:
         """The relation that had the name when the version began; another one is read by none that keeps its rows."""
@@ -274,7 +305,8 @@ class Engine:
         elif view.propagated:
             self._write_whole(view)
         else:
-            replaced = self._replaced if view.rules.own.isdisjoint(self._read) else None
+            droppable = view.rules.own.isdisjoint(self._read) and not self._proceeded
+            replaced = self._replaced if droppable else None
             task = Task(
                 self.workspace,
                 view.rules,
@@ -389,6 +421,7 @@ class Engine:
 
     def changes(self) -> dict[str, RowChange]:
         """What the open version has done to every relation that differs, and to views that it took away."""
+        self._told = {}
         for name, ended in self._ended().items():
             now = self.workspace.relations.get(name) or Relation(name, ended.arity)
             self._told[name] = Replacement(ended, now)
@@ -400,10 +433,11 @@ class Engine:
             if old is not None and old is not relation:
                 self._told[name] = Replacement(old, relation)
                 continue
-            delta = self._deltas.get(name) or Delta(relation.lost(), relation.gained())
+            delta = None if self._proceeded else self._deltas.get(name)
+            delta = delta or Delta(*relation.whole_change())
             if delta.lost.shape[0] or delta.gained.shape[0]:
                 self._told[name] = StoredChange(relation, delta.lost, delta.gained)
-        self._told.update(self.watching.told(self.checked))
+        self._told.update(self._all_watched())
         return dict(self._told)
 
     def _ended(self) -> dict[str, Relation]:
@@ -477,7 +511,7 @@ class Engine:
         self._deltas = {}
         self._told = {}
         self._replaced.clear()
-        self._defined = None
+        self._defined, self._proceeded, self._watched = None, False, {}
         self._clock = self.workspace.clock
         self.watching.close()
 

@@ -31,7 +31,7 @@ from headwater.version.statistics import StratumStatistics
 
 
 class Saved(NamedTuple):
-    """Groups as they were before they were first changed in a version, and what held their sums."""
+    """Groups as they were before they were first changed in a transition of a version, and what held their sums."""
 
     groups: Ints
     counts: Ints
@@ -66,7 +66,10 @@ class Grouping:
         self.values: Ints = np.zeros(16, np.int64)
         self.present: npt.NDArray[np.bool_] = np.zeros(16, np.bool_)
         self._saved: list[Saved] = []
-        self._published: tuple[Ints, Ints, npt.NDArray[np.bool_]] | None = None
+        self._settled = 0
+        """How many of those saved are of transitions that are over."""
+        self._published: list[tuple[Ints, Ints, npt.NDArray[np.bool_]]] = []
+        """The groups that each transition changed, with what they amounted to before."""
         self._dirty: npt.NDArray[np.bool_] = np.zeros(16, np.bool_)
 
     @property
@@ -219,14 +222,14 @@ class Grouping:
 
     def _publish(self) -> None:
         """Bring the aggregate's own rows in line with the groups that changed."""
-        if not self._saved:
+        if len(self._saved) == self._settled:
             return
-        dirty = np.concatenate([saved.groups for saved in self._saved])
+        dirty = np.concatenate([saved.groups for saved in self._saved[self._settled :]])
         filled = self.counts[dirty] > 0
         now = dirty[filled]
         before = self.values[dirty].copy()
         was = self.present[dirty].copy()
-        self._published = (dirty, before, was)
+        self._published.append((dirty, before, was))
         try:
             self.values[now] = self._results(now)
         except EvaluationError as error:
@@ -241,6 +244,8 @@ class Grouping:
         if come.any():
             self.result.show(self.result.add(self._rows(dirty[come], self.values[dirty[come]]), 1), 1)
         self.groups.kill(np.ascontiguousarray(dirty[~filled], np.int32))
+        self._dirty[dirty] = False
+        self._settled = len(self._saved)
 
     def _results(self, numbers: Ints) -> Ints:
         """The aggregate of each group, as a code."""
@@ -279,16 +284,12 @@ class Grouping:
 
     def commit(self) -> None:
         """Keep what was done."""
-        for saved in self._saved:
-            self._dirty[saved.groups] = False
-        self._saved = []
-        self._published = None
+        self._saved, self._settled, self._published = [], 0, []
         self.groups.commit()
 
     def rollback(self) -> None:
         """Put every changed group back."""
-        if self._published is not None:
-            dirty, before, was = self._published
+        for dirty, before, was in reversed(self._published):
             self.values[dirty] = before
             self.present[dirty] = was
         for saved in reversed(self._saved):
@@ -299,8 +300,7 @@ class Grouping:
                 saved.holder.restore(saved.groups, saved.sums)
                 self.sums = saved.holder  # the first to be saved was that of before the version
             self._dirty[saved.groups] = False
-        self._saved = []
-        self._published = None
+        self._saved, self._settled, self._published = [], 0, []
         self.groups.rollback()
 
 

@@ -145,14 +145,20 @@ class Driver:
         command = ChangeRows(version.number, version.now, tuple(sorted({*deletes, *inserts})))
         return self._version(Sent(command, self._spread, deletes, inserts), version.statistics)
 
+    def proceed(
+        self, version: Version, deletes: Mapping[str, Ints], inserts: Mapping[str, Ints]
+    ) -> Mapping[str, RowChange]:
+        """A version on nodes is one transition."""
+        raise _not_on_nodes()
+
+    def changes(self) -> Mapping[str, RowChange]:
+        """See `proceed`."""
+        raise _not_on_nodes()
+
     @property
     def engine(self) -> Engine:
         """There is one on each node, and none here."""
-        raise DataError(
-            "on-nodes",
-            "the rows of this database are on nodes, where this is not available",
-            hint="close it, and open its state in one process: connect(path)",
-        )
+        raise _not_on_nodes()
 
     def must_move(self, inserts: Mapping[str, Ints]) -> bool:
         """Whether rows have to move to other nodes before these are inserted: then a checkpoint must come first."""
@@ -449,3 +455,11 @@ class Driver:
 def _homes(spread: Spread) -> dict[str, list[object]]:
     """Where relations live, as a checkpoint has it."""
     return {name: home.to_json() for name, home in spread.homes.items()}
+
+
+def _not_on_nodes() -> DataError:
+    return DataError(
+        "on-nodes",
+        "the rows of this database are on nodes, where this is not available",
+        hint="close it, and open its state in one process: connect(path)",
+    )

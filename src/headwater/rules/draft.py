@@ -78,8 +78,8 @@ class Draft:
     """All rules, and what has been learned and decided about relations so far.
 
     `known` has the column types of relations that have data already, `nullable` whether their columns take nulls as
-    far as rows have told; `taken` names the relations that the
-    text or the data knows of (declared, derived, stated, input, known). `facts` are atoms of constants.
+    far as rows have told; `taken` names the relations that the text or the data knows of (declared, derived, stated,
+    input, known, or of an active rule's event or action). `facts` are atoms of constants.
     `internal` maps each helping relation to the user's relation it serves; `given` are relations that take
     rows from outside; `bodies` are the internal relations that stand for an aggregate in a body;
     `demands` gives, for those that do inside a recursion, the relation of the groups asked for;
@@ -178,10 +178,13 @@ def begin(
         rules.append(DraftRule(label, rule.heads, rule.body, None, rule.place, rule.text, label))
     inputs = {d.relation for d in program.directives if d.kind == "input"}
     given = frozenset(known) | inputs
+    actions = [action for rule in program.active for action in rule.actions]
     taken = (
         given
         | {atom.relation for rule in program.rules for atom in rule.heads}
         | {d.relation for d in program.declarations}
         | {t.relation for t in program.tables}
+        | {rule.event.relation for rule in program.active}
+        | {action.atom.relation for action in actions if action.atom is not None and action.kind != "call"}
     )
     return Draft(tuple(rules), program, functions, known, frozenset(taken), given, nullable=nullable)

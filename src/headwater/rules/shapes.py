@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from headwater.errors import Place, RuleError
-from headwater.language.program import Atom, HeadAggregate, Program, Rule, Term, Variable
+from headwater.language.program import ActiveRule, Atom, HeadAggregate, Program, Rule, Term, Variable
 from headwater.rules.draft import Draft
 from headwater.rules.terms import aggregates, atoms
 from headwater.spelling import did_you_mean
@@ -72,6 +72,9 @@ def mentions(program: Program) -> Iterator[tuple[Atom, bool]]:
     for query in program.queries:
         for atom, _ in atoms(query.body):
             yield atom, False
+    for active in program.active:
+        for atom in active_atoms(active):
+            yield atom, False
 
 
 def rule_atoms(rule: Rule) -> Iterator[tuple[Atom, bool]]:
@@ -83,6 +86,16 @@ def rule_atoms(rule: Rule) -> Iterator[tuple[Atom, bool]]:
     for head in rule.heads:
         for atom, _ in _atoms_in(head.args):
             yield atom, False
+
+
+def active_atoms(rule: ActiveRule) -> Iterator[Atom]:
+    """Every atom of an active rule: its event, its condition, and the rows that it inserts and deletes."""
+    yield rule.event
+    for atom, _ in atoms(rule.condition):
+        yield atom
+    for action in rule.actions:
+        if action.atom is not None and action.kind != "call":
+            yield action.atom
 
 
 def _atoms_in(terms: Sequence[Term]) -> Iterator[tuple[Atom, bool]]:

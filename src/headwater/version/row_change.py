@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -130,6 +131,38 @@ class Replacement(LazyChange):
 
     def _release(self) -> None:
         self._relations = None
+
+
+def composed(first: Mapping[str, RowChange], second: Mapping[str, RowChange]) -> dict[str, RowChange]:
+    """What two changes, one after the other, come to for each relation that differs in the end."""
+    found = dict(first)
+    for name, later in second.items():
+        if name in found:
+            earlier = found.pop(name)
+            lost = np.concatenate((without(earlier.lost, later.gained), without(later.lost, earlier.gained)))
+            gained = np.concatenate(
+                (without(earlier.gained, later.lost), without(later.gained, earlier.lost))
+            )
+            later = RowChange(lost, gained)
+        if any(later.counts):
+            found[name] = later
+    return found
+
+
+def without(rows: Ints, others: Ints) -> Ints:
+    """The rows that are not among the others; each row is there once in either.
+
+    >>> without(np.array([[1, 2], [3, 4]]), np.array([[3, 4], [5, 6]])).tolist()
+    [[1, 2]]
+    """
+    if not rows.shape[0] or not others.shape[0]:
+        return rows
+    if not rows.shape[1]:
+        return rows[:0]
+    _, places = np.unique(np.concatenate((others, rows)), axis=0, return_index=True)
+    kept = np.zeros(others.shape[0] + rows.shape[0], bool)
+    kept[places] = True
+    return np.ascontiguousarray(rows[kept[others.shape[0] :]])
 
 
 def _missing(relation: Relation, other: Relation) -> Ints:

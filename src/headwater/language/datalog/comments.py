@@ -9,7 +9,7 @@ it is the remainder, as in `X % 2`. So `%` after a full stop, a comma, or first 
 'a("// no").       '
 
 `#line` lines, which say where the next line came from, are blanked too. What can only be seen at this level is
-refused here: a string or comment that does not end, strings in single quotes.
+refused here: a string or comment that does not end, strings in single quotes that are no texts of actions.
 """
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ from __future__ import annotations
 import re
 
 from headwater.errors import LanguageError
+from headwater.language.datalog.quoted import ACTION_TEXT
 from headwater.language.source import SourceText
 
 _INTERESTING = re.compile(
-    r'(?P<string>"(?:\\.|[^"\\\n])*")'
+    rf'(?P<string>"(?:\\.|[^"\\\n])*"|{ACTION_TEXT})'
     r'|(?P<open_string>")'
     r"|(?P<line>//[^\n]*)"
     r"|(?P<block>/\*.*?\*/)"

@@ -65,8 +65,12 @@ def capital(name: str) -> bool:
 
 
 def has_body(statement: Tree[Token]) -> bool:
-    """Whether a statement is a rule with a body."""
-    return statement.data == "clause" and any(child.data == "body" for child in trees(statement))
+    """Whether a statement is a rule with a body, or an active one."""
+    return (
+        statement.data == "active"
+        or statement.data == "clause"
+        and any(child.data == "body" for child in trees(statement))
+    )
 
 
 def argument_names(node: Node) -> Iterator[str]:
@@ -76,7 +80,7 @@ def argument_names(node: Node) -> Iterator[str]:
         part = todo.pop()
         if isinstance(part, str):
             yield from _name_in(part)
-        elif part.data == "clause":
+        elif part.data in ("clause", "active"):
             todo += reversed(trees(part))
         elif part.data not in ("label", "column"):
             children = part.children

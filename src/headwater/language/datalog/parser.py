@@ -16,6 +16,7 @@ from headwater.language.datalog.facts import take_facts
 from headwater.language.datalog.grammar import grammar
 from headwater.language.datalog.nesting import refuse_deep
 from headwater.language.datalog.preprocess import preprocess
+from headwater.language.datalog.quoted import double_quoted
 from headwater.language.datalog.statements import StatementReader
 from headwater.language.program import Program
 from headwater.language.source import SourceText
@@ -35,7 +36,7 @@ def parse(text: str, source: str = "<text>", *, folder: Path | None = None) -> P
     text = preprocess(text.removeprefix("\ufeff"), source, folder=folder)
     where = SourceText(source, text)
     blanked = blank_comments(where)
-    rest, facts = take_facts(blanked)
+    rest, facts = take_facts(double_quoted(blanked))
     refuse_deep(where, rest)
     try:
         tree = grammar().parse(rest)

@@ -25,6 +25,7 @@ from headwater.errors import LanguageError
 from headwater.language.datalog.dialect import capital
 from headwater.language.datalog.operators import AGGREGATES, BINARY, UNARY
 from headwater.language.program import (
+    ActiveRule,
     Atom,
     BodyAggregate,
     Call,
@@ -42,6 +43,7 @@ from headwater.language.program import (
     Positive,
     Program,
     Rule,
+    RuleAction,
     Term,
     Variable,
     Wildcard,
@@ -51,7 +53,9 @@ from headwater.values.record import FrozenMap, Struct, record_fields
 from headwater.values.special import LabelledNull
 from headwater.values.types import field_name
 
-Node = Program | Rule | Declaration | Materialize | Directive | Atom | Literal | Term
+Node = (
+    Program | Rule | ActiveRule | RuleAction | Declaration | Materialize | Directive | Atom | Literal | Term
+)
 
 MARK = '.pragma "variables" "bare"'
 """Says that every bare name is a variable."""
@@ -67,6 +71,10 @@ def render(node: Node) -> str:
         return "".join(line + "\n" for line in _program(node))
     if isinstance(node, Rule):
         return _rule(node)
+    if isinstance(node, ActiveRule):
+        return _active(node)
+    if isinstance(node, RuleAction):
+        return _action(node)
     if isinstance(node, Declaration):
         return f".decl {node.relation}({_commas(_column(column) for column in node.columns)})"
     if isinstance(node, Materialize):
@@ -86,7 +94,8 @@ def render(node: Node) -> str:
 def _program(program: Program) -> Iterator[str]:
     if not program.declarations and _misread(program):
         yield MARK
-    for part in (program.declarations, program.tables, program.directives, program.rules):
+    parts = (program.declarations, program.tables, program.directives, program.rules, program.active)
+    for part in parts:
         for statement in part:
             yield render(statement)
     for query in program.queries:
@@ -98,6 +107,18 @@ def _rule(rule: Rule) -> str:
     delete = "delete " if rule.delete else ""
     body = f" :- {_conjunction(rule.body)}" if rule.body else ""
     return f"{label}{delete}{_commas(_atom(head) for head in rule.heads)}{body}."
+
+
+def _active(rule: ActiveRule) -> str:
+    label = f"{rule.label}: " if rule.label is not None else ""
+    sign = "" if rule.sign == "±" else rule.sign
+    event = _commas((f"{sign}{_atom(rule.event)}", *map(_literal, rule.condition)))
+    return f"{label}on {event} do {_commas(map(_action, rule.actions))}."
+
+
+def _action(action: RuleAction) -> str:
+    given = _atom(action.atom) if action.atom is not None else _string(action.text)
+    return f"{action.coupling} {action.kind} {given}"
 
 
 def _column(column: Column) -> str:
@@ -286,6 +307,7 @@ def _commas(parts: Iterable[str]) -> str:
 def _misread(program: Program) -> bool:
     """Whether, without a mark, some variable would be read as a string."""
     rules = [set(_variables(rule)) for rule in program.rules if rule.body]
+    rules += [set(_variables(rule)) for rule in program.active]
     others = [set(_variables(rule)) for rule in program.rules if not rule.body]
     queries = [{name for literal in query.body for name in _variables(literal)} for query in program.queries]
     if any(name[0].isupper() for names in rules for name in names):
@@ -295,8 +317,8 @@ def _misread(program: Program) -> bool:
     return not all(capital(name) for names in others for name in names)
 
 
-def _variables(node: Rule | Atom | Literal | Term) -> Iterator[str]:
-    todo = [node]
+def _variables(node: Rule | ActiveRule | Atom | Literal | Term) -> Iterator[str]:
+    todo: list[Rule | ActiveRule | Atom | Literal | Term] = [node]
     while todo:
         part = todo.pop()
         if isinstance(part, Variable):
@@ -304,9 +326,12 @@ def _variables(node: Rule | Atom | Literal | Term) -> Iterator[str]:
         todo += _parts(part)
 
 
-def _parts(node: Rule | Atom | Literal | Term) -> Iterable[Rule | Atom | Literal | Term]:
+def _parts(node: Rule | ActiveRule | Atom | Literal | Term) -> Iterable[Atom | Literal | Term]:
     if isinstance(node, Rule):
         return (*node.heads, *node.body)
+    if isinstance(node, ActiveRule):
+        targets = (action.atom for action in node.actions if action.atom is not None)
+        return (node.event, *node.condition, *targets)
     if isinstance(node, (Atom, Call)):
         return node.args
     if isinstance(node, (Positive, Negated)):

@@ -13,6 +13,7 @@ from headwater.errors import LanguageError
 from headwater.language.datalog.operators import AGGREGATES
 from headwater.language.datalog.stuck import Stuck, find_stuck
 from headwater.language.source import SourceText
+from headwater.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from lark import Lark
@@ -46,6 +47,8 @@ _SPELLINGS = {
     "OR": ";",
     "~": "!",
 }
+_ACTIVE = "on +alarm(X, Y), X > 3 do insert ticket(X, Y)."
+_ACTIONS = ("insert", "delete", "call", "append", "run", "refuse")
 _SQL = ("select", "create", "insert", "with", "update", "alter")
 _ARROWS = ("<-", "<--", "->", "-->", "=>", "<=", "=", ":", "==>", "←", "⇐", ":=", "if", "where")
 _CLOSED_BY = {"(": ")", "[": "]", "{": "}"}
@@ -87,6 +90,29 @@ def unsupported(stuck: Stuck) -> LanguageError | None:
     if found == "<=" and stuck.at_head:
         hint = "to keep the best row of a group use min<X> or max<X> in the head"
         return _error(stuck, hint, "subsumption (head <= head) is not supported", "unsupported")
+    return None
+
+
+def active(stuck: Stuck) -> LanguageError | None:
+    """An active rule without its words, or with others."""
+    previous, kinds = stuck.previous, [token.type for token in stuck.statement]
+    if "ROWS_ACTION" in stuck.accepts:
+        meant = did_you_mean(stuck.found, _ACTIONS)
+        hint = f"an action is one of {', '.join(_ACTIONS)}"
+        return _error(stuck, hint if meant is None else f"{meant} {hint[0].upper()}{hint[1:]}")
+    if previous is not None and previous.type == "TEXT_ACTION":
+        return _error(stuck, f"{previous} takes a text: do {previous} '...'")
+    if previous is not None and stuck.found in ("+", "-") and len(kinds) == 1 and previous.type == "IDENT":
+        return _error(stuck, f"an active rule is written: {_ACTIVE}")
+    if stuck.at_head and stuck.found == "do":
+        return _error(stuck, f"an active rule is written: {_ACTIVE}")
+    if "ON" not in kinds or "DO" in kinds:
+        return None
+    if previous == "," and stuck.found in ("+", "-"):
+        return _error(stuck, "a rule has one event; what follows are conditions, without a sign")
+    if previous is not None and stuck.found in (*_ACTIONS, ":-", "then", "=>", "->", "if", "when", "where"):
+        hint = f"conditions follow after commas, and the action after 'do': {_ACTIVE}"
+        return _error(stuck, hint)
     return None
 
 
@@ -260,6 +286,7 @@ def unfinished(stuck: Stuck) -> LanguageError | None:
 
 SLIPS: tuple[Callable[[Stuck], LanguageError | None], ...] = (
     unsupported,
+    active,
     sql,
     directive,
     comment,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from headwater.errors import HeadwaterWarning, LanguageError, Place
 from headwater.language.datalog import constants
+from headwater.language.datalog.active import conditions_of, read_active
 from headwater.language.datalog.case import conditions, null_variables, small_variables
 from headwater.language.datalog.declared_types import TypeNames
 from headwater.language.datalog.dialect import Dialect, decide, fact_variables, has_body, variables_of
@@ -15,6 +16,7 @@ from headwater.language.datalog.tables import read_table
 from headwater.language.datalog.terms import TermReader
 from headwater.language.datalog.trees import application, end_of, is_word, start_of, trees, words
 from headwater.language.program import (
+    ActiveRule,
     Atom,
     Column,
     Constant,
@@ -58,6 +60,7 @@ class StatementReader:
         self.tables: list[Materialize] = []
         self.directives: list[Directive] = []
         self.queries: list[Query] = []
+        self.active: list[ActiveRule] = []
         self.slips: list[LanguageError | HeadwaterWarning] = []
 
     def program(self) -> Program:
@@ -67,6 +70,8 @@ class StatementReader:
                 self._fact(statement)
             elif statement.data == "clause":
                 self._clause(statement)
+            elif statement.data == "active":
+                self._active(statement)
             elif statement.data == "query":
                 (body,) = trees(statement)
                 self.queries.append(Query(self._terms(statement).body(body), self._place(body)))
@@ -89,6 +94,7 @@ class StatementReader:
             self.source.text,
             self.dialect is Dialect.SOUFFLE,
             tuple(self.slips),
+            tuple(self.active),
         )
 
     def _in_order(self) -> list[PlainFact | Tree[Token]]:
@@ -127,6 +133,15 @@ class StatementReader:
             conditioned = [*heads, *conditions(body)]
             self.slips += null_variables(rule, conditioned)
             self.slips += small_variables(rule, conditioned) if self.dialect is Dialect.NDLOG else ()
+
+    def _active(self, statement: Tree[Token]) -> None:
+        text = self._text(start_of(statement), end_of(statement))
+        active = read_active(statement, self._terms(statement), text)
+        self.active.append(active)
+        like_rule = Rule(active.label, (), active.condition, False, active.place, text)
+        parts = conditions_of(statement)
+        self.slips += null_variables(like_rule, parts)
+        self.slips += small_variables(like_rule, parts) if self.dialect is Dialect.NDLOG else ()
 
     def _prefix(self, written: Tree[Token] | None, before: list[Token]) -> tuple[str | None, bool]:
         """The label before a head, and whether `delete` is there."""

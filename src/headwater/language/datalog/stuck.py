@@ -31,6 +31,7 @@ _WORDS = {
     "COMMA": "','", "SEMICOLON": "';'", "_COLON": "':'", "EQUAL": "'='", "SUBTYPE": "'<:'", "BAR": "'|'",
     "IF": "':-'", "_DOT": "'.'", "COMPARE": "a comparison", "IDENT": "a name", "INT": "a number",
     "STRING": "a string", "DATE": "a date", "FIELD": "the name of a field", "WORD": "the rest of a label",
+    "DO": "'do'", "ROWS_ACTION": "an action",
 }  # fmt: skip
 
 

@@ -1,0 +1,358 @@
+"""Actions in the same version: cascades, refusals, circles; what an undone version leaves, and a restart."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import headwater as hw
+from headwater.maintain.strategies import STRATEGIES
+
+SENSORS = """
+reading(sensor: string, value: int).
+alarm(S, V) :- reading(S, V), V > 10.
+open: on +alarm(X, Y), Y > 15 do insert ticket(X, Y, "open").
+shut: on -alarm(X, _) do delete ticket(X, _, _).
+many(count<S>) :- ticket(S, _, _).
+flood: on +many(N), N > 2 do insert flood(N).
+"""
+
+
+def rows(db: hw.Database) -> dict[str, set[tuple[Any, ...]]]:
+    return {name: set(db[name]) for name in db.relations}
+
+
+def shown(changes: hw.Changes) -> dict[str, tuple[list[Any], list[Any]]]:
+    return {name: (sorted(change.inserted), sorted(change.deleted)) for name, change in changes.items()}
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_actions_change_base_relations_and_views_follow_in_the_same_version(strategy):
+    db = hw.connect(strategy=strategy)
+    db.define(SENSORS)
+    db.apply(insert={"reading": [("a", 11), ("b", 20), ("c", 30)]})
+    assert db.version == 2
+    assert set(db["ticket"]) == {("b", 20, "open"), ("c", 30, "open")}
+    changes = db.apply(insert={"reading": [("d", 40)]})
+    assert shown(changes) == {
+        "reading": ([("d", 40)], []),
+        "alarm": ([("d", 40)], []),
+        "ticket": ([("d", 40, "open")], []),
+        "many": ([(3,)], [(2,)]),
+        "flood": ([(3,)], []),
+    }
+    changes = db.apply(delete={"reading": [("c", 30)]})
+    assert shown(changes)["ticket"] == ([], [("c", 30, "open")])
+    assert set(db["many"]) == {(2,)}
+
+
+def test_what_if_shows_cascades_and_takes_them_back():
+    db = hw.connect()
+    db.define(SENSORS)
+    db.apply(insert={"reading": [("b", 20), ("c", 30)]})
+    before = rows(db)
+    changes = db.what_if(insert={"reading": [("d", 40)]})
+    assert shown(changes)["flood"] == ([(3,)], [])
+    assert rows(db) == before
+    assert db.version == 2
+    assert shown(db.apply(insert={"reading": [("d", 40)]})) == shown(changes)
+
+
+def test_changes_are_net():
+    db = hw.connect()
+    db.define(
+        "in(x: int). seen(x: int). on +in(X) do delete in(X), insert seen(X). both(X) :- in(X), seen(X)."
+    )
+    changes = db.apply(insert={"in": [(1,), (2,)]})
+    assert shown(changes) == {"seen": ([(1,), (2,)], [])}
+    assert set(db["in"]) == set()
+
+
+def test_a_row_that_two_rules_insert_and_delete_at_once_is_there():
+    db = hw.connect()
+    db.define("a(x: int). b(x: int). b(1). on +a(X) do delete b(X). on +a(X) do insert b(X).")
+    assert shown(db.apply(insert={"a": [(1,), (2,)]})) == {"a": ([(1,), (2,)], []), "b": ([(2,)], [])}
+    assert set(db["b"]) == {(1,), (2,)}
+
+
+def test_a_rule_sees_what_the_version_that_defines_it_does_and_nothing_earlier():
+    db = hw.connect()
+    db.define("a(x: int). a(1).")
+    db.define("on +a(X) do insert b(X). a(2). v(X) :- a(X). on +v(X) do insert c(X).")
+    assert set(db["b"]) == {(2,)}
+    assert set(db["c"]) == {(1,), (2,)}
+
+
+def test_events_of_both_signs():
+    db = hw.connect()
+    db.define("a(x: int). on a(X) do insert log(X).")
+    db.apply(insert={"a": [(1,)]})
+    assert set(db["log"]) == {(1,)}
+    db.apply(insert={"a": [(2,)]}, delete={"a": [(1,)], "log": [(1,)]})
+    assert set(db["log"]) == {(1,), (2,)}
+
+
+def test_expiry_is_an_event():
+    db = hw.connect()
+    db.define("materialize(beat, 10, infinity, keys(1)). beat(node: string, n: int).")
+    db.define("on -beat(N, _), !beat(N, _) do insert lost(N). on +beat(N, _) do delete lost(N).")
+    db.apply(insert={"beat": [("a", 1), ("b", 1)]})
+    db.advance(5)
+    db.apply(insert={"beat": [("b", 2)]})
+    assert set(db["lost"]) == set()
+    assert shown(db.advance(10))["lost"] == ([("a",)], [])
+    assert shown(db.apply(insert={"beat": [("a", 2)]}))["lost"] == ([], [("a",)])
+
+
+def test_keys_hold_for_what_actions_insert():
+    db = hw.connect()
+    db.define(
+        "materialize(last, infinity, infinity, keys(1)). last(k: string, v: int). event(k: string, v: int)."
+    )
+    db.define("on +event(K, V) do insert last(K, V).")
+    db.apply(insert={"event": [("a", 1)]})
+    changes = db.apply(insert={"event": [("a", 2)]})
+    assert shown(changes)["last"] == ([("a", 2)], [("a", 1)])
+
+
+def test_a_bounded_relation_keeps_its_size():
+    db = hw.connect()
+    db.define("materialize(recent, infinity, 2, keys(1)). recent(v: int). event(v: int).")
+    db.define("on +event(V) do insert recent(V).")
+    for value in range(5):
+        db.apply(insert={"event": [(value,)]})
+    assert set(db["recent"]) == {(3,), (4,)}
+
+
+def test_nulls_are_refused_where_a_relation_takes_none():
+    db = hw.connect()
+    db.define(
+        "a(x: int?). b(x: int). c(x: int?). on +a(X) do insert c(X). n: on +a(X), X is null do insert b(X)."
+    )
+    db.apply(insert={"a": [(1,)]})
+    with pytest.raises(hw.DataError) as error:
+        db.apply(insert={"a": [(None,)]})
+    assert error.value.code == "null-value"
+    db.drop_rule("n")
+    db.apply(insert={"a": [(None,)]})
+    assert set(db["c"]) == {(1,), (None,)}
+
+
+def test_types_are_told_by_the_action_that_inserts():
+    db = hw.connect()
+    db.define('on +a(X, Y) do insert b(Y, 1.5, date("2024-01-31")).')
+    db.apply(insert={"a": [("x", 3)]})
+    assert [str(type) for type in db.info("b").types] == ["int", "float", "date"]
+    assert len(db["b"]) == 1
+
+
+def test_relations_without_columns():
+    db = hw.connect()
+    db.define("a(x: int). on +a(X), X > 1 do insert alert(). on +alert() do insert b(7).")
+    assert "alert" not in db.apply(insert={"a": [(1,)]})
+    db.apply(insert={"a": [(2,), (3,)]})
+    assert set(db["alert"]) == {()}
+    assert set(db["b"]) == {(7,)}
+
+
+# ------------------------------------------------------------------ refusals
+
+
+def test_a_refusal_undoes_the_version_in_the_words_of_the_rule():
+    db = hw.connect()
+    db.define(SENSORS)
+    db.apply(insert={"reading": [("b", 20), ("c", 30)]})
+    db.define("limit: on +ticket(X, Y, _), Y > 100 do refuse 'too high: {Y} at {X}, {{sic}}'.")
+    before = rows(db), db.version
+    with pytest.raises(hw.DataError) as error:
+        db.apply(insert={"reading": [("e", 400), ("f", 40)]}, delete={"reading": [("b", 20)]})
+    assert error.value.code == "refused"
+    assert error.value.message == "too high: 400 at e, {sic}"
+    assert "limit" in error.value.hint and "+ticket('e', 400, 'open')" in error.value.hint
+    assert error.value.place is not None and error.value.place.line == 1
+    assert (rows(db), db.version) == before
+    with pytest.raises(hw.DataError, match="too high"):
+        db.what_if(insert={"reading": [("e", 400)]})
+    db.apply(insert={"reading": [("f", 40)]})
+    assert ("f", 40, "open") in set(db["ticket"])
+
+
+def test_what_other_rules_mend_is_no_reason_to_refuse():
+    db = hw.connect()
+    db.define("a(x: int). bad(X) :- a(X), X < 0. on +bad(X) do delete a(X). on +bad(X) do refuse 'bad {X}'.")
+    assert shown(db.apply(insert={"a": [(-1,), (1,)]})) == {"a": ([(1,)], [])}
+
+
+def test_a_definition_can_be_refused():
+    db = hw.connect()
+    db.define("a(x: int). a(-1). on +bad(X) do refuse 'bad {X}'.")
+    with pytest.raises(hw.DataError, match="bad -1"):
+        db.define("bad(X) :- a(X), X < 0.")
+    assert db.version == 1
+
+
+# ------------------------------------------------------------------ circles
+
+
+def test_a_circle_is_named():
+    db = hw.connect()
+    db.define("a(x: int). b(x: int). there: on +a(X) do delete a(X), insert b(X).")
+    db.define("back: on +b(X) do delete b(X), insert a(X). other: on +a(X) do insert c(X).")
+    with pytest.raises(hw.EvaluationError) as error:
+        db.apply(insert={"a": [(1,)]})
+    assert error.value.code == "cascade"
+    assert "there -> back -> there" in error.value.message or "back -> there -> back" in error.value.message
+    assert "same rows" in error.value.message
+    assert rows(db) == {"a": set(), "b": set(), "c": set()}
+
+
+def test_cascades_have_a_limit():
+    db = hw.connect(max_cascade=20)
+    db.define("n(x: int). count: on +n(X), X < 15 do insert n(X + 1). far(X) :- n(X), X > 10.")
+    db.apply(insert={"n": [(0,)]})
+    assert set(db["n"]) == {(x,) for x in range(16)}
+    db.replace_rule("count", "on +n(X) do insert n(X + 1).")
+    with pytest.raises(hw.EvaluationError) as error:
+        db.apply(insert={"n": [(100,)]})
+    assert "count -> count" in error.value.message
+    assert "20 times" in error.value.message
+    assert len(db["n"]) == 16
+
+
+def test_a_rule_over_its_own_event_ends_where_rows_are_there():
+    db = hw.connect()
+    db.define("a(x: int). on +a(X) do insert a(X). on -a(X) do delete a(X).")
+    assert shown(db.apply(insert={"a": [(1,)]})) == {"a": ([(1,)], [])}
+
+
+# ------------------------------------------------------------------ defining, dropping, renaming
+
+
+def test_rules_are_listed_dropped_and_replaced_by_their_ids():
+    db = hw.connect()
+    db.define("a(x: int). r: on +a(X) do insert b(X). on +a(X) do insert c(X).")
+    assert db.rules == ("r", "on-a#1")
+    db.drop_rule("on-a#1")
+    db.add_rule("on +a(X), X > 5 do insert d(X).")
+    assert db.rules == ("r", "on-a#2")
+    db.replace_rule("on-a#2", "on +a(X), X > 1 do insert d(X).")
+    assert db.rules == ("r", "on-a#2")
+    db.apply(insert={"a": [(1,), (2,)]})
+    assert (
+        rows(db) == {"a": {(1,), (2,)}, "b": {(1,), (2,)}, "c": set(), "d": {(2,)}} or "c" not in db.relations
+    )
+    db.define(".drop rule r")
+    db.apply(insert={"a": [(3,)]})
+    assert set(db["b"]) == {(1,), (2,)}
+    with pytest.raises(hw.RuleError) as error:
+        db.drop_rule("r")
+    assert error.value.code == "unknown-rule"
+
+
+def test_a_label_is_given_once_and_the_same_rule_counts_once():
+    db = hw.connect()
+    db.define("a(x: int). r: on +a(X) do insert b(X).")
+    db.define("r: on +a(X) do insert b(X).")
+    assert db.rules == ("r",)
+    with pytest.raises(hw.RuleError) as error:
+        db.define("r: on -a(X) do insert b(X).")
+    assert error.value.code == "duplicate-label"
+    with pytest.raises(hw.RuleError) as error:
+        db.define("r: v(X) :- a(X).")
+    assert error.value.code == "duplicate-label"
+
+
+def test_a_relation_that_an_active_rule_mentions_is_not_dropped():
+    db = hw.connect()
+    db.define("a(x: int). b(x: int). c(x: int). r: on +a(X), !c(X) do insert b(X).")
+    for name in "abc":
+        with pytest.raises(hw.RuleError) as error:
+            db.drop(name)
+        assert error.value.code == "still-read"
+        assert "rule r" in error.value.message
+    db.drop_rule("r")
+    db.drop("a")
+
+
+def test_renaming_renames_in_active_rules_and_is_no_event():
+    db = hw.connect()
+    db.define(
+        "a(x: int). b(x: int). r: on +a(X), !c(X) do insert b(X), delete c(X). c(x: int). v(X) :- a(X)."
+    )
+    db.apply(insert={"a": [(1,)]})
+    db.apply(delete={"b": [(1,)]})
+    db.rename("a", "first")
+    db.rename("b", "second")
+    assert set(db["second"]) == set()
+    db.apply(insert={"first": [(2,)]})
+    assert set(db["second"]) == {(2,)}
+    assert "on +first(X), !c(X) do now insert second(X)" in db.rules.rows()[1][1]
+
+
+@pytest.mark.parametrize(
+    "text, code, said",
+    [
+        ("on +alarm(X) do insert t(X).", "arity-clash", "alarm"),
+        ("on +alrm(X, Y) do insert t(X).", "unknown-relation", "alrm"),
+        ("on +alarm(X, Y) do insert reading(X).", "arity-clash", "reading"),
+        ("on +alarm(X, Y) do insert raeding(X, Y).", "unknown-relation", "raeding"),
+        ("on +alarm(X, Y) do insert reading(Y, X).", "type-clash", ""),
+        ("on +alarm(X, Y) do insert alarm(X, Y).", "derived-relation", "alarm"),
+        ("on +alarm(X, Y) do delete alarm(X, Y).", "derived-relation", "alarm"),
+        ("on +alarm(X, Y) do insert reading(X, Z).", "unsafe-variable", "Z"),
+        ("on +alarm(X, Y) do insert reading(X, _).", "unsafe-variable", "_"),
+        ("on +alarm(X, Y) do delete reading(Z, Y).", "unsafe-variable", "Z"),
+        ("on +alarm(X, Y), X > 3 do insert t(X).", "type-clash", "X > 3"),
+        ("on +alarm(X, Y), !other(X, Z) do insert t(X).", "unsafe-variable", "Z"),
+        ("on +alarm(X, Y) do refuse 'no {Z}'.", "unsafe-variable", "Z"),
+        ("on +alarm(X, Y + 1) do insert t(X).", "unsupported", "computed"),
+    ],
+)
+def test_what_does_not_fit_is_refused_where_it_is_written(text, code, said):
+    db = hw.connect()
+    db.define("reading(s: string, v: int). alarm(S, V) :- reading(S, V), V > 10.")
+    with pytest.raises(hw.HeadwaterError) as error:
+        db.define(text)
+    assert error.value.code == code
+    assert said in error.value.message
+    assert "~" not in error.value.message
+    assert error.value.place is not None
+    assert db.version == 1 and db.rules == ("alarm#1",)
+
+
+# ------------------------------------------------------------------ durable
+
+
+def test_a_restart_gives_the_same_rows_and_does_not_act_again(tmp_path):
+    with hw.connect(tmp_path / "state") as db:
+        db.define(SENSORS)
+        db.apply(insert={"reading": [("a", 11), ("b", 20), ("c", 30)]})
+        db.apply(insert={"reading": [("d", 40)]})
+        db.apply(delete={"ticket": [("d", 40, "open")]})
+        before, ids = rows(db), db.rules
+    for _ in range(2):
+        with hw.connect(tmp_path / "state") as db:
+            assert rows(db) == before
+            assert db.rules == ids
+            db.checkpoint()
+    with hw.connect(tmp_path / "state") as db:
+        assert rows(db) == before
+        db.drop_rule("shut")
+        db.apply(insert={"reading": [("e", 50)]}, delete={"reading": [("b", 20)]})
+        assert ("e", 50, "open") in set(db["ticket"]) and ("b", 20, "open") in set(db["ticket"])
+        before = rows(db)
+    with hw.connect(tmp_path / "state") as db:
+        assert rows(db) == before
+        assert "shut" not in db.rules
+
+
+def test_many_events_are_handled_as_sets():
+    db = hw.connect()
+    db.define(
+        "a(x: int, y: int). v(X, Y) :- a(X, Y). on +v(X, Y), X % 2 = 0 do insert b(X, Y + 1), delete a(X, Y)."
+    )
+    changes = db.apply(insert={"a": [(x, x) for x in range(100_000)]})
+    assert changes["b"].counts == (50_000, 0)
+    assert changes["a"].counts == (50_000, 0)
+    assert changes["v"].counts == (50_000, 0)
