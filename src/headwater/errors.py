@@ -46,8 +46,10 @@ class Place:
         )
 
 
-class HeadwaterError(Exception):
-    """The root: a code, a message, and where known the place in the user's text and a hint."""
+class Notice(Exception):  # noqa: N818
+    """What errors and warnings have: a code, a message, and where known the place in the user's text and a hint."""
+
+    kind = "notice"
 
     def __init__(self, code: str, message: str, *, place: Place | None = None, hint: str | None = None):
         super().__init__(message)
@@ -57,42 +59,33 @@ class HeadwaterError(Exception):
         self.hint = hint
 
     def __str__(self) -> str:
-        return in_words("error", self.code, self.message, self.place, self.hint)
+        parts = [f"{self.kind}[{self.code}]: {self.message}"]
+        margin = " "
+        if self.place is not None:
+            parts.append(self.place.underline())
+            margin = " " * len(str(self.place.line))
+        if self.hint is not None:
+            parts.append(f"{margin} = hint: {self.hint}")
+        return "\n".join(parts)
 
     def __reduce__(self) -> tuple[object, ...]:
         return _rebuild, (type(self), self.code, self.message, self.place, self.hint)
 
 
-def in_words(kind: str, code: str, message: str, place: Place | None, hint: str | None) -> str:
-    """An error or a warning as users see it."""
-    parts = [f"{kind}[{code}]: {message}"]
-    margin = " "
-    if place is not None:
-        parts.append(place.underline())
-        margin = " " * len(str(place.line))
-    if hint is not None:
-        parts.append(f"{margin} = hint: {hint}")
-    return "\n".join(parts)
-
-
-class HeadwaterWarning(UserWarning):
-    """Something that is accepted and most likely not meant, with the parts of an error; see Python's `warnings`."""
-
-    def __init__(self, code: str, message: str, *, place: Place | None = None, hint: str | None = None):
-        super().__init__(message)
-        self.code = code
-        self.message = message
-        self.place = place
-        self.hint = hint
-
-    def __str__(self) -> str:
-        return in_words("warning", self.code, self.message, self.place, self.hint)
-
-
-def _rebuild(
-    kind: type[HeadwaterError], code: str, message: str, place: Place | None, hint: str | None
-) -> HeadwaterError:
+def _rebuild(kind: type[Notice], code: str, message: str, place: Place | None, hint: str | None) -> Notice:
     return kind(code, message, place=place, hint=hint)
+
+
+class HeadwaterError(Notice):
+    """The root of all errors."""
+
+    kind = "error"
+
+
+class HeadwaterWarning(Notice, UserWarning):
+    """Something that is accepted and most likely not meant; see Python's `warnings`."""
+
+    kind = "warning"
 
 
 class LanguageError(HeadwaterError):

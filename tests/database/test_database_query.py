@@ -217,6 +217,21 @@ def test_refusals(db: Any, text: str, code: str):
     assert caught.value.code == code
 
 
+@pytest.mark.parametrize(
+    "text, hint",
+    [
+        ("lnk(a, X)", "did you mean link?"),
+        ("cosine(X)", "there are: link, blocked"),
+        ("far(X) :- link(a, X). ?- fra(X), link(X, _).", "did you mean far?"),
+    ],
+)
+def test_a_relation_that_is_not_there_is_told_from_those_that_are(db: Any, text: str, hint: str):
+    with pytest.raises(hw.HeadwaterError) as caught:
+        db.query(text)
+    assert caught.value.code == "unknown-relation" and caught.value.hint == hint
+    assert caught.value.place is not None
+
+
 @pytest.mark.parametrize("text", [None, 3, b"link(a, X)"])
 def test_a_question_is_a_text(db: Any, text: Any):
     with pytest.raises(hw.HeadwaterError) as caught:

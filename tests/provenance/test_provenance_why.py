@@ -237,6 +237,15 @@ def test_aggregates_in_bodies_and_several_in_a_head_are_shown_in_the_users_words
     assert "~" not in everything.replace("both~", "")
 
 
+def test_parts_inside_parts_have_the_variables_of_the_rule():
+    db = hw.connect()
+    db.define("q(X) :- a(X), c(Y,Z), b(Y,_), e(Z,_). a(1). c(2,3). b(2,9). e(3,8).")
+    shown = str(db.why("q", (1,)).graph).splitlines()
+    assert shown[1] == "  by q#1: a(1), c(Y, Z), b(Y, _), e(Z, _)"
+    db.apply(delete={"e": [(3, 8)]})
+    assert "no c(Y, Z), b(Y, _), e(Z, _)" in str(db.why_not("q", (1,)))
+
+
 def test_a_row_given_to_a_view_is_given():
     db = hw.connect()
     db.define('reach("x", "y"). ' + REACH)

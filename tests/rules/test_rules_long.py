@@ -7,6 +7,7 @@ import pytest
 import headwater as hw
 from headwater.language.datalog import parse
 from headwater.rules.check import check
+from headwater.rules.nullability import Nullability
 from headwater.values.functions import Functions
 
 PLUS = 1500 * " + 1"
@@ -80,3 +81,14 @@ def test_alternatives_that_cannot_be_shared_are_refused_by_name():
     with pytest.raises(hw.RuleError) as refused:
         check(parse(f"p(1) :- {body}."), Functions())
     assert (refused.value.code, refused.value.place.line) == ("unsupported", 1)
+
+
+def test_nulls_pass_through_a_long_chain_at_a_cost_of_its_length(monkeypatch):
+    looked = []
+    head = Nullability.head
+    monkeypatch.setattr(Nullability, "head", lambda self, rule: looked.append(rule.label) or head(self, rule))
+    length = 400
+    chain = "".join(f"p{i}(X) :- p{i + 1}(X). " for i in range(length))
+    checked = check(parse(f"p{length}(x: int?). {chain}"), Functions())
+    assert checked.relations["p0"].nullable == (True,)
+    assert length <= len(looked) <= 5 * length

@@ -28,6 +28,8 @@ from headwater.language.program import (
 from headwater.rules.check import check
 from headwater.rules.checked import Absent, Checked, CheckedRule, Item, Premise, RelationInfo
 from headwater.rules.terms import atoms, own_variables
+from headwater.rules.unfilled import filled, unfilled
+from headwater.spelling import did_you_mean
 
 GOAL = "~goal"
 """The relation of the answers."""
@@ -67,7 +69,8 @@ def question(catalog: Catalog, program: Program, columns: tuple[str, ...] | None
     declared = _declared(catalog, asked)
     asked = replace(asked, declarations=(*asked.declarations, *declared))
     known = {declaration.relation: catalog.info(declaration.relation).types for declaration in declared}
-    refuse_doubtful(asked, replace(catalog, strict=True))
+    _refuse_unknown(catalog, asked)
+    refuse_doubtful(asked, replace(catalog, strict=False))
     checked = check(asked, catalog.functions, known=known)
     return _joined(catalog, checked, columns)
 
@@ -89,6 +92,18 @@ def _refuse_definitions(catalog: Catalog, program: Program) -> None:
             f".{directive.kind} has no meaning in a question",
             place=directive.place,
             hint="a question has rules and one goal",
+        )
+
+
+def _refuse_unknown(catalog: Catalog, program: Program) -> None:
+    """No rows will come to a relation that a question alone mentions."""
+    for mention in unfilled(program, catalog.functions, catalog.relations):
+        there = [name for name in (*catalog.relations, *filled(program)) if name != GOAL]
+        raise RuleError(
+            "unknown-relation",
+            f"there is no relation {mention.relation}",
+            place=mention.place,
+            hint=did_you_mean(mention.relation, there, most=3) or f"there are: {', '.join(there) or 'none'}",
         )
 
 

@@ -81,7 +81,7 @@ def encode(table: Any, rows: int, format: Format, *, name: str = "the output") -
 
         try:
             parquet.write_table(table, sink)
-        except pa.ArrowNotImplementedError as error:
+        except pa.ArrowNotImplementedError as error:  # what Parquet lacks is known to its writer alone
             message = f"{name}: Parquet does not hold all of its columns: {error}"
             hint = "write Arrow, CSV or JSON; or make months an int in a rule"
             raise DataError("unsupported-type", message, hint=hint) from None

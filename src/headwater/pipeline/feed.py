@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +25,7 @@ from headwater.pipeline.incomplete import blamed_casts, sift
 from headwater.pipeline.projection import Projection, schema_text
 from headwater.pipeline.refusals import refusals
 from headwater.pipeline.shape import CHANGE_TYPE, COMMIT_VERSION, comes, net
-from headwater.pipeline.source import Batch, counted, known, located
+from headwater.pipeline.source import Batch, Choice, counted, known, located
 from headwater.spark.frames import arrow_of
 
 if TYPE_CHECKING:
@@ -42,16 +42,11 @@ Reading = Callable[["SparkSession", "int | None"], "DataFrame | None"]
 
 @public_class
 @dataclass(frozen=True)
-class Feed:
+class Feed(Choice):
     """Changes in the one shape. `frame` gives those after a commit; it may give more, which are left out."""
 
     relation: str
     frame: Reading
-    name: str = ""
-    columns: Mapping[str, str] = field(default_factory=dict)
-    where: str | None = None
-    on_null: str = "fail"
-    nan: str = "value"
     newest: Callable[[], int] | None = None  # the last commit there is, where that is quickly told
     whole = False
 

@@ -23,7 +23,7 @@ from headwater.pipeline.incomplete import malformed_row
 from headwater.pipeline.projection import Projection
 from headwater.pipeline.refusals import refusals
 from headwater.pipeline.snapshot import compare
-from headwater.pipeline.source import Batch, described, known, located
+from headwater.pipeline.source import Batch, Choice, described, known, located
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -47,17 +47,12 @@ _CSV_OPTIONS = (
 
 @public_class
 @dataclass(frozen=True)
-class Files:
+class Files(Choice):
     """A file or a folder of files: CSV (with a header, unless options say otherwise), Parquet, JSON lines, ORC."""
 
     relation: str
     path: str
     format: str
-    name: str = ""
-    columns: Mapping[str, str] = field(default_factory=dict)
-    where: str | None = None
-    on_null: str = "fail"
-    nan: str = "value"
     options: Mapping[str, str] = field(default_factory=dict)
     header: bool | None = None
     whole = True

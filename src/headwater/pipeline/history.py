@@ -10,7 +10,7 @@ compared as a whole, and that is noted.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from headwater.calls import public_class
@@ -20,7 +20,7 @@ from headwater.pipeline.fields import check_fields
 from headwater.pipeline.projection import Projection
 from headwater.pipeline.refusals import refusals
 from headwater.pipeline.snapshot import compare
-from headwater.pipeline.source import Batch, known
+from headwater.pipeline.source import Batch, Choice, known
 from headwater.values.scalars import show
 
 if TYPE_CHECKING:
@@ -60,16 +60,11 @@ class HistoryTable(Protocol):
 
 @public_class
 @dataclass(frozen=True)
-class History:
+class History(Choice):
     """A source that follows a table with history."""
 
     relation: str
     table: HistoryTable
-    name: str = ""
-    columns: Mapping[str, str] = field(default_factory=dict)
-    where: str | None = None
-    on_null: str = "fail"
-    nan: str = "value"
     whole = True
 
     def __post_init__(self) -> None:

@@ -16,6 +16,7 @@ from headwater.errors import PipelineError
 from headwater.files.missing import OnNull, on_null
 from headwater.pipeline.refusals import refusals
 from headwater.pipeline.shape import SHAPE, fits
+from headwater.pipeline.source import Choice
 from headwater.rules.checked import RelationInfo
 from headwater.spark.frames import quoted, spark_type
 from headwater.values.names import made_up
@@ -40,7 +41,7 @@ class Projection:
     nan: str = "value"
 
     @classmethod
-    def of(cls, source: Any, *, text: bool = False) -> Projection:
+    def of(cls, source: Choice, *, text: bool = False) -> Projection:
         """As a source says."""
         return cls(source.columns, source.where, text, source.on_null, source.nan)
 

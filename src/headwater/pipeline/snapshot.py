@@ -12,7 +12,7 @@ both sides, which is said in the notes.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from headwater.calls import public_class
@@ -20,7 +20,7 @@ from headwater.pipeline.fields import check_fields
 from headwater.pipeline.incomplete import blamed_casts, sift, told_once
 from headwater.pipeline.projection import Projection, schema_text
 from headwater.pipeline.refusals import refusals
-from headwater.pipeline.source import Batch, Unseen, known
+from headwater.pipeline.source import Batch, Choice, Unseen, known
 from headwater.spark.frames import arrow_of, frame_of, quoted
 
 if TYPE_CHECKING:
@@ -32,16 +32,11 @@ if TYPE_CHECKING:
 
 @public_class
 @dataclass(frozen=True)
-class Snapshot(Unseen):
+class Snapshot(Choice, Unseen):
     """A DataFrame, or a function from the session to one: all rows that the relation is to have."""
 
     relation: str
     frame: DataFrame | Callable[[SparkSession], DataFrame]
-    name: str = ""
-    columns: Mapping[str, str] = field(default_factory=dict)
-    where: str | None = None
-    on_null: str = "fail"
-    nan: str = "value"
     whole = True
 
     def __post_init__(self) -> None:
@@ -57,16 +52,11 @@ class Snapshot(Unseen):
 
 @public_class
 @dataclass(frozen=True)
-class Table(Unseen):
+class Table(Choice, Unseen):
     """A table or view of Spark's catalog."""
 
     relation: str
     table: str
-    name: str = ""
-    columns: Mapping[str, str] = field(default_factory=dict)
-    where: str | None = None
-    on_null: str = "fail"
-    nan: str = "value"
     whole = True
 
     def __post_init__(self) -> None:

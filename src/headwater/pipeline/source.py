@@ -62,6 +62,17 @@ class Source(Protocol):
         ...
 
 
+@dataclass(frozen=True, kw_only=True)
+class Choice:
+    """What every source may say: its name, and which rows it takes, and how."""
+
+    name: str = ""
+    columns: Mapping[str, str] = field(default_factory=dict)
+    where: str | None = None
+    on_null: str = "fail"
+    nan: str = "value"
+
+
 class Unseen:
     """A source that cannot tell what is new without reading it."""
 

@@ -19,7 +19,7 @@ from headwater.pipeline.fields import check_fields
 from headwater.pipeline.projection import Projection
 from headwater.pipeline.refusals import refusals
 from headwater.pipeline.snapshot import compare
-from headwater.pipeline.source import Batch, Unseen, known
+from headwater.pipeline.source import Batch, Choice, Unseen, known
 from headwater.spark.frames import frame_of
 
 if TYPE_CHECKING:
@@ -31,17 +31,12 @@ if TYPE_CHECKING:
 
 @public_class
 @dataclass(frozen=True)
-class Jdbc(Unseen):
+class Jdbc(Choice, Unseen):
     """A table, or a query in parentheses with a name after it, at a JDBC address."""
 
     relation: str
     url: str
     table: str
-    name: str = ""
-    columns: Mapping[str, str] = field(default_factory=dict)
-    where: str | None = None
-    on_null: str = "fail"
-    nan: str = "value"
     options: Mapping[str, str] = field(default_factory=dict)
     whole = True
 
@@ -64,18 +59,13 @@ class Jdbc(Unseen):
 
 @public_class
 @dataclass(frozen=True)
-class SqlAlchemy(Unseen):
+class SqlAlchemy(Choice, Unseen):
     """A table or a query at a SQLAlchemy address."""
 
     relation: str
     url: str
     table: str | None = None
     query: str | None = None
-    name: str = ""
-    columns: Mapping[str, str] = field(default_factory=dict)
-    where: str | None = None
-    on_null: str = "fail"
-    nan: str = "value"
     whole = True
 
     def __post_init__(self) -> None:
@@ -143,7 +133,7 @@ def open_engine(url: str) -> Engine:
 def _python_type(column: Any) -> Any:
     try:
         return column.type.python_type
-    except NotImplementedError:
+    except NotImplementedError:  # SQLAlchemy's answer for types that are none of Python's
         return None
 
 

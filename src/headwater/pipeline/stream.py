@@ -11,7 +11,7 @@ of another query, or a batch whose predecessor never came.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +23,7 @@ from headwater.pipeline.incomplete import sift
 from headwater.pipeline.projection import Projection
 from headwater.pipeline.refusals import refusals
 from headwater.pipeline.shape import CHANGE_TYPE, COMMIT_VERSION, comes, net
-from headwater.pipeline.source import Batch, known, located
+from headwater.pipeline.source import Batch, Choice, known, located
 from headwater.spark.frames import arrow_of
 from headwater.spark.scratch import scratch_folder
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 @public_class
 @dataclass(frozen=True)
-class Stream:
+class Stream(Choice):
     """A streaming DataFrame, or a function from the session to one.
 
     With a column `_change_type`, rows come and go; without it, all of them come. With `_commit_version`, the
@@ -44,11 +44,6 @@ class Stream:
 
     relation: str
     frame: DataFrame | Callable[[SparkSession], DataFrame]
-    name: str = ""
-    columns: Mapping[str, str] = field(default_factory=dict)
-    where: str | None = None
-    on_null: str = "fail"
-    nan: str = "value"
     checkpoint: str | None = None
 
     def __post_init__(self) -> None:

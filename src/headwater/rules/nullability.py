@@ -114,15 +114,28 @@ def infer_nullability(draft: Draft) -> Nullability:
     for relation, nullable in found.base.items():
         if relation not in derived:
             found.columns[relation] = [Nulls.ANY if each else Nulls.NONE for each in nullable]
-    growing = True
-    while growing:
-        growing = False
-        for rule in draft.rules:
-            known = found.columns.setdefault(rule.relation, [Nulls.NONE] * len(rule.head.args))
-            for position, nulls in enumerate(found.head(rule)):
-                if known[position] | nulls != known[position]:
-                    known[position] |= nulls
-                    growing = True
+    for rule in draft.rules:
+        found.columns.setdefault(rule.relation, [Nulls.NONE] * len(rule.head.args))
+    readers = _readers(draft.rules)
+    waiting = dict.fromkeys(range(len(draft.rules)))  # in the order of writing, each once
+    while waiting:
+        number = next(iter(waiting))
+        del waiting[number]
+        rule = draft.rules[number]
+        known = found.columns[rule.relation]
+        joined = [before | nulls for before, nulls in zip(known, found.head(rule), strict=True)]
+        if joined != known:
+            found.columns[rule.relation] = joined
+            waiting.update(dict.fromkeys(readers.get(rule.relation, ())))
+    return found
+
+
+def _readers(rules: Sequence[DraftRule]) -> dict[str, list[int]]:
+    """For each relation, the numbers of the rules that read it."""
+    found: dict[str, list[int]] = {}
+    for number, rule in enumerate(rules):
+        for relation in {item.relation for item in rule.body if isinstance(item, Premise)}:
+            found.setdefault(relation, []).append(number)
     return found
 
 

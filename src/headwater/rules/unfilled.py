@@ -46,14 +46,7 @@ def doubts(
     if strict is False:
         return ()
     columns = filled(program)
-    suspects = [
-        mention
-        for mention in read(program).values()
-        if mention.relation not in columns
-        and mention.relation not in known
-        and mention.relation not in given
-        and not functions.has(mention.relation)
-    ]
+    suspects = unfilled(program, functions, {*known, *given})
     if not suspects:
         return ()
     if strict is True:
@@ -68,6 +61,16 @@ def doubts(
         others = [name for name in alike if not _rarer(name, suspect.relation, suspects, often)]
         found += _near(program, functions, suspect, others)
     return tuple(found)
+
+
+def unfilled(program: Program, functions: Functions, known: Collection[str]) -> list[Mention]:
+    """The relations that a text reads and does not fill, other than those that are known."""
+    there = {*filled(program), *known}
+    return [
+        mention
+        for mention in read(program).values()
+        if mention.relation not in there and not functions.has(mention.relation)
+    ]
 
 
 def _near(

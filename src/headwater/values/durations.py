@@ -22,6 +22,7 @@ from headwater.values.codec import Codec
 from headwater.values.dictionary import Codes
 from headwater.values.exact_ints import add, multiply, negate, subtract
 from headwater.values.instants import DAY, FIRST_DAY, FIRST_MICROSECOND, LAST_DAY, LAST_MICROSECOND
+from headwater.values.nanosecond import MICROSECOND
 from headwater.values.record import Months
 from headwater.values.signatures import Overload, Vectorised, pointwise, vectorised
 from headwater.values.types import Type
@@ -54,7 +55,7 @@ def _on_counts(function: Callable[..., Any], scale: int = 1) -> Vectorised:
 def _divide(interval: datetime.timedelta, by: int) -> datetime.timedelta:
     if by == 0:
         raise EvaluationError("division-by-zero", f"{interval} / 0", hint="keep zero divisors out: D != 0")
-    micros = interval // datetime.timedelta(microseconds=1)
+    micros = interval // MICROSECOND
     whole = abs(micros) // abs(by)
     return datetime.timedelta(microseconds=whole if (micros < 0) == (by < 0) else -whole)
 

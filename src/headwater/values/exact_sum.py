@@ -117,10 +117,8 @@ class ExactSums:
 
     def ensure(self, n: int) -> None:
         """Let there be at least the groups 0 to n - 1; new ones are empty."""
-        if n > len(self._limbs):
-            size = max(n, len(self._limbs) + len(self._limbs) // 2)
-            self._special = grown_rows(self._special, size)
-            self._limbs = grown_rows(self._limbs, size)  # last: its length says how many groups there are
+        self._special = with_groups(self._special, n)
+        self._limbs = with_groups(self._limbs, n)  # last: its length says how many groups there are
 
     def add(self, groups: Ints, values: Floats, sign: int = 1) -> None:
         """Add each value to its group's sum; with sign -1, take away values added before."""
@@ -251,8 +249,7 @@ class ExactIntSums:
 
     def ensure(self, n: int) -> None:
         """Let there be at least the groups 0 to n - 1; new ones are empty."""
-        if n > len(self._limbs):
-            self._limbs = grown_rows(self._limbs, max(n, len(self._limbs) + len(self._limbs) // 2))
+        self._limbs = with_groups(self._limbs, n)
 
     def add(self, groups: Ints, values: Ints, sign: int = 1) -> None:
         """Add each value to its group's sum; with sign -1, take away values added before."""
@@ -304,9 +301,11 @@ class ExactIntSums:
         return (int(high) << 32) + int(low)
 
 
-def grown_rows(rows: Ints, count: int) -> Ints:
-    """The rows, and rows of zeros after them up to `count`."""
-    grown = np.zeros((count, rows.shape[1]), dtype=np.int64)
+def with_groups(rows: Ints, n: int) -> Ints:
+    """The rows, one a group, with zeros for new groups if there are fewer than `n`: half as many more, or `n`."""
+    if n <= len(rows):
+        return rows
+    grown = np.zeros((max(n, len(rows) + len(rows) // 2), rows.shape[1]), dtype=np.int64)
     grown[: len(rows)] = rows
     return grown
 

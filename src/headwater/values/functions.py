@@ -38,13 +38,13 @@ from headwater.values.arithmetic import ARITHMETIC
 from headwater.values.codec import Codec
 from headwater.values.decimals import DECIMALS
 from headwater.values.dictionary import Codes
+from headwater.values.families import MAPS, member, no_field
 from headwater.values.generators import GENERATORS, Expansion
 from headwater.values.lists import LISTS
 from headwater.values.moments import MOMENTS
 from headwater.values.ordering import check_comparable, compare
 from headwater.values.patterns import compiled
 from headwater.values.reals import REALS
-from headwater.values.records import MAPS, member, no_field
 from headwater.values.scalars import Misfit, canonical, show
 from headwater.values.signatures import (
     FunctionMismatch,
@@ -249,7 +249,7 @@ class Functions:
         return [overload.signature for overload in self._overloads(name)]
 
     def _overloads(self, name: str) -> Sequence[Overload]:
-        """The ways to call a function, which may be a member of a family (see `records`)."""
+        """The ways to call a function, which may be a member of a family (see `families`)."""
         return self._functions.get(name) or member(name)
 
 

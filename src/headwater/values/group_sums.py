@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from headwater.errors import EvaluationError
 from headwater.values.decimal_types import average_type, sum_type
-from headwater.values.exact_sum import MASK, SETTLE_EVERY, ExactIntSums, ExactSums, grown_rows, settle
+from headwater.values.exact_sum import MASK, SETTLE_EVERY, ExactIntSums, ExactSums, settle, with_groups
 from headwater.values.special import NULL, Specials, is_special
 from headwater.values.types import FLOAT, Type
 
@@ -48,8 +48,7 @@ class ExactDecimalSums:
 
     def ensure(self, n: int) -> None:
         """Let there be at least the groups 0 to n - 1; new ones are empty."""
-        if n > len(self._limbs):
-            self._limbs = grown_rows(self._limbs, max(n, len(self._limbs) + len(self._limbs) // 2))
+        self._limbs = with_groups(self._limbs, n)
 
     def add(self, groups: Ints, codes: Ints, sign: int, specials: Specials) -> None:
         """Add each value to its group's sum; with sign -1, take away values added before."""

@@ -257,7 +257,7 @@ def _series(series: Any, relation: str) -> Any:
     try:
         if hint is None:
             return pa.Array.from_pandas(series.sparse.to_dense() if kind.startswith("Sparse") else series)
-    except (pa.ArrowException, TypeError, ValueError, NotImplementedError):
+    except (pa.ArrowException, TypeError, ValueError, NotImplementedError):  # as pandas' extensions please
         hint = "make it a type that Arrow has, too"
     raise DataError(
         "unsupported-type",

@@ -150,7 +150,7 @@ class Wording:
         values = {
             head.name: arg
             for position, (head, arg) in enumerate(zip(rule.head, args, strict=True))
-            if isinstance(head, Variable) and isinstance(arg, Constant) and position != hidden
+            if isinstance(head, Variable) and position != hidden
         }
         info = self.infos[rule.relation]
         for selection in info.selections:
