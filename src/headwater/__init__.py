@@ -96,6 +96,7 @@ def connect(
     replicate: int | None = None,
     min_ship: bool = True,
     progress: bool | None = None,
+    version: int | None = None,
 ) -> Database:
     """Open a database: in memory, or in the folder `path`, where it survives restarts and crashes.
 
@@ -119,6 +120,7 @@ def connect(
     - `run`: where: "local" in this process, "spark" on nodes in Spark, "auto" here until `budget` bytes are outgrown,
       "threads" on nodes in threads; `nodes`: how many, or those of `start_nodes`; `replicate`: base relations up to
       so many rows are on every node; `min_ship`: keep back derivations that change nothing. See docs/nodes.md.
+    - `version`: for a reader, the version to begin with, if it is still in the log; by default the last one.
     - `progress`: whether work that takes long shows itself, on a terminal or in a notebook; False for never.
     """
     from headwater.database import Database
@@ -143,6 +145,7 @@ def connect(
         replicate=replicate,
         min_ship=min_ship,
         progress=progress,
+        version=version,
     )
 
 

@@ -45,6 +45,7 @@ class Options:
     replicate: int | None = None
     min_ship: bool = True
     progress: bool | None = None
+    version: int | None = None
 
     def __post_init__(self) -> None:
         arguments.one_of("strategy", self.strategy, STRATEGIES, "unknown-strategy")
@@ -58,6 +59,10 @@ class Options:
             arguments.flag("progress", self.progress, "unknown-option")
         for option in ("max_rounds", "max_cascade"):
             arguments.whole_number(option, getattr(self, option), least=1, code="unknown-option")
+        if self.version is not None:
+            arguments.whole_number("version", self.version, least=0, code="unknown-option")
+            if self.mode != "r":
+                raise DataError("unknown-option", "version is for readers", hint="connect with mode='r'")
         self.place.check()
         if self.run != "local" and not STRATEGIES[self.strategy]().ranked:
             raise DataError(

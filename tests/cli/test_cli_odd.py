@@ -22,6 +22,7 @@ RIGHT: dict[str, list[str]] = {
     "define": ["-s", "state", "more.dl"],
     "show": ["-s", "state", "reach"],
     "query": ["-s", "state", "reach(a, X)"],
+    "watch": ["state", "reach", "--once"],
     "why": ["-s", "state", "reach(a,c)"],
     "why-not": ["-s", "state", "reach(c,a)"],
     "what-if": ["-s", "state", "--delete", "link(a,b)"],

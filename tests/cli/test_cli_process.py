@@ -67,8 +67,8 @@ def test_version(folder: Folder) -> None:
 
 def test_every_command_has_an_example(folder: Folder) -> None:
     assert list(main.commands) == [
-        "run", "apply", "define", "show", "query", "why", "why-not", "what-if", "depends", "explain", "check",
-        "compact", "pipeline", "bench",
+        "run", "apply", "define", "show", "query", "watch", "why", "why-not", "what-if", "depends", "explain",
+        "check", "compact", "pipeline", "bench",
     ]  # fmt: skip
     for name in main.commands:
         if name != "bench":

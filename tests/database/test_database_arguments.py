@@ -251,6 +251,7 @@ CALLS: dict[str, Callable[[Database], Call]] = {
     "pipeline": lambda db: Call(db.pipeline, {"sources": [], "sinks": [], "spark": None}),
     "pipeline, a source": lambda db: Call(lambda source: db.pipeline([source]), {"source": file_source()}),
     "pipeline, a sink": lambda db: Call(lambda sink: db.pipeline([], [sink]), {"sink": print_sink()}),
+    "refresh": lambda db: Call(db.refresh),
     "checkpoint": lambda db: Call(db.checkpoint),
     "rows in a view": lambda db: Call(db["reach"].__contains__, {"row": (1, 2)}),
     "changes by name": lambda db: Call(db.what_if().__getitem__, {"relation": "reach"}),

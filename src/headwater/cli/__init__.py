@@ -23,6 +23,7 @@ from headwater.cli.pipeline import pipeline
 from headwater.cli.query import query
 from headwater.cli.run import run
 from headwater.cli.show import show
+from headwater.cli.watch import watch
 from headwater.cli.what_if import what_if
 from headwater.cli.why import why
 from headwater.cli.why_not import why_not
@@ -44,12 +45,13 @@ def main() -> None:
       headwater apply -s state/ --insert 'link(a,b)'  change it
       headwater show -s state/ reach                  look at it
       headwater query -s state/ 'reach(a,X)'          ask for some of it
+      headwater watch state/ reach                    follow it
       headwater why -s state/ 'reach(a,c)'            ask why a row is there
     """
 
 
 COMMANDS = (
-    run, apply, define, show, query, why, why_not, what_if, depends, explain, check, compact, pipeline, bench,
+    run, apply, define, show, query, watch, why, why_not, what_if, depends, explain, check, compact, pipeline, bench,
 )  # fmt: skip
 for command in COMMANDS:
     main.add_command(command)

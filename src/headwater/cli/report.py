@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import click
 
+from headwater.active.event import WatchEvent
 from headwater.cli.screen import counted, print_table, seconds, written
 from headwater.database import Database
 from headwater.files.json_values import to_json
@@ -30,8 +32,8 @@ def print_changes(database: Database, changes: Changes, *, rows: int, supposed: 
         print_table(headings, lines, numbers=headings[2:])
     if rows:
         for name in changes:
-            _print_rows("+", "green", name, changes[name].inserted, rows)
-            _print_rows("-", "red", name, changes[name].deleted, rows)
+            print_signed("+", "green", name, changes[name].inserted, rows)
+            print_signed("-", "red", name, changes[name].deleted, rows)
     statistics = changes.statistics
     words = [f"version {changes.version}", seconds(statistics.seconds)]
     if supposed:
@@ -52,14 +54,15 @@ def _kind(database: Database, name: str) -> str:
     return "base" if database.info(name).base else "view"
 
 
-def _print_rows(sign: str, colour: str, name: str, rows: list[tuple[Any, ...]], limit: int) -> None:
+def print_signed(sign: str, colour: str, name: str, rows: Sequence[tuple[Any, ...]], limit: int) -> None:
+    """Rows that came, or went, in order; how many more there are."""
     for row in _sorted(rows)[:limit]:
         click.secho(f"{sign} {written(name, row)}", fg=colour)
     if len(rows) > limit:
         click.secho(f"{sign} {counted(len(rows) - limit, 'more row')} of {name}", fg=colour)
 
 
-def _sorted(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+def _sorted(rows: Sequence[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
     return sorted(rows, key=order_key)
 
 
@@ -78,5 +81,17 @@ def changes_as_json(database: Database, changes: Changes, *, with_rows: bool, ro
         "seconds": round(statistics.seconds, 6),
         "no_ops": statistics.no_ops,
         "changes": found,
+    }
+    return json.dumps(line, ensure_ascii=False)
+
+
+def event_as_json(event: WatchEvent, rows: int | None) -> str:
+    """One line of JSON."""
+    line = {
+        "version": event.version,
+        "view": event.view,
+        "columns": list(event.columns),
+        "inserted": to_json(_sorted(event.inserted)[:rows]),
+        "deleted": to_json(_sorted(event.deleted)[:rows]),
     }
     return json.dumps(line, ensure_ascii=False)

@@ -67,16 +67,19 @@ class Database:
         self.codec = Codec(self.budget)
         self.functions = Functions()
         self.spark = self.options.spark
-        parts = Parts.of(self.path, self.options, self.codec, self.functions, self.guard)
-        self._standing, self._progress, self._durability = parts.standing, parts.progress, parts.durability
-        self._followers, self._versions, self._running = parts.followers, parts.versions, parts.running
-        self._watching = parts.watching
+        self._consist_of(Parts.of(self.path, self.options, self.codec, self.functions, self.guard))
         try:
             self._running.start(self.path)
         except BaseException:
             self.close()
             raise
         self._standing.now = self._standing.time()
+
+    def _consist_of(self, parts: Parts) -> None:
+        self._parts = parts
+        self._standing, self._progress, self._durability = parts.standing, parts.progress, parts.durability
+        self._followers, self._versions, self._running = parts.followers, parts.versions, parts.running
+        self._watching = parts.watching
 
     # ------------------------------------------------------------------ opening and closing
 
@@ -238,6 +241,20 @@ class Database:
     def _afterwards(self, done: Changes) -> Changes:
         self._running.after_version()
         return done
+
+    @told
+    def refresh(self) -> int:
+        """In a reader, take on what the writer has committed since, and tell watches; the version it stands at then.
+
+        Each version is told by itself; those that are only in a later checkpoint by now are told as one. A writer has
+        nothing to do: all versions are its own.
+        """
+        if self.options.mode == "r" and not self._running.follow():
+            before, parts = self._running, self._parts.anew()
+            parts.watching.take_over(self._watching)
+            self._consist_of(parts)
+            before.close()
+        return self.version
 
     @changes
     def checkpoint(self) -> None:
@@ -410,18 +427,17 @@ class Database:
         line = self._watching.line_for(goal, do, on, when, name, coupling, retries, pause)
         self._watch(line, arguments.flag("replace", replace))
         self._watching.delivery.deliver()
-        return Watch(self, self._watching, line.name)
+        return Watch(self, line.name)
 
     @uninterrupted
     def _watch(self, line: WatchLine, replace: bool) -> None:
-        self._check_writable()
         self._watching.watch(line, replace=replace)
 
     @property
     def watches(self) -> Watches:
         """All watches by name, where each stands; prints as a table of them."""
         self.guard.check()
-        return Watches(self, self._watching)
+        return Watches(self)
 
     def pipeline(self, sources: Sequence[Any], sinks: Sequence[Any] = (), *, spark: Any = None) -> Pipeline:
         """Read sources into base relations and publish views, through Spark; see `headwater.pipeline`."""

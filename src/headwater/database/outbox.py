@@ -59,14 +59,28 @@ class Outbox:
                     hint=f"end that first: db.watches[{line.name!r}].stop()",
                 ) from error
 
-    def owe(self, version: Version, catalog: Catalog, runner: Runner, means: Callable[[], Means]) -> None:
+    def owe(
+        self,
+        version: Version,
+        catalog: Catalog,
+        runner: Runner,
+        means: Callable[[], Means],
+        *,
+        durable: bool = True,
+    ) -> None:
         """Work out, while the version is open, what it does for each watch; tell those that are told at once."""
         if not self.lines:
             return
         version.join(self)
         at, cause = time.time(), self.cause()
         for line in tuple(self.lines.values()):
-            armed = line.armed(catalog)
+            if line.definition.durable and not durable:
+                continue
+            try:
+                armed = line.armed(catalog)
+            except HeadwaterError as error:  # in a reader: the writer has dropped what is watched
+                line.park(in_short(error))
+                continue
             if not armed.concerns(version.changes):
                 continue
             event = OwedEvent(version.number, armed.trigger.relation, at, self._nothing(armed), cause=cause)

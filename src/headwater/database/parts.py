@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from headwater.catalog import Catalog
@@ -31,6 +32,8 @@ class Parts:
     versions: Versions
     running: Running
     watching: Watching
+    anew: Callable[[], Parts]
+    """Other parts for the same database, started where its folder stands by then."""
 
     @staticmethod
     def of(path: Path | None, options: Options, codec: Codec, functions: Functions, guard: Guard) -> Parts:
@@ -43,5 +46,16 @@ class Parts:
             codec, guard, standing, progress, outbox, durability, followers, options.max_cascade
         )
         running = Running(options, codec, functions, versions, durability)
-        watching = Watching(versions, guard, durable=path is not None, max_cascade=options.max_cascade)
-        return Parts(standing, progress, durability, followers, versions, running, watching)
+        durable = path is not None and options.mode == "w"
+        watching = Watching(versions, guard, durable=durable, max_cascade=options.max_cascade)
+
+        def anew() -> Parts:
+            found = Parts.of(path, replace(options, version=None), codec, functions, guard)
+            try:
+                found.running.start(path)
+            except BaseException:
+                found.running.close()
+                raise
+            return found
+
+        return Parts(standing, progress, durability, followers, versions, running, watching, anew)

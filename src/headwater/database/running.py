@@ -8,7 +8,7 @@ from typing import Any
 
 from headwater.database.durability import Durability
 from headwater.database.versions import Versions
-from headwater.errors import DataError, HeadwaterError
+from headwater.errors import DataError, HeadwaterError, StoreError
 from headwater.events import CheckpointFailed, MovedToNodes
 from headwater.kernel.compiled import load as load_kernel
 from headwater.local.one_process import OneProcess
@@ -59,7 +59,19 @@ class Running:
                 spectator=Spectator(screen_of(self._options.progress)),
             )
         if store is not None:
-            self._versions.recover(store)
+            self._versions.recover(store, self._options.version)
+
+    def follow(self) -> bool:
+        """In a reader: take on what the writer has committed since; whether that could be done from here."""
+        store = self._durability.store
+        assert store is not None
+        try:
+            self._versions.follow(store)
+        except StoreError as error:
+            if error.code != "missed":
+                raise
+            return False
+        return True
 
     def close(self) -> None:
         """Give everything back, however far the start came."""

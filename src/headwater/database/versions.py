@@ -5,7 +5,7 @@ Relations that no text declares take their types from the first rows they get.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from headwater.database.durability import Durability
 from headwater.database.outbox import Outbox
 from headwater.database.progress import Progress, Subscription
 from headwater.database.standing import Followers, Standing
-from headwater.errors import DataError
+from headwater.errors import DataError, StoreError
 from headwater.language.datalog import parse
 from headwater.language.program import Program
 from headwater.local import persist
@@ -196,9 +196,14 @@ class Versions:
             rows[name] = np.concatenate([rows[name], more]) if name in rows else more
         version.changes = self.runner.define(version, self.standing.coming, rows)
 
-    def _owe(self, version: Version, done: Mapping[str, int] | None = None) -> None:
-        """What watches will be told of the open version, and which events led to it."""
-        self.outbox.owe(version, self.standing.coming, self.runner, self._means)
+    def _owe(
+        self, version: Version, done: Mapping[str, int] | None = None, *, told_by_record: bool = False
+    ) -> None:
+        """What watches will be told of the open version, and which events led to it.
+
+        Of one that is in the log already, durable watches are told by its record.
+        """
+        self.outbox.owe(version, self.standing.coming, self.runner, self._means, durable=not told_by_record)
         self.outbox.acknowledge_with(version, done or {})
 
     def _react(self, version: Version, unseen: Iterable[str] = ()) -> tuple[Transition, ...]:
@@ -301,8 +306,8 @@ class Versions:
 
     # ------------------------------------------------------------------ recovery
 
-    def recover(self, store: Store) -> None:
-        """Load the checkpoint and do the versions after it again."""
+    def recover(self, store: Store, until: int | None = None) -> None:
+        """Load the checkpoint and do the versions after it again; those up to `until`, if that is given."""
         checkpoint = store.checkpoint
         if checkpoint is not None:
             meta: Any = checkpoint.meta
@@ -315,15 +320,44 @@ class Versions:
                 self.outbox.load(meta["watches"], checkpoint.tables)
             self.standing.catalog = self.standing.coming = catalog
             self.standing.number, self.standing.now = _number(checkpoint), meta["now"]
-        for record in store.records():
-            self._replay(record)
-            self.progress.replay(_number(record), record.kind, record.meta, record.tables)
-            self.outbox.replay(record.kind, record.meta, record.tables)
-            self.durability.records += 1
+        for record in store.records() if until is None else self._earlier(store, until):
+            self._take(record)
         self.progress.recall()
         self.outbox.recall()
 
-    def _replay(self, record: Record) -> None:
+    def _earlier(self, store: Store, until: int) -> Iterator[Record]:
+        """The records up to a version; what comes later is for `follow`. Refuses a version that is not there."""
+        if self.standing.number > until:
+            raise StoreError(
+                "missed",
+                f"version {until} is not in the log any more: the checkpoint is of version {self.standing.number}",
+                hint=f"begin with version {self.standing.number} or later",
+            )
+        for record in store.more(anew=True):
+            if _number(record) > until:
+                store.back()
+                return
+            yield record
+
+    def tell(self, changes: Mapping[str, RowChange]) -> None:
+        """Let the watches of a reader know what lies between where it stood and where it stands."""
+        with Version(self.standing.number, self.standing.now, guard=self.guard) as version:
+            version.changes = changes
+            self._owe(version, told_by_record=True)
+
+    def follow(self, store: Store) -> None:
+        """In a reader: do what its writer has done since, and let watches know."""
+        for record in store.more():
+            self._take(record, telling=True)
+
+    def _take(self, record: Record, *, telling: bool = False) -> None:
+        """Do what a record says was done."""
+        self._replay(record, telling)
+        self.progress.replay(_number(record), record.kind, record.meta, record.tables)
+        self.outbox.replay(record.kind, record.meta, record.tables)
+        self.durability.records += 1
+
+    def _replay(self, record: Record, telling: bool) -> None:
         meta: Any = record.meta
         if record.kind in BESIDE:
             self.standing.number = _number(record)
@@ -339,6 +373,8 @@ class Versions:
                 rows = (self._recorded(record, kind, self.standing.coming) for kind in ("delete", "insert"))
                 version.changes = self.runner.change(version, *rows)
             self._proceed_again(version, record)
+            if telling:
+                self._owe(version, told_by_record=True)
 
     def _proceed_again(self, version: Version, record: Record) -> None:
         """What active rules did then is done again as it was; they do not act."""

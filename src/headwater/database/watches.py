@@ -27,20 +27,22 @@ class Watchable(Protocol):
     """What is watched: a database."""
 
     guard: Guard
+    _watching: Watching
 
     @property
     def runner(self) -> Runner:
         """Where the relations are."""
         ...
 
+    def _check_writable(self) -> None: ...
+
 
 @public_class
 class Watch:
     """A watch of a database, as it stands when it is asked."""
 
-    def __init__(self, database: Watchable, watching: Watching, name: str):
+    def __init__(self, database: Watchable, name: str):
         self._database = database
-        self._watching = watching
         self.guard = database.guard
         self.name = name
 
@@ -48,6 +50,10 @@ class Watch:
     def runner(self) -> Runner:
         """Where the relations are."""
         return self._database.runner
+
+    @property
+    def _watching(self) -> Watching:
+        return self._database._watching
 
     @property
     def _line(self) -> WatchLine:
@@ -106,6 +112,8 @@ class Watch:
     def skip(self) -> int:
         """Give up the first of the events that are owed, and go on with the next one."""
         line = self._line
+        if self.durable:
+            self._database._check_writable()
         first = line.first
         if first is not None:
             self._watching.skip(line, first.version)
@@ -114,6 +122,8 @@ class Watch:
     @uninterrupted
     def stop(self) -> None:
         """End the watch, and forget what it is owed."""
+        if self.durable:
+            self._database._check_writable()
         self._watching.stop(self.name)
 
     def __repr__(self) -> str:
@@ -126,12 +136,15 @@ class Watch:
 class Watches(Mapping[str, Watch]):
     """All watches by name. It prints as a table; `rows()` and `arrow()` give that as data."""
 
-    def __init__(self, database: Watchable, watching: Watching):
+    def __init__(self, database: Watchable):
         self._database = database
-        self._watching = watching
+
+    @property
+    def _watching(self) -> Watching:
+        return self._database._watching
 
     def __getitem__(self, name: str) -> Watch:
-        return Watch(self._database, self._watching, self._watching.line(name).name)
+        return Watch(self._database, self._watching.line(name).name)
 
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and name in self._watching.lines

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from headwater.active.delivery import Delivery
 from headwater.active.event import WatchEvent
 from headwater.active.trigger import SIGNS
@@ -12,9 +14,11 @@ from headwater.active.watch import Action, WatchDefinition, WatchLine
 from headwater.calls import warn
 from headwater.database.versions import Versions
 from headwater.errors import DataError, HeadwaterWarning
+from headwater.plan.steps import Ints
 from headwater.spelling import did_you_mean
 from headwater.values import arguments
 from headwater.version.guard import Guard
+from headwater.version.row_change import RowChange
 
 COUPLINGS = ("now", "after")
 
@@ -80,6 +84,12 @@ class Watching:
         catalog = self._versions.standing.catalog
         catalog.stored(line.armed(catalog).trigger.relation)
         known = self.lines.get(line.name)
+        if known is not None and known.definition.durable and not self._durable:
+            raise DataError(
+                "other-watch",
+                f"{line.name} is a watch of the state, which only its writer can attach to",
+                hint="give the watch of a reader another name",
+            )
         if known is None or replace:
             self._versions.watch(line.name, line)
             return
@@ -91,6 +101,16 @@ class Watching:
             )
         known.action, known.retries, known.pause = line.action, line.retries, line.pause
         known.anew()
+
+    def take_over(self, others: Watching) -> None:
+        """Go on with the watches of this process, where a reader has begun anew at a later version: what lies between
+        is one event for each."""
+        lines = {name: line for name, line in others.lines.items() if not line.definition.durable}
+        catalog = others._versions.standing.catalog
+        views = {line.armed(catalog).trigger.relation for line in lines.values() if not line.parked}
+        between = {view: _between(others._versions, self._versions, view) for view in views}
+        self._outbox.lines.update(lines)
+        self._versions.tell({view: change for view, change in between.items() if any(change.counts)})
 
     def _next_name(self) -> str:
         """A name for a watch that got none."""
@@ -131,3 +151,18 @@ def _pause(pause: object) -> float:
     if found < 0:
         raise arguments.wrong("pause", pause, "seconds, from 0")
     return found
+
+
+def _between(before: Versions, after: Versions, view: str) -> RowChange:
+    """The rows that a relation has lost and gained between two states with one codec."""
+    old, new = (_keyed(versions, view) for versions in (before, after))
+    empty = before.standing.catalog.info(view).layout.empty()
+    lost = [row for key, row in old.items() if key not in new]
+    gained = [row for key, row in new.items() if key not in old]
+    return RowChange(*(np.array(rows) if rows else empty for rows in (lost, gained)))
+
+
+def _keyed(versions: Versions, view: str) -> dict[bytes, Ints]:
+    if not versions.stored(view):
+        return {}
+    return {row.tobytes(): row for row in np.ascontiguousarray(versions.runner.matrix(view))}

@@ -32,6 +32,9 @@ from headwater.store.manifest import (
     log_name,
 )
 
+Published = tuple[int, int, int] | None
+"""Which manifest is there, without reading it."""
+
 
 class Folder:
     """The paths of a store's files; having one says nothing about their being there."""
@@ -60,6 +63,14 @@ class Folder:
         except OSError as error:
             raise failed("cannot look into", self.path, error) from error
         return None
+
+    def published(self) -> Published:
+        """What tells the manifest of now from any other; `None` if there is none."""
+        try:
+            found = os.stat(self.path / MANIFEST)
+        except OSError:
+            return None
+        return found.st_ino, found.st_mtime_ns, found.st_size
 
     def _refuse_strangers(self) -> None:
         """Raise unless the folder is empty or holds only what an interrupted creation leaves."""

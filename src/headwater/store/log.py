@@ -48,6 +48,7 @@ class Log:
         self.base = base
         self.torn = extent.torn
         self._extent = extent  # replaced as a whole, so that an interrupt finds it old or new
+        self._before = extent
         self._file = file
         self._seed = zlib.crc32(identity)
         self._clean = True  # the file ends at `length`
@@ -179,6 +180,27 @@ class Log:
                 raise damaged(self.path, reached, f"version {expected} is not readable any more")
         finally:
             os.close(fd)
+
+    def more(self) -> Iterator[tuple[int, int, bytes]]:
+        """Offset, version and payload of what another process has committed since; of a log that is only read.
+
+        An append that is under way is left for the next time.
+        """
+        fd = self._file.fileno()
+        for frame in walk(fd, self.length, os.fstat(fd).st_size, self._seed):
+            if frame.version != self.version + 1:
+                break
+            payload = bytes(frame.payload)
+            self._before, self._extent = self._extent, Extent(frame.end, frame.version, 0)
+            yield frame.offset + HEADER_SIZE, frame.version, payload
+
+    def back(self) -> None:
+        """Take what `more` gave last for what comes next."""
+        self._extent = self._before
+
+    def rewind(self) -> None:
+        """Take all that is there for what comes `more`; of a log that is only read."""
+        self._extent = Extent(FILE_HEADER_SIZE, self.base, 0)
 
     def close(self, *, undo: bool = True) -> None:
         """Close the file, after undoing an append that failed; the log can no longer be used.

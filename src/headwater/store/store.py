@@ -27,7 +27,7 @@ from headwater.errors import StoreError
 from headwater.store.attach import Attached, attach_to_read, attach_to_write
 from headwater.store.durable import sync_folder
 from headwater.store.failure import damaged, failed
-from headwater.store.folder import Folder
+from headwater.store.folder import Folder, Published
 from headwater.store.lock import Lock
 from headwater.store.log import Log
 from headwater.store.manifest import MANIFEST, Manifest, log_name, segment_name
@@ -61,7 +61,9 @@ class Stats:
 class Store:
     """An open store; made by `Store.open`, and closed by `close` or the end of a `with` block."""
 
-    def __init__(self, folder: Folder, attached: Attached, lock: Lock | None, sync: bool):
+    def __init__(
+        self, folder: Folder, attached: Attached, lock: Lock | None, sync: bool, published: Published = None
+    ):
         """Take over the files and the lock (`None` in a reader)."""
         self._folder = folder
         self._lock = lock
@@ -70,6 +72,7 @@ class Store:
         self._closed = False
         self._unsure = False  # whether the manifest on disk is the one we follow
         self._torn = attached.log.torn
+        self._published = published
         self._follow(attached)
 
     def _follow(self, attached: Attached) -> None:
@@ -88,7 +91,8 @@ class Store:
             raise StoreError("mode", f"mode {mode!r} is neither 'w' nor 'r'", hint="use 'w' or 'r'")
         folder = Folder(Path(path).absolute())
         if mode == "r":
-            return cls(folder, attach_to_read(folder), None, False)
+            published = folder.published()  # if it is another one by now, that is seen with the next look
+            return cls(folder, attach_to_read(folder), None, False, published)
         folder.manifest()  # refuses what is not ours before a file is put beside it
         folder.make()
         lock = Lock.take(folder.lock)
@@ -117,12 +121,48 @@ class Store:
         """The versions committed after the checkpoint, in order, as of when the first is asked for."""
         if self._closed:
             raise self._refusal("closed", "is closed")
-        log = self._log
-        for offset, version, payload in log.frames():
+        yield from self._decoded(self._log.frames())
+
+    def more(self, *, anew: bool = False) -> Iterator[Record]:
+        """In a reader: what the writer has committed since `records` or this was last read to its end; with `anew`,
+        all after the checkpoint.
+
+        Where the writer has made checkpoints meanwhile, what came between may only be there as part of the last one:
+        that is refused (`missed`), and the store must be opened again.
+        """
+        if anew:
+            self._log.rewind()
+        while True:
+            published = self._folder.published()
+            yield from self._decoded(self._log.more())
+            if published == self._published:
+                return
+            attached = attach_to_read(self._folder)
+            if attached.manifest == self._manifest:
+                attached.log.close()
+                self._published = published
+                continue
+            later = attached.manifest.generation > self._manifest.generation
+            if not later or attached.manifest.version != self._log.version:
+                attached.log.close()
+                what = f"moved on from version {self._log.version} to {attached.manifest.version} in a checkpoint"
+                raise self._refusal("missed", what)
+            old, self._published = self._log, published
+            self._follow(attached)
+            self._log.rewind()
+            old.close()
+
+    def back(self) -> None:
+        """Take the last record that `more` gave for one that is still to come; right after it was given."""
+        self._log.back()
+
+    def _decoded(self, frames: Iterable[tuple[int, int, bytes]]) -> Iterator[Record]:
+        for offset, version, payload in frames:
             try:
                 record = decode(version, payload)
             except PayloadError as error:
-                raise damaged(log.path, offset, f"version {version} cannot be decoded: {error}") from error
+                what = f"version {version} cannot be decoded: {error}"
+                raise damaged(self._log.path, offset, what) from error
             yield record
 
     def append(self, record: Record) -> None:
