@@ -93,3 +93,24 @@ def test_what_keeps_a_sum_from_overflowing_comes_first(nodes: Any):
         db.define("f(y: int). v(S) :- f(Y), Y < 5, S = Y + 1. .kind v virtual")
         db.apply(insert={"f": [(largest,), (3,)]})
         assert set(db.query("f(X), v(4)").rows()) == {(largest,), (3,)}
+
+
+@pytest.mark.parametrize("replicate", [0, 1000])
+def test_helpers_of_stored_views_are_read_too(nodes: Any, replicate: int):
+    text = "n(a: int). t(a: int, b: int). {} :- n(_), t(Y, Y). {} :- t(X, Y), n(_). {} :- t(X, _), t(Y, _)."
+    with hw.connect(run="threads", nodes=nodes, replicate=replicate) as db:
+        db.define(text.format("s(Y)", "p(X, Y)", "q(X, Y)"))
+        db.define(text[text.index("{}") :].format("s1(Y)", "p1(X, Y)", "q1(X, Y)"))
+        for view in ("p1", "q1"):
+            db.keep(view, "virtual")
+        db.apply(insert={"t": [(4, 7), (5, 5), (6, 1)], "n": [(1,), (2,)]})
+        for view in ("p", "q"):
+            assert sorted(db[f"{view}1"].rows()) == sorted(db[view].rows()) != []
+
+
+def test_rows_are_brought_by_what_is_asked_from_behind(db: Any):
+    db.define("before(X, Y) :- link(X, Y). before(X, Y) :- link(X, Z), before(Z, Y). .kind before virtual")
+    db.apply(insert={"link": [(f"p{i}", f"p{i + 1}") for i in range(50)]})
+    answers = db.query("before(X, 'd')")
+    assert set(answers.rows()) == {("a",), ("b",), ("c",)}
+    assert answers.statistics.looked == {"link": 3}

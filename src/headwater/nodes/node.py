@@ -190,7 +190,7 @@ class Node:
         """What the open version did here: how many rows, and the rows where they are few."""
         changes = {}
         for name, change in self._changes.items():
-            if not self._told_by_others(name):
+            if not self._untold(name):
                 few = sum(change.counts) <= MOST_ROWS_TOLD
                 rows = self._changed_rows(name, change) if few else None
                 changes[name] = versions.ChangeCount(*change.counts, rows)
@@ -202,11 +202,13 @@ class Node:
         shipped = versions.Shipped(self.peers.messages, self.peers.bytes, self.exchange.shipped)
         return VersionReport(changes, sizes, statistics, shipped, self.run.nbytes, tuple(self.peers.steps))
 
+    def _untold(self, name: str) -> bool:
+        """Whether nobody is told by this node what a version did to a relation."""
+        info = self.program.checked.relations.get(name)
+        return info is None or (info.internal and not info.base) or self._told_by_others(name)
+
     def _told_by_others(self, name: str) -> bool:
         """Whether all nodes have the relation whole, and the first one speaks for it."""
-        info = self.program.checked.relations.get(name)
-        if info is None or (info.internal and not info.base):
-            return True
         return self.number > 0 and self.program.homes.get(name) == EVERYWHERE
 
     def _changed_rows(self, name: str, change: RowChange) -> versions.ChangedRows:
@@ -218,7 +220,7 @@ class Node:
     def fetch_change(self, command: versions.FetchChange) -> versions.FetchedChange:
         """The rows that the last version gained and lost in one relation."""
         change = self._changes.get(command.relation)
-        if change is None or self._told_by_others(command.relation):
+        if change is None or self._untold(command.relation):
             return versions.FetchedChange(None)
         return versions.FetchedChange(self._changed_rows(command.relation, change))
 

@@ -17,7 +17,7 @@ from dataclasses import replace
 from headwater.language.program import Constant, Variable, Wildcard
 from headwater.plan.goals.adorned import Adorned, asked_info
 from headwater.plan.goals.program import GoalProgram
-from headwater.plan.goals.sideways import Sideways, connected, names
+from headwater.plan.goals.sideways import Sideways, as_written, connected, names
 from headwater.rules.checked import (
     UNIT,
     Absent,
@@ -29,7 +29,10 @@ from headwater.rules.checked import (
     Stratum,
 )
 
-NO_ROWS = 0.0
+
+def _here(premise: Premise, bound: set[str]) -> float:
+    """What is here comes before what must be brought."""
+    return 0.0
 
 
 def brought(program: GoalProgram, away: Iterable[str]) -> GoalProgram:
@@ -74,14 +77,17 @@ class _Bringing:
 
     def _rule(self, rule: CheckedRule) -> CheckedRule:
         done: list[Item] = []
-        for item in rule.body:
+        order = Sideways(rule, self.away, _here).ordered(())
+        for place, item in enumerate(order):
             if isinstance(item, Premise | Absent) and item.relation in self.away:
-                item = self._called(rule, item, done)
+                item = self._called(rule, item, order[:place], done)
             done.append(item)
-        return replace(rule, body=tuple(done))
+        return replace(rule, body=tuple(as_written(rule, order, done)))
 
-    def _called(self, rule: CheckedRule, item: Premise | Absent, before: list[Item]) -> Item:
-        passed = Sideways(rule, (), lambda premise, bound: NO_ROWS).passing(before, ())
+    def _called(
+        self, rule: CheckedRule, item: Premise | Absent, before: list[Item], done: list[Item]
+    ) -> Item:
+        passed = Sideways(rule, (), _here).passing(before, ())
         info = self.program.checked.relations[item.relation]
         bound = tuple(
             column
@@ -92,7 +98,9 @@ class _Bringing:
         self.calls[call.name] = call
         self.infos[call.name] = replace(info, name=call.name)
         if call.bound:
-            self._ask(rule, call, item, [before[place] for place in passed.places])
+            places = passed.places
+            known = as_written(rule, [before[place] for place in places], [done[place] for place in places])
+            self._ask(rule, call, item, known)
         return replace(item, relation=call.name)
 
     def _ask(self, rule: CheckedRule, call: Adorned, item: Premise | Absent, known: list[Item]) -> None:

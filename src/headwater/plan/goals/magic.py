@@ -16,12 +16,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from operator import itemgetter
 
 from headwater.language.program import Call, Constant, Variable, Wildcard
 from headwater.plan.goals.adorned import Adorned, asked_info, bindable
 from headwater.plan.goals.linear import Linear, linear
-from headwater.plan.goals.sideways import Fanout, Sideways, connected, names
+from headwater.plan.goals.sideways import Fanout, Sideways, as_written, connected, names
 from headwater.rules.checked import (
     UNIT,
     Absent,
@@ -235,7 +234,7 @@ class Magic:
             if isinstance(item, Premise | Absent) and item.relation in self.defined.rules:
                 item = self._called(caller, sideways, item, given, order[:place], done)
             done.append(item)
-        return _as_written(rule, order, done)
+        return as_written(rule, order, done)
 
     def _called(
         self,
@@ -257,7 +256,7 @@ class Magic:
             return item
         if call.bound:
             items = [done[place] for place in passed.places]
-            known = [given, *_as_written(sideways.rule, [before[place] for place in passed.places], items)]
+            known = [given, *as_written(sideways.rule, [before[place] for place in passed.places], items)]
             self._ask(sideways.rule, call, [item.args[column] for column in call.bound], given, known)
         return replace(item, relation=call.name)
 
@@ -307,12 +306,6 @@ class Magic:
         if asking not in self._asking:
             self._asking.add(asking)
             self._emit(rule, call.asked, head, body, rule.types)
-
-
-def _as_written(rule: CheckedRule, order: Sequence[Item], items: Sequence[Item]) -> list[Item]:
-    """The items that stand for those of a rule, which are given in some `order`, in the order of the rule."""
-    places = [rule.body.index(item) for item in order]
-    return [item for _, item in sorted(zip(places, items, strict=True), key=itemgetter(0))]
 
 
 def _with_unit(body: tuple[Item, ...]) -> tuple[Item, ...]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 
 from headwater.language.program import Constant, Variable
 from headwater.plan.order import needs, solved, variables
@@ -122,3 +123,9 @@ def connected(items: Sequence[Item], wanted: set[str]) -> tuple[Item, ...]:
                 reached |= needs(item)
         growing = len(reached) > before
     return tuple(item for item in items if needs(item) & reached)
+
+
+def as_written(rule: CheckedRule, order: Sequence[Item], items: Sequence[Item]) -> list[Item]:
+    """The items that stand for those of a rule, which are given in some `order`, in the order of the rule."""
+    places = [rule.body.index(item) for item in order]
+    return [item for _, item in sorted(zip(places, items, strict=True), key=itemgetter(0))]
