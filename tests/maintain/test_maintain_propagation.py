@@ -28,9 +28,9 @@ def watching(rules: str, views: str, **base: list[tuple[Any, ...]]) -> Any:
 def calls_of(db: Any, **change: Any) -> tuple[Any, list[tuple[str, str, Rows, Rows, Rows, Rows]]]:
     """What a version did, and its calls as figure 3 shows them: rule, type, U, A, D and U^P."""
     trace: list[PropagationCall] = []
-    db.engine.watching.calls = trace
+    db.engine.unstored.calls = trace
     changes = db.apply(**change)
-    db.engine.watching.calls = None
+    db.engine.unstored.calls = None
 
     def shown(rows: Any, relation: str) -> Rows:
         return set(db.info(relation).layout.decode(db.codec, rows))

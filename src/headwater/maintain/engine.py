@@ -30,8 +30,8 @@ from headwater.kernel.relation import CHUNK, Relation
 from headwater.maintain.definition import Definition, following
 from headwater.maintain.grouping import Grouping
 from headwater.maintain.strategies.strategy import Strategy, Task
+from headwater.maintain.unstored import Before, FollowedStratum, UnstoredViews, steps, to_write
 from headwater.maintain.view import View
-from headwater.maintain.watching import Before, FollowedStratum, Watching, steps, to_write
 from headwater.maintain.workspace import NO_CHANGE, Delta, Redefined, Workspace
 from headwater.plan.instances import Instances
 from headwater.plan.steps import Ints
@@ -60,7 +60,7 @@ class Engine:
     ):
         self.workspace = Workspace(codec, functions, max_rounds, at_max_rounds)
         self.strategy = strategy
-        self.watching = Watching(self.workspace, self._beside)
+        self.unstored = UnstoredViews(self.workspace, self._beside)
         self._take(Definition())
         self.changed: set[str] = set()
         """Relations touched since whoever empties this set did so last."""
@@ -102,7 +102,7 @@ class Engine:
         self.checked, self.views = definition.checked, definition.views
         self.steps = steps(definition.checked, definition.views)
         self._read = definition.read()
-        self.watching.defined()
+        self.unstored.defined()
 
     def _beside(self) -> Engine:
         """An engine for questions, with the same values and functions, that is interrupted with this one."""
@@ -149,7 +149,7 @@ class Engine:
             statistics.count_base(name, deltas[name].gained.shape[0], deltas[name].lost.shape[0], no_ops)
         defined = None if self._proceeded else self._defined
         before = Before(self.checked if defined is None else defined.checked, self._at_start, deltas)
-        self.watching.begin(before, self.checked)
+        self.unstored.begin(before, self.checked)
         for step in self.steps:
             view = step.view
             if view is None or step.propagated:
@@ -173,10 +173,10 @@ class Engine:
             self._refresh(step.view, None, statistics)
             self._tell_deltas(step.view)
             return
-        queries = self.watching.concerns(step.stratum)
+        queries = self.unstored.concerns(step.stratum)
         if queries is None:
             return
-        found = self.watching.follow(step.stratum, queries, before, statistics)
+        found = self.unstored.follow(step.stratum, queries, before, statistics)
         for name in () if step.view is None else step.view.stratum.relations:
             self._resolve((name,))
             relation = self.workspace.relations[name]
@@ -197,7 +197,7 @@ class Engine:
     def _write_whole(self, view: View) -> None:
         """Derive a view that reads views which are not stored, in its place."""
         self._resolve(view.stratum.relations)
-        for name, rows in self.watching.whole(self.checked, view.stratum.relations).items():
+        for name, rows in self.unstored.whole(self.checked, view.stratum.relations).items():
             relation = self.workspace.relations[name]
             relation.kill_all()
             self._insert(relation, rows)
@@ -209,7 +209,7 @@ class Engine:
             self.workspace.relations[name].proceed()
         self._watched = self._all_watched()
         self._deltas, self._proceeded = {}, True
-        self.watching.close()
+        self.unstored.close()
 
     def transition(self) -> dict[str, RowChange]:
         """What the present transition did to every relation that differs."""
@@ -220,11 +220,11 @@ class Engine:
             name: StoredChange(relations[name], delta.lost, delta.gained)
             for name, delta in self._deltas.items()
             if delta.lost.shape[0] or delta.gained.shape[0]
-        } | self.watching.told(self.checked)
+        } | self.unstored.told(self.checked)
 
     def _all_watched(self) -> dict[str, RowChange]:
         """What the transitions so far did to watched views."""
-        return composed(self._watched, self.watching.told(self.checked))
+        return composed(self._watched, self.unstored.told(self.checked))
 
     def _at_start(self, name: str) -> Relation | None:
         """The relation that had the name when the present transition began."""
@@ -513,7 +513,7 @@ class Engine:
         self._replaced.clear()
         self._defined, self._proceeded, self._watched = None, False, {}
         self._clock = self.workspace.clock
-        self.watching.close()
+        self.unstored.close()
 
     def _resolve(self, names: Iterable[str]) -> None:
         """Work out changes that somebody may still ask for, before these relations are changed."""

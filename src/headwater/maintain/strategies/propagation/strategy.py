@@ -9,7 +9,7 @@ from headwater.rules.checked import Stratum
 
 class ByPropagation(Strategy):
     """Rows are written as they come and go, without ranks or counts. The engine knows what to write
-    (`watching`)."""
+    (`unstored`)."""
 
     name = "propagation"
     ranked = False

@@ -65,7 +65,7 @@ class Before:
     deltas: Mapping[str, Delta]
 
 
-class Watching:
+class UnstoredViews:
     """The views of an engine that are not stored, through its versions."""
 
     def __init__(self, workspace: Workspace, make_engine: Callable[[], Engine]):
