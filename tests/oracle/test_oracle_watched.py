@@ -1,4 +1,4 @@
-"""Random programs with stored, watched and virtual views: all agree, and what each version tells is the difference."""
+"""Random programs with stored, watched and virtual views: all agree, and each version tells the difference."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def opened(program: RandomProgram, mixed: dict[str, str], strategy: str) -> dict
     return found
 
 
-@settings(max_examples=examples(25))
+@settings(max_examples=examples(9))
 @given(st.data(), st.sampled_from(STRATEGIES))
 def test_stored_watched_and_virtual_views_agree(data: st.DataObject, strategy: str):
     program = data.draw(programs())
@@ -76,7 +76,7 @@ def test_stored_watched_and_virtual_views_agree(data: st.DataObject, strategy: s
     follow(program, data.draw(streams(length=4)), databases)
 
 
-@settings(max_examples=examples(12))
+@settings(max_examples=examples(4))
 @given(st.data())
 def test_much_changes_at_once(data: st.DataObject):
     program = data.draw(dense_programs())

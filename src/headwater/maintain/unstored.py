@@ -32,6 +32,10 @@ if TYPE_CHECKING:
     from headwater.maintain.engine import Engine
 
 
+MOST_COMPILED = 32
+"""How many sets of relations that change together are prepared for."""
+
+
 @dataclass(frozen=True)
 class FollowedStratum:
     """A stratum, and the view that has its stored relations; none if nothing of it is stored."""
@@ -84,14 +88,23 @@ class UnstoredViews:
     def close(self) -> None:
         """The version is over."""
         self._computed = {}
+        self._forget()
+
+    def _forget(self) -> None:
+        """Let go of the memo tables; if one of them was interrupted, of the engine that holds them as well."""
+        if self._open is None:
+            return
+        if self._open.failed:
+            self._compiled.clear()
+        else:
+            self._open.memo.close()
         self._open = None
 
     # ------------------------------------------------------------------ a version
 
     def begin(self, before: Before, after: Checked) -> None:
         """The version has changed base relations, or more of them: what was asked before is not known any more."""
-        self._open = None
-        self._computed = {}
+        self.close()
         if not after.followed:
             return
         changed = {
@@ -99,17 +112,18 @@ class UnstoredViews:
         }
         changed |= _redefined(before.checked, after)
         if changed:
-            self._open = OpenVersion(
-                self._queries(before, after, frozenset(changed)), self._stored(before), self.make_engine
-            )
+            queries = self._queries(before, after, frozenset(changed))
+            self._open = OpenVersion(queries, self._stored(before))
             self._open.calls = self.calls
 
     def _queries(self, before: Before, after: Checked, changed: frozenset[str]) -> Compiled:
         if before.checked is not after:
-            return compiled(before.checked, after, changed, self._fanout)
+            return compiled(before.checked, after, changed, self._fanout, self.make_engine)
         found = self._compiled.get(changed)
         if found is None:
-            found = self._compiled[changed] = compiled(after, after, changed, self._fanout)
+            if len(self._compiled) >= MOST_COMPILED:
+                self._compiled.clear()
+            found = self._compiled[changed] = compiled(after, after, changed, self._fanout, self.make_engine)
         return found
 
     def _fanout(self, premise: Premise, bound: set[str]) -> float:

@@ -67,6 +67,12 @@ class View:
         """Whether its best rows improve themselves."""
         return bool(self.choosers) and self.anew is not None
 
+    def forget(self) -> None:
+        """Know nothing of rows any more, since they are about to be dropped."""
+        self.derived, self.anew, self.redefined = False, None, None
+        if self.grouping is not None and self.grouping.groups.stored:
+            self.grouping = Grouping(self.rules.workspace, self.grouping.info, self.rules)
+
     def follow_rules(self, earlier: Sequence[View], before: Workspace) -> None:
         """Take over the rows of earlier views, whose relations are all here, and of which `before` has the rules'
         inputs.

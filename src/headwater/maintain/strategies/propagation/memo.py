@@ -27,6 +27,8 @@ from headwater.version.version import Version
 if TYPE_CHECKING:
     from headwater.maintain.engine import Engine
 
+NOTHING = Relation("~nothing", 0)
+"""What stands for a stored relation while no version is open."""
 MakeEngine = Callable[[], "Engine"]
 Stored = Callable[[str, Side], Relation]
 """A stored relation as it was, or as it is: two states of one, or two relations."""
@@ -46,25 +48,41 @@ class Grown:
 
 
 class Memo:
-    """The tables of one version."""
+    """The tables of a program, empty between versions: its plans stay, what was found goes."""
 
-    def __init__(
-        self, program: GoalProgram, sides: Sides, stored: Stored, engine: Engine, goals: Iterable[str]
-    ):
-        self.program = program
+    def __init__(self, program: GoalProgram, sides: Sides, engine: Engine, goals: Iterable[str]):
         self.engine = engine
         self.goals = frozenset(goals)
         self.statistics = VersionStatistics()
-        workspace = engine.workspace
-        for name in program.stored:
-            if name not in sides_seeds(program, sides):
-                relation, state = sides.origin(name)
-                workspace.relations[name] = stored(relation, state)
-                workspace.infos[name] = program.checked.relations[name]
-                workspace.executor.pinned[name] = OLD if state is Side.OLD else NEW
-        self._in_place = frozenset(workspace.executor.pinned)
-        engine.define(program.checked)
+        known = sides.infos()
+        self._in_place = {name: sides.origin(name) for name in program.stored if name in known}
+        self._program = program
         self._version = Version(0, 0.0)
+        self._defined = False
+
+    def open(self, stored: Stored) -> None:
+        """Read stored relations from here on."""
+        workspace = self.engine.workspace
+        for name, (relation, side) in self._in_place.items():
+            workspace.relations[name] = stored(relation, side)
+            workspace.executor.pinned[name] = OLD if side is Side.OLD else NEW
+        if not self._defined:
+            workspace.infos.update((name, self._program.checked.relations[name]) for name in self._in_place)
+            self.engine.define(self._program.checked)
+            self._defined = True
+        for view in self.engine.views:
+            view.derived = True  # without seeds, from which all follows, there is nothing to derive
+
+    def close(self) -> None:
+        """Let go of all that was found, and of the stored relations."""
+        relations = self.engine.workspace.relations
+        for view in self.engine.views:
+            view.forget()
+        for name, relation in relations.items():
+            if name in self._in_place:
+                relations[name] = NOTHING
+            elif name != UNIT and relation.stored:
+                relation.clear()
 
     def ask(self, seeds: Mapping[str, Ints]) -> Grown:
         """Add rows to seeds, and see what is found for them."""
@@ -73,7 +91,7 @@ class Memo:
         engine.apply({}, known, self.statistics)
         changes = engine.changes()
         new = {name: changes[name].gained for name in known if name in changes}
-        found = {name: changes[name].gained for name in self.goals & changes.keys()}
+        found = {name: changes[name].gained for name in changes.keys() & self.goals}
         engine.commit(self._version)
         return Grown(new, found)
 
@@ -90,12 +108,6 @@ class Memo:
     def touched(self) -> int:
         """How many rows were looked at."""
         return self.engine.workspace.executor.touched
-
-
-def sides_seeds(program: GoalProgram, sides: Sides) -> set[str]:
-    """The base relations of a program that are no relations of the database."""
-    known = set(sides.infos())
-    return {name for name in program.stored if name not in known}
 
 
 class Seen:

@@ -24,15 +24,17 @@ SEED_ROWS = 0.1
 
 @dataclass(frozen=True)
 class Compiled:
-    """The queries of all strata that a version may touch, and the program that answers them."""
+    """The queries of all strata that a version may touch, and the tables of the program that answers them."""
 
     sides: Sides
     strata: Mapping[frozenset[str], StratumQueries]
     program: GoalProgram
-    goals: frozenset[str]
+    memo: Memo
 
 
-def compiled(before: Checked, after: Checked, changed: Collection[str], fanout: Fanout) -> Compiled:
+def compiled(
+    before: Checked, after: Checked, changed: Collection[str], fanout: Fanout, make_engine: MakeEngine
+) -> Compiled:
     """What has to be asked when these relations change, and the program is another one or the same."""
     old, new = Rules.of(before), Rules.of(after)
     touched = touched_by(old, new, changed)
@@ -57,7 +59,7 @@ def compiled(before: Checked, after: Checked, changed: Collection[str], fanout: 
     program = goals_program(
         list(goals.seeds), goals.seeds, [*sides.rules(), *goals.rules], goals.infos, expected, GENERATORS
     )
-    return Compiled(sides, queries, program, frozenset(goals.seeds))
+    return Compiled(sides, queries, program, Memo(program, sides, make_engine(), goals.seeds))
 
 
 def whole(
@@ -73,7 +75,8 @@ def whole(
     program = goals_program(
         list(made.seeds), made.seeds, [*sides.rules(), *made.rules], made.infos, fanout, GENERATORS
     )
-    memo = Memo(program, sides, stored, make_engine(), goals.values())
+    memo = Memo(program, sides, make_engine(), goals.values())
+    memo.open(stored)
     found = memo.ask({seed: np.zeros((1, 0), np.int64) for seed in made.seeds.values()})
     return {
         name: rules.infos[name].layout.empty() if (rows := found.of(goal)) is None else rows
@@ -84,10 +87,13 @@ def whole(
 class OpenVersion:
     """The memo tables of a version, and the changes computed so far."""
 
-    def __init__(self, found: Compiled, stored: Stored, make_engine: MakeEngine):
+    def __init__(self, found: Compiled, stored: Stored):
         self.compiled = found
-        self.memo = Memo(found.program, found.sides, stored, make_engine(), found.goals)
+        self.memo = found.memo
+        self.memo.open(stored)
         self.calls: list[PropagationCall] | None = None
+        self.failed = False
+        """Whether a question was not answered to its end."""
 
     def queries(self, stratum: Stratum) -> StratumQueries | None:
         """What is asked for a stratum; `None` if the version cannot touch it."""
@@ -99,4 +105,7 @@ class OpenVersion:
         """What happens to the relations of a stratum."""
         infos = self.compiled.sides.new.infos
         arities = {name: infos[name].layout.code_arity for name in queries.relations}
-        return Propagation(self.memo, queries, statistics, arities, self.calls).run(news)
+        self.failed = True
+        found = Propagation(self.memo, queries, statistics, arities, self.calls).run(news)
+        self.failed = False
+        return found
