@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime
+import decimal
 import math
 import sqlite3
 
@@ -13,6 +15,8 @@ from headwater.errors import DataError, PipelineError
 from headwater.pipeline import DeltaSink, FeedFolder, RowsFolder, SqlSink
 from headwater.pipeline.settings import parse_settings
 from headwater.pipeline.sink import Publication
+
+UTC = datetime.timezone.utc
 
 PROGRAM = """
 .decl m(k: symbol, x: float)
@@ -47,11 +51,76 @@ def test_rows_with_nan_are_deleted_from_a_database(tmp_path):
         assert connection.execute("SELECT * FROM v").fetchall() == []
 
 
+NULLABLE = """
+m(k: int, i: int?, s: string?, d: decimal(20,2)?, b: binary?, y: bool?, t: date?, u: timestamp?, n: timestamp_ntz?).
+v(K, I, S, D, B, Y, T, U, N) :- m(K, I, S, D, B, Y, T, U, N).
+"""
+MOMENT = datetime.datetime(2024, 1, 31, 10, 30, 0, 7)
+FULL = (
+    7,
+    "x",
+    decimal.Decimal("123456789012345678.25"),
+    b"\x00\xff",
+    True,
+    MOMENT.date(),
+    MOMENT.astimezone(UTC),
+    MOMENT,
+)
+WITH_NULLS = [
+    (1, *FULL),
+    (2, *(None for _ in FULL)),
+    (3, None, *FULL[1:]),
+    (4, *FULL[:1], *(None for _ in FULL[1:])),
+]
+
+
+def moment(value):
+    """As SQLite has times: texts, without a zone."""
+    if isinstance(value, datetime.datetime):
+        return value.replace(tzinfo=None).isoformat(" ")
+    return value and str(value)
+
+
+def test_rows_with_nulls_of_any_type_are_deleted_from_a_database(tmp_path):
+    from sqlalchemy import create_engine, text
+
+    db = hw.connect()
+    db.define(NULLABLE)
+    url = f"sqlite:///{tmp_path}/out.db"
+    sink = SqlSink("v", url, "v")
+    db.apply(insert={"m": WITH_NULLS})
+    publish(db, sink)
+    with create_engine(url).connect() as connection:
+        found = connection.execute(text("SELECT * FROM v ORDER BY K")).fetchall()
+        written = [
+            (k, i, s, d and str(d), b, y, *map(moment, moments)) for k, i, s, d, b, y, *moments in WITH_NULLS
+        ]
+        assert [tuple(row) for row in found] == written
+    db.apply(delete={"m": WITH_NULLS[1:]})
+    publish(db, sink)
+    with create_engine(url).connect() as connection:
+        assert connection.execute(text("SELECT K FROM v")).fetchall() == [(1,)]
+
+
+def test_rows_with_nulls_of_any_type_are_deleted_from_a_delta_table(tmp_path):
+    db = hw.connect()
+    db.define(NULLABLE)
+    sink = DeltaSink("v", str(tmp_path / "delta"))
+    db.apply(insert={"m": WITH_NULLS})
+    publish(db, sink)
+    db.apply(delete={"m": WITH_NULLS[1:3]})
+    publish(db, sink)
+    db.apply(insert={"m": WITH_NULLS[1:2]})
+    publish(db, sink)
+    found = deltalake.DeltaTable(str(tmp_path / "delta")).to_pyarrow_table().to_pylist()
+    assert sorted(tuple(row.values()) for row in found) == [WITH_NULLS[0], WITH_NULLS[1], WITH_NULLS[3]]
+
+
 @pytest.mark.parametrize(
     ("dialect", "expected"),
     [("postgresql", "v.x IS NOT DISTINCT FROM"), ("sqlite", "v.x IS ?"), ("mysql", "v.x <=> ")],
 )
-def test_only_floats_are_compared_so_that_nulls_match(dialect, expected):
+def test_only_floats_and_nullable_columns_are_compared_so_that_nulls_match(dialect, expected):
     """An index on the other columns still serves, since `=` is what indexes are made for."""
     import importlib
 
@@ -59,10 +128,12 @@ def test_only_floats_are_compared_so_that_nulls_match(dialect, expected):
 
     from headwater.pipeline.sql_sink import same_row
 
-    table = Table("v", MetaData(), Column("k", BigInteger()), Column("x", Float(53)))
+    table = Table(
+        "v", MetaData(), Column("k", BigInteger()), Column("n", BigInteger()), Column("x", Float(53))
+    )
     made = importlib.import_module(f"sqlalchemy.dialects.{dialect}").dialect()
-    text = str(table.delete().where(same_row(table)).compile(dialect=made))
-    assert expected in text and "v.k = " in text
+    text = str(table.delete().where(same_row(table, {"n"})).compile(dialect=made))
+    assert expected in text and expected.replace("v.x", "v.n") in text and "v.k = " in text
 
 
 def test_rows_with_nan_are_deleted_from_a_delta_table(tmp_path):

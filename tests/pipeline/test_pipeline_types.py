@@ -45,6 +45,22 @@ def test_every_type_of_spark_comes_back(spark: Any) -> None:
     other = database()
     other.apply(insert={"r": back})
     assert sorted(other["r"].rows(), key=lambda row: row[0]) == rows
+    asked = db["r"].where(n=1).spark()
+    assert asked.dtypes == back.dtypes
+    third = database()
+    third.apply(insert={"r": asked})
+    assert third["r"].rows() == rows[:1]
+
+
+def test_answers_of_a_question_with_the_texts_of_labelled_nulls(spark: Any) -> None:
+    db = hw.connect(spark=spark)
+    db.define("e(1). e(2). q(X, ?f(X)) :- e(X), X > 1. q(X, X) :- e(X), X < 2.")
+    frame = db.query("q(X, Y)").spark(labels=True)
+    assert frame.sparkSession is spark
+    assert {tuple(row) for row in frame.select("X", "Y", "`Y?`").collect()} == {
+        (1, 1, None),
+        (2, None, "?f(2)"),
+    }
 
 
 def test_a_column_of_nothing(spark: Any) -> None:

@@ -70,10 +70,15 @@ class DeltaSink:
             rows = rows.filter(_is(rows, "insert")).drop_columns([CHANGE_TYPE])
             deltalake.write_deltalake(self.path, rows, commit_properties=commit)
         else:
-            self._merge(table, together(new), to.columns, commit)
+            self._merge(table, together(new), to, commit)
 
-    def _merge(self, table: Any, changes: Any, columns: Sequence[str], commit: Any) -> None:
-        equal = " AND ".join(f't."{column}" = s."{column}"' for column in columns)
+    def _merge(self, table: Any, changes: Any, to: Publication, commit: Any) -> None:
+        """Delete and insert rows; `=` where nothing is null, since files can be left out by it."""
+        columns, nullable = to.columns, to.nullable
+        equal = " AND ".join(
+            f'(t."{column}" {"IS NOT DISTINCT FROM" if column in nullable else "="} s."{column}")'
+            for column in columns
+        )
         merger = table.merge(
             changes, equal, source_alias="s", target_alias="t", commit_properties=commit
         ).when_matched_delete(predicate=f"s.\"{CHANGE_TYPE}\" = 'delete'")

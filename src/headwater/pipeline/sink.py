@@ -39,6 +39,14 @@ class Publication:
     def columns(self) -> tuple[str, ...]:
         return self.database.info(self.view).columns
 
+    @property
+    def nullable(self) -> frozenset[str]:
+        """The columns that can hold NULL."""
+        info = self.database.info(self.view)
+        return frozenset(
+            name for name, nullable in zip(info.columns, info.nullable, strict=False) if nullable
+        )
+
 
 class Sink(Protocol):
     """Somewhere to put a view or its changes."""

@@ -6,7 +6,7 @@ Deletes and inserts of a publication are one transaction of that database, toget
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,9 @@ from headwater.pipeline.fields import check_fields
 from headwater.pipeline.sink import Publication, others, together
 from headwater.pipeline.sql_tables import open_engine
 from headwater.values.types import Type
+
+FLOAT_DIGITS = 15
+"""So many digits a float keeps, and SQLite has no other numbers with a point: of more, it holds the text."""
 
 
 @public_class
@@ -62,7 +65,7 @@ class SqlSink:
                 new = [one for one in owed if one.version > (found.version if found is not None else 0)]
                 if not new:
                     return
-                change(connection, target, together(new))
+                change(connection, target, together(new), to.nullable)
                 if found is None:
                     connection.execute(
                         notes.insert().values(
@@ -80,7 +83,7 @@ class SqlSink:
             engine.dispose()
 
 
-def change(connection: Any, table: Any, changes: Any) -> None:
+def change(connection: Any, table: Any, changes: Any, nullable: Collection[str]) -> None:
     """Delete and insert rows, many with each statement."""
     names = [column.name for column in table.columns]
     goes: list[dict[str, Any]] = []
@@ -92,23 +95,39 @@ def change(connection: Any, table: Any, changes: Any) -> None:
         else:
             goes.append(values)
     if goes:
-        connection.execute(table.delete().where(same_row(table)), goes)
+        connection.execute(table.delete().where(same_row(table, nullable)), goes)
     if comes:
         connection.execute(table.insert(), comes)
 
 
-def same_row(table: Any) -> Any:
+def same_row(table: Any, nullable: Collection[str]) -> Any:
     """Whether a row of the table is the one whose values are bound as `v0`, `v1` and so on.
 
-    NaN is NULL in databases that have no NaN, and NULL equals nothing; so floats are compared by `IS NOT DISTINCT
-    FROM`, in the words of each dialect. No other column can hold NULL, and `=` can be answered by an index.
+    NULL equals nothing; so columns that can hold it are compared by `IS NOT DISTINCT FROM`, in the words of each
+    dialect. (Floats can: NaN is NULL in databases that have no NaN.) Of the others, `=` can be answered by an index.
     """
     from sqlalchemy import Float, and_, bindparam
 
     def same(column: Any, value: Any) -> Any:
-        return column.is_not_distinct_from(value) if isinstance(column.type, Float) else column == value
+        may_be_null = column.name in nullable or isinstance(column.type, Float)
+        return column.is_not_distinct_from(value) if may_be_null else column == value
 
     return and_(*[same(column, bindparam(f"v{number}")) for number, column in enumerate(table.columns)])
+
+
+def _decimal_text() -> Any:
+    from sqlalchemy import Text, TypeDecorator
+
+    class DecimalText(TypeDecorator[Any]):
+        """A decimal as its text."""
+
+        impl = Text
+        cache_ok = True
+
+        def process_bind_param(self, value: Any, dialect: Any) -> str | None:
+            return None if value is None else format(value, "f")
+
+    return DecimalText()
 
 
 def _sql_type(type: Type | None, sink: SqlSink) -> Any:
@@ -126,7 +145,8 @@ def _sql_type(type: Type | None, sink: SqlSink) -> Any:
     )
 
     if type is not None and type.name == "decimal":
-        return Numeric(type.precision, type.scale)
+        number = Numeric(type.precision, type.scale)
+        return number if type.precision <= FLOAT_DIGITS else number.with_variant(_decimal_text(), "sqlite")
     kinds: dict[str, Any] = {
         "int": BigInteger(),
         "float": Float(53),
