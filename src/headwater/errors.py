@@ -20,6 +20,8 @@ from dataclasses import dataclass
 
 MOST_SHOWN = 400
 """Characters of a line that an error shows."""
+MOST_SAID = 4000
+"""Characters of a message or a hint that are shown: they may name what users gave, however long."""
 
 
 @dataclass(frozen=True)

@@ -267,3 +267,12 @@ def test_errors_travel_between_processes():
     again = pickle.loads(pickle.dumps(caught.value))
     assert str(again) == str(caught.value) and again.place == caught.value.place
     assert type(again) is hw.RuleError and "p.dl:1:" in str(again)
+
+
+@pytest.mark.parametrize("call", ["info", "query", "define", "drop", "explain"])
+def test_what_users_gave_is_shown_in_part_where_it_is_long(call: str):
+    db = hw.connect()
+    with pytest.raises(hw.HeadwaterError) as caught:
+        getattr(db, call)("x" * 100_000)
+    assert len(str(caught.value)) < 10_000
+    assert str(caught.value).startswith(f"error[{caught.value.code}]: ")

@@ -336,3 +336,19 @@ def test_registered_functions_see_nulls_only_when_they_ask():
 def test_plain_columns_have_nothing_special():
     assert not has_special(np.array([0, -1, LAST + 1])) and not has_special(np.empty(0, np.int64))
     assert has_special(np.array([1, LAST])) and has_special(np.array([FIRST]))
+
+
+@pytest.mark.parametrize("value", [None, 1, "a b", "", b"f", 1.5, [("a", 1)], {1}, object()])
+def test_values_are_made_of_what_they_take_or_refused_as_ours(value: object):
+    makers = (
+        lambda: LabelledNull(value),  # type: ignore[arg-type]
+        lambda: LabelledNull("f", value) if not isinstance(value, list) else LabelledNull(1),  # type: ignore[arg-type]
+        lambda: LabelledNull("f", ({1},)),
+        lambda: FrozenMap(value),  # type: ignore[arg-type]
+        lambda: Struct(value),  # type: ignore[arg-type]
+        lambda: Months(value if value != 1 else True),  # type: ignore[arg-type]
+    )
+    for make in makers:
+        with pytest.raises(DataError) as caught:
+            make()
+        assert caught.value.code == "wrong-type"

@@ -120,7 +120,9 @@ class _LabelReader:
 
     def _word(self, word: str) -> Any:
         if word == "?":
-            name = self._next()["word"] or ""
+            name = self._next()["word"]
+            if name is None:
+                raise ValueError(f"{self._text!r} has a labelled null without a name")
             self._expect("(")
             return LabelledNull(name, self._until(")"))
         if word == "map":

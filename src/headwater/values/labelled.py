@@ -16,6 +16,9 @@ import re
 from collections.abc import Hashable, Mapping
 from typing import Any
 
+from headwater.errors import DataError
+from headwater.values.misfit import class_name, show
+
 LABEL = "?"
 """Ends the name of a column that holds the texts of another's labelled nulls."""
 _NAME = re.compile(r"[^\W\d]\w*")
@@ -34,12 +37,25 @@ class LabelledNull:
     def __init__(self, function: str, arguments: tuple[Any, ...] | list[Any] = ()):
         """Name the function and its arguments, which are values of any type, nulls and labelled nulls among them."""
         if not isinstance(function, str) or not _NAME.fullmatch(function):
-            raise ValueError(f"{function!r} is not the name of a function")
+            raise DataError(
+                "wrong-type",
+                f"{show(function)} is not the name of a function",
+                hint="LabelledNull('f', (1, 'a')) is ?f(1, 'a')",
+            )
+        if not isinstance(arguments, (tuple, list)):
+            raise DataError(
+                "wrong-type", f"LabelledNull takes a tuple of arguments, not {class_name(arguments)}"
+            )
         object.__setattr__(self, "function", function)
         object.__setattr__(self, "arguments", tuple(map(_frozen, arguments)))
         key = (function, tuple(map(_identity, self.arguments)))
         object.__setattr__(self, "_key", key)
-        object.__setattr__(self, "_hash", hash(key))
+        try:
+            object.__setattr__(self, "_hash", hash(key))
+        except TypeError as error:
+            raise DataError(
+                "wrong-type", f"?{function} has an argument that is no value: {show(self.arguments)}"
+            ) from error
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a labelled null cannot be changed: {name}")

@@ -18,6 +18,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from headwater.errors import DataError
+from headwater.values.misfit import class_name
+
 
 class FrozenMap(Mapping[Any, Any]):
     """An immutable mapping, in the order of its keys."""
@@ -26,6 +29,8 @@ class FrozenMap(Mapping[Any, Any]):
 
     def __init__(self, items: Mapping[Any, Any]):
         """Take a copy of the items."""
+        if not isinstance(items, Mapping):
+            raise DataError("wrong-type", f"{type(self).__name__} takes a mapping, not {class_name(items)}")
         self._items: dict[Any, Any] = self._ordered(items)
         self._hash: int | None = None
 
@@ -84,6 +89,10 @@ class Months:
     """A number of months: twelve are a year, and no number of days is one."""
 
     months: int
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.months, int) or isinstance(self.months, bool):
+            raise DataError("wrong-type", f"Months takes a whole number, not {class_name(self.months)}")
 
     def __repr__(self) -> str:
         return f"Months({self.months})"
