@@ -61,17 +61,24 @@ class Notice(Exception):  # noqa: N818
         self.hint = hint
 
     def __str__(self) -> str:
-        parts = [f"{self.kind}[{self.code}]: {self.message}"]
+        parts = [f"{self.kind}[{self.code}]: {_cut(self.message)}"]
         margin = " "
         if self.place is not None:
             parts.append(self.place.underline())
             margin = " " * len(str(self.place.line))
         if self.hint is not None:
-            parts.append(f"{margin} = hint: {self.hint}")
+            parts.append(f"{margin} = hint: {_cut(self.hint)}")
         return "\n".join(parts)
 
     def __reduce__(self) -> tuple[object, ...]:
         return _rebuild, (type(self), self.code, self.message, self.place, self.hint)
+
+
+def _cut(text: str) -> str:
+    """A text without its middle if it is too long."""
+    if len(text) <= MOST_SAID:
+        return text
+    return f"{text[: MOST_SAID // 2]} ... {text[-MOST_SAID // 2 :]}"
 
 
 def _rebuild(kind: type[Notice], code: str, message: str, place: Place | None, hint: str | None) -> Notice:
