@@ -38,7 +38,7 @@ from headwater.values.record import FrozenMap, Months, Struct
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from pyspark.sql import SparkSession
 
@@ -97,6 +97,8 @@ def connect(
     min_ship: bool = True,
     progress: bool | None = None,
     version: int | None = None,
+    actions: Mapping[str, Callable[..., object]] | None = None,
+    action_timeout: float = 60.0,
 ) -> Database:
     """Open a database: in memory, or in the folder `path`, where it survives restarts and crashes.
 
@@ -121,6 +123,7 @@ def connect(
       "threads" on nodes in threads; `nodes`: how many, or those of `start_nodes`; `replicate`: base relations up to
       so many rows are on every node; `min_ship`: keep back derivations that change nothing. See docs/nodes.md.
     - `version`: for a reader, the version to begin with, if it is still in the log; by default the last one.
+    - `actions`: what active rules can `call`, by name; `action_timeout`: the seconds that what they `run` may take.
     - `progress`: whether work that takes long shows itself, on a terminal or in a notebook; False for never.
     """
     from headwater.database import Database
@@ -146,6 +149,8 @@ def connect(
         min_ship=min_ship,
         progress=progress,
         version=version,
+        actions=actions,
+        action_timeout=action_timeout,
     )
 
 

@@ -46,6 +46,8 @@ class Options:
     min_ship: bool = True
     progress: bool | None = None
     version: int | None = None
+    actions: Mapping[str, Callable[..., Any]] | None = None
+    action_timeout: float = 60.0
 
     def __post_init__(self) -> None:
         arguments.one_of("strategy", self.strategy, STRATEGIES, "unknown-strategy")
@@ -59,6 +61,14 @@ class Options:
             arguments.flag("progress", self.progress, "unknown-option")
         for option in ("max_rounds", "max_cascade"):
             arguments.whole_number(option, getattr(self, option), least=1, code="unknown-option")
+        for name, function in arguments.mapping("actions", self.actions, '{"page": function}').items():
+            arguments.identifier("a name of actions", name)
+            if not callable(function):
+                raise arguments.wrong(f"actions[{name!r}]", function, "a function", "unknown-option")
+        if arguments.seconds("action_timeout", self.action_timeout) <= 0:
+            raise arguments.wrong(
+                "action_timeout", self.action_timeout, "seconds, more than 0", "unknown-option"
+            )
         if self.version is not None:
             arguments.whole_number("version", self.version, least=0, code="unknown-option")
             if self.mode != "r":

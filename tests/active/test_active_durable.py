@@ -64,8 +64,6 @@ def test_a_watch_is_no_version_and_readers_see_it(state):
         with hw.connect(state, mode="r") as reader:
             assert reader.version == 2 and reader.watches["w"].owed == (2,)
             with pytest.raises(hw.StoreError):
-                reader.watch("reach", print)
-            with pytest.raises(hw.StoreError):
                 reader.watches["w"].stop()
 
 

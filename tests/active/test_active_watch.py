@@ -95,6 +95,18 @@ def test_definitions_and_time_are_told_too(db):
     assert [(sorted(e.inserted), sorted(e.deleted)) for e in events] == [([(4,)], []), ([], [(4,)])]
 
 
+def test_a_view_that_is_watched_and_never_stored(db):
+    events = []
+    db.define(".kind pair watched\npair(X, Y) :- alarm(X, L), alarm(Y, L), X < Y.")
+    db.watch("pair(X, Y)", events.append, when="Y > 2", name="pairs")
+    alarms(db, (1, "a"), (2, "a"), (3, "a"))
+    alarms(db, delete=[(3, "a")])
+    assert told(events) == [(3, [(1, 3), (2, 3)], []), (4, [], [(1, 3), (2, 3)])]
+    with pytest.raises(hw.DataError) as caught:
+        db.keep("pair", "virtual")
+    assert caught.value.code == "still-read"
+
+
 # ------------------------------------------------------------------ actions that use the database
 
 

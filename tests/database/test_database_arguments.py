@@ -243,6 +243,7 @@ CALLS: dict[str, Callable[[Database], Call]] = {
     "register": lambda db: Call(
         db.register, {"name": "f", "function": abs, "args": ["int"], "returns": "int", "nulls": False}
     ),
+    "register_action": lambda db: Call(db.register_action, {"name": "f", "function": print}),
     "info": lambda db: Call(db.info, {"name": "reach"}),
     "the database by name": lambda db: Call(db.__getitem__, {"name": "reach"}),
     "names in the database": lambda db: Call(db.__contains__, {"name": "reach"}),

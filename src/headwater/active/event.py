@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from headwater.active.trigger import Fired
+from headwater.errors import DataError
+from headwater.files.json_values import to_json
 from headwater.plan.steps import Ints
 from headwater.values.codec import Codec
 from headwater.values.layout import Layout
 from headwater.values.types import types_from_json, types_to_json
+from headwater.version.changes import CHANGE_TYPE
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+COMMIT_VERSION = "_commit_version"
 PRESENT = "present"
 """The column of a table whose rows have none: or their number would be lost."""
 
@@ -38,6 +43,39 @@ class WatchEvent:
     at: float = 0.0
     """When the version was made, in seconds since 1970."""
     attempt: int = 1
+    fired: Fired | None = field(default=None, compare=False, repr=False)
+    """The same rows as codes, for tables."""
+
+    def arrow(self) -> pa.Table:
+        """The rows as an Arrow table with `_change_type` (insert or delete) and `_commit_version`."""
+        import pyarrow as pa
+
+        fired = self.fired
+        assert fired is not None
+        clash = {CHANGE_TYPE, COMMIT_VERSION} & set(fired.layout.columns)
+        if clash:
+            raise DataError(
+                "reserved-column",
+                f"{self.view} has a column {min(clash)}, and changes are told with one of that name",
+                hint="name the view's column differently, or use inserted and deleted",
+            )
+        table = fired.layout.table(
+            fired.codec, np.ascontiguousarray(np.concatenate([fired.added, fired.removed]))
+        )
+        kinds = pa.array(["insert"] * len(self.inserted) + ["delete"] * len(self.deleted), pa.string())
+        versions = pa.array([self.version] * len(self), pa.int64())
+        if not fired.layout.arity:
+            return pa.table({CHANGE_TYPE: kinds, COMMIT_VERSION: versions})
+        return table.append_column(CHANGE_TYPE, kinds).append_column(COMMIT_VERSION, versions)
+
+    def lines(self) -> Iterator[str]:
+        """Each row as a line of JSON, an object by column."""
+        for change, rows in (("insert", self.inserted), ("delete", self.deleted)):
+            for row in rows:
+                said = dict(zip(self.columns, to_json(row), strict=True))
+                yield json.dumps(
+                    {**said, CHANGE_TYPE: change, COMMIT_VERSION: self.version}, ensure_ascii=False
+                )
 
     def __len__(self) -> int:
         return len(self.inserted) + len(self.deleted)
@@ -70,7 +108,14 @@ class OwedEvent:
         fired = self.fired
         rows = tuple(fired.inserted), tuple(fired.deleted)
         return WatchEvent(
-            watch, self.version, self.view, *rows, columns=fired.layout.columns, at=self.at, attempt=attempt
+            watch,
+            self.version,
+            self.view,
+            *rows,
+            columns=fired.layout.columns,
+            at=self.at,
+            attempt=attempt,
+            fired=fired,
         )
 
     def about(self) -> dict[str, Any]:

@@ -38,7 +38,7 @@ from headwater.local.runner import Runner
 from headwater.maintain.goals import Means
 from headwater.plan.goals import goal_program
 from headwater.plan.steps import Ints
-from headwater.rules.checked import RelationInfo
+from headwater.rules.checked import Kind, RelationInfo
 from headwater.rules.terms import plain
 from headwater.values import arguments
 from headwater.values.codec import Codec
@@ -229,6 +229,13 @@ def _event_relation(trigger: Trigger, catalog: Catalog) -> RelationInfo:
     except KeyError as error:
         unknown: Any = error
         raise RuleError(unknown.code, unknown.message, place=event.place, hint=unknown.hint) from None
+    if info.kind is Kind.VIRTUAL:
+        raise RuleError(
+            "virtual-relation",
+            f"{info.name} is virtual: nobody knows which of its rows come and go",
+            place=event.place,
+            hint=f"let it be watched: .kind {info.name} watched, or db.keep({info.name!r}, 'watched')",
+        )
     if len(event.args) != info.arity:
         columns = f"{info.name}({', '.join(info.columns)})"
         raise RuleError(

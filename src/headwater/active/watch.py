@@ -15,11 +15,12 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from headwater.active.event import OwedEvent, WatchEvent
+from headwater.active.rules import armed_action
 from headwater.active.trigger import SIGNS, Armed, Trigger, armed, parse_trigger
 from headwater.catalog import Catalog
-from headwater.errors import HeadwaterError
+from headwater.errors import DataError, HeadwaterError
 from headwater.language.datalog.render import render
-from headwater.language.program import Atom, Wildcard
+from headwater.language.program import ActiveRule, Atom, RuleAction, Wildcard
 
 State = Literal["following", "retrying", "parked", "waiting"]
 RETRIES = 3
@@ -27,6 +28,8 @@ PAUSE = 1.0
 """Seconds until the first retry."""
 GROWTH = 4
 """How many times longer each pause is than the one before."""
+OUTSIDE = ("call", "append", "run")
+"""What actions do outside of the database."""
 MOST_OF_AN_ERROR = 2000
 """Characters of a traceback that are kept, the last ones."""
 
@@ -70,6 +73,26 @@ def _meaning(trigger: Trigger) -> tuple[str, ...]:
     return (trigger.sign, render(trigger.event), *map(render, trigger.condition))
 
 
+class Unperformable(DataError):
+    """An action that cannot be tried until somebody does something about it."""
+
+
+def rule_lines(catalog: Catalog, *, durable: bool) -> dict[str, WatchLine]:
+    """What the active rules of a catalog do after a version or outside of the database, by name: the id of the rule,
+    with a number if it does several such things."""
+    found = {}
+    for rule in catalog.active:
+        told = [action for action in rule.actions if action.coupling == "after" or action.kind in OUTSIDE]
+        for number, action in enumerate(told, 1):
+            name = str(rule.id) if len(told) == 1 else f"{rule.id}/{number}"
+            now = action.coupling == "now"
+            goal = ", ".join([render(rule.event), *map(render, rule.condition)])
+            on = next(word for word, sign in SIGNS.items() if sign == rule.sign)
+            definition = WatchDefinition(name, goal, on, None, durable and not now, f"rule {name}")
+            found[name] = WatchLine(definition, (rule, action), now=now)
+    return found
+
+
 @dataclass(frozen=True)
 class Action:
     """What is done about an event; whether that has acknowledged the event, in the same version as what it did."""
@@ -80,9 +103,11 @@ class Action:
 
 @dataclass
 class WatchLine:
-    """A watch while it runs: what it is owed, in the order of versions, and how telling it went."""
+    """A watch while it runs: what it is owed, in the order of versions, and how telling it went. What an active rule
+    does after a version is one, too, for each of its actions."""
 
     definition: WatchDefinition
+    rule: tuple[ActiveRule, RuleAction] | None = None
     action: Action | None = None
     retries: int = RETRIES
     pause: float = PAUSE
@@ -121,8 +146,13 @@ class WatchLine:
     def armed(self, catalog: Catalog) -> Armed:
         """Checked against the catalog, once for each."""
         if self._armed is None or self._armed[0] is not catalog:
-            self._armed = catalog, armed(self.definition.trigger(catalog), catalog)
+            self._armed = catalog, self._checked(catalog)
         return self._armed[1]
+
+    def _checked(self, catalog: Catalog) -> Armed:
+        if self.rule is not None:
+            return armed_action(*self.rule, catalog).armed
+        return armed(self.definition.trigger(catalog), catalog)
 
     def ready(self, now: float) -> bool:
         """Whether there is something to tell, and it may be tried now."""
@@ -133,7 +163,7 @@ class WatchLine:
         self.attempts += 1
         self.error = in_short(error)
         self.trace = "".join(traceback.format_exception(error))[-MOST_OF_AN_ERROR:]
-        self.parked = self.attempts > self.retries
+        self.parked = self.attempts > self.retries or isinstance(error, Unperformable)
         self.due = now + self.pause * GROWTH ** (self.attempts - 1)
 
     def park(self, error: str) -> None:

@@ -74,6 +74,7 @@ class Database:
             self.close()
             raise
         self._standing.now = self._standing.time()
+        self._watching.delivery.deliver()
 
     def _consist_of(self, parts: Parts) -> None:
         self._parts = parts
@@ -130,6 +131,17 @@ class Database:
         """
         arguments.flag("nulls", nulls)
         self._running.register(name, function, args, returns, nulls)
+
+    @told
+    def register_action(self, name: str, function: Callable[..., Any]) -> None:
+        """Let active rules call a Python function: `do call f(X, Y)`. It is called once for each row of an event.
+
+        If it takes `version` or `change` (insert or delete) by name only, it is told them. An event may come again,
+        after a failure or a crash, with the same version. Actions are not stored: see `actions` of `connect`.
+        """
+        if not callable(function):
+            raise arguments.wrong("function", function, "a function")
+        self._watching.register(arguments.identifier("name", name), function)
 
     # ------------------------------------------------------------------ versions
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from headwater.active.event import OwedEvent
 from headwater.active.trigger import Armed, Fired
-from headwater.active.watch import WatchDefinition, WatchLine, in_short
+from headwater.active.watch import Action, WatchDefinition, WatchLine, in_short, rule_lines
 from headwater.catalog import Catalog
 from headwater.database.acknowledged import Acknowledged
 from headwater.errors import DataError, HeadwaterError
@@ -39,25 +39,55 @@ class Outbox:
         self.lines: dict[str, WatchLine] = {}
         self.cause: Callable[[], tuple[str, ...]] = tuple
         """The watches whose actions lead to the version that is being made."""
+        self.action_of: Callable[[WatchLine], Action | None] = lambda line: None
+        """What an active rule does."""
         self._codec = codec
+        self._durable = folder is not None
         self._said = Acknowledged(folder, FILE)
         self._events: dict[str, OwedEvent] = {}
         self._done: dict[str, int] = {}
         self._defined: Callable[[], None] | None = None
+        self._catalog: Catalog | None = None
+        self._coming: tuple[Catalog, dict[str, WatchLine]] | None = None
 
     # ------------------------------------------------------------------ with a version
 
     def check(self, catalog: Catalog) -> None:
         """Refuse a catalog in which what is watched is not there any more, or cannot be followed."""
+        rules = {str(rule.id) for rule in catalog.active}
         for line in self.lines.values():
+            if line.rule is not None:
+                continue
+            if line.name.partition("/")[0] in rules:
+                raise DataError(
+                    "other-watch",
+                    f"there is a watch {line.name} already, and a rule of that name",
+                    hint="give the rule another label",
+                )
             try:
-                catalog.stored(line.armed(catalog).trigger.relation)
+                line.armed(catalog)
             except HeadwaterError as error:
                 raise DataError(
                     "still-read",
                     f"{line.name} watches {line.definition.goal}, and could not go on: {error.message}",
                     hint=f"end that first: db.watches[{line.name!r}].stop()",
                 ) from error
+
+    def attend(self, catalog: Catalog) -> None:
+        """Go by the active rules of a catalog: those that are as before keep what they are owed."""
+        if catalog is not self._catalog:
+            self.lines = self._following(catalog)
+            self._catalog = catalog
+
+    def _following(self, catalog: Catalog) -> dict[str, WatchLine]:
+        """All watches, as they are with the active rules of a catalog."""
+        found = {name: line for name, line in self.lines.items() if line.rule is None}
+        for name, line in rule_lines(catalog, durable=self._durable).items():
+            known = self.lines.get(name)
+            same = known is not None and known.rule == line.rule
+            found[name] = known if known is not None and same else line
+            found[name].action = self.action_of(found[name])
+        return found
 
     def owe(
         self,
@@ -69,17 +99,24 @@ class Outbox:
         durable: bool = True,
     ) -> None:
         """Work out, while the version is open, what it does for each watch; tell those that are told at once."""
-        if not self.lines:
+        lines = self.lines
+        if catalog is not self._catalog:
+            lines = self._following(catalog)
+            version.join(self)
+            self._coming = catalog, lines
+        if not lines:
             return
         version.join(self)
         at, cause = time.time(), self.cause()
-        for line in tuple(self.lines.values()):
+        for line in tuple(lines.values()):
             if line.definition.durable and not durable:
                 continue
             try:
                 armed = line.armed(catalog)
-            except HeadwaterError as error:  # in a reader: the writer has dropped what is watched
-                line.park(in_short(error))
+            except HeadwaterError as error:
+                if line.rule is not None:
+                    raise
+                line.park(in_short(error))  # in a reader: the writer has dropped what is watched
                 continue
             if not armed.concerns(version.changes):
                 continue
@@ -121,7 +158,8 @@ class Outbox:
 
     def record(self) -> tuple[dict[str, Any], Tables]:
         """What the record of the open version must hold: of durable watches, what they are owed."""
-        events = {name: one for name, one in self._events.items() if self.lines[name].definition.durable}
+        lines = self.lines if self._coming is None else self._coming[1]
+        events = {name: one for name, one in self._events.items() if lines[name].definition.durable}
         meta: dict[str, Any] = {"done": self._done} if self._done else {}
         if events:
             meta["events"] = [[name, one.about()] for name, one in events.items()]
@@ -129,6 +167,8 @@ class Outbox:
 
     def commit(self, version: Version) -> None:
         """The version is committed: what it owes is owed, and what it acknowledges is done with."""
+        if self._coming is not None:
+            self._catalog, self.lines = self._coming
         self._take(self._events, self._done)
         if self._defined is not None:
             self._defined()
@@ -136,7 +176,7 @@ class Outbox:
 
     def rollback(self) -> None:
         """The version is taken back."""
-        self._events, self._done, self._defined = {}, {}, None
+        self._events, self._done, self._defined, self._coming = {}, {}, None, None
 
     def _take(self, events: Mapping[str, OwedEvent], done: Mapping[str, int]) -> None:
         for name, event in events.items():
@@ -187,7 +227,7 @@ class Outbox:
         lines = [line for line in self.lines.values() if line.definition.durable]
         events = [(line.name, event) for line in lines for event in line.owed]
         meta = {
-            "definitions": [asdict(line.definition) for line in lines],
+            "definitions": [asdict(line.definition) for line in lines if line.rule is None],
             "delivered": {line.name: line.delivered for line in lines},
             "events": [[name, event.about()] for name, event in events],
         }
@@ -197,8 +237,9 @@ class Outbox:
         """Take what `dump` gave."""
         for said in meta["definitions"]:
             definition = WatchDefinition(**said)
-            delivered = meta["delivered"][definition.name]
-            self._define(definition.name, WatchLine(definition, delivered=delivered))
+            self._define(definition.name, WatchLine(definition))
+        for name, delivered in meta["delivered"].items():
+            self.lines[name].delivered = delivered
         for number, (name, about) in enumerate(meta["events"]):
             self.lines[name].owed.append(OwedEvent.read(self._codec, about, tables, number))
 

@@ -47,7 +47,7 @@ class Parts:
         )
         running = Running(options, codec, functions, versions, durability)
         durable = path is not None and options.mode == "w"
-        watching = Watching(versions, guard, durable=durable, max_cascade=options.max_cascade)
+        watching = Watching(versions, running, options, guard, durable)
 
         def anew() -> Parts:
             found = Parts.of(path, replace(options, version=None), codec, functions, guard)

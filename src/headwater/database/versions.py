@@ -316,6 +316,7 @@ class Versions:
             self.runner.load(checkpoint, catalog)
             if "progress" in meta:
                 self.progress.load(meta["progress"], checkpoint.tables)
+            self.outbox.attend(catalog)
             if "watches" in meta:
                 self.outbox.load(meta["watches"], checkpoint.tables)
             self.standing.catalog = self.standing.coming = catalog
@@ -353,6 +354,7 @@ class Versions:
     def _take(self, record: Record, *, telling: bool = False) -> None:
         """Do what a record says was done."""
         self._replay(record, telling)
+        self.outbox.attend(self.standing.catalog)
         self.progress.replay(_number(record), record.kind, record.meta, record.tables)
         self.outbox.replay(record.kind, record.meta, record.tables)
         self.durability.records += 1

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from headwater.active.actions.append import append
+from headwater.active.actions.call import ActionFunction, call
+from headwater.active.actions.run import run
 from headwater.active.delivery import Delivery
 from headwater.active.event import WatchEvent
 from headwater.active.trigger import SIGNS
 from headwater.active.watch import Action, WatchDefinition, WatchLine
 from headwater.calls import warn
+from headwater.database.running import Running
 from headwater.database.versions import Versions
 from headwater.errors import DataError, HeadwaterWarning
+from headwater.language.program import RuleAction
+from headwater.options import Options
 from headwater.plan.steps import Ints
 from headwater.spelling import did_you_mean
 from headwater.values import arguments
@@ -26,8 +33,13 @@ COUPLINGS = ("now", "after")
 class Watching:
     """The watches of a database, and the loop that tells them."""
 
-    def __init__(self, versions: Versions, guard: Guard, *, durable: bool, max_cascade: int):
+    def __init__(self, versions: Versions, running: Running, options: Options, guard: Guard, durable: bool):
         self._versions = versions
+        self._running = running
+        self._guard = guard
+        self._timeout = options.action_timeout
+        self.functions = dict(options.actions or {})
+        """What active rules can call, by name."""
         self._outbox = versions.outbox
         self._durable = durable
         self._unnamed = 0
@@ -35,9 +47,11 @@ class Watching:
             lambda: tuple(self._outbox.lines.values()),
             self._outbox.acknowledge,
             lambda: guard.closed,
-            max_cascade,
+            options.max_cascade,
         )
         self._outbox.cause = lambda: self.delivery.cause
+        if options.mode == "w":
+            self._outbox.action_of = self._action
 
     @property
     def lines(self) -> dict[str, WatchLine]:
@@ -73,17 +87,23 @@ class Watching:
         durable = self._durable and name is not None and not now
         return WatchLine(
             WatchDefinition(called, goal.strip(), on, when, durable),
-            Action(_callback(do)),
-            arguments.whole_number("retries", retries, least=0),
-            _pause(pause),
-            now,
+            action=Action(_callback(do)),
+            retries=arguments.whole_number("retries", retries, least=0),
+            pause=_pause(pause),
+            now=now,
         )
 
     def watch(self, line: WatchLine, *, replace: bool) -> None:
         """Take on a watch, or attach to the one of that name that watches the same."""
         catalog = self._versions.standing.catalog
-        catalog.stored(line.armed(catalog).trigger.relation)
+        line.armed(catalog)
         known = self.lines.get(line.name)
+        if known is not None and known.rule is not None:
+            raise DataError(
+                "other-watch",
+                f"{line.name} is the name of an active rule",
+                hint="give the watch another name",
+            )
         if known is not None and known.definition.durable and not self._durable:
             raise DataError(
                 "other-watch",
@@ -119,13 +139,59 @@ class Watching:
             if (name := f"watch-{self._unnamed}") not in self.lines:
                 return name
 
+    # ------------------------------------------------------------------ what active rules do
+
+    def _action(self, line: WatchLine) -> Action:
+        assert line.rule is not None
+        action = line.rule[1]
+        if action.kind in ("insert", "delete"):
+            return Action(partial(self._change, action), transactional=True)
+        return Action(partial(self._outside, action))
+
+    def _outside(self, action: RuleAction, event: WatchEvent) -> None:
+        if action.kind == "append":
+            append(event, action.text)
+        elif action.kind == "run":
+            run(event, action.text, self._timeout)
+        elif action.atom is not None:
+            call(event, action.atom.relation, self.functions)
+
+    def _change(self, action: RuleAction, event: WatchEvent) -> None:
+        """Insert or delete the rows of an event, in a version that acknowledges the event."""
+        assert action.atom is not None
+        rows = {action.atom.relation: [*event.deleted, *event.inserted]}
+        insert, delete = (rows, {}) if action.kind == "insert" else ({}, rows)
+        self._guard.enter(f"watch {event.watch}", changing=True)
+        try:
+            with self._versions.runner.interrupts:
+                self._versions.apply(insert, delete, {}, {event.watch: event.version})
+                self._running.after_version()
+        finally:
+            self._guard.leave()
+
+    def register(self, name: str, function: ActionFunction) -> None:
+        """Let active rules call a function; those that waited for it go on."""
+        self.functions[name] = function
+        for line in self.lines.values():
+            atom = line.rule[1].atom if line.rule is not None else None
+            if line.parked and atom is not None and atom.relation == name:
+                line.anew()
+
+    # ------------------------------------------------------------------ ending
+
     def skip(self, line: WatchLine, version: int) -> None:
         """Let a watch go on behind a version."""
         self._outbox.acknowledge(line, version)
 
     def stop(self, name: str) -> None:
         """End a watch, and forget what it is owed."""
-        self.line(name)
+        rule = self.line(name).rule
+        if rule is not None:
+            raise DataError(
+                "still-defined",
+                f"{name} is what an active rule does",
+                hint=f"drop the rule: db.drop_rule({str(rule[0].id)!r})",
+            )
         self._versions.watch(name, None)
 
     def warn_of_undelivered(self) -> None:
