@@ -356,3 +356,25 @@ def test_many_events_are_handled_as_sets():
     assert changes["b"].counts == (50_000, 0)
     assert changes["a"].counts == (50_000, 0)
     assert changes["v"].counts == (50_000, 0)
+
+
+def test_explain_lists_the_rules_of_a_relation():
+    db = hw.connect()
+    db.define(SENSORS)
+    lines = db.explain("ticket").lines
+    assert [line for line in lines if line.startswith("active rule")] == [
+        'active rule open: open: on +alarm(X, Y), Y > 15 do insert ticket(X, Y, "open").',
+        "active rule shut: shut: on -alarm(X, _) do delete ticket(X, _, _).",
+    ]
+    assert sum(line.startswith("active rule") for line in db.explain().lines) == 3
+
+
+def test_on_nodes_rules_that_act_in_the_same_version_are_refused():
+    with hw.connect(run="threads", nodes=2) as db:
+        db.define("a(x: int).")
+        with pytest.raises(hw.DataError) as error:
+            db.define("on +a(X) do insert b(X).")
+        assert error.value.code == "on-nodes"
+        assert error.value.place is not None and "after" in error.value.hint
+        db.apply(insert={"a": [(1,)]})
+        assert db.rules == ()

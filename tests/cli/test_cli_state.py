@@ -250,3 +250,16 @@ def test_checking(folder: Folder) -> None:
     assert folder.done("check", "-q", "p.dl") == ""
     folder.write("p.dl", "p(X) :- !p(X).")
     assert "p.dl:1" in folder.refused("check", "p.dl")
+
+
+def test_active_rules_are_checked_and_listed(folder: Folder) -> None:
+    folder.write("rules.dl", "a(x: int).\nr: on +a(X), X > 1 do insert b(X).\n")
+    assert "r: on +a(X), X > 1 do now insert b(X)." in folder.done("check", "rules.dl")
+    folder.done("run", "rules.dl", "-s", "state", "-D", "out")
+    listed = "active rule r: r: on +a(X), X > 1 do insert b(X).\n"
+    assert listed in folder.run("show", "-s", "state").stderr
+    folder.done("apply", "-s", "state", "--insert", "a(1)", "--insert", "a(2)")
+    assert folder.done("show", "-s", "state", "b", "--format", "csv").splitlines()[1:] == ["2"]
+    assert listed in folder.run("show", "-s", "state").stderr
+    folder.write("wrong.dl", "a(x: int).\nr: on +a(X), X > 1 do insert b(Y).\n")
+    assert "unsafe-variable" in folder.run("check", "wrong.dl").stderr

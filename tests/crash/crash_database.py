@@ -41,6 +41,9 @@ heard(node: int, level: int).
 {HEARD.line("heard", 2)}
 level(X, max<L>) :- heard(X, L).
 level(Y, max<L>) :- level(X, K), link(X, Y, _), L = min(K + 1, {CAP}).
+visits(node: int, count: int).
+on +reach(X, X), visits(X, N) do delete visits(X, N), insert visits(X, N + 1).
+on +reach(X, X), !visits(X, _) do insert visits(X, 1).
 """
 Links = dict[tuple[int, int], int]
 
@@ -131,14 +134,27 @@ def levels(links: Links, known: frozenset[tuple[int, ...]]) -> dict[int, int]:
     return best
 
 
-def expected(links: Links, tables: Tables) -> dict[str, set[tuple[int, ...]]]:
-    """All relations, computed by Floyd and Warshall, and levels by rising."""
+def costs(links: Links) -> Links:
+    """The cheapest costs of all pairs, by Floyd and Warshall."""
     best = dict(links)
     for z in range(NODES):
         for x in range(NODES):
             for y in range(NODES):
                 if (x, z) in best and (z, y) in best:
                     best[x, y] = min(best.get((x, y), 10**9), best[x, z] + best[z, y])
+    return best
+
+
+def count_visits(visits: dict[int, int], before: Links, after: Links) -> None:
+    """What active rules count: how often a node came to be on a circle."""
+    for node in range(NODES):
+        if (node, node) in costs(after) and (node, node) not in costs(before):
+            visits[node] = visits.get(node, 0) + 1
+
+
+def expected(links: Links, tables: Tables, visits: dict[int, int]) -> dict[str, set[tuple[int, ...]]]:
+    """All relations: paths by Floyd and Warshall, levels by rising."""
+    best = costs(links)
     reached: dict[int, int] = {}
     for x, _ in best:
         reached[x] = reached.get(x, 0) + 1
@@ -148,6 +164,7 @@ def expected(links: Links, tables: Tables) -> dict[str, set[tuple[int, ...]]]:
         "cheapest": {(x, y, cost) for (x, y), cost in best.items()},
         "reached": set(reached.items()),
         "heard": set(tables.rows()["heard"]),
+        "visits": set(visits.items()),
         "level": set(levels(links, tables.rows()["heard"]).items()),
     }
 
@@ -156,7 +173,7 @@ def run(kills: int, seed: int, folder: Path) -> int:
     """Kill that many children; return the version the state has reached. Raises if anything is wrong."""
     rng = random.Random(seed)
     version, acknowledged, links = 0, 0, Links()
-    tables = Tables(["heard"], {"heard": HEARD})
+    tables, visits = Tables(["heard"], {"heard": HEARD}), dict[int, int]()
     for kill in range(kills):
         acknowledged = max(acknowledged, killed_child(folder, seed, rng))
         with hw.connect(folder) as db:
@@ -166,11 +183,13 @@ def run(kills: int, seed: int, folder: Path) -> int:
                     tables.advance(now(each))
                     continue
                 gone, new = change(seed, each)
+                before = links
                 links = {pair: cost for pair, cost in links.items() if pair not in gone} | new
+                count_visits(visits, before, links)
                 tables.apply({}, {"heard": heard(seed, each)})
             version = acknowledged = db.version
             if version:
-                for name, rows in expected(links, tables).items():
+                for name, rows in expected(links, tables, visits).items():
                     assert set(db[name].rows()) == rows, (kill, version, name)
     return version
 

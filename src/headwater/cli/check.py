@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -29,15 +30,21 @@ def check(
     Example:
       headwater check program.dl
     """
+    from headwater.active.rules import armed_actions, completed
     from headwater.catalog import Catalog
+    from headwater.catalog.catalog import nothing_stored
     from headwater.catalog.doubtful import refuse_doubtful
     from headwater.language.datalog import parse
+    from headwater.language.datalog.render import render as as_written
     from headwater.rules.render import render
     from headwater.values.functions import Functions
 
     text, source = program_text(program, include, macros)
     parsed, catalog = parse(text, source), Catalog(Functions(), strictness(strict))
     refuse_doubtful(parsed, catalog)
-    checked = catalog.with_program(parsed).program
+    catalog = completed(catalog.with_program(parsed), nothing_stored)
+    armed_actions(catalog)
     if not quiet:
-        click.echo(render(checked))
+        click.echo(render(catalog.program))
+        for rule in catalog.active:
+            click.echo(f"{rule.id}: {as_written(replace(rule, label=None))}")

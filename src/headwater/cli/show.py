@@ -42,13 +42,13 @@ def show(state: Path, relation: str | None, limit: int | None, form: str, escape
       headwater show -s state/ 'reach(a, X)'
       headwater show -s state/ reach --format csv > reach.csv
     """
-    from headwater.local.at_rest import state_at_rest
+    from headwater.local.at_rest import state_at_rest, told_active
 
     found = state_at_rest(state.absolute(), relation)
     if found is not None and (relation is None or relation in found[1]):
-        version, relations = found
+        version, relations, active = found
         if relation is None:
-            _show_relations(version, [one.listed for one in relations.values()], form)
+            _show_relations(version, [one.listed for one in relations.values()], form, active)
         else:
             print_rows(relations[relation], relation, version, limit, form, escape_formulas)
         return
@@ -56,7 +56,9 @@ def show(state: Path, relation: str | None, limit: int | None, form: str, escape
 
     with open_state(state, mode="r") as database:
         if relation is None:
-            _show_relations(database.version, _relations(database), form)
+            _show_relations(
+                database.version, _relations(database), form, told_active(database.catalog.active)
+            )
         else:
             goal = "(" in relation
             rows = database.query(relation) if goal else database[relation]
@@ -89,7 +91,9 @@ def _relations(database: Database) -> list[Listed]:
     return [(*row, sizes[row[0]].nbytes if row[0] in sizes else 0) for row in database.relations.rows()]
 
 
-def _show_relations(version: int, rows: Sequence[Listed], form: str) -> None:
+def _show_relations(
+    version: int, rows: Sequence[Listed], form: str, active: Sequence[tuple[str, str]]
+) -> None:
     import pyarrow as pa
 
     from headwater.cli.screen import print_table
@@ -101,6 +105,8 @@ def _show_relations(version: int, rows: Sequence[Listed], form: str) -> None:
             for name, kind, columns, count, size in rows
         ]
         print_table(headings, shown, numbers=("rows", "bytes"))
+        for id, text in active:
+            click.echo(f"active rule {id}: {text}", err=True)
         click.echo(f"version {version}", err=True)
     else:
         table = pa.table({heading: [row[i] for row in rows] for i, heading in enumerate(headings)})

@@ -14,6 +14,7 @@ from headwater.database.progress import Progress, Subscription
 from headwater.database.standing import Standing
 from headwater.errors import StoreError
 from headwater.local import persist
+from headwater.local.at_rest import ACTIVE, told_active
 from headwater.local.runner import Runner
 from headwater.plan.steps import Ints
 from headwater.store import Record, Store
@@ -172,6 +173,7 @@ class Durability:
             "watches": watches,
             "texts": [list(text) for text in catalog.texts],
             "rules": catalog.definitions.rules(),
+            ACTIVE: told_active(catalog.active),
             **catalog.definitions.to_json(),
         }
         runner.write_checkpoint(self.store, self.recorded or self._standing.number, meta, {**owed, **events})

@@ -6,7 +6,7 @@ if nodes wrote it in parts, or if some rows are not what a table says: a view th
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,10 +19,13 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from headwater.kernel.relation import Relation
+    from headwater.language.program import ActiveRule
     from headwater.rules.checked import RelationInfo
 
 DIRECTORY = "relations"
 """Where the metadata of a checkpoint have the directory."""
+ACTIVE = "active"
+"""Where they have the active rules, for those who only look."""
 UNCHANGED = ("int", "float", "string", "bool", "date", "timestamp")
 """Types whose values a table shows as they are."""
 
@@ -90,8 +93,16 @@ def directory(
     return {DIRECTORY: told}
 
 
-def state_at_rest(path: Path, asked: str | None) -> tuple[int, dict[str, AtRest]] | None:
-    """The version of the state in a folder, and its relations, that which is `asked` for with its rows.
+def told_active(rules: Iterable[ActiveRule]) -> tuple[tuple[str, str], ...]:
+    """What a checkpoint says of active rules: their ids and texts."""
+    return tuple((str(rule.id), rule.text) for rule in rules)
+
+
+def state_at_rest(
+    path: Path, asked: str | None
+) -> tuple[int, dict[str, AtRest], tuple[tuple[str, str], ...]] | None:
+    """The version of the state in a folder, its relations, that which is `asked` for with its rows, and its active
+    rules.
 
     `None` if the state is not at rest.
     """
@@ -108,7 +119,8 @@ def state_at_rest(path: Path, asked: str | None) -> tuple[int, dict[str, AtRest]
             if table is not None and _says_more(table, found[asked].columns):
                 return None
             found[asked] = replace(found[asked], table=table)
-        return checkpoint.version, found
+        active: Any = checkpoint.meta.get(ACTIVE, ())
+        return checkpoint.version, found, tuple((id, text) for id, text in active)
 
 
 def _relation(told: Mapping[str, Any]) -> AtRest:

@@ -7,10 +7,12 @@ from dataclasses import dataclass, field
 
 from headwater import notebook
 from headwater.catalog import Catalog
+from headwater.language.datalog.render import render
 from headwater.maintain.engine import Engine
 from headwater.maintain.view import View
 from headwater.memory.budget import MemoryUse
 from headwater.rules.checked import UNIT, Kind, Premise, RelationInfo, Stratum
+from headwater.rules.shapes import active_atoms
 from headwater.version.statistics import StratumStatistics, VersionStatistics
 
 
@@ -123,12 +125,22 @@ def explain(
     for stratum in catalog.program.virtual:
         if name is None or name in stratum.relations:
             lines += _unstored(stratum, catalog, statistics.strata)
+    lines += _active(catalog, name)
     if name is None:
         lines.append(f"memory: {memory}")
         lines += [f"rewrite: {note}" for note in catalog.program.notes]
     for fallback in statistics.fallbacks:
         lines.append(f"last version: {fallback}")
     return Explanation(tuple(lines))
+
+
+def _active(catalog: Catalog, name: str | None) -> list[str]:
+    """The active rules that have to do with a relation, or all."""
+    return [
+        f"active rule {rule.id}: {rule.text or render(rule)}"
+        for rule in catalog.active
+        if name is None or any(atom.relation == name for atom in active_atoms(rule))
+    ]
 
 
 def _unstored(stratum: Stratum, catalog: Catalog, costs: Iterable[StratumStatistics]) -> list[str]:
