@@ -78,3 +78,30 @@ def test_a_column_takes_missing_values_from_now_on(measured: Folder) -> None:
     shown = json.loads(measured.done("show", "-s", "state", "big", "--format", "json"))
     assert sorted(str(row["K"]) for row in shown) == ["None", "a"]
     measured.done("run", "p.dl", "-F", "facts", "-D", "fresh", "--on-null", "keep")
+
+
+def test_labelled_nulls_come_and_go_by_command(folder: Folder) -> None:
+    folder.write("p.dl", "r(a: string, b: int?). v(X, Y) :- r(X, Y).")
+    folder.done("define", "-s", "state", "p.dl")
+    folder.done("apply", "-s", "state", "--insert", "r(x, ?f(1)). r(y, 2). r(z, null)")
+    assert "?f(1)" in folder.done("show", "-s", "state", "v")
+    assert "?f(1)" in folder.done("why", "-s", "state", "v(x, ?f(1))")
+    folder.done("apply", "-s", "state", "--delete", "r(x, ?f(1))", "--insert", "r(w, 3)")
+    assert "?f(1)" not in folder.done("show", "-s", "state", "v")
+    assert "null-value" in folder.refused("apply", "-s", "state", "--insert", "r(?f(1), 2)")
+
+
+def test_values_of_every_kind_are_shown(folder: Folder) -> None:
+    folder.write(
+        "p.dl",
+        """
+        r(a: {n: string, d: date}, b: map[string, int], c: interval_months, d: timestamp_ntz_ns, e: decimal(12,2)).
+        r({n: "ann", d: 2024-01-31}, map("k", 1), interval_months("P1Y2M"),
+          timestamp_ntz("2024-01-31T10:00:00.123456789"), decimal("12.50")).
+        """,
+    )
+    folder.done("define", "-s", "state", "p.dl")
+    for ask in (["show", "-s", "state", "r"], ["query", "-s", "state", "r(A, B, C, D, E)"]):
+        shown = folder.done(*ask)
+        for part in ("ann", "2024-01-31", "P1Y2M", "10:00:00.123456789", "12.50"):
+            assert part in shown, shown

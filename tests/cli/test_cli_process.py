@@ -37,6 +37,15 @@ def test_a_broken_pipe_is_quiet(folder: Folder) -> None:
     assert process.wait(120) == 141
 
 
+def test_streams_that_are_closed_lead_nowhere(reach: Folder) -> None:
+    command = f"{sys.executable} -m headwater query -s state 'reach(X, Y)'"
+    reach.done("run", "reach.dl", "-F", "facts", "-s", "state")
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
+    for closed in (">&-", "<&- >&- 2>&-"):
+        ended = subprocess.run(["sh", "-c", f"{command} {closed}"], cwd=reach.path, env=environment)
+        assert ended.returncode == 0, closed
+
+
 def test_control_c(folder: Folder) -> None:
     os.mkfifo(folder.path / "q.facts")
     folder.write("p.dl", ".input q\np(X) :- q(X).")

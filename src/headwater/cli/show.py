@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 import click
 
 from headwater.cli.options import escape_formulas_option, memory_option, state_option
+from headwater.values.labelled import LABEL
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -79,8 +80,8 @@ class ShownRows(Protocol):
         """Their types; `None` where one is not known."""
         ...
 
-    def arrow(self) -> pa.Table:
-        """The rows, in any order."""
+    def arrow(self, *, labels: bool = False) -> pa.Table:
+        """The rows, in any order; with texts of labelled nulls, if there are any, in columns of their own."""
         ...
 
     def __len__(self) -> int: ...
@@ -130,15 +131,16 @@ def print_rows(
     if goal and not found.columns:
         click.echo("yes" if len(found) else "no")
         return
-    table = in_order(found.arrow())
+    taken = any(column + LABEL in found.columns for column in found.columns)
+    table = in_order(found.arrow(labels=form == "table" and not taken))
     count = table.num_rows if found.columns else len(found)
     if form == "table":
         limit = 20 if limit is None else limit
         numbers = [
             c for c, type in zip(found.columns, found.types, strict=True) if str(type) in ("int", "float")
         ]
-        columns = [column.to_pylist() for column in table.slice(0, min(limit, count)).columns]
-        rows = [[shown(_value(value)) for value in row] for row in zip(*columns, strict=True)]
+        columns = _values(table.slice(0, min(limit, count)), len(found.columns))
+        rows = [list(map(shown, row)) for row in zip(*columns, strict=True)]
         if found.columns:
             print_table(found.columns, rows, numbers=numbers)
         more = f", the first {limit:,} shown" if found.columns and count > limit else ""
@@ -148,8 +150,19 @@ def print_rows(
         _print_bytes(table.slice(0, count), count, form, escape_formulas)
 
 
-def _value(value: object) -> object:
-    return tuple(map(_value, value)) if isinstance(value, list) else value
+def _values(table: pa.Table, width: int) -> list[list[object]]:
+    """The values of the first columns, with the labelled nulls that further ones tell the texts of."""
+    from headwater.values.arrow_types import column_type
+    from headwater.values.arrow_values import python_values
+    from headwater.values.label_text import parse_label
+
+    columns = [list(python_values(column, column_type(column))) for column in table.columns[:width]]
+    for name in table.column_names[width:]:
+        values = columns[table.column_names.index(name.removesuffix(LABEL))]
+        for row, text in enumerate(table.column(name).to_pylist()):
+            if text is not None:
+                values[row] = parse_label(text)
+    return columns
 
 
 def _print_bytes(table: object, rows: int, form: str, escape_formulas: bool = False) -> None:

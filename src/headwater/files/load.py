@@ -11,6 +11,8 @@ from headwater.files.contents import Contents
 from headwater.files.header import likely_header
 from headwater.files.infer import infer, together
 from headwater.files.typed import bad_cell, own_type, typed
+from headwater.values.arrow_types import column_type
+from headwater.values.arrow_values import python_values
 from headwater.values.types import STRING, Type
 
 
@@ -101,4 +103,5 @@ def together_by_relation(tables: Sequence[tuple[str, Any]]) -> dict[str, Any]:
 def _tuples(table: Any) -> list[tuple[Any, ...]]:
     if isinstance(table, list):
         return table
-    return list(zip(*(column.to_pylist() for column in table.columns), strict=True))
+    values = (python_values(column, column_type(column)) for column in table.columns)
+    return list(zip(*values, strict=True))

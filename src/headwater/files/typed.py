@@ -30,6 +30,7 @@ from headwater.files.json_rows import type_of_values, values_of
 from headwater.values.arrow_types import arrow_type
 from headwater.values.arrow_values import arrow_values
 from headwater.values.codec import infer_types
+from headwater.values.labelled import LabelledNull
 from headwater.values.scalars import Misfit, show
 from headwater.values.types import FLOAT, STRING, Type
 
@@ -37,9 +38,12 @@ __all__ = ["FLOAT", "STRING", "bad_cell", "own_type", "typed"]
 
 
 def typed(contents: Contents, types: Sequence[Type]) -> Any:
-    """The rows as an Arrow table with columns of these types; a list of `()` if there are no columns."""
+    """The rows as an Arrow table with columns of these types; as tuples if there are no columns, or if Arrow does not
+    hold some value: a labelled null."""
     if not contents.names:
         return [()] * contents.rows
+    if contents.kind == "values" and any(_has_labelled(values) for values in contents.columns):
+        return list(zip(*contents.columns, strict=True))
     arrays = []
     for column, (values, type) in enumerate(zip(contents.columns, types, strict=True)):
         name = contents.names[column]
@@ -57,6 +61,10 @@ def typed(contents: Contents, types: Sequence[Type]) -> Any:
         else:
             arrays.append(values)
     return pa.table(arrays, names=list(contents.names))
+
+
+def _has_labelled(values: Any) -> bool:
+    return any(isinstance(value, LabelledNull) for value in values)
 
 
 def _around_empty(texts: Any, type: Type) -> Any:

@@ -58,8 +58,8 @@ class AtRest:
         )
         return self.name, self.kind, shape, self.rows, self.nbytes
 
-    def arrow(self) -> pa.Table:
-        """The rows that are visible."""
+    def arrow(self, *, labels: bool = False) -> pa.Table:
+        """The rows that are visible. There are no labelled nulls among them."""
         import pyarrow as pa
 
         if self.table is None:
