@@ -9,56 +9,27 @@ from importlib import resources
 
 import lark
 import pytest
+from language_support import C, X, Y, Z, atom, condition, only_rule, value
 
 from headwater.errors import LanguageError
 from headwater.language.datalog import parse
 from headwater.language.program import (
     Atom,
-    BodyAggregate,
     Call,
-    Column,
     Comparison,
     Constant,
-    Declaration,
-    Directive,
     Disjunction,
-    HeadAggregate,
-    Materialize,
     Negated,
     NegatedGroup,
     Positive,
     Program,
-    Query,
     Rule,
     Variable,
     Wildcard,
 )
 from headwater.values.nanosecond import NanosecondDatetime
 from headwater.values.record import FrozenMap, Months, Struct
-from headwater.values.types import FLOAT, INT, STRING, list_of
-
-X, Y, Z, C, N = (Variable(name) for name in "XYZCN")
-
-
-def only_rule(text: str) -> Rule:
-    (rule,) = parse(text).rules
-    return rule
-
-
-def condition(text: str):
-    """The last condition of a body that first binds X, Y and Z."""
-    return only_rule(f"p(X) :- q(X,Y,Z), {text}.").body[-1]
-
-
-def value(text: str):
-    """A value in a text whose variables start upper-case."""
-    literal = condition(f"X = {text}")
-    assert isinstance(literal, Comparison)
-    return literal.right
-
-
-def atom(name: str, *args) -> Atom:
-    return Atom(name, args)
+from headwater.values.types import INT, list_of
 
 
 def test_the_empty_text_says_nothing():
@@ -303,211 +274,6 @@ def test_an_atom_as_an_argument_is_a_call():
 
 def test_a_users_function():
     assert value("@f(X, 1)") == Call("f", (X, Constant(1)))
-
-
-# ------------------------------------------------------------------ aggregates
-
-
-@pytest.mark.parametrize(
-    "written, function",
-    [
-        ("min<C>", "min"), ("max<C>", "max"), ("sum<C>", "sum"), ("count<C>", "count"),
-        ("avg<C>", "avg"), ("mean<C>", "avg"),
-        ("a_MIN<C>", "min"), ("a_max<C>", "max"), ("a_LIST<C>", "list"), ("a_COUNT<C>", "count"),
-        ("a_AVG<C>", "avg"),
-        ("min < C >", "min"), ("MIN<C>", "min"),
-    ],
-)  # fmt: skip
-def test_aggregates_in_heads(written, function):
-    assert only_rule(f"p(X, {written}) :- q(X, C).").heads[0].args[1] == HeadAggregate(function, C)
-
-
-def test_counting_rows_in_heads():
-    expected = (HeadAggregate("count", None),)
-    for written in ("count<*>", "a_COUNT<*>", "count<_>"):
-        assert only_rule(f"p({written}) :- q(X).").heads[0].args == expected
-
-
-def test_an_aggregate_of_an_address():
-    assert only_rule("p(min<@C>) :- q(@C).").heads[0].args == (
-        HeadAggregate("min", Variable("C", address=True)),
-    )
-
-
-@pytest.mark.parametrize(
-    "written, function, target",
-    [
-        ("count : { e(X,_) }", "count", None), ("count:{e(X,_)}", "count", None),
-        ("count : e(X,_)", "count", None),
-        ("sum C : { e(X,_) }", "sum", C), ("min C : e(X,_)", "min", C), ("mean C : { e(X,_) }", "avg", C),
-        ("max(C) : { e(X,_) }", "max", C), ("sum C * 2 : { e(X,_) }", "sum", Call("*", (C, Constant(2)))),
-        ("sum (C + 1) * 2 : { e(X,_) }", "sum", Call("*", (Call("+", (C, Constant(1))), Constant(2)))),
-        ("min f(g(X), \")\") : { e(X,_) }", "min", Call("f", (Call("g", (X,)), Constant(")")))),
-        ("min -C : { e(X,_) }", "min", Call("neg", (C,))), ("sum 1.5 : { e(X,_) }", "sum", Constant(1.5)),
-    ],
-)  # fmt: skip
-def test_aggregates_in_bodies(written, function, target):
-    expected = BodyAggregate(function, target, (Positive(atom("e", X, Wildcard())),))
-    assert condition(f"N = {written}") == Comparison("=", N, expected)
-
-
-def test_aggregates_as_operands():
-    counted = BodyAggregate("count", None, (Positive(atom("e", X)),))
-    assert condition("N = 1 + count : { e(X) } * 2").right == Call(
-        "+", (Constant(1), Call("*", (counted, Constant(2))))
-    )
-    assert condition("count : { e(X) } > 3") == Comparison(">", counted, Constant(3))
-    assert condition("f(count : e(X)) = N").left == Call("f", (counted,))
-
-
-def test_the_body_of_an_aggregate_is_a_body():
-    inner = condition("N = sum Y : { e(X,Y), !f(Y), Y < 3 ; g(Y) }").right
-    (choice,) = inner.body
-    assert [len(alternative) for alternative in choice.alternatives] == [3, 1]
-
-
-def test_names_of_aggregates_are_ordinary_names_elsewhere():
-    program = parse(
-        ".decl count(sum: number, max: number)\ncount(sum, max) :- min(sum), max(max), max < sum."
-    )
-    (rule,) = program.rules
-    assert rule.body[2] == Comparison("<", Variable("max"), Variable("sum"))
-    assert parse("stats(key: string, count: int).").declarations[0].columns[1] == Column("count", INT)
-    assert condition("X = max(Y, Z)").right == Call("max", (Y, Z))
-
-
-# ------------------------------------------------------------------ NDlog
-
-
-def test_addresses_and_links_are_kept():
-    rule = only_rule('path(@S,@D) :- #link(@S,@D), node(@"10.0.0.1", @a, @7, @_).')
-    S, D = Variable("S", address=True), Variable("D", address=True)
-    assert rule.heads == (atom("path", S, D),)
-    assert rule.body[0] == Positive(Atom("link", (S, D), link=True))
-    assert rule.body[1].atom.args == (
-        Constant("10.0.0.1", address=True),
-        Constant("a", address=True),
-        Constant(7, address=True),
-        Wildcard(),
-    )
-
-
-@pytest.mark.parametrize(
-    "written, expected",
-    [
-        ("materialize(link, infinity, infinity, keys(1,2)).", Materialize("link", None, None, (0, 1))),
-        ("materialize(ping, 10, 5, keys(2)).", Materialize("ping", 10.0, 5, (1,))),
-        ("materialize(ping, 0.5, infinity, keys()).", Materialize("ping", 0.5, None, ())),
-    ],
-)
-def test_materialize(written, expected):
-    assert parse(written).tables == (expected,)
-    assert parse(written).rules == ()
-
-
-def test_watch():
-    assert parse("watch(path).").directives == (Directive("watch", "path"),)
-
-
-def test_watch_is_an_ordinary_relation_where_it_is_declared():
-    assert len(parse(".decl watch(x: number)\nwatch(x).").rules) == 1
-
-
-@pytest.mark.parametrize("written", ["Query: p(@S, X).", "?- p(@S, X)."])
-def test_queries(written):
-    program = parse(f"p(@S, X) :- q(@S, X).\n{written}")
-    assert program.queries == (Query((Positive(atom("p", Variable("S", address=True), X)),)),)
-    assert len(program.rules) == 1
-
-
-def test_periodic_is_an_ordinary_atom():
-    assert only_rule("ping(@N, E) :- periodic(@N, E, 5, 1).").body[0].atom.relation == "periodic"
-
-
-# ------------------------------------------------------------------ declarations and directives
-
-
-def test_declarations():
-    assert parse(".decl p(x: number, y: symbol)\n.decl q()").declarations == (
-        Declaration("p", (Column("x", INT), Column("y", STRING))),
-        Declaration("q", ()),
-    )
-
-
-def test_one_declaration_of_several_relations():
-    assert parse(".decl a, b(x: float)").declarations == (
-        Declaration("a", (Column("x", FLOAT),)),
-        Declaration("b", (Column("x", FLOAT),)),
-    )
-
-
-def test_declarations_without_the_word():
-    assert parse("link(@src: string, dst: string, hops: list[int], cost).").declarations == (
-        Declaration(
-            "link",
-            (
-                Column("src", STRING),
-                Column("dst", STRING),
-                Column("hops", list_of(INT)),
-                Column("cost", None),
-            ),
-        ),
-    )
-
-
-def test_types_left_open():
-    assert parse("p(x: _, y: any).").declarations == (
-        Declaration("p", (Column("x", None), Column("y", None))),
-    )
-
-
-@pytest.mark.parametrize("qualifiers", ["brie", "btree inline", "no_inline magic", "overridable"])
-def test_qualifiers_that_do_not_matter(qualifiers):
-    assert parse(f".decl p(x: number) {qualifiers}\np(1).") == parse(".decl p(x: number)\np(1).")
-
-
-def test_qualifiers_that_are_directives():
-    program = parse(".decl a, b(x: number) input output\ninput(1).")
-    assert [(d.kind, d.relation) for d in program.directives] == [
-        ("input", "a"), ("output", "a"), ("input", "b"), ("output", "b")
-    ]  # fmt: skip
-    assert len(program.rules) == 1
-
-
-def test_directives():
-    text = '.input p(IO=file, filename="x.facts", delimiter="\\t", headers=true)\n'
-    program = parse(text + ".output p\n.printsize p, q\np(1).")
-    assert program.directives == (
-        Directive("input", "p", {"IO": "file", "filename": "x.facts", "delimiter": "\t", "headers": "true"}),
-        Directive("output", "p"),
-        Directive("printsize", "p"),
-        Directive("printsize", "q"),
-    )
-    assert len(program.rules) == 1
-
-
-@pytest.mark.parametrize(
-    "definition",
-    [
-        ".type T = symbol", ".type T <: symbol", ".type T", ".symbol_type T",
-        ".type T = A | B\n.type A <: symbol\n.type B <: A",
-    ],
-)  # fmt: skip
-def test_names_of_types(definition):
-    expected = (Declaration("p", (Column("x", STRING), Column("y", list_of(STRING)))),)
-    assert parse(f".decl p(x: T, y: list[T])\n{definition}").declarations == expected
-    assert parse(f"{definition}\n.decl p(x: T, y: list[T])").declarations == expected
-
-
-def test_the_old_name_of_a_number_type():
-    assert parse(".number_type T\n.decl p(x: T)").declarations == (Declaration("p", (Column("x", INT),)),)
-
-
-def test_directives_that_are_ignored():
-    text = '.pragma "legacy"\n.pragma "a" "b"\n.functor f(x: number, symbol): number stateful\n'
-    program = parse(text + ".decl p(x: number)\np(x) :- q(x), r(x).\n.plan 0:(2,1), 1:(1,2)\np(1).")
-    assert len(program.rules) == 2
-    assert program.directives == ()
 
 
 # ------------------------------------------------------------------ comments and layout

@@ -1,4 +1,4 @@
-"""Functions on codes: results, types, refusals; arithmetic and order against Python's own."""
+"""Functions on codes: results, types, refusals; arithmetic against Python's own."""
 
 from __future__ import annotations
 
@@ -8,42 +8,27 @@ import math
 import operator
 import re
 from decimal import Decimal
-from fractions import Fraction
 
 import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from values_support import LEAST, MOST, call, small_or_large
 
-from headwater.errors import DataError, EvaluationError, RuleError
+from headwater.errors import EvaluationError
 from headwater.values.codec import Codec
 from headwater.values.functions import FunctionMismatch, Functions
 from headwater.values.nanosecond import NanosecondDatetime
 from headwater.values.record import FrozenMap, Months, Struct
 from headwater.values.scalars import value_type
-from headwater.values.signatures import distinct_rows
-from headwater.values.types import BOOL, DATE, FLOAT, INT, STRING, TIMESTAMP, list_of, parse_type
+from headwater.values.types import INT, STRING, list_of, parse_type
 
 NAN, INF = math.nan, math.inf
-LEAST, MOST = -(2**63), 2**63 - 1
 DAY, NOON = dt.date(2024, 2, 29), dt.datetime(2024, 2, 29, 12, 30)
 UTC = dt.timezone.utc
 INSTANT = NOON.replace(tzinfo=UTC)
 HOUR, PRICE = dt.timedelta(hours=1), Decimal("12.50")
 RECORD, PRICES = Struct({"a": 1, "b c": "x"}), FrozenMap({"ink": 2, "pen": 1})
-small_or_large = st.integers(-10, 10) | st.integers(LEAST, MOST) | st.integers(-(2**32), 2**32)
-
-
-def call(name: str, *arguments, types=None, functions: Functions | None = None):
-    """Apply a function to one row of values, through codes."""
-    functions, codec = functions or Functions(), Codec()
-    types = types or [value_type(argument) for argument in arguments]
-    columns = [
-        np.array([codec.encode_value(argument, type)])
-        for argument, type in zip(arguments, types, strict=True)
-    ]
-    result = functions.result_type(name, types)
-    return codec.decode_value(functions.apply(name, columns, types, codec)[0], result)
 
 
 def same(left, right) -> bool:
@@ -310,7 +295,6 @@ def test_no_rows_give_no_rows():
     ):
         assert functions.apply(name, [none, none], types, codec).tolist() == []
     assert functions.compare("<", none, none, STRING, STRING, codec).tolist() == []
-    assert expanded([none, none]) == []
 
 
 def test_a_result_of_unknown_type_is_null():
@@ -369,129 +353,6 @@ def test_powers_are_exact_or_refused(base, exponent):
             call("^", base, exponent)
 
 
-# ------------------------------------------------------------------ comparison
-
-OPERATORS = {
-    "=": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt,
-    ">=": operator.ge,
-}  # fmt: skip
-text = st.text(st.characters(exclude_categories=["Cs"]), max_size=3)
-ORDERED = {
-    INT: small_or_large,
-    FLOAT: st.floats(allow_nan=False),
-    STRING: text,
-    BOOL: st.booleans(),
-    DATE: st.dates(),
-    TIMESTAMP: st.datetimes(timezones=st.just(UTC)),
-    list_of(INT): st.lists(st.integers(-2, 2), max_size=3).map(tuple),
-    list_of(STRING): st.lists(text, max_size=3).map(tuple),
-    list_of(list_of(FLOAT)): st.lists(st.lists(st.floats(-1, 1), max_size=2).map(tuple), max_size=2).map(
-        tuple
-    ),
-}
-
-
-@given(st.data(), st.sampled_from(list(ORDERED)), st.sampled_from(list(OPERATORS)))
-def test_comparisons_are_pythons(data, type, op):
-    pairs = data.draw(st.lists(st.tuples(ORDERED[type], ORDERED[type]), min_size=1, max_size=4))
-    codec = Codec()
-    left = np.array([codec.encode_value(a, type) for a, _ in pairs])
-    right = np.array([codec.encode_value(b, type) for _, b in pairs])
-    result = Functions().compare(op, left, right, type, type, codec)
-    assert result.dtype == np.bool_
-    assert result.tolist() == [OPERATORS[op](a, b) for a, b in pairs]
-
-
-nearby = st.integers(-3, 3).flatmap(
-    lambda d: st.sampled_from([0, 2**53, -(2**53), MOST, LEAST]).map(lambda b: b + d)
-)
-
-
-@given(
-    (small_or_large | nearby).filter(lambda value: LEAST <= value <= MOST),
-    st.floats(allow_nan=False)
-    | nearby.map(float)
-    | st.sampled_from([INF, -INF, 2.0**63, -(2.0**63), 0.5, -0.5]),
-    st.sampled_from(list(OPERATORS)),
-)
-def test_an_int_and_a_float_compare_exactly(integer, number, op):
-    codec = Codec()
-    a, b = np.array([codec.encode_value(integer, INT)]), np.array([codec.encode_value(number, FLOAT)])
-    exact = Fraction(number) if math.isfinite(number) else number
-    assert Functions().compare(op, a, b, INT, FLOAT, codec).tolist() == [OPERATORS[op](integer, exact)]
-    assert Functions().compare(op, b, a, FLOAT, INT, codec).tolist() == [OPERATORS[op](exact, integer)]
-
-
-def test_long_columns_of_strings_compare_like_short_ones():
-    codec, words = Codec(), [f"w{i * 37 % 100}" for i in range(100)]
-    left, right = codec.strings.encode(words), codec.strings.encode(words[::-1])
-    result = Functions().compare("<", left, right, STRING, STRING, codec)
-    assert result.tolist() == [a < b for a, b in zip(words, words[::-1], strict=True)]
-
-
-def test_nan_is_equal_to_itself_and_above_all():
-    codec, functions = Codec(), Functions()
-    nan, most, one = (np.array([codec.encode_value(value, FLOAT)]) for value in (NAN, INF, 1.0))
-    assert functions.compare("=", nan, nan, FLOAT, FLOAT, codec)[0]
-    assert functions.compare(">", nan, most, FLOAT, FLOAT, codec)[0]
-    assert functions.compare("<", np.array([1]), nan, INT, FLOAT, codec)[0]
-    assert not functions.compare("<", nan, one, FLOAT, FLOAT, codec)[0]
-    lists = [np.array([codec.encode_value(value, list_of(FLOAT))]) for value in ((NAN,), (INF,))]
-    assert functions.compare(">", *lists, list_of(FLOAT), list_of(FLOAT), codec)[0]
-
-
-@pytest.mark.parametrize(
-    "left, right", [(INT, STRING), (BOOL, INT), (DATE, TIMESTAMP), (list_of(INT), list_of(STRING))]
-)
-def test_values_of_different_types_do_not_compare(left, right):
-    functions = Functions()
-    with pytest.raises(FunctionMismatch, match=f"{left.name}.* < {right.name}"):
-        functions.check_comparable("<", left, right)
-    with pytest.raises(FunctionMismatch):
-        functions.compare("<", np.array([0]), np.array([0]), left, right, Codec())
-    functions.check_comparable("<", left, None)
-
-
-# ------------------------------------------------------------------ range
-
-
-def expanded(columns: list[np.ndarray], most: int = 100) -> list[tuple[int, int]]:
-    """Rows and values of a range, at most so many at a time."""
-    codec = Codec()
-    coded = [codec.specials.int_codes(column) for column in columns]
-    pieces = list(Functions().expand("range", coded, [INT] * len(columns), codec).pieces(most))
-    assert all(0 < len(rows) == len(values) <= most for rows, values in pieces)
-    return [
-        pair
-        for rows, values in pieces
-        for pair in zip(rows.tolist(), codec.decode_column(values, INT), strict=True)
-    ]
-
-
-@given(
-    st.lists(st.tuples(st.integers(-9, 9), st.integers(-9, 9), st.integers(-4, 4).filter(bool)), max_size=4)
-)
-def test_range_is_pythons(bounds):
-    columns = [np.array([row[i] for row in bounds], dtype=np.int64) for i in range(3)]
-    expected = [(i, value) for i, row in enumerate(bounds) for value in range(*row)]
-    for most in (1, 3, 100):
-        assert expanded(columns, most) == expected
-
-
-def test_range_counts_down_when_its_end_is_below():
-    assert expanded([np.array([3, 1]), np.array([1, 3])]) == [(0, 3), (0, 2), (1, 1), (1, 2)]
-
-
-def test_range_without_a_step_to_take():
-    with pytest.raises(EvaluationError, match=r"range\(1, 5, 0\)") as caught:
-        Functions().expand("range", [np.array([1]), np.array([5]), np.array([0])], [INT] * 3, Codec())
-    assert caught.value.code == "zero-step"
-    with pytest.raises(FunctionMismatch, match="generator"):
-        Functions().apply("range", [np.array([1]), np.array([5])], [INT, INT], Codec())
-    with pytest.raises(FunctionMismatch, match="not a generator"):
-        Functions().expand("abs", [np.array([1])], [INT], Codec())
-
-
 # ------------------------------------------------------------------ patterns, beside Python's
 
 _REPEATS = st.sampled_from(["*", "+", "?", "{2}", "{1,3}", "*?", "+?"])
@@ -509,139 +370,3 @@ def _larger(pattern: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
 @given(st.recursive(_ATOMS, _larger, max_leaves=6), st.text("abc1-\n", max_size=8))
 def test_patterns_match_as_pythons_do_where_both_have_them(pattern, text):
     assert call("match", pattern, text) == (re.fullmatch(pattern, text) is not None)
-
-
-def test_a_range_that_nothing_could_hold():
-    with pytest.raises(EvaluationError) as caught:
-        expanded([np.array([LEAST]), np.array([MOST])])
-    assert caught.value.code == "range-too-long"
-
-
-def _float_range(*bounds: float) -> list[float]:
-    codec, functions = Codec(), Functions()
-    columns = [np.array([codec.encode_value(float(bound), FLOAT)]) for bound in bounds]
-    expansion = functions.expand("range", columns, [FLOAT] * len(bounds), codec)
-    found = [values for _, values in expansion.pieces(10)]
-    assert all(rows.tolist() == [0] * len(values) for rows, values in expansion.pieces(10_000))
-    return codec.decode_column(np.concatenate([np.empty(0, np.int64), *found]), FLOAT)
-
-
-def test_a_range_of_floats():
-    assert _float_range(0, 2.5) == [0.0, 1.0, 2.0]
-    assert _float_range(2, 0.5) == [2.0, 1.0]
-    assert _float_range(0, 1, 0.25) == [0.0, 0.25, 0.5, 0.75]
-    assert _float_range(1, 0, 0.25) == []
-    assert _float_range(0, 5, INF) == [0.0]
-    assert _float_range(NAN, 5) == _float_range(0, NAN) == _float_range(0, 5, NAN) == []
-    assert str(Functions().result_type("range", [INT, FLOAT])) == "float"
-
-
-@given(st.floats(-100, 100), st.floats(-100, 100), st.floats(0.01, 50) | st.floats(-50, -0.01))
-def test_a_range_of_floats_adds_the_step_again_and_again(start, stop, step):
-    expected, value = [], start
-    while value < stop if step > 0 else value > stop:
-        expected.append(value + 0.0)
-        value += step
-    assert _float_range(start, stop, step) == expected
-
-
-@pytest.mark.parametrize(
-    "bounds, code",
-    [
-        ((0, 1, 0), "zero-step"),
-        ((1e300, 2e300, 1), "zero-step"),
-        ((-INF, 0), "zero-step"),
-        ((2.0**53 - 1, 2.0**53 + 4), "zero-step"),
-        ((0, INF), "range-too-long"),
-        ((0, 1, 1e-12), "range-too-long"),
-    ],
-)
-def test_a_range_of_floats_without_an_end(bounds, code):
-    with pytest.raises(EvaluationError) as caught:
-        _float_range(*bounds)
-    assert caught.value.code == code
-
-
-def test_a_range_at_the_end_of_the_ints():
-    found = expanded([np.array([LEAST]), np.array([MOST]), np.array([2**62])])
-    assert [value for _, value in found] == [LEAST, LEAST + 2**62, 0, 2**62]
-
-
-def test_a_long_range_comes_in_pieces():
-    pieces = Functions().expand("range", [np.array([0]), np.array([10**9])], [INT] * 2, Codec()).pieces(1000)
-    rows, values = next(pieces)
-    assert rows.dtype == values.dtype == np.int64
-    assert values.tolist() == list(range(1000)) and next(pieces)[1][0] == 1000
-
-
-# ------------------------------------------------------------------ registered functions
-
-
-def test_registered_functions_are_called_once_for_each_combination():
-    calls = []
-
-    def distance(a: str, b: str) -> float:
-        calls.append((a, b))
-        return abs(len(a) - len(b))
-
-    functions, codec = Functions(), Codec()
-    functions.register("distance", distance, ["string", "string"], "float")
-    left, right = codec.strings.encode(["a", "bb", "a", "a"]), codec.strings.encode(["ccc", "a", "ccc", "bb"])
-    result = functions.apply("distance", [left, right], [STRING, STRING], codec)
-    assert codec.decode_column(result, FLOAT) == [2.0, 1.0, 2.0, 1.0]
-    assert sorted(calls) == [("a", "bb"), ("a", "ccc"), ("bb", "a")]
-    assert functions.has("distance", 2) and functions.suggest("distanze") == ["distance"]
-
-
-def test_registered_functions_may_take_anything_and_give_lists_and_tests():
-    functions = Functions()
-    functions.register("pack", lambda *values: list(map(str, values)), None, "list[string]")
-    functions.register("is_even", lambda value: value % 2 == 0, [INT], BOOL)
-    functions.register("half", lambda value: value / 2, [FLOAT], "float")
-    assert call("pack", 1, "a", functions=functions) == ("1", "a")
-    assert call("pack", functions=functions) == ()
-    assert call("is_even", 4, functions=functions) is True and functions.is_test("is_even")
-    assert call("half", 3, functions=functions) == 1.5
-    functions.register("half", lambda value: value // 2, [INT], "int")
-    assert call("half", 3, functions=functions) == 1
-
-
-def test_registered_functions_that_fail():
-    functions = Functions()
-    functions.register("invert", lambda value: 1 / value, ["float"], "float")
-    functions.register("name_of", lambda value: value, ["int"], "string")
-    functions.register("find", lambda value: None, ["int"], "string")
-    for name, argument, message in (
-        ("invert", 0.0, "invert(0.0) failed: ZeroDivisionError: float division by zero"),
-        ("name_of", 3, "name_of(3) should give string, but 3 is an int"),
-    ):
-        with pytest.raises(EvaluationError) as caught:
-            call(name, argument, functions=functions)
-        assert caught.value.code == "function-failed" and caught.value.message == message
-
-
-def test_registrations_that_are_refused():
-    functions = Functions()
-    for name in ("strlen", "range", "f_now"):
-        with pytest.raises(RuleError) as caught:
-            functions.register(name, len, None, "int")
-        assert caught.value.code == "reserved-name"
-    for name in ("+", "a b", "1f", ""):
-        with pytest.raises(DataError) as refused:
-            functions.register(name, len, None, "int")
-        assert refused.value.code == "wrong-type"
-    with pytest.raises(RuleError, match="there is no type number2") as caught:
-        functions.register("f", len, ["number2"], "int")
-    assert caught.value.code == "unknown-type"
-    assert not functions.has("f")
-
-
-@given(
-    st.lists(st.tuples(small_or_large, small_or_large, small_or_large), min_size=1)
-    | st.lists(st.tuples(*[st.integers(0, 2)] * 3), min_size=1)
-)
-def test_distinct_rows(rows):
-    columns = [np.array(column, dtype=np.int64) for column in zip(*rows, strict=True)]
-    firsts, places = distinct_rows(columns)
-    assert sorted(rows[i] for i in firsts) == sorted(set(rows))
-    assert [rows[firsts[place]] for place in places] == rows
