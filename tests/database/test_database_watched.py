@@ -146,3 +146,32 @@ def test_only_views_are_watched(db: Any):
     with pytest.raises(hw.HeadwaterError) as caught:
         db.keep("link", "watched")
     assert caught.value.code == "not-a-view"
+
+
+# ------------------------------------------------------------------ definitions
+
+
+def test_a_new_watched_view_tells_its_rows_when_somebody_asks(db: Any):
+    done = db.define("ends(Y) :- reach(_, Y), !link(Y, _).\n.kind ends watched\n")
+    assert db.statistics.strata == []
+    assert change(done, "ends") == ([("c",), ("y",)], [])
+    late = db.define("starts(X) :- reach(X, _), !link(_, X).\n.kind starts watched\n")
+    db.apply(delete={"link": [("a", "b")]})
+    assert change(late, "starts") == ([("a",), ("x",)], [])
+
+
+def test_rules_that_come_and_go_are_propagated(db: Any):
+    db.apply(insert={"owner": [("ann", "a"), ("b", "c")]})
+    done = db.define("reach(X, Y) :- owner(X, Y).")
+    assert change(done, "reach") == ([("ann", "a")], [])
+    (cost,) = [stratum.propagation for stratum in db.statistics.strata]
+    assert (cost.potential, cost.disqualified, cost.added) == (2, 1, 1)
+    rule = next(row[0] for row in db.rules.rows() if "owner" in row[1])
+    assert change(db.drop_rule(rule), "reach") == ([], [("ann", "a")])
+
+
+def test_another_kind_changes_no_rows(db: Any):
+    for kind in ("stored", "virtual", "watched", "stored", "watched"):
+        assert not db.keep("reach", kind)
+    done = db.define('link("c", "d").\n.kind reach stored\n')
+    assert change(done, "reach") == ([("a", "d"), ("b", "d"), ("c", "d")], [])

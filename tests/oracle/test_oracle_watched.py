@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle_clingo import solve
+from oracle_edits import POOL, Edits
 from oracle_lockstep import FIGURES, State, assert_exact, examples, state_of
 from oracle_programs import RandomProgram
 from oracle_strategies import Version, dense_programs, programs, streams
@@ -15,6 +17,7 @@ import headwater as hw
 from headwater.rules.checked import Kind
 
 KINDS = ("stored", "watched", "virtual")
+some_seed = st.integers(0, 10**9)
 STRATEGIES = ("support", "dred", "recompute", "auto")
 
 
@@ -81,3 +84,18 @@ def test_stored_watched_and_virtual_views_agree(data: st.DataObject, strategy: s
 def test_much_changes_at_once(data: st.DataObject):
     program = data.draw(dense_programs())
     follow(program, data.draw(streams(length=4)), opened(program, data.draw(kinds(program)), "support"))
+
+
+@settings(max_examples=examples(3), deadline=None)
+@given(some_seed, st.sampled_from(("support", "dred")))
+def test_rules_come_and_go_while_kinds_change(seed: int, strategy: str):
+    draw = random.Random(seed)
+    with hw.connect(strategy=strategy) as db:
+        edits = Edits(db, draw)
+        edits.follow(0)
+        for _ in range(14):
+            views = sorted({POOL[number].relation for number in edits.rules.values()})
+            if views and draw.random() < 0.5:
+                edits.keep(draw.choice(views), draw.choice(KINDS))
+            edits.step()
+            check_costs(db)

@@ -169,23 +169,26 @@ class Engine:
 
     def _propagate(self, step: FollowedStratum, before: Before, statistics: VersionStatistics) -> None:
         """Compute the changes of a stratum without its rows, and change what is stored of it."""
-        if step.view is not None and not step.view.derived:
-            self._refresh(step.view, None, statistics)
-            self._tell_deltas(step.view)
-            return
-        queries = self.unstored.concerns(step.stratum)
+        view, queries = step.view, self.unstored.concerns(step.stratum)
+        stored = () if view is None else view.stratum.relations
+        if view is not None and not view.derived:
+            self._refresh(view, None, statistics)
+            self._tell_deltas(view)
+            stored = ()
+            if len(view.stratum.relations) == len(step.stratum.relations):
+                return
         if queries is None:
             return
         found = self.unstored.follow(step.stratum, queries, before, statistics)
-        for name in () if step.view is None else step.view.stratum.relations:
+        for name in stored:
             self._resolve((name,))
             relation = self.workspace.relations[name]
             self._touched[name] = None
             delete, insert = to_write(relation, found[name])
             self._delete(relation, delete)
             self._insert(relation, insert)
-        if step.view is not None:
-            self._tell_deltas(step.view)
+        if view is not None and stored:
+            self._tell_deltas(view)
 
     def _tell_deltas(self, view: View) -> None:
         """Take note of what has become of a view's relations, for those that read them."""
@@ -224,7 +227,8 @@ class Engine:
 
     def _all_watched(self) -> dict[str, RowChange]:
         """What the transitions so far did to watched views."""
-        return composed(self._watched, self.unstored.told(self.checked))
+        told = self.unstored.told(self.checked)
+        return composed(self._watched, told) if self._watched else told
 
     def _at_start(self, name: str) -> Relation | None:
         """The relation that had the name when the present transition began."""
@@ -427,6 +431,10 @@ class Engine:
             self._told[name] = Replacement(ended, now)
         for name in self._touched:
             relation = self.workspace.relations[name]
+            told = self.unstored.stored_now(name, relation.matrix, self.checked)
+            if told is not None:
+                self._told |= {name: told} if any(told.counts) else {}
+                continue
             old = self._earlier(name)
             if name in self._told and old is not relation:
                 continue
@@ -447,6 +455,8 @@ class Engine:
         found, now = {}, self.workspace.infos
         for name, info in self._defined.infos.items():
             if info.base or info.internal or (name in now and not now[name].base):
+                continue
+            if name in self.checked.unstored.relations:
                 continue
             old = self._defined.relations[name]
             if old.visible and (name not in now or now[name].layout.code_arity == old.arity):
@@ -475,7 +485,8 @@ class Engine:
         for strategy in self._refreshed:
             strategy.commit()
         for name, change in self._told.items():
-            self._unresolved.setdefault(name, weakref.WeakSet()).add(change)
+            for below in (name, *change.rests_on):
+                self._unresolved.setdefault(below, weakref.WeakSet()).add(change)
         statistics.memory = self.workspace.budget.recent_use
         self._close()
 

@@ -16,16 +16,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from headwater.kernel.relation import Relation
-from headwater.maintain.strategies.propagation.memo import missing
 from headwater.maintain.strategies.propagation.propagate import Difference, News, PropagationCall
 from headwater.maintain.strategies.propagation.queries import Sign, StratumQueries
-from headwater.maintain.strategies.propagation.sides import Side, by_propagation
+from headwater.maintain.strategies.propagation.sides import Rules, Side, by_propagation, touched_by
 from headwater.maintain.strategies.propagation.version import Compiled, OpenVersion, compiled, whole
 from headwater.maintain.view import View, same_rule
 from headwater.maintain.workspace import NO_CHANGE, Delta, Workspace
 from headwater.plan.steps import Ints
 from headwater.rules.checked import Checked, CheckedRule, Kind, Premise, Stratum
-from headwater.version.row_change import Replacement, RowChange
+from headwater.version.row_change import Evaluated, Replacement, RowChange, without
 from headwater.version.statistics import PropagationStatistics, StratumStatistics, VersionStatistics
 
 if TYPE_CHECKING:
@@ -80,6 +79,7 @@ class UnstoredViews:
         self._compiled: dict[frozenset[str], Compiled] = {}
         self._computed: dict[str, Difference] = {}
         self._open: OpenVersion | None = None
+        self._before: Before | None = None
 
     def defined(self) -> None:
         """Something else is defined from now on."""
@@ -88,6 +88,7 @@ class UnstoredViews:
     def close(self) -> None:
         """The version is over."""
         self._computed = {}
+        self._before = None
         self._forget()
 
     def _forget(self) -> None:
@@ -105,16 +106,20 @@ class UnstoredViews:
     def begin(self, before: Before, after: Checked) -> None:
         """The version has changed base relations, or more of them: what was asked before is not known any more."""
         self.close()
-        if not after.followed:
-            return
+        self._before = before
+        changed = self._changed(before, after) if after.followed else frozenset()
+        if changed:
+            queries = self._queries(before, after, changed)
+            self._open = OpenVersion(queries, self._stored(before))
+            self._open.calls = self.calls
+
+    @staticmethod
+    def _changed(before: Before, after: Checked) -> frozenset[str]:
+        """The relations that are not as they were, whatever else may follow from that."""
         changed = {
             name for name, delta in before.deltas.items() if delta.lost.shape[0] or delta.gained.shape[0]
         }
-        changed |= _redefined(before.checked, after)
-        if changed:
-            queries = self._queries(before, after, frozenset(changed))
-            self._open = OpenVersion(queries, self._stored(before))
-            self._open.calls = self.calls
+        return frozenset(changed | _redefined(before.checked, after))
 
     def _queries(self, before: Before, after: Checked, changed: frozenset[str]) -> Compiled:
         if before.checked is not after:
@@ -194,23 +199,76 @@ class UnstoredViews:
         stored = self._stored(Before(checked, lambda name: None, {}))
         return whole(checked, relations, self._fanout, stored, self.make_engine)
 
+    # ------------------------------------------------------------------ what is told
+
     def told(self, checked: Checked) -> dict[str, RowChange]:
         """What the version did to watched views."""
         infos = checked.unstored.relations
-        return {
+        found: dict[str, RowChange] = {
             name: RowChange(found.lost, found.gained)
             for name, found in self._computed.items()
             if name in infos
             and infos[name].kind is Kind.WATCHED
             and (found.lost.shape[0] or found.gained.shape[0])
         }
+        return found | self._new(checked) | self._ended(checked)
+
+    def _ended(self, checked: Checked) -> dict[str, RowChange]:
+        """Watched views that have lost all their rules, and are base relations now: all their rows have gone.
+
+        Of a view that is dropped nothing is told: it may be too large to be evaluated, and nobody can listen to it.
+        """
+        if self._before is None or self._before.checked is checked:
+            return {}
+        infos = self._before.checked.unstored.relations
+        ended = [
+            name
+            for name, info in infos.items()
+            if info.kind is Kind.WATCHED and name in checked.relations and checked.relations[name].base
+        ]
+        if not ended:
+            return {}
+        stored = self._stored(self._before)
+        was = whole(self._before.checked, ended, self._fanout, stored, self.make_engine, Side.OLD)
+        return {name: RowChange(rows, rows[:0]) for name, rows in was.items() if rows.shape[0]}
+
+    def _new(self, checked: Checked) -> dict[str, RowChange]:
+        """Watched views that were not there before: all their rows have come."""
+        if self._before is None or self._before.checked is checked:
+            return {}
+        known = {**self._before.checked.relations, **self._before.checked.unstored.relations}
+        rules = Rules.of(checked)
+        return {
+            name: Evaluated(self._later(checked, name), rules.below(name))
+            for name, info in checked.unstored.relations.items()
+            if info.kind is Kind.WATCHED and name not in known and name not in self._computed
+        }
+
+    def _later(self, checked: Checked, name: str) -> Callable[[], Ints]:
+        """The rows of a view when somebody asks, from the relations that there are now."""
+        relations = dict(self.workspace.relations)
+        return lambda: whole(
+            checked, (name,), self._fanout, lambda stored, _: relations[stored], self.make_engine
+        )[name]
+
+    def stored_now(self, name: str, rows: Callable[[], Ints], checked: Checked) -> RowChange | None:
+        """What the version did to a view that is stored from now on, and was there without; `None` for others."""
+        before = self._before
+        if before is None or name not in before.checked.unstored.relations:
+            return None
+        changed = self._changed(before, checked)
+        if name not in touched_by(Rules.of(before.checked), Rules.of(checked), changed):
+            return RowChange(rows()[:0], rows()[:0])
+        stored = self._stored(before)
+        was = whole(before.checked, (name,), self._fanout, stored, self.make_engine, Side.OLD)[name]
+        return RowChange(without(was, rows()), without(rows(), was))
 
 
 def to_write(relation: Relation, difference: Difference) -> tuple[Ints, Ints]:
     """What to delete from a stored relation, and to insert, so that it differs by this from before the version."""
     lost, gained = relation.codes(relation.lost()), relation.codes(relation.gained())
-    delete = np.concatenate((difference.lost, missing(gained, difference.gained)))
-    return delete, np.concatenate((difference.gained, missing(lost, difference.lost)))
+    delete = np.concatenate((difference.lost, without(gained, difference.gained)))
+    return delete, np.concatenate((difference.gained, without(lost, difference.lost)))
 
 
 def _redefined(before: Checked, after: Checked) -> set[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -18,6 +18,8 @@ class RowChange:
 
     counted = True
     """Whether it is known how many rows there are."""
+    rests_on: frozenset[str] = frozenset()
+    """Other relations that the rows are worked out from, if they are."""
 
     def __init__(self, lost: Ints, gained: Ints):
         self._lost = lost
@@ -133,6 +135,25 @@ class Replacement(LazyChange):
         self._relations = None
 
 
+class Evaluated(LazyChange):
+    """All rows of a view that is not stored, and was not there before: evaluated when somebody asks."""
+
+    counted = False
+
+    def __init__(self, rows: Callable[[], Ints], rests_on: frozenset[str]):
+        super().__init__()
+        self._rows: Callable[[], Ints] | None = rows
+        self.rests_on = rests_on
+
+    def _work_out(self) -> tuple[Ints, Ints]:
+        assert self._rows is not None
+        rows = self._rows()
+        return rows[:0], rows
+
+    def _release(self) -> None:
+        self._rows = None
+
+
 def composed(first: Mapping[str, RowChange], second: Mapping[str, RowChange]) -> dict[str, RowChange]:
     """What two changes, one after the other, come to for each relation that differs in the end."""
     found = dict(first)
@@ -157,12 +178,11 @@ def without(rows: Ints, others: Ints) -> Ints:
     """
     if not rows.shape[0] or not others.shape[0]:
         return rows
-    if not rows.shape[1]:
-        return rows[:0]
-    _, places = np.unique(np.concatenate((others, rows)), axis=0, return_index=True)
-    kept = np.zeros(others.shape[0] + rows.shape[0], bool)
-    kept[places] = True
-    return np.ascontiguousarray(rows[kept[others.shape[0] :]])
+    there = Relation("~others", rows.shape[1])
+    tuples = np.zeros((others.shape[0], rows.shape[1] + 1), np.int64)
+    tuples[:, :-1] = others
+    there.add(tuples, 0)
+    return np.ascontiguousarray(rows[there.find(rows) < 0])
 
 
 def _missing(relation: Relation, other: Relation) -> Ints:

@@ -128,12 +128,3 @@ class Seen:
 
     def __len__(self) -> int:
         return self._relation.stored
-
-
-def missing(rows: Ints, others: Ints) -> Ints:
-    """The rows that are not among the others."""
-    if not rows.shape[0] or not others.shape[0]:
-        return rows
-    seen = Seen(rows.shape[1])
-    seen.fresh(others)
-    return np.ascontiguousarray(rows[~seen.has(rows)])

@@ -29,9 +29,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from headwater.maintain.strategies.propagation.memo import Grown, Memo, Seen, missing
+from headwater.maintain.strategies.propagation.memo import Grown, Memo, Seen
 from headwater.maintain.strategies.propagation.queries import Propagating, Sign, StratumQueries
 from headwater.plan.steps import Ints
+from headwater.version.row_change import without
 from headwater.version.statistics import PropagationStatistics
 
 News = dict[tuple[str, Sign], Ints]
@@ -160,7 +161,7 @@ class Propagation:
             if held is not None:
                 disqualified[name, sign] = held
                 self.statistics.disqualified += held.shape[0]
-                rows = missing(rows, held)
+                rows = without(rows, held)
             if rows.shape[0]:
                 actual[name, sign] = rows
         for (name, type_), rows in actual.items():
@@ -177,7 +178,7 @@ class Propagation:
         before, after = answered.of(group.before), answered.of(group.after)
         for sign, one, other in ((Sign.REMOVED, before, after), (Sign.ADDED, after, before)):
             if one is not None:
-                rows = one if other is None else missing(one, other)
+                rows = one if other is None else without(one, other)
                 if rows.shape[0]:
                     actual[name, sign] = rows
 

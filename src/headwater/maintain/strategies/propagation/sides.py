@@ -53,6 +53,16 @@ class Rules:
         """The relations that a relation's rules read."""
         return {name for rule in self.by_relation.get(relation, ()) for name in read_by(rule)}
 
+    def below(self, relation: str) -> frozenset[str]:
+        """All that a relation depends on."""
+        found: set[str] = set()
+        todo = [relation]
+        while todo:
+            for name in self.reads(todo.pop()) - found:
+                found.add(name)
+                todo.append(name)
+        return frozenset(found)
+
 
 def read_by(rule: CheckedRule) -> list[str]:
     """The relations that a rule reads."""
@@ -80,6 +90,8 @@ class Sides:
     new: Rules
     touched: frozenset[str]
     demanded: frozenset[str]
+    untouched: Side = Side.NEW
+    """The state that relations which are the same in both are read in."""
 
     def name(self, relation: str, state: Side) -> str:
         """What a relation is called in a state."""
@@ -90,7 +102,7 @@ class Sides:
         relation, at, state = name.rpartition("@")
         if at and relation in self.touched and state in ("old", "new"):
             return relation, Side(state)
-        return name, Side.NEW
+        return name, self.untouched
 
     def by_demand(self, relation: str, state: Side) -> bool:
         """Whether a relation is evaluated by its rules in a state; else it is read in place."""

@@ -10,7 +10,7 @@ import numpy as np
 from headwater.maintain.strategies.propagation.memo import MakeEngine, Memo, Stored
 from headwater.maintain.strategies.propagation.propagate import Difference, News, Propagation, PropagationCall
 from headwater.maintain.strategies.propagation.queries import Asking, StratumQueries, Wanted
-from headwater.maintain.strategies.propagation.sides import Rules, Sides, by_propagation, touched_by
+from headwater.maintain.strategies.propagation.sides import Rules, Side, Sides, by_propagation, touched_by
 from headwater.plan.goals import GoalProgram, goals_program
 from headwater.plan.goals.sideways import Fanout
 from headwater.plan.steps import Ints
@@ -44,7 +44,7 @@ def compiled(
     asking = Asking(sides, sides.infos())
     queries: dict[frozenset[str], StratumQueries] = {}
     for number, stratum in enumerate(strata):
-        if not touched.isdisjoint(stratum.relations):
+        if not touched.isdisjoint(stratum.relations) and not old.infos.keys().isdisjoint(stratum.relations):
             earlier = [rule for name in stratum.relations for rule in old.by_relation.get(name, ())]
             queries[frozenset(stratum.relations)] = asking.stratum(number, stratum, earlier, Wanted())
     goals = asking.goals
@@ -63,12 +63,17 @@ def compiled(
 
 
 def whole(
-    checked: Checked, relations: Collection[str], fanout: Fanout, stored: Stored, make_engine: MakeEngine
+    checked: Checked,
+    relations: Collection[str],
+    fanout: Fanout,
+    stored: Stored,
+    make_engine: MakeEngine,
+    side: Side = Side.NEW,
 ) -> dict[str, Ints]:
-    """All rows of some relations by their rules, as things are now; what is not stored below is evaluated by
+    """All rows of some relations by their rules, as things are (or were); what is not stored below is evaluated by
     demand."""
     rules = Rules.of(checked)
-    sides = Sides(rules, rules, frozenset(), rules.unstored | set(relations))
+    sides = Sides(rules, rules, frozenset(), rules.unstored | set(relations), side)
     asking = Asking(sides, sides.infos())
     goals = {name: asking.whole(name) for name in relations}
     made = asking.goals
