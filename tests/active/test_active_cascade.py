@@ -378,3 +378,57 @@ def test_on_nodes_rules_that_act_in_the_same_version_are_refused():
         assert error.value.place is not None and "after" in error.value.hint
         db.apply(insert={"a": [(1,)]})
         assert db.rules == ()
+
+
+def test_statistics_say_how_often_rules_acted():
+    db = hw.connect()
+    db.define(
+        "n(x: int). m(x: int). count: on +n(X), X < 5 do insert n(X + 1), delete m(X). last: on +n(5) do insert m(9)."
+    )
+    assert db.statistics.transitions == 1
+    statistics = db.apply(insert={"n": [(1,)], "m": [(2,)]}).statistics
+    assert statistics.transitions == 6
+    assert statistics.actions == {"count": 5, "last": 1}
+    assert statistics.base == {"n": (5, 0, 0), "m": (2, 1, 0)}
+
+
+def test_another_kind_of_a_view_is_no_event():
+    db = hw.connect()
+    db.define("a(x: int). v(X) :- a(X). gone(x: int). come(x: int). w(X) :- v(X).")
+    db.apply(insert={"a": [(1,)]})
+    db.define("on -v(X) do insert gone(X). on +v(X) do insert come(X).")
+    db.keep("v", "watched")
+    db.keep("v", "stored")
+    assert set(db["come"]) == set(db["gone"]) == set()
+    db.apply(insert={"a": [(2,)]}, delete={"a": [(1,)]})
+    assert (set(db["come"]), set(db["gone"])) == ({(2,)}, {(1,)})
+
+
+def test_a_rule_that_is_dropped_takes_rows_of_its_view_along_and_that_is_an_event():
+    db = hw.connect()
+    db.define(
+        "a(x: int). b(x: int). r: v(X) :- a(X). v(X) :- b(X). gone(x: int). on -v(X) do insert gone(X)."
+    )
+    db.apply(insert={"a": [(1,), (2,)], "b": [(2,)]})
+    db.drop_rule("r")
+    assert set(db["gone"]) == {(1,)}
+
+
+def test_what_goes_wrong_in_an_action_names_no_rule_of_ours():
+    db = hw.connect()
+    db.define("a(x: int). b(x: int). on +a(X) do insert b(1 / X).")
+    with pytest.raises(hw.EvaluationError) as error:
+        db.apply(insert={"a": [(0,)]})
+    assert error.value.code == "division-by-zero"
+    assert "~" not in error.value.message and error.value.place is not None
+    assert (set(db["a"]), db.version) == (set(), 1)
+
+
+def test_values_that_actions_compute_are_values_of_the_database(tmp_path):
+    with hw.connect(tmp_path / "state") as db:
+        db.define('a(x: string). on +a(X) do insert b(cat(X, "!"), ?f(X), [X, "y"], {name: X}).')
+        db.apply(insert={"a": [("x",), ("y",)]})
+        before = set(map(str, db["b"]))
+        assert len(before) == 2 and db.query("b('x!', _, _, _)").rows() == [()]
+    with hw.connect(tmp_path / "state") as db:
+        assert set(map(str, db["b"])) == before

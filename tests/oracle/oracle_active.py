@@ -151,6 +151,17 @@ def random_active(program: RandomProgram, draw: random.Random) -> RandomActive:
     )
 
 
+def moving_rows(program: RandomProgram, draw: random.Random) -> list[RandomActive]:
+    """Rules that move rows from one base relation to another and back: for ever, if nothing else stops them."""
+    names = draw.sample(["a", "e", "f"], 2)
+    atoms = [Atom(name, ("X", "X")[: program.base[name]]) for name in names]
+    bound = Compare("<=", "X", draw.choice([0, 1, LARGEST_VALUE]))
+    return [
+        RandomActive("+", atoms[i], (bound,), (Act("delete", atoms[i]), Act("insert", atoms[1 - i])))
+        for i in range(2)
+    ]
+
+
 def _random_act(draw: random.Random, program: RandomProgram, bound: list[str]) -> Act:
     kind = draw.choices(["insert", "delete", "refuse"], [6, 5, 1])[0]
     return Act(kind, _bound_atom(draw, program.base, bound, wildcards=kind == "delete"))

@@ -9,7 +9,16 @@ from tempfile import TemporaryDirectory
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
-from oracle_active import MOST_TRANSITIONS, Base, Endless, RandomActive, Refused, random_active, simulated
+from oracle_active import (
+    MOST_TRANSITIONS,
+    Base,
+    Endless,
+    RandomActive,
+    Refused,
+    moving_rows,
+    random_active,
+    simulated,
+)
 from oracle_clingo import State, solve
 from oracle_lockstep import FIGURES, assert_exact, examples, state_of
 from oracle_programs import RandomProgram
@@ -60,7 +69,8 @@ class Follower:
 
 def rules_for(program: RandomProgram, seed: int) -> list[RandomActive]:
     draw = random.Random(seed)
-    return [random_active(program, draw) for _ in range(draw.choice([1, 2, 3, 5]))]
+    rules = [random_active(program, draw) for _ in range(draw.choice([1, 2, 3, 5]))]
+    return rules + (moving_rows(program, draw) if draw.random() < 0.3 else [])
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)

@@ -37,11 +37,11 @@ MOST_ROWS_TOLD = 5
 
 @dataclass(frozen=True)
 class Transition:
-    """Rows to delete and insert, by base relation, and the rules that ask for it."""
+    """Rows to delete and insert, by base relation; and how many of them each rule asks for."""
 
     deletes: Mapping[str, Ints]
     inserts: Mapping[str, Ints]
-    rules: tuple[str, ...] = ()
+    rules: Mapping[str, int] = field(default_factory=dict)
 
     def same_as(self, other: Transition) -> bool:
         """Whether the same is asked for."""
@@ -73,7 +73,11 @@ class Cascade:
         course = _Course(self, runner)
         changes: Mapping[str, RowChange] = seen
         while (asked := self._asked(changes, runner, means)) is not None:
+            runner.interrupts.check()
             course.check(asked)
+            version.statistics.transitions += 1
+            for rule, rows in asked.rules.items():
+                version.statistics.actions[rule] = version.statistics.actions.get(rule, 0) + rows
             changes = runner.proceed(version, asked.deletes, asked.inserts)
         if course.done:
             version.changes = runner.changes()
@@ -85,7 +89,7 @@ class Cascade:
         """What the rules do about the changes of a transition."""
         deletes: dict[str, list[Ints]] = {}
         inserts: dict[str, list[Ints]] = {}
-        rules: dict[str, None] = {}
+        rules: dict[str, int] = {}
         for one in self.actions:
             if one.target is None or not one.armed.concerns(changes):
                 continue
@@ -93,10 +97,10 @@ class Cascade:
             if rows.shape[0]:
                 if one.action.kind == "insert":
                     _refuse_nulls(one, rows, means.codec)
-                rules[one.id] = None
+                rules[one.id] = rules.get(one.id, 0) + rows.shape[0]
                 asked = inserts if one.action.kind == "insert" else deletes
                 asked.setdefault(one.target.name, []).append(rows)
-        return Transition(_joined(deletes), _joined(inserts), tuple(rules)) if rules else None
+        return Transition(_joined(deletes), _joined(inserts), rules) if rules else None
 
     def _refuse(self, changes: Mapping[str, RowChange], runner: Runner, means: Means) -> None:
         for one in self.actions:
@@ -145,7 +149,7 @@ class _Course:
         return found
 
     def _endless(self, asked: Transition, how: str) -> EvaluationError:
-        circle = _circle([*(one.rules for one in self.done), asked.rules], self.cascade)
+        circle = _circle([tuple(one.rules) for one in (*self.done, asked)], self.cascade)
         place = next((one.rule.place for one in self.cascade.actions if one.id == circle[0]), None)
         return EvaluationError(
             "cascade",
@@ -221,7 +225,7 @@ def _refusal(
         _message(one.action.text, dict(zip(names, row, strict=False))) for _, row in signed[:MOST_ROWS_TOLD]
     )
     rows = dict.fromkeys(
-        f"{sign}{one.rule.event.relation}({', '.join(map(show, row[len(row) - own :]))})"
+        f"{sign}{one.rule.event.relation}({', '.join(map(_shown, row[len(row) - own :]))})"
         for sign, row in signed
     )
     told = ", ".join(list(rows)[:MOST_ROWS_TOLD])
@@ -234,6 +238,10 @@ def _refusal(
     )
 
 
+def _shown(value: object) -> str:
+    return "null" if value is None else show(value)
+
+
 def _message(text: str, values: Mapping[str, object]) -> str:
     """A message with values for its variables.
 
@@ -243,7 +251,7 @@ def _message(text: str, values: Mapping[str, object]) -> str:
 
     def shown(name: str) -> str:
         value = values[name]
-        return value if isinstance(value, str) else show(value)
+        return value if isinstance(value, str) else _shown(value)
 
     return VALUE.sub(lambda found: shown(found[1]) if found[1] else found[0][0], text)
 

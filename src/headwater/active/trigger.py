@@ -2,7 +2,7 @@
 
 A trigger is data. Against a catalog it is `Armed`: checked, and a question whose facts are the changed rows,
 
-    ~fire(X, Y) :- ~event(X, Y), X > 3, owner(Y, Z).
+    ~goal(X, Y) :- ~event(X, Y), X > 3, owner(Y, Z).
 
 so what it costs follows the change. The event's rows are those that came, or those that went; all the rest is read as
 it is when the question is asked: inside a version, and after it, that is the new state.
@@ -10,15 +10,16 @@ it is when the question is asked: inside a version, and after it, that is the ne
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from headwater.catalog import Catalog
-from headwater.catalog.question import Question, question
-from headwater.errors import LanguageError, RuleError
+from headwater.catalog.question import GOAL, Question, question
+from headwater.errors import EvaluationError, LanguageError, RuleError
 from headwater.language.datalog.questions import parse_question
 from headwater.language.program import (
     Atom,
@@ -28,7 +29,6 @@ from headwater.language.program import (
     Positive,
     Program,
     Query,
-    Rule,
     Sign,
     Term,
     Variable,
@@ -36,7 +36,7 @@ from headwater.language.program import (
 )
 from headwater.local.runner import Runner
 from headwater.maintain.goals import Means
-from headwater.plan.goals import goal_program
+from headwater.plan.goals import GoalProgram, goal_program
 from headwater.plan.steps import Ints
 from headwater.rules.checked import Kind, RelationInfo
 from headwater.rules.terms import plain
@@ -49,7 +49,10 @@ from headwater.version.row_change import RowChange
 SIGNS: Mapping[str, Sign] = {"added": "+", "removed": "-", "changed": "±"}
 """What `on` says, and the sign that a text has for it."""
 
-EVENT, FIRE = "~event", "~fire"
+EVENT = "~event"
+"""The relation of the changed rows."""
+_IN_RULE = re.compile(r", in rule \S*~\S*$")
+"""What errors say of a rule that nobody has written."""
 
 
 @dataclass(frozen=True)
@@ -146,6 +149,8 @@ class Armed:
     trigger: Trigger
     layout: Layout
     question: Question | None
+    _programs: list[GoalProgram] = field(default_factory=list, compare=False, repr=False)
+    """What the question comes to, once it was asked."""
 
     def concerns(self, changes: Mapping[str, RowChange]) -> bool:
         """Whether the relation differs at all."""
@@ -168,9 +173,19 @@ class Armed:
         if not rows.shape[0]:
             return self.layout.empty()
         asked = self.question
-        program = goal_program(asked.goal, asked.rules, asked.infos, runner.fanout, GENERATORS)
-        facts = {name: self.layout.empty() for name in asked.facts} | {EVENT: rows}
-        found, _ = runner.evaluate(program, facts, means)
+        if not self._programs:
+            self._programs.append(
+                goal_program(asked.goal, asked.rules, asked.infos, runner.fanout, GENERATORS)
+            )
+        facts = {
+            name: rows if name == EVENT else asked.infos[name].layout.encode(means.codec, given, name)
+            for name, given in asked.facts.items()
+        }
+        try:
+            found, _ = runner.evaluate(self._programs[0], facts, means)
+        except EvaluationError as error:
+            message = _IN_RULE.sub("", error.message)
+            raise EvaluationError(error.code, message, place=error.place, hint=error.hint) from error
         return found if self.layout.arity else found[:1, :0]
 
 
@@ -204,15 +219,11 @@ def _question(
     """The question whose answers are these, with the changed rows as facts."""
     event, place = trigger.event, trigger.event.place
     body = (Positive(Atom(EVENT, event.args, place=place)), *trigger.condition)
-    head = Atom(FIRE, answers, place=place)
     declared = [_declaration(EVENT, info.layout)]
-    if into is not None:
-        declared.append(_declaration(FIRE, into))
-    names = tuple(f"fired{i}" for i in range(len(answers)))
-    query = Query((Positive(Atom(FIRE, tuple(map(Variable, names)))),))
-    rule = Rule(None, (head,), body, place=place)
-    program = Program(rules=(rule,), declarations=tuple(declared), queries=(query,))
-    return question(catalog, program, names)
+    if into is not None and answers:
+        declared.append(_declaration(GOAL, into))
+    program = Program(declarations=tuple(declared), queries=(Query(body, place),))
+    return question(catalog, program, tuple(f"c{i}" for i in range(len(answers))), answers)
 
 
 def _declaration(name: str, layout: Layout) -> Declaration:
@@ -263,6 +274,6 @@ def _in_words(error: RuleError, relation: str, *, own: bool) -> RuleError:
     """An error about a trigger, in the user's words; `own` if its answers are rows of the event's relation."""
 
     def words(text: str | None) -> str | None:
-        return text and text.replace(EVENT, relation).replace(FIRE, relation if own else "the action")
+        return text and text.replace(EVENT, relation).replace(GOAL, relation if own else "the action")
 
     return RuleError(error.code, words(error.message) or "", place=error.place, hint=words(error.hint))

@@ -56,14 +56,20 @@ class Question:
         return self.infos[self.goal]
 
 
-def question(catalog: Catalog, program: Program, columns: tuple[str, ...] | None = None) -> Question:
-    """What a text with one query asks of a catalog; answers have the given variables, or all that have names."""
+def question(
+    catalog: Catalog,
+    program: Program,
+    columns: tuple[str, ...] | None = None,
+    terms: tuple[Term, ...] | None = None,
+) -> Question:
+    """What a text with one query asks of a catalog; answers have the given variables, or all that have names; or the
+    values of `terms`, as the given columns."""
     (query,) = program.queries
     _refuse_definitions(catalog, program)
     if columns is None:
         bound = dict.fromkeys(name for part in query.body for name in _bound_by(part))
         columns = tuple(name for name in bound if not name.startswith("_"))
-    head: tuple[Term, ...] = tuple(map(Variable, columns)) or (Constant(1),)
+    head = (tuple(map(Variable, columns)) if terms is None else terms) or (Constant(1),)
     goal = Rule(None, (Atom(GOAL, head, place=query.place),), query.body, place=query.place)
     asked = replace(program, rules=(*program.rules, goal), queries=())
     declared = _declared(catalog, asked)

@@ -105,7 +105,7 @@ class Versions:
             self.outbox.check(catalog)
             inserts = self._encode(catalog, insert)
             self._define(version, catalog, inserts)
-            cascade = self._react(version, unseen=origins(program))
+            cascade = self._react(version, unseen=self._not_changed(program, catalog))
             self._owe(version)
             self.durability.log_definition(version, inserts, cascade)
             described = self.standing.described()
@@ -220,6 +220,12 @@ class Versions:
             )
         means = Means(self.codec, catalog.functions)
         return self._cascade.run(version, self.runner, means, unseen)
+
+    def _not_changed(self, program: Program, catalog: Catalog) -> set[str]:
+        """Relations that only have another name or kind: that their rows come and go is no event."""
+        old, new = self.standing.catalog.program.relations, catalog.program.relations
+        kinds = {name for name in old.keys() & new.keys() if old[name].kind is not new[name].kind}
+        return {*origins(program), *(name for name in kinds if not old[name].base and not new[name].base)}
 
     def _with_rows(self, insert: Mapping[str, Any]) -> Catalog:
         """The catalog with the types that rows tell."""

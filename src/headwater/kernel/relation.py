@@ -395,16 +395,18 @@ class Relation:
         """The rows lost and gained since the version began, over all its transitions."""
         if not self.proceeded:
             return self.lost(), self.gained()
-        top = int(self.sizes[0])
-        before = np.zeros(top, np.uint8)
-        entries = int(self.sizes[3])
-        if self.backup is not None:
+        touched, entries = self.touched(), int(self.sizes[3])
+        if self.backup is None:
+            was = np.zeros(touched.shape[0], np.uint8)
+            was[:entries] = self.journal[:entries, 3]
+        else:
+            before = np.zeros(int(self.sizes[0]), np.uint8)
             before[: self.backup.state.shape[0]] = self.backup.state
             entries = self.backup.journal
-        before[self.journal_rows[:entries]] = self.journal[:entries, 3].astype(np.uint8)
-        before[self.created[: self.sizes[4]]] = 0
-        touched = np.unique(self.touched())
-        was, now = before[touched] & VISIBLE, self.state[touched] & VISIBLE
+            before[self.journal_rows[:entries]] = self.journal[:entries, 3]
+            before[self.created[: self.sizes[4]]] = 0
+            was = before[touched]
+        was, now = was & VISIBLE, self.state[touched] & VISIBLE
         return touched[was > now], touched[was < now]
 
     def live_rows(self) -> Rows:

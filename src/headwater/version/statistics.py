@@ -96,6 +96,10 @@ class VersionStatistics:
     no_ops: int = 0
     base: dict[str, tuple[int, int, int]] = field(default_factory=dict)
     """The same three for each base relation."""
+    transitions: int = 1
+    """How often base relations were changed: by the caller, and then by active rules."""
+    actions: dict[str, int] = field(default_factory=dict)
+    """How many rows each active rule asked to insert or delete in the version, by its id."""
     strata: list[StratumStatistics] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
     seconds: float = 0.0
