@@ -337,3 +337,22 @@ def test_a_test_for_null_keeps_the_type():
     assert rows(db, "p", "q", "r") == {"p": {(None, 1)}, "q": {(2, None)}, "r": {(None,)}}
     assert db["p"].arrow().schema.types == db["q"].arrow().schema.types == [pa.int64(), pa.decimal128(5, 2)]
     assert db["r"].arrow().schema.types == [pa.int64()]
+
+
+def test_labelled_nulls_made_of_each_other_without_end_are_refused():
+    db = hw.connect()
+    db.define("seed(x: int?). big(X) :- seed(X). big(Y) :- big(X), Y = ?f(X).")
+    for _ in range(2):
+        with pytest.raises(hw.HeadwaterError) as caught:
+            db.apply(insert={"seed": [(1,)]})
+        assert caught.value.code == "too-deep" and "big#2" in caught.value.message
+        assert db["big"].rows() == []
+    deep = hw.LabelledNull("f")
+    with pytest.raises(hw.HeadwaterError) as caught:
+        for _ in range(1000):
+            deep = hw.LabelledNull("f", (deep, 1))
+    assert caught.value.code == "too-deep"
+    db = hw.connect()
+    db.define("r(x: int?).")
+    db.apply(insert={"r": [(deep,)]})
+    assert db["r"].rows() == [(deep,)] and db.query(f"r({deep!r})")

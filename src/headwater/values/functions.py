@@ -32,7 +32,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from headwater.errors import EvaluationError, RuleError
+from headwater.errors import DataError, EvaluationError, RuleError
 from headwater.values import arguments
 from headwater.values.arithmetic import ARITHMETIC
 from headwater.values.codec import Codec
@@ -266,7 +266,10 @@ def _labelled(name: str, columns: Sequence[Codes], types: Sequence[Type | None],
         return np.empty(0, dtype=np.int64)
 
     def label(*arguments: Any) -> LabelledNull:
-        return LabelledNull(name[1:], arguments)
+        try:
+            return LabelledNull(name[1:], arguments)
+        except DataError as error:
+            raise EvaluationError(error.code, error.message, hint=error.hint) from None
 
     labels, places = call_distinct(name, label, columns, types, codec)
     return codec.specials.encode(labels, intern=True)[places]

@@ -21,16 +21,20 @@ from headwater.values.misfit import class_name, show
 
 LABEL = "?"
 """Ends the name of a column that holds the texts of another's labelled nulls."""
+DEEPEST = 60
+"""Levels of labelled nulls inside each other, few enough for a text to write them. Rules may make them of each other
+without end."""
 _NAME = re.compile(r"[^\W\d]\w*")
 
 
 class LabelledNull:
     """A value made by `?function(arguments)`, equal to nothing but itself."""
 
-    __slots__ = ("_hash", "_key", "arguments", "function")
+    __slots__ = ("_depth", "_hash", "_key", "arguments", "function")
 
     function: str
     arguments: tuple[Any, ...]
+    _depth: int
     _key: tuple[Any, ...]
     _hash: int
 
@@ -48,6 +52,13 @@ class LabelledNull:
             )
         object.__setattr__(self, "function", function)
         object.__setattr__(self, "arguments", tuple(map(_frozen, arguments)))
+        object.__setattr__(self, "_depth", 1 + max(map(_depth, self.arguments), default=0))
+        if self._depth > DEEPEST:
+            raise DataError(
+                "too-deep",
+                f"labelled nulls are nested more than {DEEPEST} levels deep: ?{function}(...)",
+                hint="make them of values, as ?f(X) of an X that is in rows",
+            )
         key = (function, tuple(map(_identity, self.arguments)))
         object.__setattr__(self, "_key", key)
         try:
@@ -80,6 +91,13 @@ class LabelledNull:
         from headwater.values.label_text import literal
 
         return literal(self)
+
+
+def _depth(value: Any) -> int:
+    """How deeply labelled nulls are nested in a value."""
+    if isinstance(value, LabelledNull):
+        return value._depth
+    return max(map(_depth, value), default=0) if isinstance(value, tuple) else 0
 
 
 def _frozen(value: Any) -> Any:
