@@ -32,6 +32,9 @@ def loaded(folder: Folder, *arguments: str) -> str:
     [
         ("show", "-s", "state"),
         ("show", "-s", "state", "reach"),
+        ("show", "-s", "state", "reach(a, X)"),
+        ("query", "-s", "state", "reach('a', X)"),
+        ("query", "-s", "state", "reach(a, c)"),
         ("explain", "-s", "state"),
         ("check", "reach.dl"),
     ],
@@ -74,6 +77,12 @@ def test_a_state_at_rest_shows_what_its_engine_does(folder: Folder) -> None:
     folder.done("run", "kinds.dl", "-F", "facts", "-s", "state", "-D", "out")
     names = ("link", "seen", "flag", "cheapest", "degree", "nothing")
     forms = ("table", "csv", "json")
+    goals = (
+        "cheapest(a, X, C)", "cheapest(X, Y, 1)", "cheapest(a, b, 1)", "cheapest(a, b, 2)",
+        "cheapest(X, X, C)", "cheapest(_, Y, C)", "link(z, X, Y)", "nothing(X)", "flag()", "seen(2024-02-29, S, T)",
+        "seen(D, 0.5, T)", "seen(D, S, true)", "link(a, X, C), C > 1", "link(a, X, null)", "link(X, Y, Z)",
+    )  # fmt: skip
+    names += goals
     at_rest = {(name, form): _shown(folder, name, form) for name in names for form in forms}
     with headwater.connect(folder.path / "state") as database:
         database.advance(1.0)  # in the log, after the checkpoint: from now on it takes an engine

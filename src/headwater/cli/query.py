@@ -37,7 +37,10 @@ def query(
       headwater query -s state/ 'near(X) :- link(a, X).  ?- near(X), X != "b".'
       headwater query -s state/ --explain 'reach(a, X)'
     """
-    from headwater.cli.show import print_rows
+    from headwater.cli.show import print_at_rest, print_rows
+
+    if not explains and print_at_rest(state, goal, limit, form, escape_formulas):
+        return
     from headwater.cli.state import open_state
 
     with open_state(state, mode="r") as database:

@@ -53,6 +53,8 @@ def show(state: Path, relation: str | None, limit: int | None, form: str, escape
         else:
             print_rows(relations[relation], relation, version, limit, form, escape_formulas)
         return
+    if relation is not None and print_at_rest(state, relation, limit, form, escape_formulas):
+        return
     from headwater.cli.state import open_state
 
     with open_state(state, mode="r") as database:
@@ -65,6 +67,18 @@ def show(state: Path, relation: str | None, limit: int | None, form: str, escape
             rows = database.query(relation) if goal else database[relation]
             what = f"goal ({relation})" if goal else relation
             print_rows(rows, what, database.version, limit, form, escape_formulas, goal=goal)
+
+
+def print_at_rest(state: Path, goal: str, limit: int | None, form: str, escape_formulas: bool) -> bool:
+    """Print the answers to a goal that needs no engine; whether it is such a goal."""
+    if "(" not in goal:
+        return False
+    from headwater.local.goal_at_rest import goal_at_rest
+
+    found = goal_at_rest(state.absolute(), goal)
+    if found is not None:
+        print_rows(found[1], f"goal ({goal})", found[0], limit, form, escape_formulas, goal=True)
+    return found is not None
 
 
 class ShownRows(Protocol):
