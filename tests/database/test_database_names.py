@@ -268,3 +268,11 @@ def test_texts_of_labelled_nulls_need_a_name_of_their_own():
         db["r"].arrow(labels=True)
     assert caught.value.code == "reserved-column"
     assert "x?" in caught.value.message
+
+
+def test_made_up_names_are_no_variables_of_other_columns():
+    db = hw.connect()
+    db.define("q(x) :- p(c1, _, _), r(c1, x).")
+    assert db.info("p").columns == ("c1", "c2", "c3")
+    db.apply(insert={"p": [(1, 2, 3)], "r": [(1, 5)]})
+    assert db["q"].rows() == [(5,)] and db["p"].where(c1=1).rows() == [(1, 2, 3)]

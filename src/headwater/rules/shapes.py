@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, count
 
 from headwater.errors import Place, RuleError
 from headwater.language.program import ActiveRule, Atom, HeadAggregate, Program, Rule, Term, Variable
@@ -125,22 +126,25 @@ def _columns(number: int) -> str:
 
 
 def _refuse_twice(names: Sequence[str], relation: str, place: Place | None) -> None:
-    for i, name in enumerate(names):
-        if name in names[:i]:
+    known: set[str] = set()
+    for name in names:
+        if name in known:
             raise RuleError(
                 "duplicate-column",
                 f"{relation} has two columns called {name}",
                 place=place,
                 hint="give each column a name of its own",
             )
+        known.add(name)
 
 
 def column_names(arity: int, uses: Sequence[Atom]) -> tuple[str, ...]:
     """A name a column, from the first variable that stands there; no name twice."""
-    names: list[str] = []
+    names: dict[str, None] = {}
     for i in range(arity):
         found = (name for atom in uses if (name := _name_of(atom.args[i])) and name not in names)
-        names.append(next(found, f"c{i}"))
+        made_up = (name for number in count(i) if (name := f"c{number}") not in names)
+        names[next(chain(found, made_up))] = None
     return tuple(names)
 
 

@@ -43,15 +43,16 @@ def order_by_name(
     the rows carry beside those of their columns (pandas).
     """
     listed = ", ".join(names if shown is None else shown)
-    twice = [name for i, name in enumerate(names) if name in names[:i]]
-    if twice:
+    places = {name: place for place, name in reversed(list(enumerate(names)))}
+    if len(places) < len(names):
+        twice = [name for place, name in enumerate(names) if places[name] != place]
         raise DataError(
             "duplicate-column",
             f"{found} {listed}; two are called {twice[0]}",
             hint="give each column a name of its own",
         )
     if set(names) == set(columns):
-        return tuple(names.index(column) for column in columns)
+        return tuple(places[column] for column in columns)
     shared = set(names) & set(columns)
     if made_up(names) and not shared:
         return None
