@@ -63,6 +63,15 @@ def parts(seed: int) -> Iterator[Part]:
         "killed writers", "crash/crash_database.py", "-n", "40", "--seed", str(seed), done={"kills": 40}
     )
     yield script(
+        "killed while telling",
+        "crash/crash_watches.py",
+        "-n",
+        "200",
+        "--seed",
+        str(seed),
+        done={"kills": 200},
+    )
+    yield script(
         "lost nodes", "nodes/nodes_lost.py", "-n", "30", "--seed", str(seed), done={"node losses": 30}
     )
     yield tests("killed stores", "store/test_store_crash.py", seed, done={"kills": 3 * 8})

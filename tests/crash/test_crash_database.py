@@ -1,4 +1,4 @@
-"""A killed writer loses nothing that was acknowledged, and leaves nothing half done."""
+"""A killed writer loses nothing that was acknowledged, leaves nothing half done, and does nothing twice."""
 
 from __future__ import annotations
 
@@ -11,15 +11,12 @@ import pytest
 
 import headwater
 
-SCRIPT = Path(__file__).with_name("crash_database.py")
 
-
-@pytest.mark.parametrize("seed", [1, 2])
-def test_thirty_kills_at_random_moments(seed: int):
-    """In a process of its own, which forks the children that are killed."""
+def kill(script: str, kills: int, seed: int) -> str:
+    """What a process says that forks children and kills them."""
     source = str(Path(headwater.__path__[0]).parent)
     done = subprocess.run(
-        [sys.executable, str(SCRIPT), "-n", "30", "--seed", str(seed)],
+        [sys.executable, str(Path(__file__).with_name(script)), "-n", str(kills), "--seed", str(seed)],
         env={**os.environ, "PYTHONPATH": source},
         capture_output=True,
         text=True,
@@ -27,4 +24,13 @@ def test_thirty_kills_at_random_moments(seed: int):
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("30 kills, ")
+    return done.stdout
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_thirty_kills_at_random_moments(seed: int):
+    assert kill("crash_database.py", 30, seed).startswith("30 kills, ")
+
+
+def test_kills_while_watches_are_told():
+    assert kill("crash_watches.py", 10, 5).startswith("10 kills, ")

@@ -39,7 +39,7 @@ def attach(db: Database, watched: dict[str, Replayed]) -> None:
         db.watch(name, replayed, name=f"watch {name}", retries=1, pause=0)
 
 
-@settings(max_examples=examples(10))
+@settings(max_examples=examples(8))
 @given(
     programs(limited=True),
     streams(length=5),

@@ -13,7 +13,7 @@ from headwater.database.progress import Progress
 from headwater.database.running import Running
 from headwater.database.standing import Followers, Standing
 from headwater.database.versions import Versions
-from headwater.database.watching import Watching
+from headwater.database.watch_keeper import WatchKeeper
 from headwater.options import Options
 from headwater.values.codec import Codec
 from headwater.values.functions import Functions
@@ -31,7 +31,7 @@ class Parts:
     followers: Followers
     versions: Versions
     running: Running
-    watching: Watching
+    watching: WatchKeeper
     anew: Callable[[], Parts]
     """Other parts for the same database, started where its folder stands by then."""
 
@@ -47,7 +47,7 @@ class Parts:
         )
         running = Running(options, codec, functions, versions, durability)
         durable = path is not None and options.mode == "w"
-        watching = Watching(versions, running, options, guard, durable)
+        watching = WatchKeeper(versions, running, options, guard, durable)
 
         def anew() -> Parts:
             found = Parts.of(path, replace(options, version=None), codec, functions, guard)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, Protocol, TypeVar
 
-from headwater.database.watching import Watching
+from headwater.database.watch_keeper import WatchKeeper
 from headwater.local.runner import Runner
 from headwater.version.guard import changes
 
@@ -37,7 +37,7 @@ def uninterrupted(method: Method) -> Method:
 class Told(Changing, Protocol):
     """What `told` decorates methods of."""
 
-    _watching: Watching
+    _watching: WatchKeeper
 
 
 def told(method: Method) -> Method:

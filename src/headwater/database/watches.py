@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from headwater.active.watch import State, WatchLine
 from headwater.calls import public_class
 from headwater.database.uninterrupted import uninterrupted
-from headwater.database.watching import Watching
+from headwater.database.watch_keeper import WatchKeeper
 from headwater.local.runner import Runner
 from headwater.notebook import table
 from headwater.values import arguments
@@ -27,7 +27,7 @@ class Watchable(Protocol):
     """What is watched: a database."""
 
     guard: Guard
-    _watching: Watching
+    _watching: WatchKeeper
 
     @property
     def runner(self) -> Runner:
@@ -52,7 +52,7 @@ class Watch:
         return self._database.runner
 
     @property
-    def _watching(self) -> Watching:
+    def _watching(self) -> WatchKeeper:
         return self._database._watching
 
     @property
@@ -140,7 +140,7 @@ class Watches(Mapping[str, Watch]):
         self._database = database
 
     @property
-    def _watching(self) -> Watching:
+    def _watching(self) -> WatchKeeper:
         return self._database._watching
 
     def __getitem__(self, name: str) -> Watch:

@@ -30,7 +30,7 @@ from headwater.version.row_change import RowChange
 COUPLINGS = ("now", "after")
 
 
-class Watching:
+class WatchKeeper:
     """The watches of a database, and the loop that tells them."""
 
     def __init__(self, versions: Versions, running: Running, options: Options, guard: Guard, durable: bool):
@@ -122,7 +122,7 @@ class Watching:
         known.action, known.retries, known.pause = line.action, line.retries, line.pause
         known.anew()
 
-    def take_over(self, others: Watching) -> None:
+    def take_over(self, others: WatchKeeper) -> None:
         """Go on with the watches of this process, where a reader has begun anew at a later version: what lies between
         is one event for each."""
         lines = {name: line for name, line in others.lines.items() if not line.definition.durable}
