@@ -4,8 +4,8 @@
 
 A child process opens a state folder and inserts items, one a version. Rules and a watch act on them: some in later
 versions of the database, one by files, one by a function and one by a callback, both of which write down the version.
-At a random moment, or in the middle of a function or a callback, it is killed with SIGKILL. The next child goes on from
-there. After each kill a last process opens the folder and tells what is owed. Then
+At a random moment, or in the middle of a function or a callback, it is killed with SIGKILL. The next child goes on
+from there. After each kill a last process opens the folder and tells what is owed. Then
 
 - every item that was acknowledged is there, and all that follows from it: nothing is lost;
 - there are exactly as many versions as items and actions that make a version: no transactional action was done twice;

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from headwater import notebook
 from headwater.active.event import WatchEvent
-from headwater.active.watch import PAUSE, RETRIES, WatchLine
+from headwater.active.watch import PAUSE, RETRIES, Action, WatchLine
 from headwater.annotations.protocol import AnyAnnotation
 from headwater.calls import public_class, taking
 from headwater.catalog import Catalog
@@ -52,6 +52,7 @@ from headwater.version.statistics import VersionStatistics
 
 if TYPE_CHECKING:
     from headwater.pipeline import Pipeline
+    from headwater.pipeline.sink import Sink
 
 
 @public_class
@@ -419,7 +420,7 @@ class Database:
     def watch(
         self,
         goal: str,
-        do: Callable[[WatchEvent], Any],
+        do: Callable[[WatchEvent], Any] | Sink,
         *,
         on: Literal["added", "removed", "changed"] = "changed",
         when: str | None = None,
@@ -429,7 +430,8 @@ class Database:
         retries: int = RETRIES,
         pause: float = PAUSE,
     ) -> Watch:
-        """From now on call `do` with what each version does to the rows of a goal, such as `alarm(X, 'high')`.
+        """From now on call `do` with what each version does to the rows of a goal, such as `alarm(X, 'high')`; or
+        publish it by a sink of `headwater.pipeline`.
 
         Once for each version that adds or removes such rows, in order, after it is committed; with `coupling="now"`
         inside it, and what `do` raises undoes it. A watch with a name, of a database with a path, is told after a
@@ -437,6 +439,11 @@ class Database:
         again `retries` times, after pauses from `pause` seconds on, then parked: see `watches`.
         """
         line = self._watching.line_for(goal, do, on, when, name, coupling, retries, pause)
+        sink: Any = do if callable(getattr(do, "publish", None)) else None
+        if sink is not None:
+            from headwater.pipeline import publishing
+
+            line.action = Action(publishing(self, sink, line.armed(self.catalog).trigger.relation))
         self._watch(line, arguments.flag("replace", replace))
         self._watching.delivery.deliver()
         return Watch(self, line.name)

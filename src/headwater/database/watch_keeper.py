@@ -207,9 +207,10 @@ class WatchKeeper:
 
 
 def _callback(do: object) -> Callable[[WatchEvent], Any]:
-    if not callable(do):
-        raise arguments.wrong("do", do, "a function that is called with an event")
-    return do
+    found = do if callable(do) else getattr(do, "publish", None)
+    if not callable(found):
+        raise arguments.wrong("do", do, "a function that is called with an event, or a sink")
+    return found
 
 
 def _pause(pause: object) -> float:

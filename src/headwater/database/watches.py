@@ -80,6 +80,11 @@ class Watch:
         return self._line.definition.durable
 
     @property
+    def identity(self) -> str:
+        """What tells it from any other of that name; drawn when it was made."""
+        return self._line.definition.identity
+
+    @property
     def state(self) -> State:
         """`following`, `retrying`, `parked`, or `waiting` for an action in this process."""
         return self._line.state

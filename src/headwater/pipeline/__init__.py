@@ -12,6 +12,7 @@
 `load("pipeline.toml")` makes the same from a file.
 """
 
+from headwater.pipeline.action import publishing as publishing
 from headwater.pipeline.callback import Callback
 from headwater.pipeline.delta import delta_table
 from headwater.pipeline.delta_sink import DeltaSink

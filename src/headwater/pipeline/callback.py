@@ -39,4 +39,4 @@ class Callback:
         for one in owed:
             if one.table is not None and one.table.num_rows:
                 self.call(one.version, stamped(one, version=True))
-            to.database.acknowledge(self.name, one.version)
+            to.acknowledge(one.version)

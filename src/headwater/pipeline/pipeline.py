@@ -17,6 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -231,6 +232,10 @@ class Pipeline:
         for path, rows in files.items():
             put_aside(Path(path), self.database.version + 1, rows)
 
+    def _publication(self, sink: Sink, identity: str) -> Publication:
+        acknowledge = partial(self.database.acknowledge, sink.name)
+        return Publication(self.database, lambda: self.session, sink.view, identity, acknowledge)
+
     def _publish(self, begun: float) -> None:
         for sink in self.sinks:
             owed = self.database.owed(sink.name)
@@ -238,7 +243,7 @@ class Pipeline:
             if owed and typed:
                 identity = self.database.subscriptions[sink.name].identity
                 with _writing(sink):
-                    sink.publish(owed, Publication(self.database, self.session, sink.view, identity))
+                    sink.publish(owed, self._publication(sink, identity))
                 self.database.acknowledge(sink.name, owed[-1].version)
                 versions, changes = self._published.get(sink.name, (0, 0))
                 rows = sum(one.table.num_rows for one in owed if one.table is not None)

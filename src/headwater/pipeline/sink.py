@@ -10,7 +10,7 @@ version numbers mean something else.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -31,9 +31,16 @@ class Publication:
     """All that a sink may need to know of the view, its database and the session."""
 
     database: Database
-    session: SparkSession
+    session_of: Callable[[], SparkSession]
     view: str
     identity: str
+    acknowledge: Callable[[int], None]
+    """Say that nothing up to a version is needed any more, where a sink knows it before it is done with all."""
+
+    @property
+    def session(self) -> SparkSession:
+        """The session, made when a sink needs it."""
+        return self.session_of()
 
     @property
     def columns(self) -> tuple[str, ...]:
