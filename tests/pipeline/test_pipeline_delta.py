@@ -99,7 +99,7 @@ def test_a_version_published_twice_is_there_once(spark, tmp_path, mode):
     assert [one.version for one in owed] == [3]
     from headwater.pipeline.sink import Publication
 
-    to = Publication(db, spark, "reach", db.subscriptions[sink.name].identity)
+    to = Publication(db, lambda: spark, "reach", db.subscriptions[sink.name].identity)
     for _ in range(3):
         sink.publish(owed, to)
     pipeline.run()

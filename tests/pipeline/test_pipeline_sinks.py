@@ -126,7 +126,9 @@ def test_tables_of_the_catalog_hold_rows_and_changes(spark, tmp_path):
         db.apply(insert={"link": [("new", "n1", 1)]})
         owed = db.owed(sinks[1].name)
         for _ in range(2):
-            sinks[1].publish(owed, Publication(db, spark, "reach", db.subscriptions[sinks[1].name].identity))
+            sinks[1].publish(
+                owed, Publication(db, lambda: spark, "reach", db.subscriptions[sinks[1].name].identity)
+            )
         db.pipeline([], sinks).run()
         expected = set(db["reach"].rows())
         assert {tuple(row) for row in spark.table("reach_now").collect()} == expected

@@ -39,7 +39,7 @@ def publishing(database: Database, sink: Sink, view: str) -> Callable[[WatchEven
     def publish(event: WatchEvent) -> None:
         owed = Owed(event.version, event.at, event.arrow().drop_columns([COMMIT_VERSION]))
         identity = database.watches[event.watch].identity
-        sink.publish([owed], Publication(database, session, view, identity, lambda version: None))
+        sink.publish([owed], Publication(database, session, view, identity))
 
     def session() -> SparkSession:
         found: SparkSession = database.spark or spark_session()

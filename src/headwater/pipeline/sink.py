@@ -34,7 +34,7 @@ class Publication:
     session_of: Callable[[], SparkSession]
     view: str
     identity: str
-    acknowledge: Callable[[int], None]
+    acknowledge: Callable[[int], None] = lambda version: None
     """Say that nothing up to a version is needed any more, where a sink knows it before it is done with all."""
 
     @property
