@@ -38,6 +38,10 @@ def test_the_demo_runs_and_draws_a_picture(tmp_path: Path):
     )
     assert found is not None and found[1] == found[2]
     assert "360 costs of 400 links are known" in " ".join(done.stdout.split())
+    assert "4,183 rows of reach go (as in the stored view: yes), and 25 nodes get a ticket" in " ".join(
+        done.stdout.split()
+    )
+    assert "is refused: t0a0 must reach t1a0" in " ".join(done.stdout.split())
     assert all(len(line) <= 80 for line in done.stdout.splitlines())
     words = [element.text for element in ElementTree.parse(picture).iter() if element.text]
     assert "t0a0 to t1a0: 76 ms, now 126 ms" in words

@@ -9,6 +9,7 @@ from time import perf_counter
 
 from rich.console import Console
 
+from headwater.demo.acting import act
 from headwater.demo.asking import NODE, ask, leave_out_costs
 from headwater.demo.contenders import HeadwaterViews, others
 from headwater.demo.crash import kill_and_reopen
@@ -83,6 +84,8 @@ def main() -> None:
     asked = ask(topology)
     report.asked(asked, right=asked.nodes == {y for x, y in ours.rows("reach") if x == NODE})
     report.unknown(leave_out_costs(topology))
+    acted = act(topology, node.rows)
+    report.acted(acted, right=acted.lost == set(outcomes[4].changes["reach"].deleted))
 
     if spark is not None:
         report.through_spark()

@@ -13,6 +13,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from headwater.demo.acting import LIFELINE, RULES, Acted
 from headwater.demo.asking import NODE, Asked, Unknown
 from headwater.demo.crash import Recovery
 from headwater.demo.measure import REPEATS, Timings
@@ -204,6 +205,17 @@ class DemoReport:
             f"Then its cost is null: {unknown.known:,} costs of {unknown.links:,} links are known,"
             f" {unknown.total:,} ms together. A labelled null may stand for one that is not, and is equal to"
             f" itself alone: [bold]{unknown.example}[/]."
+        )
+
+    def acted(self, acted: Acted, right: bool) -> None:
+        """Active rules on a view that is not stored."""
+        self.chapter("What follows from a loss: active rules")
+        self._show(Text(textwrap.indent(RULES, "  "), style=FAINT))
+        self.say(
+            f"With [bold].kind reach watched[/] no row of reach is stored, and each version still tells which of them"
+            f" come and go. Transit node t2 fails: {len(acted.lost):,} rows of reach go (as in the stored view:"
+            f" {_yes(right)}), and {len(acted.tickets):,} nodes get a ticket in the same version. To cut off"
+            f" {LIFELINE} is refused: [bold]{acted.refusal}[/]."
         )
 
     def through_spark(self) -> None:
