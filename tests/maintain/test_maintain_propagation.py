@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import headwater as hw
@@ -158,3 +161,29 @@ def test_best_rows_inside_a_recursion_follow_by_group(sign: Sign):
     here, there = db.apply(**change)["dist"], kept.apply(**change)["dist"]
     assert set(here.inserted) == set(there.inserted) and set(here.deleted) == set(there.deleted)
     assert here.inserted and here.deleted
+
+
+def resident() -> int:
+    """Bytes of this process that are in memory."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def test_a_view_of_ten_million_rows_takes_no_memory_of_its_size():
+    chains, length = 1000, 142
+    assert chains * length * (length - 1) // 2 > 10_000_000, "rows of the closure"
+    sources = (np.arange(chains)[:, None] * 1000 + np.arange(length - 1)).ravel()
+    with hw.connect() as db:
+        db.define(f"edge(s: int, t: int). {TC}\n.kind tc virtual\n")
+        db.apply(insert={"edge": np.column_stack((sources, sources + 1))})
+        db.keep("tc", "watched")
+        db.apply(delete={"edge": [(139, 140)]})
+        before, held = resident(), db.nbytes
+        for chain, link in ((5, 140), (70, 100), (9, 0)):
+            edge = (chain * 1000 + link, chain * 1000 + link + 1)
+            reached = (link + 1) * (length - 1 - link)
+            assert db.apply(delete={"edge": [edge]})["tc"].counts == (0, reached)
+            assert db.apply(insert={"edge": [edge]})["tc"].counts == (reached, 0)
+            cost = db.statistics.strata[0].propagation
+            assert cost.filtered == cost.potential == reached and cost.memo_rows < 200_000
+        assert db.nbytes < 1.1 * held
+        assert resident() - before < 100_000_000, "less than a third of what its rows take"
