@@ -38,7 +38,7 @@ from headwater.values.record import FrozenMap, Months, Struct
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from pyspark.sql import SparkSession
 
@@ -99,6 +99,7 @@ def connect(
     version: int | None = None,
     actions: Mapping[str, Callable[..., object]] | None = None,
     action_timeout: float = 60.0,
+    optimise: Sequence[str] | None = None,
 ) -> Database:
     """Open a database: in memory, or in the folder `path`, where it survives restarts and crashes.
 
@@ -124,6 +125,8 @@ def connect(
       so many rows are on every node; `min_ship`: keep back derivations that change nothing. See docs/nodes.md.
     - `version`: for a reader, the version to begin with, if it is still in the log; by default the last one.
     - `actions`: what active rules can `call`, by name; `action_timeout`: the seconds that what they `run` may take.
+    - `optimise`: how changes of watched views are computed at less cost: names of order, parity, constants and
+      irrelevant; by default all four.
     - `progress`: whether work that takes long shows itself, on a terminal or in a notebook; False for never.
     """
     from headwater.database import Database
@@ -151,6 +154,7 @@ def connect(
         version=version,
         actions=actions,
         action_timeout=action_timeout,
+        optimise=optimise,
     )
 
 

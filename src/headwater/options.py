@@ -8,6 +8,8 @@ from typing import Any, Literal
 
 from headwater.errors import DataError
 from headwater.maintain.strategies import STRATEGIES
+from headwater.maintain.strategies.propagation.optimisations import WORDS as OPTIMISATIONS
+from headwater.maintain.strategies.propagation.optimisations import Optimisations
 from headwater.nodes.where import Where
 from headwater.rules.unfilled import Strictness
 from headwater.values import arguments
@@ -48,6 +50,7 @@ class Options:
     version: int | None = None
     actions: Mapping[str, Callable[..., Any]] | None = None
     action_timeout: float = 60.0
+    optimise: Sequence[str] | None = None
 
     def __post_init__(self) -> None:
         arguments.one_of("strategy", self.strategy, STRATEGIES, "unknown-strategy")
@@ -69,6 +72,8 @@ class Options:
             raise arguments.wrong(
                 "action_timeout", self.action_timeout, "seconds, more than 0", "unknown-option"
             )
+        for name in self.optimise or ():
+            arguments.one_of("optimise", name, OPTIMISATIONS)
         if self.version is not None:
             arguments.whole_number("version", self.version, least=0, code="unknown-option")
             if self.mode != "r":
@@ -87,6 +92,11 @@ class Options:
     def place(self) -> Where:
         """Where to run."""
         return Where(self.run, self.spark, self.nodes, self.budget, self.replicate, self.min_ship)
+
+    @property
+    def optimisations(self) -> Optimisations:
+        """What is done to compute changes of views that are not stored at less cost."""
+        return Optimisations() if self.optimise is None else Optimisations.of(self.optimise)
 
     @property
     def evaluation(self) -> dict[str, Any]:

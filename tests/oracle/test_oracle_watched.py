@@ -14,6 +14,7 @@ from oracle_programs import RandomProgram
 from oracle_strategies import Version, dense_programs, programs, streams
 
 import headwater as hw
+from headwater.maintain.strategies.propagation.optimisations import WORDS
 from headwater.rules.checked import Kind
 
 KINDS = ("stored", "watched", "virtual")
@@ -57,7 +58,9 @@ def follow(program: RandomProgram, stream: list[Version], databases: dict[str, A
         before = after
 
 
-def opened(program: RandomProgram, mixed: dict[str, str], strategy: str) -> dict[str, Any]:
+def opened(
+    program: RandomProgram, mixed: dict[str, str], strategy: str, optimise: list[str] | None = None
+) -> dict[str, Any]:
     views = [name for name in program.relations if name not in program.base]
     texts = {
         "stored": program.text(),
@@ -66,7 +69,7 @@ def opened(program: RandomProgram, mixed: dict[str, str], strategy: str) -> dict
     }
     found = {}
     for name, text in texts.items():
-        found[name] = hw.connect(max_rounds=2000, strategy=strategy)
+        found[name] = hw.connect(max_rounds=2000, strategy=strategy, optimise=optimise)
         found[name].define(text)
     return found
 
@@ -75,7 +78,8 @@ def opened(program: RandomProgram, mixed: dict[str, str], strategy: str) -> dict
 @given(st.data(), st.sampled_from(STRATEGIES))
 def test_stored_watched_and_virtual_views_agree(data: st.DataObject, strategy: str):
     program = data.draw(programs())
-    databases = opened(program, data.draw(kinds(program)), strategy)
+    optimise = data.draw(st.lists(st.sampled_from(sorted(WORDS)), unique=True) | st.none())
+    databases = opened(program, data.draw(kinds(program)), strategy, optimise)
     follow(program, data.draw(streams(length=4)), databases)
 
 

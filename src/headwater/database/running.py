@@ -58,6 +58,7 @@ class Running:
                 at_max_rounds=self._options.at_max_rounds,
                 spectator=Spectator(screen_of(self._options.progress)),
             )
+            self._versions.runner.engine.unstored.using = self._options.optimisations
         if store is not None:
             self._versions.recover(store, self._options.version)
 

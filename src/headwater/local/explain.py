@@ -60,6 +60,8 @@ class Facts:
     relations: dict[str, RelationFacts]
     views: list[ViewFacts]
     place: list[str] = field(default_factory=list)
+    propagated: Mapping[str, list[str]] = field(default_factory=dict)
+    """How changes are computed of relations that are not stored, and of those that read them, in lines."""
 
     def add(self, relations: Mapping[str, RelationFacts], once: Iterable[str] = ()) -> None:
         """Add the sizes of another node's part; relations of `once` are there in full and add only bytes."""
@@ -80,7 +82,8 @@ def facts_of(engine: Engine) -> Facts:
     for name, relation in workspace.relations.items():
         keys = {key: index.keys for key, index in relation.indexes.items()}
         relations[name] = RelationFacts(relation.visible, relation.stored, relation.nbytes, keys)
-    return Facts(workspace.infos, relations, [_view_facts(view) for view in engine.views])
+    views = [_view_facts(view) for view in engine.views]
+    return Facts(workspace.infos, relations, views, propagated=engine.unstored.explained())
 
 
 def _view_facts(view: View) -> ViewFacts:
@@ -124,7 +127,7 @@ def explain(
             lines += _view(facts, view, statistics.strata)
     for stratum in catalog.program.virtual:
         if name is None or name in stratum.relations:
-            lines += _unstored(stratum, catalog, statistics.strata)
+            lines += _unstored(facts, stratum, catalog, statistics.strata)
     lines += _active(catalog, name)
     if name is None:
         lines.append(f"memory: {memory}")
@@ -143,7 +146,9 @@ def _active(catalog: Catalog, name: str | None) -> list[str]:
     ]
 
 
-def _unstored(stratum: Stratum, catalog: Catalog, costs: Iterable[StratumStatistics]) -> list[str]:
+def _unstored(
+    facts: Facts, stratum: Stratum, catalog: Catalog, costs: Iterable[StratumStatistics]
+) -> list[str]:
     """A stratum of which nothing is kept; helping relations only with those that they help."""
     infos = catalog.program.relations
     names = [name for name in stratum.relations if not infos[name].internal]
@@ -153,6 +158,8 @@ def _unstored(stratum: Stratum, catalog: Catalog, costs: Iterable[StratumStatist
     how = "watched, changes computed by propagation" if watched else "virtual, evaluated when somebody asks"
     lines = [f"view {', '.join(names)}: {how}"]
     lines += [f"  rule {rule.label}: {rule.text}" for rule in stratum.rules if rule.text]
+    told = [line for name in names if watched for line in facts.propagated.get(name, ())]
+    lines += [f"  {line}" for line in dict.fromkeys(told)]
     return lines + _propagation(stratum.relations, costs)
 
 

@@ -30,7 +30,7 @@ from headwater.kernel.relation import CHUNK, Relation
 from headwater.maintain.definition import Definition, following
 from headwater.maintain.grouping import Grouping
 from headwater.maintain.strategies.strategy import Strategy, Task
-from headwater.maintain.unstored import Before, FollowedStratum, UnstoredViews, steps, to_write
+from headwater.maintain.unstored import Before, FollowedStratum, UnstoredViews, to_write
 from headwater.maintain.view import View
 from headwater.maintain.workspace import NO_CHANGE, Delta, Redefined, Workspace
 from headwater.plan.instances import Instances
@@ -100,9 +100,8 @@ class Engine:
         """Go by a definition, whose relations the workspace has."""
         self._definition = definition
         self.checked, self.views = definition.checked, definition.views
-        self.steps = steps(definition.checked, definition.views)
+        self.steps = self.unstored.defined(definition.checked, definition.views)
         self._read = definition.read()
-        self.unstored.defined()
 
     def _beside(self) -> Engine:
         """An engine for questions, with the same values and functions, that is interrupted with this one."""

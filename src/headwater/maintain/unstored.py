@@ -14,12 +14,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from headwater.kernel.relation import Relation
+from headwater.maintain.strategies.propagation.constants import restricted
+from headwater.maintain.strategies.propagation.irrelevant import Useful, useful
+from headwater.maintain.strategies.propagation.optimisations import Optimisations
+from headwater.maintain.strategies.propagation.parity import SIGNS
 from headwater.maintain.strategies.propagation.propagate import Difference, News, PropagationCall
-from headwater.maintain.strategies.propagation.queries import Sign, StratumQueries
+from headwater.maintain.strategies.propagation.queries import Propagating, Sign, StratumQueries
 from headwater.maintain.strategies.propagation.sides import Rules, Side, by_propagation, touched_by
 from headwater.maintain.strategies.propagation.version import Compiled, OpenVersion, compiled, whole
+from headwater.maintain.strategies.propagation.words import explained
 from headwater.maintain.view import View, same_rule
 from headwater.maintain.workspace import NO_CHANGE, Delta, Workspace
 from headwater.plan.steps import Ints
@@ -76,14 +82,30 @@ class UnstoredViews:
         self.make_engine = make_engine
         self.calls: list[PropagationCall] | None = None
         """If it is a list, every call of a rule is put there, with the rows that it took and found."""
+        self.using = Optimisations()
+        self._useful: dict[str, Useful] = {}
         self._compiled: dict[frozenset[str], Compiled] = {}
         self._computed: dict[str, Difference] = {}
         self._open: OpenVersion | None = None
+        nothing = Checked({}, ())
+        self._now = self._last = (nothing, nothing)
+        """The program that is defined, and the one before it, each as its changes are followed."""
         self._before: Before | None = None
 
-    def defined(self) -> None:
-        """Something else is defined from now on."""
+    def defined(self, checked: Checked, views: Iterable[View]) -> tuple[FollowedStratum, ...]:
+        """Something else is defined from now on: all strata whose changes are followed, in order."""
         self._compiled.clear()
+        self._useful.clear()
+        self._last = self._now
+        self._now = checked, restricted(checked) if self.using.constants else checked
+        return steps(self._now[1], views)
+
+    def _followed(self, checked: Checked) -> Checked:
+        """A program as its changes are followed."""
+        for known, found in (self._now, self._last):
+            if known is checked:
+                return found
+        return restricted(checked) if self.using.constants else checked
 
     def close(self) -> None:
         """The version is over."""
@@ -107,28 +129,33 @@ class UnstoredViews:
         """The version has changed base relations, or more of them: what was asked before is not known any more."""
         self.close()
         self._before = before
-        changed = self._changed(before, after) if after.followed else frozenset()
+        if not after.followed:
+            return
+        then, after = self._followed(before.checked), self._followed(after)
+        changed = self._changed(before, then, after)
         if changed:
-            queries = self._queries(before, after, changed)
+            queries = self._queries(then, after, changed)
             self._open = OpenVersion(queries, self._stored(before))
             self._open.calls = self.calls
 
     @staticmethod
-    def _changed(before: Before, after: Checked) -> frozenset[str]:
+    def _changed(before: Before, then: Checked, after: Checked) -> frozenset[str]:
         """The relations that are not as they were, whatever else may follow from that."""
         changed = {
             name for name, delta in before.deltas.items() if delta.lost.shape[0] or delta.gained.shape[0]
         }
-        return frozenset(changed | _redefined(before.checked, after))
+        return frozenset(changed | _redefined(then, after))
 
-    def _queries(self, before: Before, after: Checked, changed: frozenset[str]) -> Compiled:
-        if before.checked is not after:
-            return compiled(before.checked, after, changed, self._fanout, self.make_engine)
+    def _queries(self, before: Checked, after: Checked, changed: frozenset[str]) -> Compiled:
+        if before is not after:
+            return compiled(before, after, changed, self._fanout, self.make_engine, self.using)
         found = self._compiled.get(changed)
         if found is None:
             if len(self._compiled) >= MOST_COMPILED:
                 self._compiled.clear()
-            found = self._compiled[changed] = compiled(after, after, changed, self._fanout, self.make_engine)
+            found = self._compiled[changed] = compiled(
+                after, after, changed, self._fanout, self.make_engine, self.using
+            )
         return found
 
     def _fanout(self, premise: Premise, bound: set[str]) -> float:
@@ -162,7 +189,10 @@ class UnstoredViews:
         touched = self._open.memo.touched
         with self.workspace.spectator.over(cost):
             assert cost.propagation is not None
-            found = self._open.run(queries, self._news(queries, before), cost.propagation)
+            news = self._news(queries, before)
+            if self.using.irrelevant:
+                news = self._relevant(queries, news, before, cost.propagation)
+            found = self._open.run(queries, news, cost.propagation)
         self._computed.update(found)
         cost.rounds = cost.propagation.rounds
         cost.touched = self._open.memo.touched - touched
@@ -179,6 +209,37 @@ class UnstoredViews:
                 if rows.shape[0]:
                     news[name, sign] = rows
         return news
+
+    def _relevant(
+        self, queries: StratumQueries, news: News, before: Before, statistics: PropagationStatistics
+    ) -> News:
+        """The rows that some rule can use."""
+        kept: dict[tuple[str, Sign], npt.NDArray[np.bool_]] = {}
+        for query in queries.propagating:
+            key = (query.premise, query.premise_sign)
+            if query.position is not None and key in news:
+                good = self._judge(query, before)(news[key])
+                kept[key] = kept[key] | good if key in kept else good
+        found: News = {}
+        for key, rows in news.items():
+            good = kept.get(key, np.zeros(rows.shape[0], np.bool_))
+            statistics.irrelevant += int(rows.shape[0] - np.count_nonzero(good))
+            if good.any():
+                found[key] = np.ascontiguousarray(rows[good])
+        return found
+
+    def _judge(self, query: Propagating, before: Before) -> Useful:
+        """Which rows a rule can use, of those that one of its premises gained or lost."""
+        assert self._open is not None and query.position is not None
+        if query.goal not in self._useful:
+            sides = self._open.compiled.sides
+            rules = sides.new if query.sign is Sign.ADDED else sides.old
+            rule = next(rule for rule in rules.by_relation[query.relation] if rule.label == query.rule)
+            if rule.aggregate is not None and rule.aggregate.demand == query.premise:
+                return lambda rows: np.ones(rows.shape[0], np.bool_)  # groups without bindings count too
+            workspace = self.workspace
+            self._useful[query.goal] = useful(rule, query.position, workspace.codec, workspace.functions)
+        return self._useful[query.goal]
 
     def _difference(self, name: str, before: Before) -> Difference:
         found = self._computed.get(name)
@@ -199,18 +260,23 @@ class UnstoredViews:
         stored = self._stored(Before(checked, lambda name: None, {}))
         return whole(checked, relations, self._fanout, stored, self.make_engine)
 
+    def explained(self) -> dict[str, list[str]]:
+        """How changes are computed of what is not stored, in lines by relation."""
+        return explained(self._now[1], self.using, self._compiled.values()) if self._now[1].followed else {}
+
     # ------------------------------------------------------------------ what is told
 
     def told(self, checked: Checked) -> dict[str, RowChange]:
         """What the version did to watched views."""
         infos = checked.unstored.relations
-        found: dict[str, RowChange] = {
-            name: RowChange(found.lost, found.gained)
-            for name, found in self._computed.items()
-            if name in infos
-            and infos[name].kind is Kind.WATCHED
-            and (found.lost.shape[0] or found.gained.shape[0])
-        }
+        found: dict[str, RowChange] = {}
+        for name, difference in self._computed.items():
+            if name in infos and infos[name].kind is Kind.WATCHED:
+                signs = SIGNS[infos[name].told]
+                lost = difference.lost if Sign.REMOVED in signs else difference.lost[:0]
+                gained = difference.gained if Sign.ADDED in signs else difference.gained[:0]
+                if lost.shape[0] or gained.shape[0]:
+                    found[name] = RowChange(lost, gained)
         return found | self._new(checked) | self._ended(checked)
 
     def _ended(self, checked: Checked) -> dict[str, RowChange]:
@@ -256,7 +322,7 @@ class UnstoredViews:
         before = self._before
         if before is None or name not in before.checked.unstored.relations:
             return None
-        changed = self._changed(before, checked)
+        changed = self._changed(before, before.checked, checked)
         if name not in touched_by(Rules.of(before.checked), Rules.of(checked), changed):
             return RowChange(rows()[:0], rows()[:0])
         stored = self._stored(before)

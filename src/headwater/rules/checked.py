@@ -160,6 +160,8 @@ class RelationInfo:
     """Whether each column takes nulls, or of a view can have some; `None` if nobody has said so far."""
     labelled: tuple[bool, ...] = ()
     """Whether each column can hold labelled nulls."""
+    told: str = "±"
+    """Of a watched view: which of its rows are told, those that come (`+`), those that go (`-`), or both."""
     named: bool = False
     """Whether the columns' names are a promise: declared, or those of the first rows that had names. Else they are
     taken from variables, or made up."""

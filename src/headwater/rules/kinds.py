@@ -4,7 +4,8 @@
 kept reads has to be kept, too: its rows follow those of what it reads. So a virtual view that such a view reads is
 stored all the same, and a note says so. A helping relation is kept if something that is kept reads it.
 
-`.kind reach watched` says that it is not kept and that what each version does to it is told. That is computed without
+`.kind reach watched` says that it is not kept and that what each version does to it is told (`.kind reach additions`:
+only the rows that come, `removals`: only those that go). That is computed without
 its rows (`maintain/strategies/propagation`), for it and for what is not kept below it. So a view that is kept may
 read a watched one, and neither the watched view nor what that reads is kept for it.
 """
@@ -18,7 +19,16 @@ from headwater.errors import RuleError
 from headwater.language.program import Directive, Program
 from headwater.rules.checked import Absent, Checked, Kind, Premise, RelationInfo, Stratum
 
-CHOICES = {kind.value: kind for kind in (Kind.STORED, Kind.WATCHED, Kind.VIRTUAL)}
+CHOICES = {
+    "stored": Kind.STORED,
+    "watched": Kind.WATCHED,
+    "additions": Kind.WATCHED,
+    "removals": Kind.WATCHED,
+    "virtual": Kind.VIRTUAL,
+}
+"""What `.kind` may say."""
+TOLD = {"additions": "+", "removals": "-"}
+"""Watched views of which only some rows are told."""
 
 
 @dataclass(frozen=True)
@@ -48,14 +58,17 @@ def kept(program: Program, relations: Mapping[str, RelationInfo], strata: Sequen
         f"{name} is kept, although it is virtual: {readers[name]}, which is stored, reads it"
         for name in sorted(virtual & readers.keys())
     ]
+    told = {d.relation: TOLD.get(d.options["kind"], "±") for d in program.directives if d.kind == "kind"}
     infos = {
-        name: replace(info, kind=kinds[name]) if name in kinds and name not in readers else info
+        name: replace(info, kind=kinds[name], told=told[name])
+        if name in kinds and name not in readers
+        else info
         for name, info in relations.items()
     }
     stored = [part for stratum in strata if (part := _part(stratum, readers)).relations]
     unstored = [part for stratum in strata if (part := _part(stratum, reads.keys() - readers)).relations]
-    told = _told(reads, set(readers), watched) if watched else set()
-    followed = [s for s in strata if told and not (told | readers.keys()).isdisjoint(s.relations)]
+    known = _told(reads, set(readers), watched) if watched else set()
+    followed = [s for s in strata if known and not (known | readers.keys()).isdisjoint(s.relations)]
     return Kept(infos, tuple(stored), tuple(unstored), tuple(notes), tuple(followed))
 
 

@@ -54,7 +54,7 @@ class GoalProgram:
             lines.append(f"evaluates {call.name}: {self._how(call)}{through}")
         lines += [f"derives {name} whole: {reason}" for name, reason in self.whole.items()]
         rules = [rule for stratum in self.checked.strata for rule in stratum.rules]
-        lines += [f"rule {_shown(rule)}" for rule in rules[:MOST_RULES_SHOWN]]
+        lines += [f"rule {shown_rule(rule)}" for rule in rules[:MOST_RULES_SHOWN]]
         if len(rules) > MOST_RULES_SHOWN:
             lines.append(f"and {len(rules) - MOST_RULES_SHOWN:,} more rules")
         return lines
@@ -65,7 +65,7 @@ class GoalProgram:
         return f"for values of {bound}" if bound else "all of its rows"
 
 
-def _shown(rule: CheckedRule) -> str:
+def shown_rule(rule: CheckedRule) -> str:
     """A rule without the premise that always holds."""
     body = tuple(item for item in rule.body if not (isinstance(item, Premise) and item.relation == UNIT))
     return render_rule(replace(rule, body=body)).partition(": ")[2]

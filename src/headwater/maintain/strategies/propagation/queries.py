@@ -137,8 +137,7 @@ class Asking:
         return self.sides.old if state is Side.OLD else self.sides.new
 
     def _grouped(self, relation: str) -> bool:
-        info = self.sides.new.infos[relation]
-        return info.aggregate is not None or bool(info.selections)
+        return self.sides.new.grouped(relation)
 
     # ------------------------------------------------------------------ propagating
 

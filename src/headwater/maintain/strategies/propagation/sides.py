@@ -49,6 +49,11 @@ class Rules:
             frozenset(checked.unstored.relations),
         )
 
+    def grouped(self, relation: str) -> bool:
+        """Whether the rows of a relation are those of groups: an aggregate, or the best rows."""
+        info = self.infos[relation]
+        return info.aggregate is not None or bool(info.selections)
+
     def reads(self, relation: str) -> set[str]:
         """The relations that a relation's rules read."""
         return {name for rule in self.by_relation.get(relation, ()) for name in read_by(rule)}

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from headwater.maintain.strategies.propagation.memo import MakeEngine, Memo, Stored
+from headwater.maintain.strategies.propagation.optimisations import Optimisations
+from headwater.maintain.strategies.propagation.parity import wanted
 from headwater.maintain.strategies.propagation.propagate import Difference, News, Propagation, PropagationCall
 from headwater.maintain.strategies.propagation.queries import Asking, StratumQueries, Wanted
 from headwater.maintain.strategies.propagation.sides import Rules, Side, Sides, by_propagation, touched_by
@@ -33,7 +35,12 @@ class Compiled:
 
 
 def compiled(
-    before: Checked, after: Checked, changed: Collection[str], fanout: Fanout, make_engine: MakeEngine
+    before: Checked,
+    after: Checked,
+    changed: Collection[str],
+    fanout: Fanout,
+    make_engine: MakeEngine,
+    using: Optimisations,
 ) -> Compiled:
     """What has to be asked when these relations change, and the program is another one or the same."""
     old, new = Rules.of(before), Rules.of(after)
@@ -42,11 +49,13 @@ def compiled(
     written = {name for stratum in strata for name in stratum.relations if name not in new.unstored}
     sides = Sides(old, new, touched, new.unstored | (touched & written))
     asking = Asking(sides, sides.infos())
+    known = [name for stratum in strata for name in stratum.relations]
+    signs = wanted(old, new, known) if using.parity else Wanted()
     queries: dict[frozenset[str], StratumQueries] = {}
     for number, stratum in enumerate(strata):
         if not touched.isdisjoint(stratum.relations) and not old.infos.keys().isdisjoint(stratum.relations):
             earlier = [rule for name in stratum.relations for rule in old.by_relation.get(name, ())]
-            queries[frozenset(stratum.relations)] = asking.stratum(number, stratum, earlier, Wanted())
+            queries[frozenset(stratum.relations)] = asking.stratum(number, stratum, earlier, signs)
     goals = asking.goals
     seeds = set(goals.seeds.values())
 
@@ -57,7 +66,13 @@ def compiled(
         return fanout(Premise(relation, premise.args), bound)
 
     program = goals_program(
-        list(goals.seeds), goals.seeds, [*sides.rules(), *goals.rules], goals.infos, expected, GENERATORS
+        list(goals.seeds),
+        goals.seeds,
+        [*sides.rules(), *goals.rules],
+        goals.infos,
+        expected,
+        GENERATORS,
+        as_written=not using.order,
     )
     return Compiled(sides, queries, program, Memo(program, sides, make_engine(), goals.seeds))
 
