@@ -271,7 +271,9 @@ class ExactIntSums:
         if bad.any():
             total = self._integer(int(groups[np.argmax(bad)]))
             raise EvaluationError(
-                "overflow", f"the sum {total} does not fit a 64-bit int", hint="sum decimals or floats: decimal(X, 38, 0), to_float(X)"
+                "overflow",
+                f"the sum {total} does not fit a 64-bit int",
+                hint="sum decimals or floats: decimal(X, 38, 0), to_float(X)",
             )
         return (limbs[:, 1] << 32) | limbs[:, 0]
 
