@@ -19,7 +19,7 @@ ODD = [
 RIGHT: dict[str, list[str]] = {
     "run": ["reach.dl", "-F", "facts", "-D", "-"],
     "apply": ["-s", "state", "--insert", "link(x,y)"],
-    "define": ["-s", "state", "more.dl"],
+    "define": ["state", "more.dl", "--yes"],
     "show": ["-s", "state", "reach"],
     "query": ["-s", "state", "reach(a, X)"],
     "watch": ["state", "reach", "--once"],

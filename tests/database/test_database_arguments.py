@@ -185,6 +185,14 @@ CALLS: dict[str, Callable[[Database], Call]] = {
     "advance": lambda db: Call(db.advance, {"to": 5}),
     "query": lambda db: Call(db.query, {"text": "reach(1, X), !link(X, 1)"}, lambda found: found.rows()),
     "keep": lambda db: Call(db.keep, {"relation": "reach", "kind": "stored"}),
+    "redefine": lambda db: Call(
+        db.redefine, {"text": REACH + "total(sum<X>) :- link(X, _).", "source": "s", "folder": "."}
+    ),
+    "difference": lambda db: Call(
+        db.difference,
+        {"text": "reach(X, X) :- link(X, _).", "source": "s", "folder": ".", "whole": True},
+        str,
+    ),
     "add_rule": lambda db: Call(db.add_rule, {"text": "lone(X) :- link(_, X), !reach(X, X)."}),
     "drop_rule": lambda db: Call(db.drop_rule, {"id": "lone#1"}),
     "replace_rule": lambda db: Call(

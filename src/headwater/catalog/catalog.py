@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from headwater.catalog.definitions import Definitions, Types, declaration_for
-from headwater.catalog.edits import carried, check_edits, edited
+from headwater.catalog.edits import carried, check_edits, edited, mentioned
 from headwater.catalog.rule_edits import (
     active_of,
     check_dropped_rules,
@@ -21,7 +21,9 @@ from headwater.catalog.rule_edits import (
     without_rules,
 )
 from headwater.errors import DataError, HeadwaterWarning, RuleError, UnknownRelation
+from headwater.language.datalog.render import render
 from headwater.language.program import ActiveRule, Program, Rule
+from headwater.rules.check import check
 from headwater.rules.checked import Checked, RelationInfo
 from headwater.rules.unfilled import Strictness, doubts
 from headwater.spelling import did_you_mean, near
@@ -62,6 +64,16 @@ class Catalog:
     def rules(self) -> tuple[Rule, ...]:
         """All rules as they are written, with their ids, in the order in which they were defined."""
         return tuple(rules_of(edited(self.definitions.programs)))
+
+    @property
+    def statements(self) -> tuple[str, ...]:
+        """What is defined beside rules and facts, as text: declarations, tables and directives."""
+        said: list[str] = []
+        for text in edited(self.definitions.programs):
+            said += map(render, text.declarations)
+            said += map(render, text.tables)
+            said += map(render, text.directives)
+        return tuple(dict.fromkeys(said))
 
     @property
     def active(self) -> tuple[ActiveRule, ...]:
@@ -153,17 +165,21 @@ class Catalog:
         self, definitions: Definitions, stored: Stored = nothing_stored, new: Program | None = None
     ) -> Catalog:
         """With other definitions, all checked together; `new` is the text that they have more."""
-        fixed = {
-            info.owner or name: info.types
-            for name, info in self.program.relations.items()
-            if info.base and stored(name)
-        }
+        fixed = self._fixed(stored)
         fixed = fixed if new is None else carried(new, fixed)
         return replace(
             self,
             definitions=definitions,
             program=definitions.check(self.functions, fixed),
         )
+
+    def _fixed(self, stored: Stored) -> dict[str, Types]:
+        """The types of relations that rows were given to."""
+        return {
+            info.owner or name: info.types
+            for name, info in self.program.relations.items()
+            if info.base and stored(name)
+        }
 
     def with_program(
         self, program: Program, stored: Stored = nothing_stored, ids: Sequence[str] | None = None
@@ -175,6 +191,37 @@ class Catalog:
             program, edited(self.definitions.programs), self.definitions.known, lenient=self.strict is False
         )
         return self.following(self.definitions.with_program(program, ids), stored, program)
+
+    def redefined(
+        self, program: Program, stored: Stored = nothing_stored, ids: Sequence[str] | None = None
+    ) -> Catalog:
+        """With one text in place of all others; its facts are in the program until they are `settled`."""
+        relations = self.program.relations
+        kept = {info.owner or name for name, info in relations.items() if info.base and stored(name)}
+        definitions = self.definitions.redefined(program, kept, ids)
+        fixed = {
+            name: types
+            for name, types in self._fixed(stored).items()
+            if name in definitions.known or name in mentioned(program)
+        }
+        return replace(self, definitions=definitions, program=definitions.check(self.functions, fixed))
+
+    def untold(self) -> Catalog:
+        """What is left without any text: relations that rows alone have told of."""
+        definitions = replace(self.definitions, programs=())
+        said = {name for text in edited(self.definitions.programs) for name in mentioned(text)}
+        relations = {
+            name: info for name, info in self.program.relations.items() if name not in said and info.base
+        }
+        return replace(self, definitions=definitions, program=Checked(relations, ()))
+
+    def stated(self) -> Mapping[str, tuple[tuple[object, ...], ...]]:
+        """The rows that the texts state, by base relation: those that stand in them, whether they are still there or
+        not."""
+        program = self.definitions.stated()
+        named = {head.relation for rule in program.rules for head in rule.heads}
+        known = {name: self.program.relations[name].types for name in named if name in self.program.relations}
+        return check(program, self.functions, known=known).facts if named else {}
 
     def with_rows(self, insert: Mapping[str, Any], stored: Stored = nothing_stored) -> Catalog:
         """With the types that rows tell where nothing else does, and relations never heard of; itself if all is

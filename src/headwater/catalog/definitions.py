@@ -6,11 +6,13 @@ have been deleted since), so they are left out of the check; the types they gave
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from headwater.catalog.edits import carried, edited
+from headwater.catalog.difference import matched
+from headwater.catalog.edits import Value, carried, edited, mentioned
+from headwater.catalog.rule_edits import active_of, rules_of
 from headwater.catalog.rule_ids import identified, ids_of, numbered, recalled
 from headwater.errors import HeadwaterError
 from headwater.language.datalog import parse
@@ -75,6 +77,28 @@ class Definitions:
             columns=carried(program, self.columns),
             nullable=carried(program, self.nullable),
         )
+
+    def redefined(
+        self, program: Program, stored: Collection[str], ids: Sequence[str] | None = None
+    ) -> Definitions:
+        """With one text in place of all others; `stored` are the base relations that have rows, of which the types
+        stay known. `ids` are as for `with_program`."""
+        texts = edited(self.programs)
+        if ids is None:
+            program, numbers = matched(program, [*rules_of(texts), *active_of(texts)], self.numbers)
+        else:
+            program, numbers = recalled(program, ids), numbered(self.numbers, ids)
+        said = {name for text in texts for name in mentioned(text)} - mentioned(program)
+
+        def still(known: Mapping[str, Value]) -> dict[str, Value]:
+            return {name: value for name, value in known.items() if name not in said and name in stored}
+
+        return Definitions((program,), still(self.known), still(self.columns), still(self.nullable), numbers)
+
+    def stated(self) -> Program:
+        """All facts of all texts, as they are written."""
+        texts = edited([recalled(parse(p.text, p.source), ids_of(p)) for p in self.programs])
+        return Program(tuple(rule for text in texts for rule in text.rules if not rule.body))
 
     def settled(self, facts: Mapping[str, Types], nullable: Mapping[str, Nullable]) -> Definitions:
         """As it is once the facts of the last text are rows of relations with these types."""

@@ -10,11 +10,16 @@ from headwater.errors import HeadwaterWarning
 from headwater.language.program import Program
 
 
-def refuse_doubtful(program: Program, catalog: Catalog, given: Collection[str] = ()) -> None:
+def refuse_doubtful(
+    program: Program, catalog: Catalog, given: Collection[str] = (), *, whole: bool = False
+) -> None:
     """Refuse slips of case, and relations that nothing fills, as strictly as the catalog is.
 
-    `given` are the relations that rows come for together with the text.
+    `given` are the relations that rows come for together with the text. A `whole` definition knows of no relation of
+    earlier texts, but for those that have rows of which no text speaks.
     """
+    if whole:
+        catalog = catalog.untold()
     for slip in (*program.slips, *catalog.doubts(program, given)):
         if isinstance(slip, HeadwaterWarning):
             warn(slip)

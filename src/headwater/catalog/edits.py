@@ -77,12 +77,12 @@ def origins(program: Program) -> dict[str, str]:
 def check_edits(program: Program, earlier: Sequence[Program], relations: Sequence[str]) -> None:
     """Refuse to drop or rename what is not there, to drop what others read, and names that are taken."""
     there, before = set(relations), set(relations)
-    programs, mentioned = without_rules(edited(earlier), program), _mentioned(program)
+    programs, named = without_rules(edited(earlier), program), mentioned(program)
     for directive in program.directives:
         if directive.kind not in RELATION_EDITS:
             continue
         name = directive.relation
-        if name in mentioned:
+        if name in named:
             raise RuleError(
                 "unsupported",
                 f"{name} is dropped or renamed in a text that also speaks of it",
@@ -120,10 +120,11 @@ def check_edits(program: Program, earlier: Sequence[Program], relations: Sequenc
             )
 
 
-def _mentioned(program: Program) -> set[str]:
+def mentioned(program: Program) -> set[str]:
     """The relations that a text says something about, apart from dropping and renaming them."""
     parts = (program.declarations, program.tables, program.directives)
     found = {each.relation for part in parts for each in part if getattr(each, "kind", "") not in EDITS}
+    found.discard("")  # of directives that name none
     found |= {atom.relation for query in program.queries for atom, _ in atoms(query.body)}
     for rule in program.rules:
         found |= {head.relation for head in rule.heads} | {atom.relation for atom, _ in atoms(rule.body)}

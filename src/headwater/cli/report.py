@@ -25,15 +25,12 @@ def print_changes(database: Database, changes: Changes, *, rows: int, supposed: 
     lines = []
     for name in changes:
         inserted, deleted = changes[name].counts
-        size = len(database[name]) + (inserted - deleted if supposed else 0)
+        size = (len(database[name]) if name in database else 0) + (inserted - deleted if supposed else 0)
         lines.append((name, _kind(database, name), f"+{inserted:,}", f"-{deleted:,}", f"{size:,}"))
     if lines:
         headings = ("relation", "kind", "inserted", "deleted", "rows")
         print_table(headings, lines, numbers=headings[2:])
-    if rows:
-        for name in changes:
-            print_signed("+", "green", name, changes[name].inserted, rows)
-            print_signed("-", "red", name, changes[name].deleted, rows)
+    print_row_changes(changes, rows)
     statistics = changes.statistics
     words = [f"version {changes.version}", seconds(statistics.seconds)]
     if supposed:
@@ -50,7 +47,17 @@ def print_changes(database: Database, changes: Changes, *, rows: int, supposed: 
         click.echo(f"  {fallback}", err=True)
 
 
+def print_row_changes(changes: Changes, rows: int) -> None:
+    """At most so many rows of each relation that came, and that went."""
+    if rows:
+        for name in changes:
+            print_signed("+", "green", name, changes[name].inserted, rows)
+            print_signed("-", "red", name, changes[name].deleted, rows)
+
+
 def _kind(database: Database, name: str) -> str:
+    if name not in database:
+        return "gone"
     return "base" if database.info(name).base else "view"
 
 

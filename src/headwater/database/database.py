@@ -16,6 +16,7 @@ from headwater.catalog import Catalog
 from headwater.catalog.doubtful import refuse_doubtful
 from headwater.database.answers import Answers
 from headwater.database.definition import known_rule, read_definition, read_rule
+from headwater.database.difference import DefinitionDifference
 from headwater.database.parts import Parts
 from headwater.database.progress import Owed, Subscription
 from headwater.database.questions import Questions
@@ -170,10 +171,43 @@ class Database:
         insert: Mapping[str, Any],
         given: Collection[str] = (),
         ids: Sequence[str] | None = None,
+        whole: bool = False,
     ) -> Changes:
         self._check_writable()
-        refuse_doubtful(program, self.catalog, given)
-        return self._afterwards(self._versions.define(program, insert, ids))
+        refuse_doubtful(program, self.catalog, given, whole=whole)
+        return self._afterwards(self._versions.define(program, insert, ids, whole=whole))
+
+    def redefine(
+        self,
+        text: str | os.PathLike[str] | Program,
+        *,
+        source: str | None = None,
+        folder: str | os.PathLike[str] | None = None,
+    ) -> Changes:
+        """Let a text be all that is defined, as for `define`; one version.
+
+        Rules that it has in common with what was defined stay, with their ids; views follow the others. Relations
+        that it does not mention are gone, with their rows; so are rows that only earlier texts state as facts.
+        """
+        return self._define(read_definition(text, source, folder), {}, whole=True)
+
+    def difference(
+        self,
+        text: str | os.PathLike[str] | Program,
+        *,
+        source: str | None = None,
+        folder: str | os.PathLike[str] | None = None,
+        whole: bool = True,
+    ) -> DefinitionDifference:
+        """What `redefine` would change (or `define`, if the text is not the `whole` definition), without doing it:
+        rules, relations, rows, and what would be derived again. No version, nothing in the log."""
+        arguments.flag("whole", whole)
+        return self._difference(read_definition(text, source, folder), whole)
+
+    @changes
+    def _difference(self, program: Program, whole: bool) -> DefinitionDifference:
+        refuse_doubtful(program, self.catalog, whole=whole)
+        return DefinitionDifference.of(self.catalog, *self._versions.suppose_definition(program, whole=whole))
 
     def add_rule(self, text: str) -> Changes:
         """Add one rule; one version. Views follow it as they follow rows that come. Its id is in `rules`."""

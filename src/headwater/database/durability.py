@@ -67,13 +67,20 @@ class Durability:
     # ------------------------------------------------------------------ the log
 
     def log_definition(
-        self, version: Version, inserts: Mapping[str, Ints], cascade: Sequence[Transition] = ()
+        self,
+        version: Version,
+        inserts: Mapping[str, Ints],
+        cascade: Sequence[Transition] = (),
+        *,
+        whole: bool = False,
     ) -> None:
-        """The last text, the rows it came with, and what active rules did."""
+        """The last text, whether it is the whole definition, the rows it came with, and what active rules did."""
         catalog = self._standing.coming
         text, source = catalog.texts[-1]
         learned = catalog.definitions.to_json() if inserts else {}
         meta = {"text": text, "source": source, "rules": catalog.definitions.rules()[-1], **learned}
+        if whole:
+            meta["whole"] = True
         self._log(version, "define", meta, self._tables("insert", inserts), {}, cascade)
 
     def log_change(

@@ -25,6 +25,7 @@ from headwater.language.datalog import parse
 from headwater.language.program import Program
 from headwater.local import persist
 from headwater.local.runner import Runner
+from headwater.maintain.base.base_changes import without
 from headwater.maintain.goals import Means
 from headwater.plan.steps import Ints
 from headwater.rules.checked import Kind, RelationInfo
@@ -95,21 +96,47 @@ class Versions:
     # ------------------------------------------------------------------ each kind of version
 
     def define(
-        self, program: Program, insert: Mapping[str, Any], ids: Sequence[str] | None = None
+        self,
+        program: Program,
+        insert: Mapping[str, Any],
+        ids: Sequence[str] | None = None,
+        *,
+        whole: bool = False,
     ) -> Changes:
-        """Take on what a text says, and rows; `ids` are for its rules, if they have any already."""
+        """Take on what a text says, and rows; `ids` are for its rules, if they have any already. If it is the `whole`
+        definition, nothing else is defined from then on."""
         with self._open() as version:
-            catalog = self.standing.catalog.with_program(program, self.stored, ids)
+            catalog = self._defined(program, ids, whole)
             self._check_subscribed(catalog)
             catalog = completed(catalog.with_rows(insert, self.stored), self.stored)
             self.outbox.check(catalog)
             inserts = self._encode(catalog, insert)
-            self._define(version, catalog, inserts)
+            self._define(version, catalog, inserts, whole=whole)
             cascade = self._react(version, unseen=self._not_changed(program, catalog))
             self._owe(version)
-            self.durability.log_definition(version, inserts, cascade)
+            self.durability.log_definition(version, inserts, cascade, whole=whole)
             described = self.standing.described()
         return self._done(version, described)
+
+    def suppose_definition(self, program: Program, *, whole: bool) -> tuple[Catalog, Changes]:
+        """What `define` would do, and the catalog there would be: worked out, then taken back."""
+        with (
+            self.runner.interrupts,
+            Version(self.standing.number, self.standing.time(), guard=self.guard) as version,
+        ):
+            version.abandon()
+            version.join(self.standing)
+            catalog = self._defined(program, None, whole)
+            self._check_subscribed(catalog)
+            catalog = completed(catalog, self.stored)
+            self.outbox.check(catalog)
+            self._define(version, catalog, {}, whole=whole)
+            self._react(version, unseen=self._not_changed(program, catalog))
+            for change in version.changes.values():
+                change.resolve()
+            shown = shown_changes(self.codec, self.standing.described(), version.changes)
+        empty = EmptyChanges(self.codec, lambda: catalog)
+        return catalog, Changes(version.number, shown, empty, version.statistics)
 
     def apply(
         self,
@@ -188,13 +215,39 @@ class Versions:
 
     # ------------------------------------------------------------------ pieces
 
-    def _define(self, version: Version, catalog: Catalog, inserts: Mapping[str, Ints]) -> None:
-        """Go on with a catalog: its last text is new, and its facts are rows to come."""
+    def _defined(self, program: Program, ids: Sequence[str] | None, whole: bool) -> Catalog:
+        """The catalog with one more text, or with no other."""
+        known = self.standing.catalog
+        return (known.redefined if whole else known.with_program)(program, self.stored, ids)
+
+    def _define(
+        self, version: Version, catalog: Catalog, inserts: Mapping[str, Ints], *, whole: bool = False
+    ) -> None:
+        """Go on with a catalog: its last text is new, and its facts are rows to come. Of a `whole` definition, facts
+        that were stated before are not stated again, and those that are stated no more are rows to go."""
         self.standing.coming = catalog.settled()
-        rows = self._carried(catalog)
-        for name, more in (*self._facts(catalog).items(), *inserts.items()):
+        rows, facts, deletes = self._carried(catalog), self._facts(catalog), dict[str, Ints]()
+        if whole:
+            stated = self._stated(catalog)
+            deletes = {
+                name: without(old, facts[name]) if name in facts else old for name, old in stated.items()
+            }
+            facts = {
+                name: without(new, stated[name]) if name in stated else new for name, new in facts.items()
+            }
+        for name, more in (*facts.items(), *inserts.items()):
             rows[name] = np.concatenate([rows[name], more]) if name in rows else more
-        version.changes = self.runner.define(version, self.standing.coming, rows)
+        version.changes = self.runner.define(version, self.standing.coming, rows, deletes)
+
+    def _stated(self, catalog: Catalog) -> dict[str, Ints]:
+        """The rows that earlier texts state of base relations which go on in a catalog."""
+        found, old = {}, self.standing.catalog.program
+        for name, rows in self.standing.catalog.stated().items():
+            before = old.relations.get(old.facades.get(name, name))
+            info = catalog.program.relations.get(catalog.program.facades.get(name, name))
+            if before is not None and info is not None and info.base and before.types == info.types:
+                found[info.name] = info.layout.encode(self.codec, rows, name)
+        return found
 
     def _owe(
         self, version: Version, done: Mapping[str, int] | None = None, *, told_by_record: bool = False
@@ -373,9 +426,10 @@ class Versions:
         with self._again(record) as version:
             if record.kind == "define":
                 program = parse(meta["text"], meta["source"])
-                catalog = self.standing.catalog.with_program(program, self.stored, meta.get("rules"))
+                whole = meta.get("whole", False)
+                catalog = self._defined(program, meta.get("rules"), whole)
                 catalog = completed(self._learned(catalog, meta), self.stored)
-                self._define(version, catalog, self._recorded(record, "insert", catalog))
+                self._define(version, catalog, self._recorded(record, "insert", catalog), whole=whole)
             else:
                 self._learn(version, self._learned(self.standing.catalog, meta))
                 rows = (self._recorded(record, kind, self.standing.coming) for kind in ("delete", "insert"))

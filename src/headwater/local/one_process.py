@@ -13,7 +13,7 @@ from headwater.kernel.states import VISIBLE
 from headwater.local import persist
 from headwater.local.at_rest import directory
 from headwater.local.explain import Facts, facts_of
-from headwater.maintain.base.base_changes import BaseChanges, plus
+from headwater.maintain.base.base_changes import BaseChanges, plus, without
 from headwater.maintain.engine import Engine
 from headwater.maintain.goals import GoalStatistics, Means, evaluate_goal
 from headwater.memory.guard import memory_errors
@@ -64,8 +64,14 @@ class OneProcess:
 
     # ------------------------------------------------------------------ versions
 
-    def define(self, version: Version, catalog: Catalog, facts: Mapping[str, Ints]) -> dict[str, RowChange]:
-        return self.define_program(version, catalog.program.maintained, facts)
+    def define(
+        self,
+        version: Version,
+        catalog: Catalog,
+        facts: Mapping[str, Ints],
+        deletes: Mapping[str, Ints] = {},  # noqa: B006
+    ) -> dict[str, RowChange]:
+        return self.define_program(version, catalog.program.maintained, facts, deletes=deletes)
 
     def learn(self, version: Version, catalog: Catalog) -> None:
         self.learn_program(version, catalog.program.maintained)
@@ -94,15 +100,19 @@ class OneProcess:
         facts: Mapping[str, Ints],
         possible: Iterable[str] = (),
         anew: Collection[str] = (),
+        deletes: Mapping[str, Ints] = {},  # noqa: B006
     ) -> dict[str, RowChange]:
-        """Take on a program and rows. Views that are not concerned keep their rows, unless they are to be derived
-        `anew`. `possible`: as for `change_rows`."""
+        """Take on a program and rows, and take out those of `deletes`. Views that are not concerned keep their rows,
+        unless they are to be derived `anew`. `possible`: as for `change_rows`."""
         self.base_changes.check_keys(self.engine.checked, checked, self.engine.workspace.relations)
         rows = dict(facts)
         for name, moved in self._moved(checked).items():
-            rows[name] = plus(rows.get(name), moved)
-        too_many = self.learn_program(version, checked, anew)
-        return self.change_rows(version, too_many, rows, possible)
+            left = without(moved, deletes[name]) if name in deletes else moved
+            rows[name] = plus(rows.get(name), left)
+        gone = dict(self.learn_program(version, checked, anew))
+        for name, more in deletes.items():
+            gone[name] = plus(gone.get(name), more)
+        return self.change_rows(version, gone, rows, possible)
 
     def _moved(self, checked: Checked) -> dict[str, Ints]:
         """Rows of base relations that get rules now: the hidden base relation for rows from outside takes them, and

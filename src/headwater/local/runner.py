@@ -37,8 +37,14 @@ class Runner(Protocol):
         """The engine, if it is in this process; else refused."""
         ...
 
-    def define(self, version: Version, catalog: Catalog, facts: Mapping[str, Ints]) -> dict[str, RowChange]:
-        """Take on a catalog, and rows that are there when its rules first run."""
+    def define(
+        self,
+        version: Version,
+        catalog: Catalog,
+        facts: Mapping[str, Ints],
+        deletes: Mapping[str, Ints] = {},  # noqa: B006
+    ) -> dict[str, RowChange]:
+        """Take on a catalog, and rows that are there when its rules first run; first take out those of `deletes`."""
         ...
 
     def learn(self, version: Version, catalog: Catalog) -> None:

@@ -49,7 +49,7 @@ from headwater.nodes.spread import REPLICATE, Spread
 from headwater.plan.goals import GoalProgram, brought
 from headwater.plan.goals.adorned import Adorned
 from headwater.plan.steps import Ints
-from headwater.rules.checked import Premise
+from headwater.rules.checked import Premise, described
 from headwater.rules.placement import EVERYWHERE
 from headwater.store import Checkpoint, Store
 from headwater.store.segments import SegmentTables
@@ -119,13 +119,19 @@ class Driver:
 
     # ------------------------------------------------------------------ versions
 
-    def define(self, version: Version, catalog: Catalog, facts: Mapping[str, Ints]) -> dict[str, RowChange]:
+    def define(
+        self,
+        version: Version,
+        catalog: Catalog,
+        facts: Mapping[str, Ints],
+        deletes: Mapping[str, Ints] = {},  # noqa: B006
+    ) -> dict[str, RowChange]:
         """Views that the new rules do not concern keep their rows, and their homes."""
         version.join(self)
         spread = self._spread.defined(catalog.definitions, catalog.program.maintained, facts)
         self._become(spread)
         command = Define(spread.text(), version.number, version.now, spread.base)
-        changes = self._version(Sent(command, spread, {}, facts), version.statistics)
+        changes = self._version(Sent(command, spread, deletes, facts), version.statistics)
         for change in changes.values():
             change.cancel()
         return {name: change for name, change in changes.items() if any(change.counts)}
@@ -229,6 +235,8 @@ class Driver:
     ) -> dict[str, RemoteChange]:
         """What the version did, from what nodes say."""
         homes, relations = self._spread.program.homes, self._spread.checked.relations
+        if self._before is not None:
+            relations = described(self._before.checked.relations, relations)
         sizes: dict[str, int] = {}
         found: dict[str, RemoteChange] = {}
         for number, report in enumerate(reports):

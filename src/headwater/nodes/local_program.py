@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from headwater.nodes.exchange import NodeExchange
-from headwater.rules.placement import Localised
+from headwater.rules.checked import RelationInfo, described
+from headwater.rules.placement import Localised, Placement
 from headwater.version.version import Version
 
 
@@ -14,6 +15,8 @@ class LocalProgram:
         self._exchange = exchange
         self._program: Localised | None = None
         self._before: tuple[Localised | None] | None = None
+        self.spoken: dict[str, tuple[RelationInfo, Placement | None]] = {}
+        """The relations that the last version can speak of, and where they live: also those that it took away."""
 
     @property
     def program(self) -> Localised:
@@ -28,7 +31,16 @@ class LocalProgram:
             self._before = (self._program,)
         self._program = program
         self._exchange.use(program, self._before[0])
+        self._speak(self._before[0], program)
         return {name for name, home in program.homes.items() if homes.get(name, home) != home}
+
+    def _speak(self, before: Localised | None, now: Localised | None) -> None:
+        programs = [program for program in (before, now) if program is not None]
+        homes = {name: home for program in programs for name, home in program.homes.items()}
+        infos: dict[str, RelationInfo] = {}
+        for program in programs:
+            infos = described(infos, program.checked.relations)
+        self.spoken = {name: (info, homes.get(name)) for name, info in infos.items()}
 
     def commit(self, version: Version) -> None:
         """Keep it, and what was learned of the other nodes."""
@@ -41,3 +53,4 @@ class LocalProgram:
         if self._before is not None:
             (self._program,), self._before = self._before, None
             self._exchange.use(self._program)
+            self._speak(None, self._program)

@@ -152,8 +152,10 @@ class Node:
         version = self._opened(command.now, command.version)
         program = self._localised(command.program)
         moved = self._local.become(version, program)
-        rows = self._rows(command.inserts)
-        self._changes = self.run.define_program(version, program.checked, rows, command.touches, moved)
+        deletes, inserts = self._rows(command.deletes), self._rows(command.inserts)
+        self._changes = self.run.define_program(
+            version, program.checked, inserts, command.touches, moved, deletes
+        )
         return self._report(version.statistics)
 
     def learn(self, command: versions.Learn) -> Done:
@@ -204,15 +206,15 @@ class Node:
 
     def _untold(self, name: str) -> bool:
         """Whether nobody is told by this node what a version did to a relation."""
-        info = self.program.checked.relations.get(name)
+        info, _ = self._local.spoken.get(name, (None, None))
         return info is None or (info.internal and not info.base) or self._told_by_others(name)
 
     def _told_by_others(self, name: str) -> bool:
         """Whether all nodes have the relation whole, and the first one speaks for it."""
-        return self.number > 0 and self.program.homes.get(name) == EVERYWHERE
+        return self.number > 0 and self._local.spoken.get(name, (None, None))[1] == EVERYWHERE
 
     def _changed_rows(self, name: str, change: RowChange) -> versions.ChangedRows:
-        types = self.program.checked.relations[name].layout.code_types
+        types = self._local.spoken[name][0].layout.code_types
         return versions.ChangedRows(
             pack(self.codec, change.gained, types), pack(self.codec, change.lost, types)
         )

@@ -74,11 +74,12 @@ class Define(Command[VersionReport]):
     version: int
     now: float
     touches: tuple[str, ...]
+    deletes: Tables = field(default_factory=dict)
     inserts: Tables = field(default_factory=dict)
 
     def given(self, deletes: Tables, inserts: Tables) -> Define:
         """With the rows for one node."""
-        return replace(self, inserts=inserts)
+        return replace(self, deletes=deletes, inserts=inserts)
 
 
 @dataclass(frozen=True)
