@@ -432,3 +432,31 @@ def test_values_that_actions_compute_are_values_of_the_database(tmp_path):
         assert len(before) == 2 and db.query("b('x!', _, _, _)").rows() == [()]
     with hw.connect(tmp_path / "state") as db:
         assert set(map(str, db["b"])) == before
+
+
+@pytest.mark.parametrize("first, last, reason", [(100, 100, "support-lost"), (20, 180, "large-change")])
+def test_a_view_that_is_derived_anew_in_the_first_transition_goes_on_in_the_next(first, last, reason):
+    size = 200
+    db = hw.connect()
+    db.define("link(x: int, y: int). reach(X, Y) :- link(X, Y). reach(X, Y) :- link(X, Z), reach(Z, Y).")
+    db.apply(insert={"link": [(x, x + 1) for x in range(size)]})
+    db.define(f"mend: on -reach(0, {size}) do insert link(0, {size}), insert mended(1).")
+    db.define(f"on -reach(X, Y), X > 0, Y = {size - 1} do insert lost(X).")
+    before = rows(db)
+    db.define("never: on +link(0, Y), Y > 1 do refuse 'no {Y}'.")
+    cut = {"link": [(x, x + 1) for x in range(first, last + 1)]}
+    with pytest.raises(hw.DataError, match=f"no {size}"):
+        db.apply(delete=cut)
+    assert rows(db) == before
+    db.drop_rule("never")
+    changes = db.apply(delete=cut)
+    assert reason in [getattr(event, "reason", "") for event in changes.statistics.events]
+    fresh = hw.connect()
+    fresh.define("link(x: int, y: int). reach(X, Y) :- link(X, Y). reach(X, Y) :- link(X, Z), reach(Z, Y).")
+    fresh.apply(insert={"link": set(db["link"])})
+    assert set(db["reach"]) == set(fresh["reach"])
+    assert set(changes["reach"].deleted) == before["reach"] - set(fresh["reach"])
+    assert set(changes["reach"].inserted) == set()
+    assert set(db["lost"]) == {(x,) for x in range(1, last + 1)}
+    db.apply(insert={"link": cut["link"]}, delete={"link": [(0, size)]})
+    assert set(db["reach"]) == before["reach"]

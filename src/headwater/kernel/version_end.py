@@ -73,8 +73,7 @@ def commit(relation: Relation, plan: CommitPlan) -> bool:
         rowops.seal(relation.journal_rows[: relation.sizes[3]], relation.state)
         rowops.seal(relation.created[: relation.sizes[4]], relation.state)
     _forget(relation)
-    if plan.empty:
-        relation.clear()
+    if plan.empty and _emptied(relation):
         return False
     if plan.compact and _compacted(relation):
         return True
@@ -163,8 +162,7 @@ def _forget(relation: Relation) -> None:
 def _remove(relation: Relation, dead: Rows) -> None:
     if dead.shape[0] == 0:
         return
-    if dead.shape[0] == relation.stored and not relation.pinned:
-        relation.clear()
+    if dead.shape[0] == relation.stored and not relation.pinned and _emptied(relation):
         return
     for index in relation.indexes.values():
         index.remove(relation, dead)

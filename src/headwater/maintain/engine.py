@@ -299,7 +299,8 @@ class Engine:
         before, scans = executor.touched, dict(executor.scans)
         if view.grouping is not None:
             self._resolve(view.stratum.relations)
-            self._groupings.append(view.grouping)
+            if view.grouping not in self._groupings:
+                self._groupings.append(view.grouping)
             cost.strategy = "grouping"
             if deltas is None or view.strategy.name == "recompute":
                 view.grouping.from_scratch(view.rules, cost)
@@ -321,7 +322,8 @@ class Engine:
                 self._resolve,
                 view.redefined,
             )
-            self._refreshed.append(view.strategy)
+            if view.strategy not in self._refreshed:
+                self._refreshed.append(view.strategy)
             if deltas is None:
                 view.strategy.derive(task)
             elif view.anew == IMPROVES_ITSELF:
