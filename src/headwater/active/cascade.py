@@ -31,6 +31,8 @@ from headwater.values.scalars import show
 from headwater.version.row_change import RowChange
 from headwater.version.version import Version
 
+MOST_RULES_TOLD = 5
+"""Rules that are named where too many acted one after another."""
 MOST_ROWS_TOLD = 5
 """Rows that a refusal names."""
 
@@ -133,9 +135,9 @@ class _Course:
                 for name in now
                 for one, other in zip(now[name], self._mark[1][name], strict=True)
             ):
-                raise self._endless(asked, "they come back to the same rows for ever")
+                raise self._endless(asked, "without end, and come back to the same rows")
         if number > self.cascade.most:
-            raise self._endless(asked, f"{self.cascade.most:,} times in a row")
+            raise self._endless(asked, f"more than {self.cascade.most:,} times in a row")
         if number & (number - 1) == 0:
             self._mark = asked, self._state()
         self.done.append(asked)
@@ -153,14 +155,14 @@ class _Course:
         place = next((one.rule.place for one in self.cascade.actions if one.id == circle[0]), None)
         return EvaluationError(
             "cascade",
-            f"actions cause each other without end: {' -> '.join(circle)} ({how})",
+            f"actions cause each other {how}: {' -> '.join(circle)}",
             place=place,
             hint="give one of them a condition that comes to hold no more; max_cascade is how long they may go on",
         )
 
 
 def _circle(history: Sequence[tuple[str, ...]], cascade: Cascade) -> list[str]:
-    """The shortest circle of rules that cause each other, through one that acted last."""
+    """The shortest circle of rules that cause each other, through one that acted last; without any, the last ones."""
     recent = {rule for rules in history[-2 * len(cascade.actions) :] for rule in rules}
     causes = _causes(cascade)
     best: list[str] = []
@@ -168,7 +170,7 @@ def _circle(history: Sequence[tuple[str, ...]], cascade: Cascade) -> list[str]:
         found = _way_back(start, {rule: [to for to in causes[rule] if to in recent] for rule in recent})
         if found and (not best or len(found) < len(best)):
             best = found
-    return best or list(dict.fromkeys(history[-1]))
+    return best or [rules[0] for rules in history[-MOST_RULES_TOLD:]]
 
 
 def _way_back(start: str, causes: Mapping[str, Sequence[str]]) -> list[str]:
