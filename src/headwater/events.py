@@ -201,6 +201,25 @@ class Repartitioned(Event):
         return f"placed all rows anew: {', '.join(self.relations)} outgrew a node"
 
 
+@dataclass(frozen=True)
+class KindChosen(Event):
+    """A view of kind `auto` is stored or watched from now on: to see what it costs, or because of what it cost."""
+
+    code: ClassVar[str] = "kind-chosen"
+    relation: str
+    kind: str
+    reason: Literal["tried", "measured"]
+    stored: float
+    """The average seconds that a version costs, as far as it was measured."""
+    watched: float
+
+    def __str__(self) -> str:
+        why = "to see what that costs"
+        if self.reason == "measured":
+            why = f"a version costs {self.stored * 1e3:.3f} ms stored, {self.watched * 1e3:.3f} ms watched"
+        return f"{self.relation} is {self.kind} from now on: {why}"
+
+
 EVENTS: dict[str, type[Event]] = {kind.code: kind for kind in Event.__subclasses__()}
 """All kinds of events by code."""
 

@@ -171,7 +171,8 @@ def test_rules_that_come_and_go_are_propagated(db: Any):
 
 
 def test_another_kind_changes_no_rows(db: Any):
-    for kind in ("stored", "virtual", "watched", "stored", "watched"):
+    for kind in ("stored", "virtual", "watched", "stored", "watched", "virtual"):
         assert not db.keep("reach", kind)
+    db.keep("reach", "watched")
     done = db.define('link("c", "d").\n.kind reach stored\n')
     assert change(done, "reach") == ([("a", "d"), ("b", "d"), ("c", "d")], [])

@@ -16,7 +16,7 @@ from headwater.catalog.rule_edits import active_of, rules_of
 from headwater.catalog.rule_ids import identified, ids_of, numbered, recalled
 from headwater.errors import HeadwaterError
 from headwater.language.datalog import parse
-from headwater.language.program import Column, Declaration, Program
+from headwater.language.program import Column, Declaration, Directive, Program
 from headwater.rules.check import check
 from headwater.rules.checked import Checked, RelationInfo
 from headwater.rules.nullability import Nullable
@@ -43,6 +43,9 @@ class Definitions:
     numbers: Mapping[str, int] = field(default_factory=dict)
     """The highest number that a rule of each relation was ever given."""
 
+    chosen: Mapping[str, str] = field(default_factory=dict)
+    """For views of kind `auto`, whether they are stored or watched at present."""
+
     def check(self, functions: Functions, stored: Mapping[str, Types]) -> Checked:
         """Check everything; `stored` has the types of base relations that have rows."""
         *earlier, last = edited(self.programs) or (Program(),)
@@ -57,11 +60,17 @@ class Definitions:
             rules=tuple(rule for program in programs for rule in program.rules),
             declarations=(*(d for program in programs for d in program.declarations), *inferred),
             tables=tuple(table for program in programs for table in program.tables),
-            directives=tuple(directive for program in programs for directive in program.directives),
+            directives=tuple(self._decided(d) for program in programs for d in program.directives),
             queries=tuple(query for program in programs for query in program.queries),
             active=tuple(active for program in programs for active in program.active),
         )
         return check(whole, functions, known={**stored, **self.known}, nullable=self.nullable)
+
+    def _decided(self, directive: Directive) -> Directive:
+        """A directive, with what was chosen where it leaves that open."""
+        if directive.options.get("kind") != "auto" or directive.relation not in self.chosen:
+            return directive
+        return replace(directive, options={**directive.options, "chosen": self.chosen[directive.relation]})
 
     def with_program(self, program: Program, ids: Sequence[str] | None = None) -> Definitions:
         """With one more text, whose facts are rows still to come; `ids` are those its rules were given before."""

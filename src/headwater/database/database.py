@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -229,9 +230,11 @@ class Database:
         return self._define(program, {}, ids=[known if label is None else label])
 
     def keep(self, relation: str, kind: str) -> Changes:
-        """Say whether a view is `stored`, and follows each change, or `virtual`: evaluated when asked.
+        """Say how a view is kept. `stored`: it follows each change. `watched`: never stored, and what each version
+        does to it is told (`additions`, `removals`: only rows that come, or go). `virtual`: evaluated when asked.
+        `auto`: stored or watched, whichever is measured to cost less.
 
-        One version. A virtual view that a stored one reads is kept all the same.
+        One version, which changes no rows. A virtual view that a stored one reads is stored all the same.
         """
         arguments.one_of("kind", kind, KINDS)
         return self._define(parse(f".kind {self.info(relation).name} {kind}"), {})
@@ -380,7 +383,9 @@ class Database:
         """How a view (or all) is maintained: rules, join orders, strategy, sizes, and what the last version cost."""
         if name is not None:
             self.info(name)
-        return explain(self.runner.facts(), self.catalog, self.statistics, self.memory, name)
+        found = explain(self.runner.facts(), self.catalog, self.statistics, self.memory, name)
+        chosen = self._versions.auto.lines(self.catalog.relations if name is None else (name,))
+        return replace(found, lines=(*found.lines, *chosen))
 
     @property
     @reads
@@ -505,7 +510,13 @@ class Database:
         """What answers questions by goal."""
         options = self.options
         return Questions(
-            self.catalog, self.runner, self.codec, options.max_rounds, options.at_max_rounds, self.spark
+            self.catalog,
+            self.runner,
+            self.codec,
+            options.max_rounds,
+            options.at_max_rounds,
+            self.spark,
+            self._versions.auto.asked,
         )
 
     @reads

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -36,6 +36,8 @@ class Questions:
     max_rounds: int
     at_max_rounds: str
     spark: Any = None
+    asked: Callable[[Collection[str], float], None] = lambda relations, seconds: None
+    """Is told which relations a question evaluated, and how long that took."""
 
     def ask(self, text: str) -> Answers:
         """The answers to a question as it is written."""
@@ -88,6 +90,7 @@ class Questions:
             for name, rows in asked.facts.items()
         }
         matrix, cost = self.runner.evaluate(program, facts, means)
+        self.asked({call.relation for call in program.calls}, cost.seconds)
         layout = asked.info.layout
         if not asked.columns:
             layout = Layout((), ())

@@ -16,6 +16,7 @@ from headwater.active.watch import WatchLine
 from headwater.catalog import Catalog
 from headwater.catalog.definitions import Definitions
 from headwater.catalog.edits import origins
+from headwater.database.auto_kinds import AutoKinds
 from headwater.database.durability import Durability
 from headwater.database.outbox import Outbox
 from headwater.database.progress import Progress, Subscription
@@ -64,6 +65,7 @@ class Versions:
         self.durability = durability
         self.followers = followers
         self.max_cascade = max_cascade
+        self.auto = AutoKinds()
         self.runner: Runner
         self._cascade = Cascade(standing.catalog, (), max_cascade)
         """The active rules, as of the catalog that was last seen."""
@@ -147,7 +149,7 @@ class Versions:
     ) -> Changes:
         """Change rows of base relations; `done` are the events, by watch, that this is done about."""
         with self._open() as version:
-            self._learn(version, self._with_rows(insert))
+            self._learn(version, self._with_choices(version, self._with_rows(insert)))
             deletes = self._find(delete, version)
             inserts = self._encode(self.standing.coming, insert)
             if self.runner.must_move(inserts):
@@ -290,6 +292,10 @@ class Versions:
         """What conditions are evaluated with."""
         return Means(temporary_codec(self.codec), self.standing.coming.functions)
 
+    def _with_choices(self, version: Version, catalog: Catalog) -> Catalog:
+        """With what was measured to cost less, for views that leave open whether they are stored."""
+        return self.auto.next(catalog, self.stored, version.statistics) if self.runner.here else catalog
+
     def _learn(self, version: Version, catalog: Catalog) -> None:
         """Go by what is known of types now; rows stay."""
         if catalog is not self.standing.catalog:
@@ -356,6 +362,7 @@ class Versions:
 
     def _done(self, version: Version, described: Mapping[str, RelationInfo] | None = None) -> Changes:
         """What a version did, for users; `described` are the relations that it speaks of, if it defined some."""
+        self.auto.measured(self.standing.catalog.program.relations.values(), version.statistics)
         relations = described or self.standing.catalog.program.relations
         shown = shown_changes(self.codec, relations, version.changes, self.guard)
         return Changes(version.number, shown, self._unchanged(), version.statistics)

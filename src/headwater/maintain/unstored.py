@@ -318,9 +318,13 @@ class UnstoredViews:
         )[name]
 
     def stored_now(self, name: str, rows: Callable[[], Ints], checked: Checked) -> RowChange | None:
-        """What the version did to a view that is stored from now on, and was there without; `None` for others."""
+        """What the version did to a view that is stored from now on, and was watched; `None` for others.
+
+        A virtual view has come as a whole: what happened to it before was not told.
+        """
         before = self._before
-        if before is None or name not in before.checked.unstored.relations:
+        known = None if before is None else before.checked.unstored.relations.get(name)
+        if before is None or known is None or known.kind is Kind.VIRTUAL:
             return None
         changed = self._changed(before, before.checked, checked)
         if name not in touched_by(Rules.of(before.checked), Rules.of(checked), changed):

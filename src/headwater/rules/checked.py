@@ -160,6 +160,8 @@ class RelationInfo:
     """Whether each column takes nulls, or of a view can have some; `None` if nobody has said so far."""
     labelled: tuple[bool, ...] = ()
     """Whether each column can hold labelled nulls."""
+    auto: bool = False
+    """Whether it is stored or watched by what that was measured to cost."""
     told: str = "±"
     """Of a watched view: which of its rows are told, those that come (`+`), those that go (`-`), or both."""
     named: bool = False

@@ -4,6 +4,8 @@
 kept reads has to be kept, too: its rows follow those of what it reads. So a virtual view that such a view reads is
 stored all the same, and a note says so. A helping relation is kept if something that is kept reads it.
 
+`.kind reach auto` leaves open whether it is stored or watched; who checks the program says what was chosen.
+
 `.kind reach watched` says that it is not kept and that what each version does to it is told (`.kind reach additions`:
 only the rows that come, `removals`: only those that go). That is computed without
 its rows (`maintain/strategies/propagation`), for it and for what is not kept below it. So a view that is kept may
@@ -25,6 +27,7 @@ CHOICES = {
     "additions": Kind.WATCHED,
     "removals": Kind.WATCHED,
     "virtual": Kind.VIRTUAL,
+    "auto": Kind.STORED,
 }
 """What `.kind` may say."""
 TOLD = {"additions": "+", "removals": "-"}
@@ -47,6 +50,11 @@ class Kept:
 
 def kept(program: Program, relations: Mapping[str, RelationInfo], strata: Sequence[Stratum]) -> Kept:
     """What of a program is kept."""
+    last = {d.relation: d.options["kind"] for d in program.directives if d.kind == "kind"}
+    relations = {
+        name: replace(info, auto=True) if last.get(name) == "auto" else info
+        for name, info in relations.items()
+    }
     kinds = _wanted(program, relations)
     if not kinds:
         return Kept(relations, tuple(strata), ())
@@ -97,18 +105,18 @@ def _wanted(program: Program, relations: Mapping[str, RelationInfo]) -> dict[str
     last = {d.relation: d for d in program.directives if d.kind == "kind"}
     kinds = {name: _kind(directive) for name, directive in last.items()}
     for name, directive in last.items():
-        if kinds[name] is not Kind.STORED and relations[name].base:
+        if directive.options["kind"] != "stored" and relations[name].base:
             raise RuleError(
                 "not-a-view",
                 f"{name} has no rules: its rows come from outside, and are kept",
                 place=directive.place,
-                hint=f"only views can be {kinds[name].value}",
+                hint=f"only views can be {directive.options['kind']}",
             )
     return {name: kind for name, kind in kinds.items() if kind is not Kind.STORED}
 
 
 def _kind(directive: Directive) -> Kind:
-    found = CHOICES.get(directive.options["kind"])
+    found = CHOICES.get(directive.options.get("chosen", directive.options["kind"]))
     if found is None:
         raise RuleError(
             "unknown-kind",
