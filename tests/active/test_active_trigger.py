@@ -143,3 +143,17 @@ def test_an_unknown_kind_of_event_is_refused():
     with pytest.raises(hw.DataError) as error:
         parse_trigger("alarm(X)", "add")
     assert error.value.code == "unknown-option"
+
+
+@pytest.mark.parametrize("kind, told", [("additions", "added"), ("removals", "removed")])
+def test_rows_that_are_not_told_cannot_be_waited_for(rig: Rig, kind: str, told: str):
+    rig.db.keep("alarm", kind)
+    for on in ("added", "removed", "changed"):
+        if on == told:
+            armed(parse_trigger("alarm(X, Y)", on), rig.db.catalog)
+        else:
+            with pytest.raises(hw.RuleError, match=f"of alarm only rows that are {told} are told"):
+                armed(parse_trigger("alarm(X, Y)", on), rig.db.catalog)
+    rig.db.watch("alarm(X, Y)", print, on=told)
+    with pytest.raises(hw.DataError, match="could not go on"):
+        rig.db.keep("alarm", "additions" if kind == "removals" else "removals")

@@ -66,6 +66,26 @@ def test_what_is_only_in_a_later_checkpoint_is_one_event(tmp_path):
         assert rows == set(writer["reach"].rows())
 
 
+def test_watched_views_are_followed_over_a_later_checkpoint(tmp_path):
+    writer = hw.connect(tmp_path / "state")
+    writer.define('a(x: int). v(N) :- a(X), N = cat("n", to_string(X)), X > 3. .kind v watched')
+    reader = hw.connect(tmp_path / "state", mode="r")
+    events: list[Any] = []
+    reader.watch("v", events.append, on="changed")
+    with writer, reader:
+        writer.apply(insert={"a": [(5,), (6,)]})
+        reader.refresh()
+        for value in range(5, 8):
+            writer.apply(insert={"a": [(value + 2,)]}, delete={"a": [(value,)]})
+            writer.checkpoint()
+        reader.refresh()
+        rows: set[tuple[str]] = set()
+        for event in events:
+            assert not rows & set(event.inserted) and rows >= set(event.deleted)
+            rows = (rows - set(event.deleted)) | set(event.inserted)
+        assert rows == {("n8",), ("n9",)} and [event.version for event in events] == [2, 3, 5]
+
+
 def test_a_reader_of_an_earlier_version(tmp_path):
     writer, reader, _ = followed(tmp_path)
     with writer, reader:

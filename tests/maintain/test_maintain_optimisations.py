@@ -131,3 +131,13 @@ def test_an_unknown_optimisation_is_refused():
     with pytest.raises(hw.HeadwaterError) as caught:
         hw.connect(optimise=["ordre"])
     assert caught.value.code == "unknown-option"
+
+
+def test_rows_are_judged_by_the_rule_that_is_there():
+    """A version that replaces a rule and loses rows looks at these by the old rule; later ones by the new rule."""
+    db = hw.connect()
+    db.define("a(x: int). .kind v watched\n r: v(X) :- a(X), X > 3. a(5). a(1). a(7).")
+    changes = db.redefine("a(x: int). .kind v watched\n r: v(X) :- a(X), X < 3. a(1). a(7).")
+    assert (sorted(changes["v"].inserted), sorted(changes["v"].deleted)) == ([(1,)], [(5,), (7,)])
+    assert db.apply(delete={"a": [(7,)]})["v"].deleted == []
+    assert db.apply(delete={"a": [(1,)]})["v"].deleted == [(1,)]

@@ -247,6 +247,15 @@ def _event_relation(trigger: Trigger, catalog: Catalog) -> RelationInfo:
             place=event.place,
             hint=f"let it be watched: .kind {info.name} watched, or db.keep({info.name!r}, 'watched')",
         )
+    if info.kind is Kind.WATCHED and info.told not in ("±", trigger.sign):
+        word = next(word for word, sign in SIGNS.items() if sign == info.told)
+        raise RuleError(
+            "unsupported",
+            f"of {info.name} only rows that are {word} are told",
+            place=event.place,
+            hint=f"listen to those: {info.told}{info.name}(...), on={word!r}; or let it be watched:"
+            f" .kind {info.name} watched, or db.keep({info.name!r}, 'watched')",
+        )
     if len(event.args) != info.arity:
         columns = f"{info.name}({', '.join(info.columns)})"
         raise RuleError(

@@ -230,6 +230,6 @@ def _between(before: Versions, after: Versions, view: str) -> RowChange:
 
 
 def _keyed(versions: Versions, view: str) -> dict[bytes, Ints]:
-    if not versions.stored(view):
+    if view not in versions.standing.catalog.program.relations:
         return {}
     return {row.tobytes(): row for row in np.ascontiguousarray(versions.runner.matrix(view))}

@@ -173,8 +173,10 @@ class OneProcess:
         return self.engine.workspace.relations[name].stored > 0
 
     def matrix(self, name: str) -> Ints:
-        """A copy of the rows."""
-        relation = self.engine.workspace.relations[name]
+        """A copy of the rows; those of a view that is not stored are evaluated."""
+        relation = self.engine.workspace.relations.get(name)
+        if relation is None:
+            return self.engine.unstored.whole(self.engine.checked, (name,))[name]
         relation.ask(8 * relation.arity * relation.stored, f"a copy of {relation.stored:,} rows of {name}")
         return relation.matrix()
 

@@ -83,7 +83,6 @@ class UnstoredViews:
         self.calls: list[PropagationCall] | None = None
         """If it is a list, every call of a rule is put there, with the rows that it took and found."""
         self.using = Optimisations()
-        self._useful: dict[str, Useful] = {}
         self._compiled: dict[frozenset[str], Compiled] = {}
         self._computed: dict[str, Difference] = {}
         self._open: OpenVersion | None = None
@@ -95,7 +94,6 @@ class UnstoredViews:
     def defined(self, checked: Checked, views: Iterable[View]) -> tuple[FollowedStratum, ...]:
         """Something else is defined from now on: all strata whose changes are followed, in order."""
         self._compiled.clear()
-        self._useful.clear()
         self._last = self._now
         self._now = checked, restricted(checked) if self.using.constants else checked
         return steps(self._now[1], views)
@@ -231,15 +229,15 @@ class UnstoredViews:
     def _judge(self, query: Propagating, before: Before) -> Useful:
         """Which rows a rule can use, of those that one of its premises gained or lost."""
         assert self._open is not None and query.position is not None
-        if query.goal not in self._useful:
-            sides = self._open.compiled.sides
+        known, sides = self._open.compiled.useful, self._open.compiled.sides
+        if query.goal not in known:
             rules = sides.new if query.sign is Sign.ADDED else sides.old
             rule = next(rule for rule in rules.by_relation[query.relation] if rule.label == query.rule)
             if rule.aggregate is not None and rule.aggregate.demand == query.premise:
                 return lambda rows: np.ones(rows.shape[0], np.bool_)  # groups without bindings count too
             workspace = self.workspace
-            self._useful[query.goal] = useful(rule, query.position, workspace.codec, workspace.functions)
-        return self._useful[query.goal]
+            known[query.goal] = useful(rule, query.position, workspace.codec, workspace.functions)
+        return known[query.goal]
 
     def _difference(self, name: str, before: Before) -> Difference:
         found = self._computed.get(name)

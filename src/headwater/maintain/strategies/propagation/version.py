@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
+from headwater.maintain.strategies.propagation.irrelevant import Useful
 from headwater.maintain.strategies.propagation.memo import MakeEngine, Memo, Stored
 from headwater.maintain.strategies.propagation.optimisations import Optimisations
 from headwater.maintain.strategies.propagation.parity import wanted
@@ -32,6 +33,8 @@ class Compiled:
     strata: Mapping[frozenset[str], StratumQueries]
     program: GoalProgram
     memo: Memo
+    useful: dict[str, Useful] = field(default_factory=dict)
+    """Which rows each propagating goal can use, of those that were asked."""
 
 
 def compiled(
