@@ -131,7 +131,7 @@ def ours(found: Callable[..., Any], *given: Any, **named: Any) -> BaseException 
 def small(path: Path | None = None) -> Database:
     """A database with views of several kinds, and a subscriber."""
     db = reach(LINKS, path=path)
-    db.define("total(sum<X>) :- link(X, _). lone(X) :- link(X, _), !reach(X, X).")
+    db.define("total(sum<X>) :- link(X, _). lone(X) :- link(X, _), !reach(X, X). spare(x: int, y: int).")
     db.subscribe("reader", "reach")
     return db
 
@@ -198,6 +198,11 @@ CALLS: dict[str, Callable[[Database], Call]] = {
     "replace_rule": lambda db: Call(
         db.replace_rule, {"id": "lone#1", "text": "lone(X) :- link(_, X), !reach(X, X)."}
     ),
+    "add_column": lambda db: Call(
+        lambda relation, column, default: db.add_column(relation, column, default=default),
+        {"relation": "spare", "column": "cost: int", "default": 1},
+    ),
+    "drop_column": lambda db: Call(db.drop_column, {"relation": "spare", "column": "y"}),
     "drop": lambda db: Call(db.drop, {"relation": "lone"}),
     "rename": lambda db: Call(db.rename, {"relation": "lone", "to": "single"}),
     "why": lambda db: Call(

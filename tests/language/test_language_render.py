@@ -180,6 +180,15 @@ def cases(draw):
         st.builds(Directive, st.sampled_from(["watch", "drop"]), names),
         st.builds(Directive, st.just("kind"), names, st.builds(lambda kind: {"kind": kind}, names)),
         st.builds(Directive, st.just("drop_rule"), st.just(""), st.builds(lambda id: {"rule": id}, names)),
+        st.builds(Directive, st.just("drop_column"), names, st.builds(lambda name: {"column": name}, names)),
+        st.builds(
+            Directive,
+            st.just("add_column"),
+            names,
+            st.builds(
+                lambda name, n: {"column": f"{name}: int", "default": str(n)}, names, st.integers(0, 9)
+            ),
+        ),
         st.builds(Directive, st.just("rename"), names, st.builds(lambda to: {"to": to}, names)),
     )
     queries = st.builds(Query, bodies(1))

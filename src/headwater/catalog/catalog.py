@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from headwater.catalog.column_edits import carried_columns, check_column_edits, has_column_edits
 from headwater.catalog.definitions import Definitions, Types, declaration_for
 from headwater.catalog.edits import carried, check_edits, edited, mentioned
 from headwater.catalog.rule_edits import (
@@ -167,6 +168,9 @@ class Catalog:
         """With other definitions, all checked together; `new` is the text that they have more."""
         fixed = self._fixed(stored)
         fixed = fixed if new is None else carried(new, fixed)
+        if new is not None and has_column_edits(new):
+            texts = edited(self.definitions.programs)
+            fixed = carried_columns(new, texts, fixed, lambda column: column.type)
         return replace(
             self,
             definitions=definitions,
@@ -185,6 +189,9 @@ class Catalog:
         self, program: Program, stored: Stored = nothing_stored, ids: Sequence[str] | None = None
     ) -> Catalog:
         """With what one more text says; its facts are in the program until they are `settled`."""
+        if has_column_edits(program):
+            rows = [name for name in self.relations if self.program.relations[name].base and stored(name)]
+            check_column_edits(program, edited(self.definitions.programs), rows)
         check_edits(program, self.definitions.programs, self.relations)
         check_labels(program, without_rules(edited(self.definitions.programs), program))
         check_dropped_rules(

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from headwater.catalog.column_edits import carried_columns, has_column_edits
 from headwater.catalog.difference import matched
 from headwater.catalog.edits import Value, carried, edited, mentioned
 from headwater.catalog.rule_edits import active_of, rules_of
@@ -78,13 +79,16 @@ class Definitions:
             program, numbers = identified(program, self.numbers)
         else:
             program, numbers = recalled(program, ids), numbered(self.numbers, ids)
+        texts = edited(self.programs) if has_column_edits(program) else ()
+        known, columns = carried(program, self.known), carried(program, self.columns)
+        nullable = carried(program, self.nullable)
         return replace(
             self,
             programs=(*self.programs, program),
             numbers=numbers,
-            known=carried(program, self.known),
-            columns=carried(program, self.columns),
-            nullable=carried(program, self.nullable),
+            known=carried_columns(program, texts, known, lambda new: new.type),
+            columns=carried_columns(program, texts, columns, lambda new: new.name),
+            nullable=carried_columns(program, texts, nullable, lambda new: new.nullable),
         )
 
     def redefined(

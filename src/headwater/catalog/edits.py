@@ -10,31 +10,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
+from headwater.catalog.atom_edits import AtomEdit
+from headwater.catalog.column_edits import COLUMN_EDITS, column_edit
 from headwater.catalog.rule_edits import DROP_RULE, without_rules
 from headwater.errors import RuleError
-from headwater.language.datalog.render import render
 from headwater.language.program import (
-    ActiveRule,
-    Atom,
-    BodyAggregate,
-    Call,
-    Comparison,
-    Disjunction,
-    Literal,
-    Negated,
-    NegatedGroup,
-    Positive,
     Program,
-    Query,
-    Rule,
-    RuleAction,
-    Term,
 )
 from headwater.rules.shapes import active_atoms
-from headwater.rules.terms import atoms, rebuild
+from headwater.rules.terms import atoms
 
 RELATION_EDITS = ("drop", "rename")
-EDITS = (*RELATION_EDITS, DROP_RULE)
+EDITS = (*RELATION_EDITS, DROP_RULE, *COLUMN_EDITS)
 Value = TypeVar("Value")
 
 
@@ -49,6 +36,8 @@ def edited(programs: Sequence[Program]) -> list[Program]:
                 found = [_without(earlier, directive.relation) for earlier in found]
             elif directive.kind == "rename":
                 found = [_renamed(earlier, directive.relation, directive.options["to"]) for earlier in found]
+            elif directive.kind in COLUMN_EDITS:
+                found = column_edit(directive, found).programs(found)
         kept = tuple(directive for directive in program.directives if directive.kind not in EDITS)
         found.append(program if len(kept) == len(program.directives) else replace(program, directives=kept))
     return found
@@ -141,9 +130,6 @@ def _readers(programs: Sequence[Program], name: str) -> Iterator[str]:
             yield f"rule {active.id}"
 
 
-# ------------------------------------------------------------------ dropping
-
-
 def _without(program: Program, name: str) -> Program:
     rules = []
     for rule in program.rules:
@@ -160,75 +146,5 @@ def _without(program: Program, name: str) -> Program:
     )
 
 
-# ------------------------------------------------------------------ renaming
-
-
 def _renamed(program: Program, old: str, new: str) -> Program:
-    def named(name: str) -> str:
-        return new if name == old else name
-
-    return replace(
-        program,
-        rules=tuple(_rule(rule, old, new) for rule in program.rules),
-        declarations=tuple(replace(each, relation=named(each.relation)) for each in program.declarations),
-        tables=tuple(replace(each, relation=named(each.relation)) for each in program.tables),
-        directives=tuple(replace(each, relation=named(each.relation)) for each in program.directives),
-        queries=tuple(Query(_body(query.body, old, new), query.place) for query in program.queries),
-        active=tuple(_active(rule, old, new) for rule in program.active),
-    )
-
-
-def _rule(rule: Rule, old: str, new: str) -> Rule:
-    heads = tuple(_atom(head, old, new) for head in rule.heads)
-    body = _body(rule.body, old, new)
-    if (heads, body) == (rule.heads, rule.body):
-        return rule
-    changed = replace(rule, heads=heads, body=body)
-    return replace(changed, text=render(changed))
-
-
-def _active(rule: ActiveRule, old: str, new: str) -> ActiveRule:
-    changed = replace(
-        rule,
-        event=_atom(rule.event, old, new),
-        condition=_body(rule.condition, old, new),
-        actions=tuple(_action(action, old, new) for action in rule.actions),
-    )
-    return rule if changed == rule else replace(changed, text=render(changed))
-
-
-def _action(action: RuleAction, old: str, new: str) -> RuleAction:
-    if action.atom is None or action.kind == "call":
-        return action
-    return replace(action, atom=_atom(action.atom, old, new))
-
-
-def _body(body: tuple[Literal, ...], old: str, new: str) -> tuple[Literal, ...]:
-    return tuple(_literal(part, old, new) for part in body)
-
-
-def _literal(part: Literal, old: str, new: str) -> Literal:
-    if isinstance(part, Positive | Negated):
-        return replace(part, atom=_atom(part.atom, old, new))
-    if isinstance(part, NegatedGroup):
-        return replace(part, body=_body(part.body, old, new))
-    if isinstance(part, Disjunction):
-        return replace(part, alternatives=tuple(_body(each, old, new) for each in part.alternatives))
-    assert isinstance(part, Comparison)
-    return replace(part, left=_term(part.left, old, new), right=_term(part.right, old, new))
-
-
-def _atom(atom: Atom, old: str, new: str) -> Atom:
-    args = tuple(_term(arg, old, new) for arg in atom.args)
-    return replace(atom, relation=new if atom.relation == old else atom.relation, args=args)
-
-
-def _term(term: Term, old: str, new: str) -> Term:
-    def change(inner: Term) -> Term:
-        if isinstance(inner, BodyAggregate):
-            return replace(inner, body=_body(inner.body, old, new))
-        if isinstance(inner, Call) and inner.function == old:  # NDlog: f_concatPath(link(@S,@D,C), P)
-            return replace(inner, function=new)
-        return inner
-
-    return rebuild(term, change)
+    return AtomEdit(old, new).program(program)

@@ -16,7 +16,7 @@ from headwater.calls import public_class, taking
 from headwater.catalog import Catalog
 from headwater.catalog.doubtful import refuse_doubtful
 from headwater.database.answers import Answers
-from headwater.database.definition import known_rule, read_definition, read_rule
+from headwater.database.definition import known_rule, read_definition, read_rule, written_value
 from headwater.database.difference import DefinitionDifference
 from headwater.database.parts import Parts
 from headwater.database.progress import Owed, Subscription
@@ -247,6 +247,18 @@ class Database:
         """Give a relation another name, in all rules too; one version. What reads it is derived anew."""
         arguments.identifier("to", to)
         return self._define(parse(f".rename {self.info(relation).name} {to}"), {})
+
+    def add_column(self, relation: str, column: str, *, default: Any = None) -> Changes:
+        """Give a declared base relation one more column, `"name: type"`, which all its rows have the default in; one
+        version. Rules that read the relation do not look at it."""
+        written = arguments.text("column", column)
+        value = "" if default is None else f" = {written_value('default', default)}"
+        return self._define(parse(f".add column {self.info(relation).name}({written}{value})"), {})
+
+    def drop_column(self, relation: str, column: str) -> Changes:
+        """Take a column away from a declared base relation; one version. Refused while rules make use of it."""
+        arguments.identifier("column", column)
+        return self._define(parse(f".drop column {self.info(relation).name}({column})"), {})
 
     def apply(
         self,

@@ -9,8 +9,10 @@ from headwater.catalog import Catalog
 from headwater.errors import LanguageError
 from headwater.language.datalog import parse
 from headwater.language.datalog.program_file import names_file, read_program
-from headwater.language.program import ActiveRule, Program, Rule
+from headwater.language.datalog.render import render
+from headwater.language.program import ActiveRule, Constant, Program, Rule
 from headwater.values import arguments
+from headwater.values.codec import infer_types
 
 
 def read_definition(given: object, source: object = None, folder: object = None) -> Program:
@@ -52,3 +54,12 @@ def known_rule(catalog: Catalog, given: object) -> Rule | ActiveRule:
         if isinstance(given, str) and rule.id == given:
             return rule
     raise catalog.unknown_rule(given)
+
+
+def written_value(argument: str, value: object) -> str:
+    """A value as texts have it; refused if it is none that a column can hold."""
+    try:
+        infer_types([(value,)], argument)
+        return render(Constant(value))
+    except (TypeError, ValueError, RecursionError):
+        raise arguments.wrong_kind(argument, value, "a value that a column can hold") from None

@@ -14,8 +14,9 @@ from headwater.active.cascade import Cascade, Transition
 from headwater.active.rules import completed
 from headwater.active.watch import WatchLine
 from headwater.catalog import Catalog
+from headwater.catalog.column_edits import ColumnEdit, column_edits
 from headwater.catalog.definitions import Definitions
-from headwater.catalog.edits import origins
+from headwater.catalog.edits import edited, origins
 from headwater.database.auto_kinds import AutoKinds
 from headwater.database.durability import Durability
 from headwater.database.outbox import Outbox
@@ -32,6 +33,7 @@ from headwater.plan.steps import Ints
 from headwater.rules.checked import Kind, RelationInfo
 from headwater.store import Checkpoint, Record, Store
 from headwater.values.codec import Codec
+from headwater.values.layout import Layout
 from headwater.values.sources import in_order
 from headwater.values.temporary import temporary_codec
 from headwater.version.changes import Changes, EmptyChanges, shown_changes
@@ -315,7 +317,38 @@ class Versions:
                 )
             if info.base and self.runner.stored(info.name):
                 rows[catalog.program.facades.get(new, new)] = self.runner.matrix(info.name)
-        return rows
+        return rows | self._recolumned(catalog)
+
+    def _recolumned(self, catalog: Catalog) -> dict[str, Ints]:
+        """The rows of base relations that the last text gives other columns."""
+        program, old, rows = (
+            catalog.definitions.programs[-1],
+            self.standing.catalog.program,
+            dict[str, Ints](),
+        )
+        for edit in column_edits(program, edited(self.standing.catalog.definitions.programs)):
+            name, info = edit.relation, old.relations[edit.relation]
+            if info.lifetime is not None or info.size is not None:
+                raise DataError(
+                    "unsupported",
+                    f"{name} cannot have other columns: its rows have a lifetime, or their number a bound",
+                    hint="define another relation and insert the rows there",
+                )
+            if name in rows or self.runner.stored(name):
+                before = rows[name] if name in rows else self.runner.matrix(name)
+                rows[name] = self._with_column(edit, before, catalog.program.relations[name])
+        return {name: np.unique(found, axis=0) for name, found in rows.items()}
+
+    def _with_column(self, edit: ColumnEdit, rows: Ints, info: RelationInfo) -> Ints:
+        """Rows with the default in a column more, or without one."""
+        if not edit.added:
+            return np.delete(rows, edit.place, axis=1)
+        value = None if edit.default is None else edit.default.value
+        layout = Layout(
+            (edit.column.name,), (info.types[edit.place],), (bool(edit.column.nullable),), (False,)
+        )
+        code = layout.encode(self.codec, [(value,)], edit.relation)
+        return np.column_stack([rows, np.full(rows.shape[0], code[0, 0])])
 
     def _check_subscribed(self, catalog: Catalog) -> None:
         """Refuse a catalog in which something that somebody subscribes to is not there, or not kept."""

@@ -439,6 +439,8 @@ class Engine:
             old = self._earlier(name)
             if name in self._told and old is not relation:
                 continue
+            if old is not None and old.arity != relation.arity:
+                continue  # it has other columns: no row is what it was
             if old is not None and old is not relation:
                 self._told[name] = Replacement(old, relation)
                 continue

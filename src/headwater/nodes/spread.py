@@ -55,6 +55,10 @@ class Spread:
             if name in old and old[name].base and name in fixed:
                 fixed[hidden] = fixed.pop(name)
                 sizes[hidden] = sizes.pop(name, 0)
+        for name, info in checked.relations.items():
+            if info.base and name in old and old[name].arity != info.arity:
+                fixed.pop(name, None)
+                sizes.pop(name, None)
         for name, rows in facts.items():
             sizes[name] = sizes.get(name, 0) + rows.shape[0]
         homes = choose_homes(checked, sizes, self.replicate, fixed)

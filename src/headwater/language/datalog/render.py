@@ -76,7 +76,7 @@ def render(node: Node) -> str:
     if isinstance(node, RuleAction):
         return _action(node)
     if isinstance(node, Declaration):
-        return f".decl {node.relation}({_commas(_column(column) for column in node.columns)})"
+        return f".decl {node.relation}({_commas(render_column(column) for column in node.columns)})"
     if isinstance(node, Materialize):
         return _table(node)
     if isinstance(node, Directive):
@@ -121,7 +121,8 @@ def _action(action: RuleAction) -> str:
     return f"{action.coupling} {action.kind} {given}"
 
 
-def _column(column: Column) -> str:
+def render_column(column: Column) -> str:
+    """A column as a declaration has it."""
     return f"{column.name}: {'_' if column.type is None else column.type}{'?' if column.nullable else ''}"
 
 
@@ -135,6 +136,11 @@ def _table(table: Materialize) -> str:
 def _directive(directive: Directive) -> str:
     if directive.kind == "watch":
         return f"watch({directive.relation})."
+    if directive.kind == "add_column":
+        default = f" = {directive.options['default']}" if "default" in directive.options else ""
+        return f".add column {directive.relation}({directive.options['column']}{default})"
+    if directive.kind == "drop_column":
+        return f".drop column {directive.relation}({directive.options['column']})"
     if directive.kind == "drop_rule":
         return f".drop rule {directive.options['rule']}"
     if directive.kind in ("kind", "rename"):

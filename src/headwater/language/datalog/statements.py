@@ -12,6 +12,7 @@ from headwater.language.datalog.case import conditions, null_variables, small_va
 from headwater.language.datalog.declared_types import TypeNames
 from headwater.language.datalog.dialect import Dialect, decide, fact_variables, has_body, variables_of
 from headwater.language.datalog.facts import PlainFact, Word
+from headwater.language.datalog.render import render, render_column
 from headwater.language.datalog.tables import read_table
 from headwater.language.datalog.terms import TermReader
 from headwater.language.datalog.trees import application, end_of, is_word, start_of, trees, words
@@ -81,6 +82,8 @@ class StatementReader:
                 self._directive(statement)
             elif statement.data in ("kind", "drop", "rename"):
                 self._edit(statement)
+            elif statement.data in ("add_column", "drop_column"):
+                self._column_edit(statement)
             elif statement.data == "drop_rule":
                 _, *ids = words(statement)
                 self.directives += [Directive("drop_rule", "", {"rule": str(i)}, self._place(i)) for i in ids]
@@ -247,6 +250,20 @@ class StatementReader:
         options = {"kind": own[0]} if kind == "kind" else {}
         (names,) = trees(statement)
         self.directives += [Directive(kind, str(name), dict(options), place) for name in words(names)]
+
+    def _column_edit(self, statement: Tree[Token]) -> None:
+        """`.add column r(c: int = 0)`, `.drop column r(c)`."""
+        place, kind, parts = self._place(statement), str(statement.data), statement.children[1:]
+        name = str(parts[0])
+        if kind == "drop_column":
+            options = {"column": str(parts[1])}
+        else:
+            column, *default = parts[1:]
+            written = self._column(column)
+            options = {"column": render_column(written)}
+            if default:
+                options["default"] = render(self.fact_terms.term(default[0]))
+        self.directives.append(Directive(kind, name, options, place))
 
     def _option(self, token: Token) -> str:
         if token.type != "STRING":
