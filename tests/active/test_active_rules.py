@@ -154,15 +154,28 @@ def test_explain_lists_the_rules_of_a_relation():
     assert sum(line.startswith("active rule") for line in db.explain().lines) == 3
 
 
-def test_on_nodes_rules_that_act_in_the_same_version_are_refused():
+def test_rules_act_on_nodes():
+    text = """
+        reading(sensor: string, value: int). alarm(S, V) :- reading(S, V), V > 10.
+        on +alarm(X, Y), Y > 15 do insert ticket(X, Y, cat(X, "!")).
+        on -alarm(X, _) do delete ticket(X, _, _).
+        many(count<S>) :- ticket(S, _, _).
+        on +many(N), N > 2 do refuse 'too many: {N}'.
+    """
     with hw.connect(run="threads", nodes=2) as db:
-        db.define("a(x: int).")
-        with pytest.raises(hw.DataError) as error:
-            db.define("on +a(X) do insert b(X).")
-        assert error.value.code == "on-nodes"
-        assert error.value.place is not None and "after" in error.value.hint
-        db.apply(insert={"a": [(1,)]})
-        assert db.rules == ()
+        db.define(text)
+        changes = db.apply(insert={"reading": [("a", 11), ("b", 20), ("c", 30)]})
+        assert set(changes["ticket"].inserted) == {("b", 20, "b!"), ("c", 30, "c!")}
+        assert changes.statistics.transitions == 2
+        before = rows(db)
+        with pytest.raises(hw.DataError, match="too many: 3"):
+            db.apply(insert={"reading": [("d", 40)]})
+        assert rows(db) == before
+        assert db.what_if(delete={"reading": [("b", 20)]})["ticket"].counts == (0, 1)
+        assert rows(db) == before
+        changes = db.apply(insert={"reading": [("d", 40)]}, delete={"reading": [("b", 20), ("c", 30)]})
+        assert set(db["ticket"]) == {("d", 40, "d!")} and set(db["many"]) == {(1,)}
+        assert (changes["ticket"].counts, set(changes["many"].deleted)) == ((1, 2), {(2,)})
 
 
 def test_another_kind_of_a_view_is_no_event():

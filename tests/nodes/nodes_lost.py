@@ -34,6 +34,10 @@ cheapest(X, Y, min<C>) :- link(X, Z, A), cheapest(Z, Y, B), C = A + B.
 level(X, max<L>) :- heard(X, L).
 level(Y, max<L>) :- level(X, K), link(X, Y, _), L = min(K + 1, 9).
 reached(X, count<Y>) :- reach(X, Y).
+visits(node: int, count: int).
+on +reach(X, X), visits(X, N) do delete visits(X, N), insert visits(X, N + 1).
+on +reach(X, X), !visits(X, _) do insert visits(X, 1).
+on +visits(X, N), N % 3 = 0 do insert heard(X, 5), delete link(X, _, 9).
 """
 NODES = 7
 MOST_IN_A_ROW = 2

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -27,6 +29,7 @@ from oracle_support import assert_support
 
 import headwater as hw
 from headwater.maintain.strategies import STRATEGIES
+from headwater.nodes.where import start_nodes
 
 SEEDS = some.integers(0, 10**9)
 
@@ -98,6 +101,23 @@ def test_active_rules_over_views_that_are_not_stored(
         kinds = "\n".join(f".kind {name} watched" for name in watched)
         follower = Follower(db, program, rules_for(program, seed), kinds)
         for version in stream:
+            follower.follow(version)
+
+
+@pytest.fixture(scope="module")
+def nodes() -> Iterator[Any]:
+    with start_nodes(3, run="threads") as nodes:
+        yield nodes
+
+
+@settings(max_examples=examples(4))
+@given(some.data(), SEEDS)
+def test_active_rules_on_nodes(nodes: Any, data: some.DataObject, seed: int):
+    program, replicate = data.draw(programs()), data.draw(some.sampled_from([0, None]))
+    options = {"run": "threads", "nodes": nodes, "replicate": replicate}
+    with hw.connect(max_cascade=MOST_TRANSITIONS, max_rounds=2000, **options) as db:
+        follower = Follower(db, program, rules_for(program, seed))
+        for version in data.draw(streams(program.base, length=3)):
             follower.follow(version)
 
 

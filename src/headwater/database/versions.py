@@ -268,13 +268,6 @@ class Versions:
         catalog = self.standing.coming
         if self._cascade.catalog is not catalog:
             self._cascade = Cascade.of(catalog, self.max_cascade)
-        if self._cascade.actions and not self.runner.here:
-            raise DataError(
-                "on-nodes",
-                f"rule {self._cascade.actions[0].id} acts in the same version, which needs all rows in one process",
-                place=self._cascade.actions[0].rule.place,
-                hint="let it act after the version (do after ...), or leave out run=...",
-            )
         means = Means(self.codec, catalog.functions)
         return self._cascade.run(version, self.runner, means, unseen)
 

@@ -82,10 +82,15 @@ class OneProcess:
         return self.change_rows(version, deletes, inserts)
 
     def proceed(
-        self, version: Version, deletes: Mapping[str, Ints], inserts: Mapping[str, Ints]
+        self,
+        version: Version,
+        deletes: Mapping[str, Ints],
+        inserts: Mapping[str, Ints],
+        possible: Iterable[str] = (),
     ) -> dict[str, RowChange]:
+        version.join(self.engine, self.base_changes)
         self.engine.proceed()
-        self._follow(version, deletes, inserts)
+        self._follow(version, deletes, inserts, possible)
         return self.engine.transition()
 
     def changes(self) -> dict[str, RowChange]:

@@ -14,6 +14,7 @@ import uuid
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
@@ -54,7 +55,7 @@ from headwater.rules.placement import EVERYWHERE
 from headwater.store import Checkpoint, Store
 from headwater.store.segments import SegmentTables
 from headwater.values.codec import Codec
-from headwater.version.row_change import RowChange
+from headwater.version.row_change import RowChange, composed
 from headwater.version.statistics import VersionStatistics
 from headwater.version.version import Version
 
@@ -101,6 +102,8 @@ class Driver:
         self._spread = Spread.empty(replicate)
         self._before: Spread | None = None
         self._open: list[Sent] = []
+        self._transitions: list[Mapping[str, RowChange]] = []
+        """What each transition of the open version did."""
         self._waiting = False
         """Whether somebody waits for the last of `_open`, and will send it again if nodes are lost."""
         self._journal: list[Sent] = []
@@ -154,12 +157,13 @@ class Driver:
     def proceed(
         self, version: Version, deletes: Mapping[str, Ints], inserts: Mapping[str, Ints]
     ) -> Mapping[str, RowChange]:
-        """A version on nodes is one transition."""
-        raise _not_on_nodes()
+        touches = tuple(sorted({*deletes, *inserts}))
+        command = ChangeRows(version.number, version.now, touches, proceed=True)
+        return self._version(Sent(command, self._spread, deletes, inserts), version.statistics)
 
     def changes(self) -> Mapping[str, RowChange]:
-        """See `proceed`."""
-        raise _not_on_nodes()
+        """All rows of all transitions are brought here for that."""
+        return reduce(composed, self._transitions, {})
 
     @property
     def engine(self) -> Engine:
@@ -213,7 +217,9 @@ class Driver:
             change.resolve()
         self._unresolved.clear()
         reports = [reply for reply in self._do(sent) if isinstance(reply, VersionReport)]
-        return self._take(reports, statistics)
+        changes = self._take(reports, statistics)
+        self._transitions.append(changes)
+        return changes
 
     def _send(self, sent: Sent) -> list[Reply]:
         deletes, inserts = self._split(sent.spread, sent.deletes), self._split(sent.spread, sent.inserts)
@@ -266,12 +272,12 @@ class Driver:
     def commit(self, version: Version) -> None:
         """It is in the log: nodes that are lost from here on get it again."""
         self._journal += self._open
-        self._open, self._before = [], None
+        self._open, self._before, self._transitions = [], None, []
         self.nodes.commit_soon()
 
     def rollback(self) -> None:
         """Everything is as it was."""
-        opened, self._open = self._open, []
+        opened, self._open, self._transitions = self._open, [], []
         if self._before is not None:
             self._spread, self._before = self._before, None
         self._unresolved.clear()

@@ -178,7 +178,12 @@ class Node:
         version = self._opened(command.now, command.version)
         version.join(self._local)
         deletes, inserts = self._rows(command.deletes), self._rows(command.inserts)
-        self._changes = self.run.change_rows(version, deletes, inserts, command.touches)
+        if command.proceed:
+            version.statistics = VersionStatistics(version.number)
+            self._changes = self.run.proceed(version, deletes, inserts, command.touches)
+            self.run.engine.prepare()
+        else:
+            self._changes = self.run.change_rows(version, deletes, inserts, command.touches)
         return self._report(version.statistics)
 
     def _rows(self, tables: Mapping[str, pa.Table]) -> dict[str, Ints]:

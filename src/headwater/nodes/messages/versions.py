@@ -96,11 +96,13 @@ class Learn(Command[Done]):
 
 @dataclass(frozen=True)
 class ChangeRows(Command[VersionReport]):
-    """Delete and insert rows that belong to the node. `touches` are the base relations that change on any node."""
+    """Delete and insert rows that belong to the node. `touches` are the base relations that change on any node. Where
+    it is to `proceed`, that is a further transition of the open version."""
 
     version: int
     now: float
     touches: tuple[str, ...]
+    proceed: bool = False
     deletes: Tables = field(default_factory=dict)
     inserts: Tables = field(default_factory=dict)
 
