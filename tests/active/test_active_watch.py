@@ -263,6 +263,50 @@ def test_a_condition_that_fails_parks_its_watch_and_not_the_version(db):
     assert told(events) == [(3, [(2, "low")], [])]
 
 
+class Wordless(Exception):
+    """Cannot be told."""
+
+    def __str__(self):
+        raise RuntimeError("no words")
+
+
+def test_an_error_that_cannot_be_told_is_an_error_as_any_other(db):
+    def fails(event):
+        raise Wordless
+
+    db.watch("alarm", fails, name="x", retries=0)
+    assert alarms(db, (1, "low")).version == 2
+    assert db.watches["x"].state == "parked" and db.watches["x"].error == "Wordless: it cannot say why"
+    db.watches["x"].skip()
+
+
+def test_an_action_may_make_watches_deliver_and_define(db):
+    done = []
+
+    def busy(event):
+        db.watch("ticket", done.append)
+        assert db.watches.deliver(wait=60) == 0
+        db.define("more(x: int).")
+        db.watches["busy"].retry()
+        done.append(db.apply(insert={"ticket": [(event.version,)]}).version)
+
+    db.watch("alarm", busy, name="busy")
+    alarms(db, (1, "low"))
+    assert done[0] == 4 and told(done[1:]) == [(4, [(2,)], [])]
+
+
+def test_a_warning_that_is_an_error_closes_the_database_all_the_same(tmp_path):
+    db = hw.connect(tmp_path / "state")
+    db.define(PROGRAM)
+    db.watch("alarm", lambda event: 1 / 0, retries=0)
+    alarms(db, (1, "low"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(hw.HeadwaterWarning):
+            db.close()
+    hw.connect(tmp_path / "state").close()
+
+
 def test_what_goes_with_the_database_is_said(db):
     def fails(event):
         raise ValueError("no")

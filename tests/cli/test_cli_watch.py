@@ -95,6 +95,21 @@ def test_control_c_ends_it_quietly(state: Folder) -> None:
     assert process.returncode == 0 and said == ""
 
 
+def test_who_watches_and_what_failed(state: Folder) -> None:
+    state.write("more.dl", "pages: on +reach(x, y), x = y do call page(x).")
+    state.done("define", "-s", "state", "more.dl")
+    with hw.connect("state") as db:
+        db.watch("reach(a, X)", print, on="added", name="mine")
+    result = state.run("apply", "-s", "state", "--insert", "link(z, z)")
+    assert result.exit_code == 0
+    assert "pages is parked, and owed 1 versions: error[unknown-action]" in result.stderr
+    listed = sorted(line.split() for line in state.done("watch", "state").splitlines() if "reach" in line)
+    assert listed == [
+        ["mine", "reach(a,", "X)", "added", "0", "0"],
+        ["pages", "reach(x,", "y),", "x", "=", "y", "added", "0", "1"],
+    ]
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [

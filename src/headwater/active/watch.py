@@ -31,7 +31,7 @@ GROWTH = 4
 OUTSIDE = ("call", "append", "run")
 """What actions do outside of the database."""
 MOST_OF_AN_ERROR = 2000
-"""Characters of a traceback that are kept, the last ones."""
+"""Characters of an error that are kept, and of its traceback the last ones."""
 
 
 @dataclass(frozen=True)
@@ -186,4 +186,8 @@ def in_short(error: BaseException) -> str:
     if isinstance(error, HeadwaterError):
         hint = f" ({error.hint})" if error.hint else ""
         return f"error[{error.code}]: {error.message}{hint}"
-    return f"{type(error).__name__}: {error}"
+    try:
+        said = str(error)
+    except Exception:  # somebody else's class: it may do anything
+        said = "it cannot say why"
+    return f"{type(error).__name__}: {said}"[:MOST_OF_AN_ERROR]

@@ -41,11 +41,15 @@ def open_state(path: Path, *, mode: Literal["w", "r"] = "w", **options: Any) -> 
 
 
 def settle(database: Database, before: int, *, whatever_its_size: bool = False) -> None:
-    """Leave a state whose views can be read without being derived, if a command has changed it since `before`.
+    """Leave a state whose views can be read without being derived, if a command has changed it since `before`; and
+    tell which watches have failed.
 
     Only a state that is soon written, unless the command derived most of it. That it could not be written is told:
     the versions stand, in the log.
     """
+    for watch in database.watches.values():
+        if watch.error is not None:
+            note(f"{watch.name} is {watch.state}, and owed {len(watch.owed):,} versions: {watch.error}")
     if database.path is None or database.version == before:
         return
     if whatever_its_size or database.nbytes <= SOON_WRITTEN:

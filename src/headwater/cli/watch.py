@@ -24,7 +24,7 @@ MOST_ROWS = 20
 
 @click.command()
 @click.argument("state", type=click.Path(file_okay=False, path_type=Path))
-@click.argument("goal")
+@click.argument("goal", required=False)
 @memory_option
 @click.option(
     "--on",
@@ -58,7 +58,7 @@ MOST_ROWS = 20
 )
 def watch(
     state: Path,
-    goal: str,
+    goal: str | None,
     on: str,
     when: str | None,
     from_version: int | None,
@@ -70,16 +70,22 @@ def watch(
 ) -> None:
     """Print the rows of a relation, or of a goal, that come and go with each version of a state folder.
 
+    Without a goal: print who watches the state, and what they are owed.
+
     Does not lock the folder: another process may be changing it. Ctrl-C ends it.
 
     \b
     Examples:
+      headwater watch state/
       headwater watch state/ reach
       headwater watch state/ "alarm(X, 'high')" --on added --when 'X > 3'
       headwater watch state/ 'reach(a, X)' --from-version 7 --once --json
     """
     from headwater.cli.state import open_state
 
+    if goal is None:
+        _list(state)
+        return
     events: list[WatchEvent] = []
     with (
         contextlib.suppress(KeyboardInterrupt),
@@ -100,6 +106,28 @@ def watch(
             if once or (left is not None and left <= 0):
                 return
             time.sleep(every)
+
+
+def _list(state: Path) -> None:
+    """The watches of the state; those that act are in the process that writes it."""
+    from headwater.cli.screen import print_table
+    from headwater.cli.state import open_state
+
+    with open_state(state, mode="r") as database:
+        rows = [
+            (
+                watch.name,
+                watch.goal,
+                watch.on,
+                watch.when or "",
+                f"{watch.delivered:,}",
+                f"{len(watch.owed):,}",
+            )
+            for watch in database.watches.values()
+        ]
+        headings = ("watch", "goal", "on", "when", "delivered", "owed")
+        print_table(headings, rows, numbers=headings[4:])
+        click.echo(f"version {database.version}", err=True)
 
 
 def _print(event: WatchEvent, as_json: bool, limit: int | None) -> None:

@@ -91,8 +91,8 @@ class Database:
         """Release the files. Everything acknowledged is on the disk already. What was read stays; no more is."""
         self.guard.enter_to_close()
         try:
-            self._watching.warn_of_undelivered()
             self._running.close()
+            self._watching.warn_of_undelivered()
         finally:
             self.guard.leave()
 
