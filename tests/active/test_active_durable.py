@@ -130,7 +130,7 @@ def test_an_acknowledgement_that_cannot_be_written_is_said_and_the_event_done_wi
         (state / "watches.tmp").mkdir()
         (state / "watches.tmp" / "inside").touch()
         db.apply(insert={"link": [("a", "b")]})
-        assert len(events) == 1 and "may be again after a restart" in db.watches["w"].error
+        assert len(events) == 1 and "may be told again after a restart" in db.watches["w"].error
 
 
 def test_values_of_all_kinds_come_back_as_they_were(tmp_path):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime
+import decimal
 import threading
 import warnings
 
@@ -446,3 +448,40 @@ def test_watches_print_as_a_table(db):
     assert list(db.watches) == ["page", "mail"] and "mail" in db.watches and 3 not in db.watches
     assert repr(db.watches["mail"]) == "<watch mail of ticket changed, parked, 1 owed: ValueError: no\nway>"
     db.watches["mail"].skip()
+
+
+# ------------------------------------------------------------------ constants
+
+
+@pytest.mark.parametrize(
+    ("type_", "rows", "constant"),
+    [
+        ("int", [1, 2], "1"),
+        ("float", [1.0, 2.5, -0.0], "1"),
+        ("float", [0.0, 1.5], "0.0"),
+        ("decimal(10,2)", ["1.50", "2.00"], "1.5"),
+        ("decimal(10,2)", ["1.50", "2.00"], "2"),
+        ("string", ["a", "b"], "'a'"),
+        ("string", ["a", "b"], "'never seen'"),
+        ("date", ["2024-01-31", "2024-02-01"], "2024-01-31"),
+        ("bool", [True, False], "true"),
+        ("int?", [1, None], "1"),
+        ("int?", [1, None], "null"),
+        ("list[int]", [(1, 2), (3,)], "[1, 2]"),
+    ],
+)
+def test_a_constant_of_a_goal_is_a_test_for_equality(type_, rows, constant):
+    """Constants are looked for among codes; conditions are evaluated."""
+    made = {"date": datetime.date.fromisoformat, "decimal(10,2)": decimal.Decimal}.get(
+        type_, lambda value: value
+    )
+    with hw.connect() as db:
+        db.define(f"r(x: {type_}, n: int).")
+        first, second, both = [], [], []
+        db.watch(f"r({constant}, _)", first.append)
+        db.watch("r(X, _)", second.append, when="X is null" if constant == "null" else f"X = {constant}")
+        db.watch(f"r({constant}, N)", both.append, when="N < 5")
+        db.apply(insert={"r": [(made(value), n) for n, value in enumerate(rows)]})
+        db.apply(delete={"r": [(made(value), n) for n, value in enumerate(rows)]})
+        assert told(first) == told(second) == told(both)
+        assert len(first) == (0 if "never" in constant else 2)

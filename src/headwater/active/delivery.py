@@ -23,7 +23,7 @@ from headwater.active.event import OwedEvent
 from headwater.active.watch import WatchLine
 
 Acknowledge = Callable[[WatchLine, int], None]
-"""Note that a watch needs nothing up to a version any more."""
+"""Note that a watch needs nothing up to a version any more; it need not be safe before it is settled."""
 
 
 @dataclass
@@ -32,6 +32,8 @@ class Delivery:
 
     lines: Callable[[], Collection[WatchLine]]
     acknowledge: Acknowledge
+    settle: Callable[[], None]
+    """Make safe what was acknowledged: after all watches were told of a version."""
     over: Callable[[], bool]
     max_cascade: int
     clock: Callable[[], float] = time.monotonic
@@ -54,10 +56,19 @@ class Delivery:
         count = 0
         while self._next() is not None and self._turn.acquire(blocking=False):
             try:
-                while (line := self._next()) is not None:
-                    count += self._tell(line)
+                count += self._tell_all()
             finally:
+                self.settle()
                 self._turn.release()
+        return count
+
+    def _tell_all(self) -> int:
+        count, version = 0, 0
+        while (line := self._next()) is not None:
+            if line.first is not None and line.first.version != version:
+                self.settle()
+                version = line.first.version
+            count += self._tell(line)
         return count
 
     def wait(self, seconds: float) -> int:

@@ -19,11 +19,12 @@ import numpy as np
 
 from headwater.catalog import Catalog
 from headwater.catalog.question import GOAL, Question, question
-from headwater.errors import EvaluationError, LanguageError, RuleError
+from headwater.errors import DataError, EvaluationError, LanguageError, RuleError
 from headwater.language.datalog.questions import parse_question
 from headwater.language.program import (
     Atom,
     Column,
+    Constant,
     Declaration,
     Literal,
     Positive,
@@ -71,9 +72,18 @@ class Trigger:
     @property
     def plain(self) -> bool:
         """Whether all rows of the relation are meant."""
-        args = [arg for arg in self.event.args if not isinstance(arg, Wildcard)]
-        names = {arg.name for arg in args if isinstance(arg, Variable)}
-        return not self.condition and len(names) == len(args)
+        return self.selecting and not self.constants
+
+    @property
+    def selecting(self) -> bool:
+        """Whether all rows of the relation are meant that have the constants of the event."""
+        variables = [arg.name for arg in self.event.args if isinstance(arg, Variable)]
+        return not self.condition and len(set(variables)) == len(variables)
+
+    @property
+    def constants(self) -> tuple[tuple[int, object], ...]:
+        """The constants of the event, by column."""
+        return tuple((i, arg.value) for i, arg in enumerate(self.event.args) if isinstance(arg, Constant))
 
 
 def parse_trigger(goal: str, on: str = "added", when: str | None = None) -> Trigger:
@@ -149,6 +159,10 @@ class Armed:
     trigger: Trigger
     layout: Layout
     question: Question | None
+    event: Layout | None = None
+    """The layout of the event's relation, where rows are first looked through for the constants of the event."""
+    selecting: bool = False
+    """Whether no more has to be asked of the rows that have them."""
     _programs: list[GoalProgram] = field(default_factory=list, compare=False, repr=False)
     """What the question comes to, once it was asked."""
 
@@ -170,8 +184,11 @@ class Armed:
     def _asked(self, rows: Ints, runner: Runner, means: Means) -> Ints:
         if self.question is None:
             return rows
+        rows, told = self._selected(rows, means.codec)
         if not rows.shape[0]:
             return self.layout.empty()
+        if told and self.selecting:
+            return rows
         asked = self.question
         if not self._programs:
             self._programs.append(
@@ -187,6 +204,24 @@ class Armed:
             message = _IN_RULE.sub("", error.message)
             raise EvaluationError(error.code, message, place=error.place, hint=error.hint) from error
         return found if self.layout.arity else found[:1, :0]
+
+    def _selected(self, rows: Ints, codec: Codec) -> tuple[Ints, bool]:
+        """The rows that have the constants of the event, as far as codes tell; and whether they tell it of all."""
+        told = True
+        for column, value in self.trigger.constants:
+            if self.event is None or value is None or not rows.shape[0]:
+                told = False
+                continue
+            one = Layout(self.event.columns[column : column + 1], self.event.types[column : column + 1])
+            try:
+                code, _ = one.find(codec, [(value,)], self.trigger.relation)
+            except DataError:
+                told = False
+                continue
+            if not code.shape[0]:  # nobody has ever seen this value
+                return rows[:0], True
+            rows = rows[rows[:, self.event.code(column)] == code[0, 0]]
+        return rows, told
 
 
 def armed(
@@ -210,7 +245,10 @@ def armed(
     except RuleError as error:
         raise _in_words(error, trigger.relation, own=answers is trigger_.event.args) from None
     layout = asked.info.layout if answers else Layout((), ())
-    return Armed(trigger, layout if into is None else into, asked)
+    own = answers is trigger_.event.args
+    return Armed(
+        trigger, layout if into is None else into, asked, info.layout, selecting=own and trigger.selecting
+    )
 
 
 def _question(

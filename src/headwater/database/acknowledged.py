@@ -18,14 +18,19 @@ from headwater.store.record import json_text
 class Acknowledged:
     """The last version by the identity of whoever acknowledged it; kept nowhere without a folder."""
 
-    def __init__(self, folder: Path | None, file: str):
+    def __init__(self, folder: Path | None, file: str, *, sync: bool = True):
         self._file = folder / file if folder is not None else None
+        self._sync = sync
 
     def write(self, said: Mapping[str, int]) -> None:
         """Replace what the file says."""
         if self._file is not None:
             unfinished = self._file.with_suffix(".tmp")
-            write_new(unfinished, json_text(said).encode("ascii"))
+            data = json_text(said).encode("ascii")
+            if self._sync:
+                write_new(unfinished, data)
+            else:
+                unfinished.write_bytes(data)
             os.replace(unfinished, self._file)
 
     def read(self) -> dict[str, int]:

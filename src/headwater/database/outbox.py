@@ -35,7 +35,7 @@ Tables = dict[str, "pa.Table"]
 class Outbox:
     """All watches by name, and what a version to come owes them."""
 
-    def __init__(self, codec: Codec, folder: Path | None):
+    def __init__(self, codec: Codec, folder: Path | None, *, sync: bool = True):
         self.lines: dict[str, WatchLine] = {}
         self.cause: Callable[[], tuple[str, ...]] = tuple
         """The watches whose actions lead to the version that is being made."""
@@ -43,7 +43,8 @@ class Outbox:
         """What an active rule does."""
         self._codec = codec
         self._durable = folder is not None
-        self._said = Acknowledged(folder, FILE)
+        self._said = Acknowledged(folder, FILE, sync=sync)
+        self._unsettled: dict[str, WatchLine] = {}
         self._events: dict[str, OwedEvent] = {}
         self._done: dict[str, int] = {}
         self._defined: Callable[[], None] | None = None
@@ -194,9 +195,15 @@ class Outbox:
     # ------------------------------------------------------------------ acknowledging
 
     def acknowledge(self, line: WatchLine, version: int) -> None:
-        """A watch needs nothing up to this version any more. It is done with, even if that cannot be written down."""
+        """A watch needs nothing up to this version any more."""
         line.done(version)
         if line.definition.durable:
+            self._unsettled[line.name] = line
+
+    def settle(self) -> None:
+        """Write down what was acknowledged. It is done with, even if that cannot be written."""
+        unsettled, self._unsettled = self._unsettled, {}
+        if unsettled:
             try:
                 self._said.write({
                     one.definition.identity: one.delivered
@@ -204,7 +211,8 @@ class Outbox:
                     if one.definition.durable
                 })  # fmt: skip
             except OSError as error:
-                line.error = f"version {version} was delivered, and may be again after a restart: {error}"
+                for line in unsettled.values():
+                    line.error = f"version {line.delivered} may be told again after a restart: {error}"
 
     # ------------------------------------------------------------------ recovery
 

@@ -40,7 +40,7 @@ class Parts:
         """The parts of a database that is not started yet."""
         standing = Standing(Catalog(functions, options.strict), real_time=options.clock == "real")
         progress, followers = Progress(path), Followers()
-        outbox = Outbox(codec, path)
+        outbox = Outbox(codec, path, sync=options.sync)
         durability = Durability(codec, standing, progress, outbox)
         versions = Versions(
             codec, guard, standing, progress, outbox, durability, followers, options.max_cascade

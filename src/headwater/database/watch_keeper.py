@@ -46,6 +46,7 @@ class WatchKeeper:
         self.delivery = Delivery(
             lambda: tuple(self._outbox.lines.values()),
             self._outbox.acknowledge,
+            self._outbox.settle,
             lambda: guard.closed,
             options.max_cascade,
         )
@@ -182,6 +183,7 @@ class WatchKeeper:
     def skip(self, line: WatchLine, version: int) -> None:
         """Let a watch go on behind a version."""
         self._outbox.acknowledge(line, version)
+        self._outbox.settle()
 
     def stop(self, name: str) -> None:
         """End a watch, and forget what it is owed."""
