@@ -176,3 +176,70 @@ def test_another_kind_changes_no_rows(db: Any):
     db.keep("reach", "watched")
     done = db.define('link("c", "d").\n.kind reach stored\n')
     assert change(done, "reach") == ([("a", "d"), ("b", "d"), ("c", "d")], [])
+
+
+# ------------------------------------------------------------------ refused, and told
+
+
+def code_of(call: Any) -> str:
+    with pytest.raises(hw.HeadwaterError) as caught:
+        call()
+    return caught.value.code
+
+
+def test_an_error_in_a_rule_refuses_the_version_and_leaves_nothing_behind():
+    with hw.connect() as db:
+        db.define(
+            "a(x: int). b(x: int, y: int). r(X, Z) :- b(X, Y), Z = 10 / Y. w(X) :- a(X), r(X, Z), Z > 1."
+        )
+        db.define(".kind r virtual\n.kind w watched\n")
+        db.apply(insert={"a": [(1,)], "b": [(1, 2)]})
+        with pytest.raises(hw.HeadwaterError, match="in rule r#1"):
+            db.apply(insert={"b": [(1, 0)]})
+        assert change(db.apply(insert={"b": [(2, 1)], "a": [(2,)]}), "w") == ([(2,)], [])
+        assert change(db.apply(delete={"b": [(1, 2)]}), "w") == ([], [(1,)])
+
+
+def test_a_recursion_without_end_is_refused_or_stopped():
+    rules = "n(x: int). p(X) :- n(X). p(Y) :- p(X), Y = X + 1.\n.kind p watched\n"
+    with hw.connect(max_rounds=30) as db:
+        db.define(rules)
+        assert code_of(lambda: db.apply(insert={"n": [(1,)]})) == "no-fixpoint"
+        assert db["n"].rows() == []
+    with hw.connect(max_rounds=30, at_max_rounds="stop") as db:
+        db.define(rules)
+        assert len(db.apply(insert={"n": [(1,)]})["p"].inserted) == 30
+        assert db.statistics.strata[0].stopped
+        assert "stopped" in {event.code for event in db.statistics.events}
+
+
+def test_nodes_refuse_watched_views():
+    with hw.connect(run="threads", nodes=2) as db:
+        db.define("n(x: int). p(X) :- n(X).")
+        assert code_of(lambda: db.keep("p", "watched")) == "watched-on-nodes"
+        db.keep("p", "auto")
+        assert change(db.apply(insert={"n": [(1,)]}), "p") == ([(1,)], [])
+
+
+def test_an_active_rule_must_be_told_what_it_waits_for(db: Any):
+    db.keep("reach", "removals")
+    assert code_of(lambda: db.define("seen(x: string). on +reach(X, _) do insert seen(X).")) == "unsupported"
+    db.define("seen(x: string). on -reach(X, _) do insert seen(X).")
+    assert code_of(lambda: db.keep("reach", "additions")) == "unsupported"
+    assert db.apply(delete={"link": [("x", "y")]})["seen"].inserted == [("x",)]
+
+
+def test_active_rules_over_watched_views_cascade():
+    with hw.connect() as db:
+        db.define(
+            "n(x: int). t(x: int). p(X) :- n(X), X > 3. q(X) :- t(X), p(X)."
+            "\n.kind p watched\n.kind q watched\n on +p(X) do insert t(X)."
+        )
+        done = db.apply(insert={"n": [(9,), (1,)]})
+        assert [done[name].inserted for name in ("p", "t", "q")] == [[(9,)]] * 3
+
+
+def test_scans_and_indexes_of_stored_relations_are_told(db: Any):
+    db.define("pair(X, Y) :- owner(X, _), reach(Y, _).\n.kind pair watched\n")
+    db.apply(insert={"owner": [("ann", "a")]})
+    assert {"indexed", "scanned"} & {event.code for event in db.statistics.events}

@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from headwater.events import Stopped
 from headwater.kernel.relation import Relation
 from headwater.maintain.strategies.propagation.constants import restricted
 from headwater.maintain.strategies.propagation.irrelevant import Useful, useful
 from headwater.maintain.strategies.propagation.optimisations import Optimisations
 from headwater.maintain.strategies.propagation.parity import SIGNS
-from headwater.maintain.strategies.propagation.propagate import Difference, News, PropagationCall
+from headwater.maintain.strategies.propagation.propagate import Difference, News, PropagationCall, RoundLimit
 from headwater.maintain.strategies.propagation.queries import Propagating, Sign, StratumQueries
 from headwater.maintain.strategies.propagation.sides import Rules, Side, by_propagation, touched_by
 from headwater.maintain.strategies.propagation.version import Compiled, OpenVersion, compiled, whole
@@ -133,7 +134,8 @@ class UnstoredViews:
         changed = self._changed(before, then, after)
         if changed:
             queries = self._queries(then, after, changed)
-            self._open = OpenVersion(queries, self._stored(before))
+            limit = RoundLimit(self.workspace.max_rounds, self.workspace.stops)
+            self._open = OpenVersion(queries, self._stored(before), limit)
             self._open.calls = self.calls
 
     @staticmethod
@@ -190,11 +192,14 @@ class UnstoredViews:
             news = self._news(queries, before)
             if self.using.irrelevant:
                 news = self._relevant(queries, news, before, cost.propagation)
-            found = self._open.run(queries, news, cost.propagation)
+            found = self._open.run(queries, news, cost)
         self._computed.update(found)
         cost.rounds = cost.propagation.rounds
         cost.touched = self._open.memo.touched - touched
         cost.seconds = time.perf_counter() - started
+        statistics.events += self._open.memo.events(stratum.relations)
+        if cost.stopped:
+            statistics.events.append(Stopped(stratum.relations, cost.rounds))
         return found
 
     def _news(self, queries: StratumQueries, before: Before) -> News:

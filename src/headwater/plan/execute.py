@@ -363,5 +363,5 @@ def placed(error: EvaluationError | OutOfMemory, rule: CheckedRule) -> Evaluatio
     """The error, with the rule that was running if it does not say where it happened."""
     if error.place is not None:
         return error
-    message = f"{error.message}, in rule {rule.label}"
+    message = f"{error.message}, in rule {rule.written or rule.label}"
     return type(error)(error.code, message, place=rule.place, hint=error.hint)

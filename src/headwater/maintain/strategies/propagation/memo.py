@@ -9,12 +9,13 @@ the tables go.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from headwater.events import Event, Indexed, Scanned
 from headwater.kernel.relation import Relation
 from headwater.kernel.states import NEW, OLD
 from headwater.maintain.strategies.propagation.sides import Side, Sides
@@ -94,6 +95,17 @@ class Memo:
         found = {name: changes[name].gained for name in changes.keys() & self.goals}
         engine.commit(self._version)
         return Grown(new, found)
+
+    def events(self, views: tuple[str, ...]) -> list[Event]:
+        """What cost more than the change since this was last asked: scans of stored relations, indexes of them."""
+        found: list[Event] = []
+        for event in self.statistics.events:
+            if isinstance(event, Scanned | Indexed) and event.relation in self._in_place:
+                name, _ = self._in_place[event.relation]
+                named = Scanned(name, views) if isinstance(event, Scanned) else replace(event, relation=name)
+                found += [named] if named not in found else []
+        self.statistics = VersionStatistics()
+        return found
 
     @property
     def rows(self) -> int:

@@ -23,12 +23,13 @@ Against figure 1 of the paper:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from headwater.errors import EvaluationError
 from headwater.maintain.strategies.propagation.memo import Grown, Memo, Seen
 from headwater.maintain.strategies.propagation.queries import Propagating, Sign, StratumQueries
 from headwater.plan.steps import Ints
@@ -62,6 +63,24 @@ class Difference:
     gained: Ints
 
 
+@dataclass(frozen=True)
+class RoundLimit:
+    """How many rounds there may be, and whether it is an error if there are more."""
+
+    rounds: int
+    stops: bool
+
+    def reached(self, relations: Sequence[str]) -> None:
+        """Refuse to go on, unless what was found so far is enough."""
+        if not self.stops:
+            raise EvaluationError(
+                "no-fixpoint",
+                f"the changes of {', '.join(relations)} did not come to rest in {self.rounds:,} rounds",
+                hint="bound what the recursion computes, use min<> or max<> for costs, or raise max_rounds;"
+                " at_max_rounds='stop' keeps what was found by then",
+            )
+
+
 @dataclass
 class Propagation:
     """One stratum in one version. `calls`, if it is given, gets what figure 3 shows."""
@@ -71,7 +90,10 @@ class Propagation:
     statistics: PropagationStatistics
     arities: Mapping[str, int]
     """How many codes rows of each relation have."""
+    limit: RoundLimit
     calls: list[PropagationCall] | None = None
+    stopped: bool = False
+    """Whether the limit of rounds was reached: rows may be missing."""
 
     def __post_init__(self) -> None:
         queries = self.queries
@@ -97,6 +119,10 @@ class Propagation:
         """What happens to the stratum's relations when this has happened to those below, and to its rules."""
         first = True
         while news or first:
+            if self.statistics.rounds >= self.limit.rounds:
+                self.limit.reached(self.queries.relations)
+                self.stopped = True
+                break
             news = self._round(news, first)
             first = False
         self.statistics.memo_rows = self.memo.rows

@@ -184,7 +184,6 @@ class Asking:
                 body=tuple(body),
                 aggregate=None,
                 text="",
-                written="",
             )
         )
         return goal

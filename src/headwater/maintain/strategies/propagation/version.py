@@ -11,7 +11,13 @@ from headwater.maintain.strategies.propagation.irrelevant import Useful
 from headwater.maintain.strategies.propagation.memo import MakeEngine, Memo, Stored
 from headwater.maintain.strategies.propagation.optimisations import Optimisations
 from headwater.maintain.strategies.propagation.parity import wanted
-from headwater.maintain.strategies.propagation.propagate import Difference, News, Propagation, PropagationCall
+from headwater.maintain.strategies.propagation.propagate import (
+    Difference,
+    News,
+    Propagation,
+    PropagationCall,
+    RoundLimit,
+)
 from headwater.maintain.strategies.propagation.queries import Asking, StratumQueries, Wanted
 from headwater.maintain.strategies.propagation.sides import Rules, Side, Sides, by_propagation, touched_by
 from headwater.plan.goals import GoalProgram, goals_program
@@ -19,7 +25,7 @@ from headwater.plan.goals.sideways import Fanout
 from headwater.plan.steps import Ints
 from headwater.rules.checked import Checked, Premise, Stratum
 from headwater.values.generators import GENERATORS
-from headwater.version.statistics import PropagationStatistics
+from headwater.version.statistics import StratumStatistics
 
 SEED_ROWS = 0.1
 """A seed comes first in the order of a body: it is what came or went."""
@@ -110,8 +116,9 @@ def whole(
 class OpenVersion:
     """The memo tables of a version, and the changes computed so far."""
 
-    def __init__(self, found: Compiled, stored: Stored):
+    def __init__(self, found: Compiled, stored: Stored, limit: RoundLimit):
         self.compiled = found
+        self.limit = limit
         self.memo = found.memo
         self.memo.open(stored)
         self.calls: list[PropagationCall] | None = None
@@ -122,13 +129,13 @@ class OpenVersion:
         """What is asked for a stratum; `None` if the version cannot touch it."""
         return self.compiled.strata.get(frozenset(stratum.relations))
 
-    def run(
-        self, queries: StratumQueries, news: News, statistics: PropagationStatistics
-    ) -> dict[str, Difference]:
+    def run(self, queries: StratumQueries, news: News, cost: StratumStatistics) -> dict[str, Difference]:
         """What happens to the relations of a stratum."""
+        assert cost.propagation is not None
         infos = self.compiled.sides.new.infos
         arities = {name: infos[name].layout.code_arity for name in queries.relations}
+        propagation = Propagation(self.memo, queries, cost.propagation, arities, self.limit, self.calls)
         self.failed = True
-        found = Propagation(self.memo, queries, statistics, arities, self.calls).run(news)
-        self.failed = False
+        found = propagation.run(news)
+        self.failed, cost.stopped = False, propagation.stopped
         return found

@@ -31,7 +31,9 @@ def explained(checked: Checked, using: Optimisations, known: Iterable[Compiled])
                 ]
                 lines.append(f"follows {', '.join(shown)}")
             lines += [f"restricted to constants: {each}" for each in below if "[" in each]
-            lines += [line for made in known for line in _queries(made, name)]
+            for made in known:
+                lines += _queries(made, name)
+                lines += [f"derives {each} whole: {why}" for each, why in made.program.whole.items()]
             found[name] = list(dict.fromkeys(lines))
     return found
 
