@@ -10,14 +10,14 @@ from benchmarks.markdown import markdown
 from benchmarks.options import BenchmarkOptions
 from benchmarks.pictures import BLUE, GREY, ORANGE, save
 from benchmarks.report import BenchmarkReport, ReportRow
-from benchmarks.rules import watching
+from benchmarks.rules import definitions, watching
 from benchmarks.stage import DUCKDB, Onlooker, Stage, Unwatched
 
 
 def run(options: BenchmarkOptions, progress: Onlooker | None = None) -> BenchmarkReport:
     """Measure; raises `WrongAnswer` as soon as two answers differ."""
     stage = Stage(options, progress or Unwatched())
-    return stage.report(watching.measure(stage))
+    return stage.report([*watching.measure(stage), *definitions.measure(stage)])
 
 
 def write(report: BenchmarkReport, folder: Path) -> list[Path]:

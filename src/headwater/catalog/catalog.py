@@ -12,7 +12,7 @@ from typing import Any
 
 from headwater.catalog.column_edits import carried_columns, check_column_edits, has_column_edits
 from headwater.catalog.definitions import Definitions, Types, declaration_for
-from headwater.catalog.edits import carried, check_edits, edited, mentioned
+from headwater.catalog.edits import carried, check_edits, mentioned
 from headwater.catalog.rule_edits import (
     active_of,
     check_dropped_rules,
@@ -64,13 +64,13 @@ class Catalog:
     @property
     def rules(self) -> tuple[Rule, ...]:
         """All rules as they are written, with their ids, in the order in which they were defined."""
-        return tuple(rules_of(edited(self.definitions.programs)))
+        return tuple(rules_of(self.definitions.current))
 
     @property
     def statements(self) -> tuple[str, ...]:
         """What is defined beside rules and facts, as text: declarations, tables and directives."""
         said: list[str] = []
-        for text in edited(self.definitions.programs):
+        for text in self.definitions.current:
             said += map(render, text.declarations)
             said += map(render, text.tables)
             said += map(render, text.directives)
@@ -79,7 +79,7 @@ class Catalog:
     @property
     def active(self) -> tuple[ActiveRule, ...]:
         """All active rules, with their ids, in the order in which they were defined."""
-        return tuple(active_of(edited(self.definitions.programs)))
+        return tuple(active_of(self.definitions.current))
 
     def info(self, name: str) -> RelationInfo:
         """A relation's columns, types and kind."""
@@ -169,7 +169,7 @@ class Catalog:
         fixed = self._fixed(stored)
         fixed = fixed if new is None else carried(new, fixed)
         if new is not None and has_column_edits(new):
-            texts = edited(self.definitions.programs)
+            texts = self.definitions.current
             fixed = carried_columns(new, texts, fixed, lambda column: column.type)
         return replace(
             self,
@@ -191,11 +191,11 @@ class Catalog:
         """With what one more text says; its facts are in the program until they are `settled`."""
         if has_column_edits(program):
             rows = [name for name in self.relations if self.program.relations[name].base and stored(name)]
-            check_column_edits(program, edited(self.definitions.programs), rows)
-        check_edits(program, self.definitions.programs, self.relations)
-        check_labels(program, without_rules(edited(self.definitions.programs), program))
+            check_column_edits(program, self.definitions.current, rows)
+        check_edits(program, self.definitions.current, self.relations)
+        check_labels(program, without_rules(self.definitions.current, program))
         check_dropped_rules(
-            program, edited(self.definitions.programs), self.definitions.known, lenient=self.strict is False
+            program, self.definitions.current, self.definitions.known, lenient=self.strict is False
         )
         return self.following(self.definitions.with_program(program, ids), stored, program)
 
@@ -216,7 +216,7 @@ class Catalog:
     def untold(self) -> Catalog:
         """What is left without any text: relations that rows alone have told of."""
         definitions = replace(self.definitions, programs=())
-        said = {name for text in edited(self.definitions.programs) for name in mentioned(text)}
+        said = {name for text in self.definitions.current for name in mentioned(text)}
         relations = {
             name: info for name, info in self.program.relations.items() if name not in said and info.base
         }

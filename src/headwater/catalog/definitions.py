@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
-from headwater.catalog.column_edits import carried_columns, has_column_edits
+from headwater.catalog.column_edits import carried_columns
 from headwater.catalog.difference import matched
 from headwater.catalog.edits import Value, carried, edited, mentioned
 from headwater.catalog.rule_edits import active_of, rules_of
@@ -47,9 +48,19 @@ class Definitions:
     chosen: Mapping[str, str] = field(default_factory=dict)
     """For views of kind `auto`, whether they are stored or watched at present."""
 
+    @cached_property
+    def current(self) -> tuple[Program, ...]:
+        """What the texts say, each as later ones left it."""
+        return tuple(edited(self.programs))
+
+    def _leaving(self, current: Sequence[Program]) -> Definitions:
+        """Itself, once it is known what the texts say: that is not worked out again from the first on."""
+        self.__dict__["current"] = tuple(current)
+        return self
+
     def check(self, functions: Functions, stored: Mapping[str, Types]) -> Checked:
         """Check everything; `stored` has the types of base relations that have rows."""
-        *earlier, last = edited(self.programs) or (Program(),)
+        *earlier, last = self.current or (Program(),)
         programs = [replace(p, rules=tuple(rule for rule in p.rules if rule.body)) for p in earlier] + [last]
         declared = {d.relation for program in programs for d in program.declarations}
         inferred = tuple(
@@ -79,7 +90,7 @@ class Definitions:
             program, numbers = identified(program, self.numbers)
         else:
             program, numbers = recalled(program, ids), numbered(self.numbers, ids)
-        texts = edited(self.programs) if has_column_edits(program) else ()
+        texts = self.current
         known, columns = carried(program, self.known), carried(program, self.columns)
         nullable = carried(program, self.nullable)
         return replace(
@@ -89,14 +100,14 @@ class Definitions:
             known=carried_columns(program, texts, known, lambda new: new.type),
             columns=carried_columns(program, texts, columns, lambda new: new.name),
             nullable=carried_columns(program, texts, nullable, lambda new: new.nullable),
-        )
+        )._leaving(edited([program], texts))
 
     def redefined(
         self, program: Program, stored: Collection[str], ids: Sequence[str] | None = None
     ) -> Definitions:
         """With one text in place of all others; `stored` are the base relations that have rows, of which the types
         stay known. `ids` are as for `with_program`."""
-        texts = edited(self.programs)
+        texts = self.current
         if ids is None:
             program, numbers = matched(program, [*rules_of(texts), *active_of(texts)], self.numbers)
         else:
@@ -122,7 +133,7 @@ class Definitions:
             programs=(*earlier, last),
             known={**self.known, **facts},
             nullable={**self.nullable, **nullable},
-        )
+        )._leaving([*self.current[:-1], replace(self.current[-1], rules=last.rules)])
 
     def with_rows(self, name: str, rows: Any, info: RelationInfo | None) -> Definitions:
         """With what these rows tell where nothing else does: types, and names of columns; a new relation if there

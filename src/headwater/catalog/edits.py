@@ -6,7 +6,7 @@ their order: what is dropped is left out of earlier texts, what is renamed has i
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -25,9 +25,9 @@ EDITS = (*RELATION_EDITS, DROP_RULE, *COLUMN_EDITS)
 Value = TypeVar("Value")
 
 
-def edited(programs: Sequence[Program]) -> list[Program]:
-    """What the texts say, each as later ones left it."""
-    found: list[Program] = []
+def edited(programs: Iterable[Program], found: Sequence[Program] = ()) -> list[Program]:
+    """What the texts say, each as later ones left it; `found` are those before them, as they were left."""
+    found = list(found)
     for program in programs:
         if any(directive.kind == DROP_RULE for directive in program.directives):
             found = without_rules(found, program)
@@ -66,7 +66,7 @@ def origins(program: Program) -> dict[str, str]:
 def check_edits(program: Program, earlier: Sequence[Program], relations: Sequence[str]) -> None:
     """Refuse to drop or rename what is not there, to drop what others read, and names that are taken."""
     there, before = set(relations), set(relations)
-    programs, named = without_rules(edited(earlier), program), mentioned(program)
+    programs, named = without_rules(earlier, program), mentioned(program)
     for directive in program.directives:
         if directive.kind not in RELATION_EDITS:
             continue

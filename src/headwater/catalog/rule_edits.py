@@ -64,6 +64,8 @@ def without_rules(found: Sequence[Program], program: Program) -> list[Program]:
             rules=tuple(rule for rule in each.rules if rule.id not in ids),
             active=tuple(rule for rule in each.active if rule.id not in ids),
         )
+        if any(rule.id in ids for rule in each.rules) or any(rule.id in ids for rule in each.active)
+        else each
         for each in found
     ]
     for name in bereft(dropped, [*left, program]):

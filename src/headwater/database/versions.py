@@ -16,7 +16,7 @@ from headwater.active.watch import WatchLine
 from headwater.catalog import Catalog
 from headwater.catalog.column_edits import ColumnEdit, column_edits
 from headwater.catalog.definitions import Definitions
-from headwater.catalog.edits import edited, origins
+from headwater.catalog.edits import origins
 from headwater.database.auto_kinds import AutoKinds
 from headwater.database.durability import Durability
 from headwater.database.outbox import Outbox
@@ -319,7 +319,7 @@ class Versions:
             self.standing.catalog.program,
             dict[str, Ints](),
         )
-        for edit in column_edits(program, edited(self.standing.catalog.definitions.programs)):
+        for edit in column_edits(program, self.standing.catalog.definitions.current):
             name, info = edit.relation, old.relations[edit.relation]
             if info.lifetime is not None or info.size is not None:
                 raise DataError(

@@ -1,0 +1,116 @@
+"""A rule that a recursive view gains and loses, beside defining the view from scratch, and beside DuckDB.
+
+Some people have a deputy, who is under the same bosses: a rule that changes less than one row in a hundred. With the
+rule, the view's rows are compared with those of the view defined anew, and their number with DuckDB's.
+"""
+
+from __future__ import annotations
+
+import random
+
+import headwater as hw
+from benchmarks.answers import WrongAnswer
+from benchmarks.duckdb_rival import Duck
+from benchmarks.duel import Duel, timed
+from benchmarks.report import Check, ReportRow, Target
+from benchmarks.rules.company import PROGRAM, Company, Report
+from benchmarks.stage import DUCKDB, Stage
+from headwater.database import Database
+
+PART = "definitions"
+SCRATCH = "the view defined from scratch"
+SIZES = (10_000, 100_000, 1_000_000)
+LEAST_ROWS = 90_000
+"""Below, most of the time goes into reading and checking the rule, on both sides."""
+SHARE = 2_000
+"""One row of the view for each deputy, at the least; a deputy brings about ten."""
+RULE = "under(X, Z) :- deputy(X, Y), boss(Y, Z)."
+VIEW = "".join(line + "\n" for line in PROGRAM.splitlines() if line.startswith("under"))
+QUERY = """
+WITH RECURSIVE under(a, b) AS (
+  SELECT person, manager FROM boss
+  UNION SELECT deputy.person, boss.manager FROM deputy JOIN boss ON deputy.stands_for = boss.person
+  UNION SELECT boss.person, under.b FROM boss JOIN under ON boss.manager = under.a
+) SELECT a, b FROM under
+"""
+
+
+def measure(stage: Stage) -> list[ReportRow]:
+    """The rule comes and goes, over views of several sizes."""
+    sizes = SIZES[:1] if stage.options.quick else SIZES
+    stage.begin(PART, len(sizes))
+    rows: list[ReportRow] = []
+    for size in sizes:
+        company = Company.make(size, stage.options.seed)
+        rows += _one_size(stage, company, _deputies(company, stage.options.seed))
+        stage.step(f"{company.rows:,} rows")
+    return rows
+
+
+def _deputies(company: Company, seed: int) -> list[Report]:
+    """People of the lowest level, each the deputy of another one there."""
+    choose = random.Random(seed + 5)
+    people = list(company.levels[-1])
+    count = max(1, company.rows // SHARE)
+    return [(choose.choice(people), choose.choice(people)) for _ in range(count)]
+
+
+def _one_size(stage: Stage, company: Company, deputies: list[Report]) -> list[ReportRow]:
+    database, duck = _load(company, deputies), Duck()
+    reports = company.reports()
+    duck.create("boss", {"person": reports[:, 0].copy(), "manager": reports[:, 1].copy()})
+    duck.create("deputy", {"person": reports[:0, 0].copy(), "stands_for": reports[:0, 1].copy()})
+    duck.insert("deputy", deputies)
+    size = f"a view of {company.rows:,} rows"
+    target = Target("at least", 10) if company.rows >= LEAST_ROWS else None
+    duels = {
+        (what, rival): Duel(PART, f"a rule {what}, {size}", rival, "faster", target, size=company.rows)
+        for what in ("added", "dropped")
+        for rival in (SCRATCH, DUCKDB)
+    }
+    for number in range(-1, max(3, stage.options.singles // 4)):
+        added = timed(lambda: database.add_rule(RULE))
+        scratch = _load(company, deputies, VIEW + RULE)
+        found = duck.recompute(QUERY)
+        _check(stage, database, scratch, duck, deputies, added[1]["under"].counts[0], company)
+        id = database.rules[-1]
+        dropped = timed(lambda id=id: database.drop_rule(id))  # type: ignore[misc]
+        if number < 0:  # the first change builds indexes and plans
+            continue
+        for what, seconds in (("added", added[0]), ("dropped", dropped[0])):
+            for rival, theirs in ((SCRATCH, scratch.statistics.seconds), (DUCKDB, found)):
+                duels[what, rival].ours.append(seconds)
+                duels[what, rival].theirs.append(theirs)
+    duck.close()
+    return [duel.row() for duel in duels.values()]
+
+
+def _load(company: Company, deputies: list[Report], view: str = VIEW) -> Database:
+    """A database with these rows, whose last version defines the view."""
+    database = hw.connect()
+    database.define("boss(person: int, manager: int). deputy(person: int, stands_for: int).")
+    database.apply(insert={"boss": company.reports(), "deputy": deputies})
+    database.define(view)
+    return database
+
+
+def _check(
+    stage: Stage,
+    ours: Database,
+    scratch: Database,
+    duck: Duck,
+    deputies: list[Report],
+    came: int,
+    company: Company,
+) -> None:
+    rows, expected = set(ours["under"].rows()), set(scratch["under"].rows())
+    found = len(duck.answer()[0])
+    if rows != expected or len(rows) != found or not 0 < came <= company.rows / 100:
+        raise WrongAnswer(
+            "wrong-answer",
+            f"{len(deputies):,} deputies: {len(rows):,} rows ({came:,} came), from scratch {len(expected):,},"
+            f" DuckDB has {found:,}",
+            hint="this is a bug: please report it",
+        )
+    stage.checks.append(Check(PART, "a rule added", SCRATCH, len(rows)))
+    stage.checks.append(Check(PART, "a rule added", DUCKDB, found))
