@@ -72,6 +72,8 @@ class Options:
             raise arguments.wrong(
                 "action_timeout", self.action_timeout, "seconds, more than 0", "unknown-option"
             )
+        if self.optimise is not None and not isinstance(self.optimise, list | tuple | set | frozenset):
+            raise arguments.wrong("optimise", self.optimise, "a list of names", "unknown-option")
         for name in self.optimise or ():
             arguments.one_of("optimise", name, OPTIMISATIONS)
         if self.version is not None:

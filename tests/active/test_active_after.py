@@ -297,6 +297,21 @@ def test_a_command_that_reads_nothing_is_done(here):
 # ------------------------------------------------------------------ readers, nodes
 
 
+def test_a_command_may_leave_a_process_behind(here):
+    db = defined("""runs: on +alarm(X, _) do run 'sh -c "sleep 5 &"'.""", action_timeout=4)
+    db.apply(insert={"alarm": [(1, "high")]})
+    assert states(db) == {"runs": "following"} and db.watches["runs"].error is None
+
+
+def test_a_command_that_says_much_is_told_by_its_end(here):
+    said = "print('x' * 3_000_000, file=sys.stderr); print('y' * 3_000_000); sys.exit('the end')"
+    (here / "much.py").write_text(f"import sys; {said}")
+    db = defined(f"runs: on +alarm(X, _) do run '{sys.executable} much.py'.")
+    db.apply(insert={"alarm": [(1, "high")]})
+    error = db.watches["runs"].error or ""
+    assert error.endswith("the end") and len(error) < 1000
+
+
 def test_a_reader_does_nothing(tmp_path):
     calls = []
     db = defined("caller: on +alarm(X, _) do call notify(X).", tmp_path / "state")

@@ -235,6 +235,16 @@ def test_deliver_waits_for_pauses_if_it_is_told_to(db):
     assert db.watches.deliver(wait=60) == 1 and attempts == [1, 2, 3]
 
 
+def test_any_number_of_retries(db):
+    def fails(event):
+        raise OSError(event.attempt)
+
+    watch = db.watch("alarm", fails, retries=600, pause=0)
+    alarms(db, (1, "low"))
+    assert (watch.state, watch.error) == ("parked", "OSError: 601")
+    watch.stop()
+
+
 def test_a_parked_watch_is_skipped_or_tried_again(db):
     done, broken = [], [True]
 

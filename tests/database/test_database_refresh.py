@@ -122,3 +122,20 @@ def test_a_reader_is_told_of_watches_that_its_writer_has_not_heard_of(tmp_path):
             reader.watches["mine"].stop()
         reader.watches["watch-1"].stop()
         assert list(reader.watches) == ["mine"]
+
+
+@pytest.mark.parametrize("kind", ["watched", "stored"])
+def test_a_later_checkpoint_tells_of_views_that_are_not_stored(tmp_path, kind):
+    writer, reader, events = followed(tmp_path)
+    with writer, reader:
+        writer.keep("reach", kind)
+        writer.apply(insert={"link": [(1, 2)]})
+        writer.checkpoint()
+        writer.apply(insert={"link": [(2, 3)]})
+        writer.apply(delete={"link": [(1, 2)]})
+        writer.checkpoint()
+        agree(writer, reader)
+        assert [(set(event.inserted), set(event.deleted)) for event in events] == [
+            ({(1, 2)}, set()),
+            ({(2, 3)}, {(1, 2)}),
+        ]

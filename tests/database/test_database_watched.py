@@ -243,3 +243,15 @@ def test_scans_and_indexes_of_stored_relations_are_told(db: Any):
     db.define("pair(X, Y) :- owner(X, _), reach(Y, _).\n.kind pair watched\n")
     db.apply(insert={"owner": [("ann", "a")]})
     assert {"indexed", "scanned"} & {event.code for event in db.statistics.events}
+
+
+def test_views_that_only_follow_from_themselves():
+    with hw.connect() as db:
+        db.define(f"""{BASE} above(X, Y) :- link(X, Z), above(Z, Y).
+            pair(X, Y) :- above(X, Y).
+            pair(X, Y) :- pair(X, Z), above(Z, Y).
+            .kind above watched
+            .kind pair watched""")
+        assert list(db.apply(insert={"link": [("a", "a"), ("b", "c")]})) == ["link"]
+        done = db.add_rule("above(X, Y) :- link(X, Y).")
+        assert change(done, "pair") == ([("a", "a"), ("b", "c")], [])

@@ -141,3 +141,10 @@ def test_rows_are_judged_by_the_rule_that_is_there():
     assert (sorted(changes["v"].inserted), sorted(changes["v"].deleted)) == ([(1,)], [(5,), (7,)])
     assert db.apply(delete={"a": [(7,)]})["v"].deleted == []
     assert db.apply(delete={"a": [(1,)]})["v"].deleted == [(1,)]
+
+
+@pytest.mark.parametrize("optimise", [3, "order", ["orders"], [3], {"order": True}], ids=str)
+def test_what_is_no_optimisation(optimise: Any):
+    with pytest.raises(hw.HeadwaterError) as caught:
+        hw.connect(optimise=optimise)
+    assert caught.value.code == "unknown-option"

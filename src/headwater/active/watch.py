@@ -28,6 +28,10 @@ PAUSE = 1.0
 """Seconds until the first retry."""
 GROWTH = 4
 """How many times longer each pause is than the one before."""
+MOST_GROWTHS = 100
+"""How often pauses grow: beyond that a power is no float any more."""
+LONGEST_PAUSE = 86400.0
+"""Seconds that nothing is retried for at most: a day."""
 OUTSIDE = ("call", "append", "run")
 """What actions do outside of the database."""
 MOST_OF_AN_ERROR = 2000
@@ -164,7 +168,7 @@ class WatchLine:
         self.error = in_short(error)
         self.trace = "".join(traceback.format_exception(error))[-MOST_OF_AN_ERROR:]
         self.parked = self.attempts > self.retries or isinstance(error, Unperformable)
-        self.due = now + self.pause * GROWTH ** (self.attempts - 1)
+        self.due = now + min(self.pause * GROWTH ** min(self.attempts - 1, MOST_GROWTHS), LONGEST_PAUSE)
 
     def park(self, error: str) -> None:
         """Trying again would not help."""

@@ -10,6 +10,8 @@ from __future__ import annotations
 import os
 import shlex
 import subprocess
+import tempfile
+from typing import IO
 
 from headwater.active.event import WatchEvent
 from headwater.active.watch import Unperformable
@@ -22,24 +24,32 @@ MOST_SAID = 500
 def run(event: WatchEvent, command: str, timeout: float) -> None:
     """Run the command with the event's rows; what it prints is not looked at, unless it fails."""
     about = {"VERSION": str(event.version), "VIEW": event.view, "WATCH": event.watch}
-    try:
-        done = subprocess.run(
-            split(command),
-            input="".join(f"{line}\n" for line in event.lines()),
-            env={**os.environ, **{f"HEADWATER_{name}": value for name, value in about.items()}},
-            capture_output=True,
-            encoding="utf-8",
-            errors="replace",
-            timeout=timeout,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        raise DataError("command-failed", f"{command}: it was not done after {timeout:g} seconds") from None
-    except OSError as error:
-        raise DataError("command-failed", f"{command}: {error.strerror or error}") from error
-    if done.returncode:
-        said = done.stderr.strip()[-MOST_SAID:]
-        raise DataError("command-failed", f"{command}: exit code {done.returncode}{said and ': '}{said}")
+    # Not into pipes: a process that the command leaves behind would keep them open, and what it prints may be large.
+    with tempfile.TemporaryFile() as errors:
+        try:
+            done = subprocess.run(
+                split(command),
+                input="".join(f"{line}\n" for line in event.lines()).encode(),
+                env={**os.environ, **{f"HEADWATER_{name}": value for name, value in about.items()}},
+                stdout=subprocess.DEVNULL,
+                stderr=errors,
+                timeout=timeout,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            late = f"{command}: it was not done after {timeout:g} seconds"
+            raise DataError("command-failed", late) from None
+        except OSError as error:
+            raise DataError("command-failed", f"{command}: {error.strerror or error}") from error
+        if done.returncode:
+            said = _last_of(errors)
+            raise DataError("command-failed", f"{command}: exit code {done.returncode}{said and ': '}{said}")
+
+
+def _last_of(errors: IO[bytes]) -> str:
+    """The end of what a command said."""
+    errors.seek(max(0, errors.seek(0, os.SEEK_END) - 4 * MOST_SAID))
+    return errors.read().decode("utf-8", "replace").strip()[-MOST_SAID:]
 
 
 def split(command: str) -> list[str]:
@@ -48,6 +58,8 @@ def split(command: str) -> list[str]:
         found = shlex.split(command)
     except ValueError as error:
         raise Unperformable("command-failed", f"{command}: {error}", hint="close the quotes") from None
+    if "\0" in command:
+        raise Unperformable("command-failed", "a command cannot have a NUL character in it")
     if not found:
         raise Unperformable("command-failed", "there is no command to run", hint="run 'notify --all'")
     return found

@@ -23,10 +23,16 @@ def gate(magic: Magic, goals: Sequence[str], seeds: Mapping[str, str]) -> None:
     for rule in magic.rules:
         read = [item.relation for item in rule.body if isinstance(item, Premise | Absent)]
         graph.setdefault(rule.relation, []).extend(read)
+    needed = {goal: reachable(graph, goal) for goal in goals}
+    kept = set(goals).union(
+        *needed.values()
+    )  # what is asked only by rules of views without rows is in no goal
     gated = {rule.relation for rule in magic.rules if _holds_always(rule)} - set(goals)
-    magic.rules = [_behind(rule) if rule.relation in gated else rule for rule in magic.rules]
+    magic.rules = [
+        _behind(rule) if rule.relation in gated else rule for rule in magic.rules if rule.relation in kept
+    ]
     for goal in goals:
-        for name in sorted(gated & reachable(graph, goal)):
+        for name in sorted(gated & needed[goal]):
             _open(magic, name, seeds[goal])
 
 
