@@ -120,3 +120,14 @@ def test_a_terminal_is_asked(state: Folder, answer: str, code: int, after: int) 
     assert process.returncode == code, (out, said, rest)
     assert b"~ rule reach#2" in out and b"Traceback" not in rest
     assert version(state) == after
+
+
+def test_rules_are_shown_with_their_ids(state: Folder) -> None:
+    assert "reach#2" in state.done("show", "-s", "state", "--rules")
+    found = state.done("show", "-s", "state", "reach", "--rules", "--format", "csv").splitlines()
+    assert found[0] == "id,text,view,place" and [line.split(",")[0] for line in found[1:]] == [
+        "reach#1",
+        "reach#2",
+    ]
+    assert state.done("show", "-s", "state", "link", "--rules", "--format", "csv") == "id,text,view,place\n"
+    assert "unknown-relation" in state.refused("show", "-s", "state", "zzz", "--rules")

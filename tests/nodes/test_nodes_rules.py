@@ -55,3 +55,19 @@ def test_views_on_nodes_follow_rules(two_nodes: Any, options: dict[str, Any]):
         assert len(gone["q"].deleted) == 18 and not [
             e for e in gone.statistics.events if e.code == "recomputed"
         ]
+
+
+def test_a_definition_as_a_whole_on_nodes(two_nodes: Any):
+    text = ".decl e(x: int, y: int)\ne(1, 2). e(2, 3).\np(X, Y) :- e(X, Y).\n"
+    with hw.connect(run="threads", nodes=two_nodes, replicate=0) as db:
+        db.define(text + "far(X) :- p(X, _).")
+        new = text.replace("e(2, 3).", "e(2, 4).") + "p(X, Z) :- e(X, Y), p(Y, Z)."
+        found = db.difference(new)
+        assert (found.dropped, found.changes["p"].counts, found.changes["far"].counts) == (
+            ("far",),
+            (2, 1),
+            (0, 2),
+        )
+        assert set(db["p"].rows()) == {(1, 2), (2, 3)}
+        assert sorted(db.redefine(new)["far"].deleted) == [(1,), (2,)]
+        assert set(db["p"].rows()) == {(1, 2), (2, 4), (1, 4)} and "far" not in db

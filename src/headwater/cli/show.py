@@ -31,20 +31,27 @@ if TYPE_CHECKING:
     "--format", "form", type=click.Choice(["table", "csv", "json"]), default="table", show_default=True
 )
 @escape_formulas_option
-def show(state: Path, relation: str | None, limit: int | None, form: str, escape_formulas: bool) -> None:
-    """Show all relations of a state folder, or the rows of one: all, or those that a goal asks for.
+@click.option("--rules", is_flag=True, help="Show the rules, with their ids.")
+def show(
+    state: Path, relation: str | None, limit: int | None, form: str, escape_formulas: bool, rules: bool
+) -> None:
+    """Show all relations of a state folder, its rules, or the rows of a relation: all, or those a goal asks for.
 
     Does not lock the folder.
 
     \b
     Examples:
       headwater show -s state/
+      headwater show -s state/ --rules
       headwater show -s state/ reach --limit 5
       headwater show -s state/ 'reach(a, X)'
       headwater show -s state/ reach --format csv > reach.csv
     """
     from headwater.local.at_rest import state_at_rest, told_active
 
+    if rules:
+        _show_rules(state, relation, form)
+        return
     found = state_at_rest(state.absolute(), relation)
     if found is not None and (relation is None or relation in found[1]):
         version, relations, active = found
@@ -99,6 +106,24 @@ class ShownRows(Protocol):
         ...
 
     def __len__(self) -> int: ...
+
+
+def _show_rules(state: Path, relation: str | None, form: str) -> None:
+    """All rules, or those of a view, with their ids."""
+    from headwater.cli.screen import print_table
+    from headwater.cli.state import open_state
+
+    with open_state(state, mode="r") as database:
+        table, rows = database.rules.arrow(), database.rules.rows()
+        if relation is not None:
+            name = database.info(relation).name
+            table = table.filter([name in row[2].split(", ") for row in rows])
+        if form == "table":
+            columns = [column.to_pylist() for column in table.columns]
+            print_table(table.column_names, list(zip(*columns, strict=True)))
+            click.echo(f"version {database.version}", err=True)
+        else:
+            _print_bytes(table, table.num_rows, form)
 
 
 def _relations(database: Database) -> list[Listed]:
