@@ -174,3 +174,27 @@ def test_slips_have_hints(text, hint):
 
 def test_a_text_without_them_has_none():
     assert parse("p(X) :- q(X).") == Program(parse("p(X) :- q(X).").rules)
+
+
+def test_strings_of_active_rules_in_single_quotes():
+    text = """
+    // it's a comment
+    q("it's").
+    watch: on +alarm(X, 'high. "so"'), X != 'it\\'s', !calm(X, "don't") do insert t(X, ' '), refuse 'no {X}'.
+    on calm('a', _) /* isn't it */ do delete t('b', _).
+    q("\ue000"). p(X) :- q(X).
+    """
+    program = parse(text)
+    first, second = program.active
+    assert first.event == Atom("alarm", (X, Constant('high. "so"')))
+    assert first.condition[0] == Comparison("!=", X, Constant("it's"))
+    assert first.actions[0].atom == Atom("t", (X, Constant(" "))) and first.actions[1].text == "no {X}"
+    assert second.event == Atom("calm", (Constant("a"), Wildcard()))
+    assert second.actions[0].atom == Atom("t", (Constant("b"), Wildcard()))
+    assert parse(render(program)) == program
+
+
+@pytest.mark.parametrize("text", ["on('a').", "p(X) :- on(X), q('a').", "on +a(X) do run 'x'. q('a').", "p('a)."])
+def test_strings_of_others_stand_in_double_quotes(text: str):
+    with pytest.raises(hw.LanguageError, match="double quotes"):
+        parse(text)

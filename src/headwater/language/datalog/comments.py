@@ -9,7 +9,7 @@ it is the remainder, as in `X % 2`. So `%` after a full stop, a comma, or first 
 'a("// no").       '
 
 `#line` lines, which say where the next line came from, are blanked too. What can only be seen at this level is
-refused here: a string or comment that does not end, strings in single quotes that are no texts of actions.
+refused here: a string or comment that does not end, strings in single quotes outside of active rules.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from __future__ import annotations
 import re
 
 from headwater.errors import LanguageError
-from headwater.language.datalog.quoted import ACTION_TEXT
+from headwater.language.datalog.quoted import ActiveStatements
 from headwater.language.source import SourceText
 
 _INTERESTING = re.compile(
-    rf'(?P<string>"(?:\\.|[^"\\\n])*"|{ACTION_TEXT})'
+    r'(?P<string>"(?:\\.|[^"\\\n])*")'
     r'|(?P<open_string>")'
     r"|(?P<line>//[^\n]*)"
     r"|(?P<block>/\*.*?\*/)"
     r"|(?P<open_block>/\*)"
     r"|(?P<percent>%[^\n]*)"
-    r"|(?P<quote>'(?:[^'\n]*')?)"
+    r"|(?P<quote>'(?:(?:\\.|[^'\\\n])*')?)"
     r"|(?P<marker>^\#(?:line)?[ \t]+\d[^\n]*)"
     r"|(?P<message>^[ \t]*\#[ \t]*(?:error|pragma)\b(?!\s*\()[^\n]*)",
     re.DOTALL | re.MULTILINE,
@@ -43,6 +43,7 @@ def blank_comments(source: SourceText, *, directives: bool = False) -> str:
     text = source.text
     characters = list(text)
     position = 0
+    active = ActiveStatements()
     while (match := _INTERESTING.search(text, position)) is not None:
         kind = match.lastgroup
         position = match.end()
@@ -53,6 +54,8 @@ def blank_comments(source: SourceText, *, directives: bool = False) -> str:
             continue
         if kind in ("line", "block", "percent", "marker"):
             characters[match.start() : match.end()] = re.sub(r"[^\n]", " ", match.group())
+            continue
+        if kind == "quote" and len(match[0]) > 1 and active.has(characters, match.start()):
             continue
         if kind != "message":
             raise _refusal(source, kind or "", match)

@@ -14,6 +14,7 @@ from headwater.language.datalog import constants
 from headwater.language.datalog.dialect import HEAD_AGGREGATE, IsVariable
 from headwater.language.datalog.expressions import Expression
 from headwater.language.datalog.operators import AGGREGATES, COMPARISONS, OPPOSITES
+from headwater.language.datalog.quoted import text_of
 from headwater.language.datalog.trees import application, end_of, is_word, start_of, trees, words
 from headwater.language.program import (
     Atom,
@@ -176,7 +177,7 @@ class TermReader:
     def constant(self, kind: str, text: str, place: Place, negative: bool = False) -> Constant:
         """A string or a number as it is written."""
         try:
-            value = constants.string(text) if kind == "string" else constants.number(text, negative)
+            value = text_of(text) if kind == "string" else constants.number(text, negative)
         except ValueError as error:
             raise LanguageError("constant", str(error), place=place) from None
         return Constant(value, place=place)
