@@ -148,8 +148,8 @@ def test_explain_lists_the_rules_of_a_relation():
     db.define(SENSORS)
     lines = db.explain("ticket").lines
     assert [line for line in lines if line.startswith("active rule")] == [
-        'active rule open: open: on +alarm(X, Y), Y > 15 do insert ticket(X, Y, "open").',
-        "active rule shut: shut: on -alarm(X, _) do delete ticket(X, _, _).",
+        'active rule open: on +alarm(X, Y), Y > 15 do insert ticket(X, Y, "open").',
+        "active rule shut: on -alarm(X, _) do delete ticket(X, _, _).",
     ]
     assert sum(line.startswith("active rule") for line in db.explain().lines) == 3
 

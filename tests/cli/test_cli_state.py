@@ -252,11 +252,19 @@ def test_checking(folder: Folder) -> None:
     assert "p.dl:1" in folder.refused("check", "p.dl")
 
 
+def test_views_that_are_not_stored_are_not_counted(folder: Folder) -> None:
+    folder.write("rules.dl", "a(x: int). v(X) :- a(X), X > 1. w(X) :- a(X). .kind v watched\n")
+    folder.done("define", "-s", "state", "rules.dl")
+    lines = folder.done("apply", "-s", "state", "--insert", "a(1)", "--insert", "a(2)").splitlines()
+    assert ["v", "watched", "+1", "-0"] in [line.split() for line in lines]
+    assert ["w", "view", "+2", "-0", "2"] in [line.split() for line in lines]
+
+
 def test_active_rules_are_checked_and_listed(folder: Folder) -> None:
     folder.write("rules.dl", "a(x: int).\nr: on +a(X), X > 1 do insert b(X).\n")
     assert "r: on +a(X), X > 1 do now insert b(X)." in folder.done("check", "rules.dl")
     folder.done("run", "rules.dl", "-s", "state", "-D", "out")
-    listed = "active rule r: r: on +a(X), X > 1 do insert b(X).\n"
+    listed = "active rule r: on +a(X), X > 1 do insert b(X).\n"
     assert listed in folder.run("show", "-s", "state").stderr
     folder.done("apply", "-s", "state", "--insert", "a(1)", "--insert", "a(2)")
     assert folder.done("show", "-s", "state", "b", "--format", "csv").splitlines()[1:] == ["2"]

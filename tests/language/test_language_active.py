@@ -194,7 +194,9 @@ def test_strings_of_active_rules_in_single_quotes():
     assert parse(render(program)) == program
 
 
-@pytest.mark.parametrize("text", ["on('a').", "p(X) :- on(X), q('a').", "on +a(X) do run 'x'. q('a').", "p('a)."])
+@pytest.mark.parametrize(
+    "text", ["on('a').", "p(X) :- on(X), q('a').", "on +a(X) do run 'x'. q('a').", "p('a)."]
+)
 def test_strings_of_others_stand_in_double_quotes(text: str):
     with pytest.raises(hw.LanguageError, match="double quotes"):
         parse(text)

@@ -25,8 +25,8 @@ def print_changes(database: Database, changes: Changes, *, rows: int, supposed: 
     lines = []
     for name in changes:
         inserted, deleted = changes[name].counts
-        size = (len(database[name]) if name in database else 0) + (inserted - deleted if supposed else 0)
-        lines.append((name, _kind(database, name), f"+{inserted:,}", f"-{deleted:,}", f"{size:,}"))
+        size = size_of(database, name, inserted - deleted if supposed else 0)
+        lines.append((name, _kind(database, name), f"+{inserted:,}", f"-{deleted:,}", size))
     if lines:
         headings = ("relation", "kind", "inserted", "deleted", "rows")
         print_table(headings, lines, numbers=headings[2:])
@@ -58,7 +58,14 @@ def print_row_changes(changes: Changes, rows: int) -> None:
 def _kind(database: Database, name: str) -> str:
     if name not in database:
         return "gone"
-    return "base" if database.info(name).base else "view"
+    return database.info(name).kind_shown
+
+
+def size_of(database: Database, name: str, more: int = 0) -> str:
+    """How many rows a relation has, and `more`; nothing is evaluated to count it."""
+    if name in database and not database.info(name).kept:
+        return ""
+    return f"{(len(database[name]) if name in database else 0) + more:,}"
 
 
 def print_signed(sign: str, colour: str, name: str, rows: Sequence[tuple[Any, ...]], limit: int) -> None:

@@ -189,6 +189,7 @@ def _summary(
     verbose: bool,
 ) -> None:
     """On standard error: what was read and written, the version, the time."""
+    from headwater.cli.report import size_of
     from headwater.cli.screen import counted, print_table, seconds
 
     sys.stdout.flush()
@@ -200,8 +201,8 @@ def _summary(
         lines = [
             (
                 name,
-                "base" if database.info(name).base else "view",
-                f"{len(database[name]):,}",
+                database.info(name).kind_shown,
+                size_of(database, name),
                 ", ".join(origins.get(name, [])),
                 str(files.get(name, "")),
             )

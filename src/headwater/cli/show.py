@@ -137,6 +137,7 @@ def _show_relations(
     import pyarrow as pa
 
     from headwater.cli.screen import print_table
+    from headwater.local.at_rest import active_line
 
     headings = ("relation", "kind", "columns", "rows", "bytes")
     if form == "table":
@@ -146,7 +147,7 @@ def _show_relations(
         ]
         print_table(headings, shown, numbers=("rows", "bytes"))
         for id, text in active:
-            click.echo(f"active rule {id}: {text}", err=True)
+            click.echo(active_line(id, text), err=True)
         click.echo(f"version {version}", err=True)
     else:
         table = pa.table({heading: [row[i] for row in rows] for i, heading in enumerate(headings)})

@@ -233,7 +233,7 @@ class Outbox:
     def dump(self) -> tuple[dict[str, Any], Tables]:
         """All of it, for a checkpoint."""
         lines = [line for line in self.lines.values() if line.definition.durable]
-        events = [(line.name, event) for line in lines for event in line.owed]
+        events = [(line.name, event) for line in lines for event in tuple(line.owed)]
         meta = {
             "definitions": [asdict(line.definition) for line in lines if line.rule is None],
             "delivered": {line.name: line.delivered for line in lines},

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from headwater.calls import public_class
 from headwater.notebook import table
-from headwater.rules.checked import Kind, RelationInfo
+from headwater.rules.checked import RelationInfo
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -39,7 +39,7 @@ class RelationTable(tuple[str, ...]):
         return [
             (
                 info.name,
-                "view" if info.kind is Kind.STORED else info.kind.value,
+                info.kind_shown,
                 info.described,
                 self._count(info.name) if info.kept else None,
             )

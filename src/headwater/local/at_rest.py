@@ -98,6 +98,11 @@ def told_active(rules: Iterable[ActiveRule]) -> tuple[tuple[str, str], ...]:
     return tuple((str(rule.id), rule.text) for rule in rules)
 
 
+def active_line(id: str, text: str) -> str:
+    """An active rule in a line; its id is said once, also if it is its label."""
+    return f"active rule {text}" if text.startswith(f"{id}:") else f"active rule {id}: {text}"
+
+
 def state_at_rest(
     path: Path, asked: str | None
 ) -> tuple[int, dict[str, AtRest], tuple[tuple[str, str], ...]] | None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from headwater import notebook
 from headwater.catalog import Catalog
 from headwater.language.datalog.render import render
+from headwater.local.at_rest import active_line
 from headwater.maintain.engine import Engine
 from headwater.maintain.view import View
 from headwater.memory.budget import MemoryUse
@@ -140,7 +141,7 @@ def explain(
 def _active(catalog: Catalog, name: str | None) -> list[str]:
     """The active rules that have to do with a relation, or all."""
     return [
-        f"active rule {rule.id}: {rule.text or render(rule)}"
+        active_line(str(rule.id), rule.text or render(rule))
         for rule in catalog.active
         if name is None or any(atom.relation == name for atom in active_atoms(rule))
     ]

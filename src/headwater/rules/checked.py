@@ -204,6 +204,11 @@ class RelationInfo:
         return self.kind not in (Kind.VIRTUAL, Kind.WATCHED)
 
     @property
+    def kind_shown(self) -> str:
+        """Its kind as users see it: one that is stored is simply a view."""
+        return "view" if self.kind is Kind.STORED else self.kind.value
+
+    @property
     def internal(self) -> bool:
         """Whether no text names it."""
         return self.owner is not None
