@@ -97,6 +97,18 @@ def test_definitions_and_time_are_told_too(db):
     assert [(sorted(e.inserted), sorted(e.deleted)) for e in events] == [([(4,)], []), ([], [(4,)])]
 
 
+@pytest.mark.parametrize("coupling", ["now", "after"])
+@pytest.mark.parametrize("kind", ["stored", "watched"])
+def test_rows_that_go_with_the_last_rule_that_tells_their_types(db, kind, coupling):
+    db.define(f"first: v(X, L) :- alarm(X, L). more: v(X, L) :- v(X, L), ticket(X).\n.kind v {kind}")
+    alarms(db, (1, "low"), (2, "high"))
+    events = []
+    db.watch("v", events.append, coupling=coupling)
+    db.drop_rule("first")
+    db.add_rule("first: v(X, L) :- alarm(X, L), X > 1.")
+    assert told(events) == [(4, [], [(1, "low"), (2, "high")]), (5, [(2, "high")], [])]
+
+
 def test_a_view_that_is_watched_and_never_stored(db):
     events = []
     db.define(".kind pair watched\npair(X, Y) :- alarm(X, L), alarm(Y, L), X < Y.")

@@ -267,3 +267,24 @@ def test_rules_are_ids_and_a_table(db: Any):
     assert ">reach(X, Y) :- link(X, Y).</td>" in db.rules._repr_html_()
     assert db.rules.arrow().column("view").to_pylist() == ["reach", "reach"]
     assert hw.connect().rules == () and hw.connect().rules.arrow().num_rows == 0
+
+
+@pytest.mark.parametrize("strategy", ["support", "dred", "recompute", "auto"])
+@pytest.mark.parametrize(
+    "more",
+    [
+        "best(X, Y, min<C>) :- best(X, Z, A), best(Z, Y, B), C = A + B.",
+        "best(X, Y, min<C>) :- f(X, Z), best(Z, Y, B), C = B + 1.",
+    ],
+)
+def test_best_rows_do_not_outlive_the_rule_that_they_begin_with(strategy, more):
+    with hw.connect(strategy=strategy) as db:
+        db.define(
+            f"f(a: int, b: int). start: best(X, Y, min<C>) :- f(X, Y), C = 1. {more} over(X, C) :- best(X, X, C).",
+            insert={"f": [(2, 1), (1, 3), (3, 1)]},
+        )
+        done = db.drop_rule("start")
+        assert (len(done["best"].deleted), sorted(done["over"].deleted)) == (6, [(1, 2), (3, 2)])
+        assert not done["best"].inserted and db["best"].rows() == [] == db["over"].rows()
+        done = db.add_rule("start: best(X, Y, min<C>) :- f(X, Y), C = 1.")
+        assert sorted(done["over"].inserted) == [(1, 2), (3, 2)]

@@ -21,6 +21,7 @@ from headwater.database.acknowledged import Acknowledged
 from headwater.errors import DataError, HeadwaterError
 from headwater.local.runner import Runner
 from headwater.maintain.goals import Means
+from headwater.rules.checked import described
 from headwater.values import arguments
 from headwater.values.codec import Codec
 from headwater.version.version import Version
@@ -123,14 +124,24 @@ class Outbox:
                 continue
             event = OwedEvent(version.number, armed.trigger.relation, at, self._nothing(armed), cause=cause)
             if line.now:
-                self._tell(line, replace(event, fired=armed.fired(version.changes, runner, means())))
+                fired = self._typed(armed.fired(version.changes, runner, means()), armed, catalog)
+                self._tell(line, replace(event, fired=fired))
                 continue
             try:
-                event = replace(event, fired=armed.fired(version.changes, runner, means()))
+                fired = self._typed(armed.fired(version.changes, runner, means()), armed, catalog)
+                event = replace(event, fired=fired)
             except HeadwaterError as error:
                 event = replace(event, failure=in_short(error))
             if event.fired or event.failure is not None:
                 self._events[line.name] = event
+
+    def _typed(self, fired: Fired, armed: Armed, catalog: Catalog) -> Fired:
+        """Rows that go have the types of before, where nothing tells types any more."""
+        before, view = self._catalog, armed.trigger.relation
+        if armed.question is not None or before is None or None not in fired.layout.types:
+            return fired
+        infos = described(before.program.relations, catalog.program.relations)
+        return replace(fired, layout=infos[view].layout) if view in infos else fired
 
     def _nothing(self, armed: Armed) -> Fired:
         return Fired(armed.layout, self._codec, armed.layout.empty(), armed.layout.empty())

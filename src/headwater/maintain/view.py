@@ -129,15 +129,13 @@ def same_rule(one: CheckedRule, other: CheckedRule) -> bool:
 
 
 def alike(old: RelationInfo | None, new: RelationInfo) -> bool:
-    """Whether rows of the one are rows of the other; a type may have become known since, or be known no more: then
-    no rows are left."""
+    """Whether rows of the one are rows of the other. A type may have become known since. One that is known no more
+    leaves no rows, and rules cannot take back what they derived from values of it: the view is derived anew."""
     return (
         old is not None
         and old.arity == new.arity
         and old.selections == new.selections
-        and all(
-            None in (before, now) or before == now for before, now in zip(old.types, new.types, strict=True)
-        )
+        and all(before is None or before == now for before, now in zip(old.types, new.types, strict=True))
     )
 
 
