@@ -255,3 +255,12 @@ def test_views_that_only_follow_from_themselves():
         assert list(db.apply(insert={"link": [("a", "a"), ("b", "c")]})) == ["link"]
         done = db.add_rule("above(X, Y) :- link(X, Y).")
         assert change(done, "pair") == ([("a", "a"), ("b", "c")], [])
+
+
+def test_a_relation_below_loses_its_last_rule():
+    with hw.connect() as db:
+        db.define("e(x: int, y: int). .decl q(x: int, y: int)\nq(X, Y) :- e(X, Y). t(X, sum<Y>) :- q(Y, X).")
+        db.apply(insert={"e": [(1, 2), (3, 2)]})
+        db.keep("q", "virtual")
+        db.keep("t", "watched")
+        assert change(db.drop_rule("q#1"), "t") == ([], [(2, 4)])

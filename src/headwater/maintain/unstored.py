@@ -249,6 +249,8 @@ class UnstoredViews:
         if found is not None:
             return found
         relation, earlier = self.workspace.relations.get(name), before.earlier(name)
+        if relation is not None and name in before.checked.unstored.relations:
+            return self._since_unstored(name, relation, before)
         if relation is not None and earlier is not None and earlier is not relation:
             replaced = Replacement(earlier, relation)
             return Difference(replaced.lost, replaced.gained)
@@ -257,6 +259,14 @@ class UnstoredViews:
             nothing = np.empty((0, 0), np.int64)
             return Difference(nothing, nothing)
         return Difference(relation.codes(delta.lost), relation.codes(delta.gained))
+
+    def _since_unstored(self, name: str, relation: Relation, before: Before) -> Difference:
+        """What happened to a relation that is stored now, and was not when the version began."""
+        stored = self._stored(before)
+        was = whole(before.checked, (name,), self._fanout, stored, self.make_engine, Side.OLD)[name]
+        now = relation.matrix()
+        found = self._computed[name] = Difference(without(was, now), without(now, was))
+        return found
 
     def whole(self, checked: Checked, relations: Collection[str]) -> dict[str, Ints]:
         """All rows of relations by their rules, as things are now."""
@@ -332,9 +342,8 @@ class UnstoredViews:
         changed = self._changed(before, before.checked, checked)
         if name not in touched_by(Rules.of(before.checked), Rules.of(checked), changed):
             return RowChange(rows()[:0], rows()[:0])
-        stored = self._stored(before)
-        was = whole(before.checked, (name,), self._fanout, stored, self.make_engine, Side.OLD)[name]
-        return RowChange(without(was, rows()), without(rows(), was))
+        found = self._since_unstored(name, self.workspace.relations[name], before)
+        return RowChange(found.lost, found.gained)
 
 
 def to_write(relation: Relation, difference: Difference) -> tuple[Ints, Ints]:
