@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pty
 import signal
@@ -93,6 +94,14 @@ def test_what_is_refused_changes_nothing(state: Folder) -> None:
     assert version(state) == 1
 
 
+def _interrupt(process: subprocess.Popen[bytes]) -> None:
+    """Interrupt until it ends: a signal that comes just before the process waits for a line is seen with the next."""
+    while process.poll() is None:
+        process.send_signal(signal.SIGINT)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(timeout=4)
+
+
 @pytest.mark.parametrize(
     "answer, code, after", [("y\n", 0, 2), ("n\n", 1, 1), ("Ctrl-C", 130, 1), ("\x04", 130, 1)]
 )
@@ -112,7 +121,7 @@ def test_a_terminal_is_asked(state: Folder, answer: str, code: int, after: int) 
             assert more, said
             said += more
         if answer == "Ctrl-C":
-            process.send_signal(signal.SIGINT)
+            _interrupt(process)
         else:
             os.write(mine, answer.encode())
         out, rest = process.communicate(timeout=60)

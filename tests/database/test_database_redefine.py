@@ -86,6 +86,8 @@ def test_what_is_alike_is_not_touched(db: Any):
 
 def test_relations_that_are_not_mentioned_go_with_their_rows(db: Any):
     db.define("spare(x: int). spare(1).")
+    found = db.difference("link(src: string, dst: string).")
+    assert found.lost == {"spare": 1} and "- relation spare, with 1 rows" in str(found)
     changes = db.redefine("link(src: string, dst: string). two(X, Z) :- link(X, Y), link(Y, Z).")
     assert tuple(db.relations) == ("link", "two") and db["two"].rows() == []
     assert changes["reach"].counts == (0, 4) and changes["n"].counts == (0, 3)
@@ -136,6 +138,14 @@ def test_active_rules_keep_their_ids(db: Any):
     (id,) = [rule.id for rule in db.catalog.active]
     db.redefine(text + 'on +reach(X, X), X != "a" do insert ticket(X).\n')
     assert [rule.id for rule in db.catalog.active] == [id]
+
+
+def test_an_active_rule_that_was_defined_twice_goes_at_once(db: Any):
+    db.define("log(x: string). on +reach(X, _) do insert log(X).")
+    db.add_rule("on +reach(X, _) do insert log(X).")
+    assert len(db.catalog.active) == 1
+    db.drop_rule(db.catalog.active[0].id)
+    assert db.catalog.active == () and db.apply(insert={"link": [("m", "n")]})["log"].counts == (0, 0)
 
 
 @pytest.mark.parametrize(

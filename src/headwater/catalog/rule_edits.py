@@ -58,13 +58,14 @@ def without_rules(found: Sequence[Program], program: Program) -> list[Program]:
     """Earlier texts without the rules that a text drops, and without what they say of views that go with them."""
     ids = dropped_ids(program)
     dropped = [rule for rule in rules_of(found) if rule.id in ids]
+    silent = [rule for each in found for rule in each.active if rule.id in ids]  # the same rule twice is one
     left = [
         replace(
             each,
             rules=tuple(rule for rule in each.rules if rule.id not in ids),
-            active=tuple(rule for rule in each.active if rule.id not in ids),
+            active=tuple(rule for rule in each.active if rule not in silent),
         )
-        if any(rule.id in ids for rule in each.rules) or any(rule.id in ids for rule in each.active)
+        if any(rule.id in ids for rule in each.rules) or any(rule in silent for rule in each.active)
         else each
         for each in found
     ]

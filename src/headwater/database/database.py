@@ -208,7 +208,8 @@ class Database:
     @changes
     def _difference(self, program: Program, whole: bool) -> DefinitionDifference:
         refuse_doubtful(program, self.catalog, whole=whole)
-        return DefinitionDifference.of(self.catalog, *self._versions.suppose_definition(program, whole=whole))
+        supposed = self._versions.suppose_definition(program, whole=whole)
+        return DefinitionDifference.of(self.catalog, self.runner.count, *supposed)
 
     def add_rule(self, text: str) -> Changes:
         """Add one rule; one version. Views follow it as they follow rows that come. Its id is in `rules`."""

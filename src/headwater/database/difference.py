@@ -5,7 +5,7 @@ The rows are worked out in a version that is taken back.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from headwater.calls import public_class
@@ -32,19 +32,26 @@ class DefinitionDifference:
     unsaid: tuple[str, ...]
     added: tuple[str, ...]
     dropped: tuple[str, ...]
+    lost: Mapping[str, int]
+    """How many rows the base relations among those dropped have."""
     changes: Changes
     rebuilt: tuple[Recomputed, ...]
 
     @staticmethod
-    def of(before: Catalog, after: Catalog, changes: Changes) -> DefinitionDifference:
-        """Between two catalogs, of which the second would change these rows."""
+    def of(
+        before: Catalog, count: Callable[[str], int], after: Catalog, changes: Changes
+    ) -> DefinitionDifference:
+        """Between two catalogs, of which the second would change these rows; `count` tells how many rows a relation
+        has now."""
         old, new = before.statements, after.statements
+        dropped = tuple(name for name in before.relations if name not in after.relations)
         return DefinitionDifference(
             rule_difference([*before.rules, *before.active], [*after.rules, *after.active]),
             tuple(text for text in new if text not in old),
             tuple(text for text in old if text not in new),
             tuple(name for name in after.relations if name not in before.relations),
-            tuple(name for name in before.relations if name not in after.relations),
+            dropped,
+            {name: count(name) for name in dropped if before.info(name).base},
             changes,
             tuple(event for event in changes.statistics.events if isinstance(event, Recomputed)),
         )
@@ -72,7 +79,7 @@ class DefinitionDifference:
         for name in self.added:
             yield "+", f"relation {name}"
         for name in self.dropped:
-            yield "-", f"relation {name}"
+            yield "-", f"relation {name}" + (f", with {self.lost[name]:,} rows" if name in self.lost else "")
         for name in self.changes:
             inserted, deleted = self.changes[name].counts
             yield "", f"{name}: {inserted:,} rows would come, {deleted:,} would go"
