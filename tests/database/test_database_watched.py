@@ -264,3 +264,19 @@ def test_a_relation_below_loses_its_last_rule():
         db.keep("q", "virtual")
         db.keep("t", "watched")
         assert change(db.drop_rule("q#1"), "t") == ([], [(2, 4)])
+
+
+@pytest.mark.parametrize("kind", ["watched", "virtual"])
+def test_a_view_that_is_stored_from_now_on_is_no_news_to_its_readers(kind: str):
+    """Also where rules are rewritten differently for views that are stored."""
+    with hw.connect() as db:
+        db.define(f"""e(a: int, b: int). h(a: int). g(a: int, b: int).
+            hit(X) :- e(X, _).
+            hit(X) :- e(X, X), g(4, W), hit(0).
+            free(X) :- h(X), !hit(X).
+            .kind hit {kind}
+            .kind free watched""")
+        db.apply(insert={"h": [(1,), (2,)], "e": [(1, 0)]})
+        assert change(db.keep("hit", "stored"), "free") == ([], [])
+        assert change(db.apply(delete={"e": [(1, 0)]}), "free") == ([(1,)], [])
+        assert change(db.keep("hit", kind), "free") == ([], [])
