@@ -82,7 +82,7 @@ class Grouped:
 
 @dataclass(frozen=True)
 class StratumQueries:
-    """All that is asked for one stratum. `signs` are the types of rows that are wanted of each relation."""
+    """All that is asked for one stratum."""
 
     relations: tuple[str, ...]
     propagating: tuple[Propagating, ...]
@@ -101,7 +101,7 @@ class Goals:
 
 
 class Asking:
-    """Makes the goals of strata. `wanted` are the types of rows that somebody listens to."""
+    """Makes the goals of strata."""
 
     def __init__(self, sides: Sides, infos: dict[str, RelationInfo]):
         self.sides = sides
@@ -110,7 +110,8 @@ class Asking:
     def stratum(
         self, number: int, stratum: Stratum, earlier: Sequence[CheckedRule], wanted: Wanted
     ) -> StratumQueries:
-        """The queries of a stratum, whose rules were `earlier` others or the same."""
+        """The queries of a stratum, whose rules were `earlier` others or the same. `wanted` are the types of rows
+        that somebody listens to."""
         propagating: list[Propagating] = []
         for sign, rules in ((Sign.ADDED, stratum.rules), (Sign.REMOVED, earlier)):
             others = {rule.label: rule for rule in (earlier if sign is Sign.ADDED else stratum.rules)}
@@ -124,7 +125,7 @@ class Asking:
         filtering, grouped = [], []
         for name in stratum.relations:
             if self._grouped(name):
-                grouped.append(self._groups(number, name))
+                grouped.append(self._groups(name))
             else:
                 filtering += [
                     self._filter(name, sign)
@@ -213,7 +214,7 @@ class Asking:
         self._ask(goal, info, self.sides.name(relation, Side.NEW), seed, ())
         return goal
 
-    def _groups(self, number: int, relation: str) -> Grouped:
+    def _groups(self, relation: str) -> Grouped:
         info, columns = self.sides.new.infos[relation], self._columns(relation)
         seed = f"{relation}??"
         self.goals.infos[seed] = asked_info(seed, info, columns)
