@@ -288,3 +288,13 @@ def test_best_rows_do_not_outlive_the_rule_that_they_begin_with(strategy, more):
         assert not done["best"].inserted and db["best"].rows() == [] == db["over"].rows()
         done = db.add_rule("start: best(X, Y, min<C>) :- f(X, Y), C = 1.")
         assert sorted(done["over"].inserted) == [(1, 2), (3, 2)]
+
+
+def test_rows_that_go_have_the_types_of_their_rule():
+    with hw.connect() as db:
+        db.define("f(a: int). g(a: string). r: v(X) :- f(X).", insert={"f": [(7,)], "g": [("x",)]})
+        done = db.replace_rule("r", "v(X) :- g(X).")
+        assert (done["v"].inserted, done["v"].deleted) == ([("x",)], [(7,)])
+        with pytest.raises(hw.HeadwaterError, match="type-clash"):
+            done["v"].arrow()
+        assert db["v"].rows() == [("x",)]

@@ -119,8 +119,8 @@ class Versions:
             cascade = self._react(version, unseen=self._not_changed(program, catalog))
             self._owe(version)
             self.durability.log_definition(version, inserts, cascade, whole=whole)
-            described = self.standing.described()
-        return self._done(version, described)
+            described, before = self.standing.described(), self.standing.catalog.program.relations
+        return self._done(version, described, before)
 
     def suppose_definition(self, program: Program, *, whole: bool) -> tuple[Catalog, Changes]:
         """What `define` would do, and the catalog there would be: worked out, then taken back."""
@@ -138,7 +138,8 @@ class Versions:
             self._react(version, unseen=self._not_changed(program, catalog))
             for change in version.changes.values():
                 change.resolve()
-            shown = shown_changes(self.codec, self.standing.described(), version.changes)
+            before = self.standing.catalog.program.relations
+            shown = shown_changes(self.codec, self.standing.described(), version.changes, before=before)
         empty = EmptyChanges(self.codec, lambda: catalog)
         return catalog, Changes(version.number, shown, empty, version.statistics)
 
@@ -386,11 +387,17 @@ class Versions:
             inserts[info.name] = info.layout.encode(self.codec, rows, name)
         return inserts
 
-    def _done(self, version: Version, described: Mapping[str, RelationInfo] | None = None) -> Changes:
-        """What a version did, for users; `described` are the relations that it speaks of, if it defined some."""
+    def _done(
+        self,
+        version: Version,
+        described: Mapping[str, RelationInfo] | None = None,
+        before: Mapping[str, RelationInfo] | None = None,
+    ) -> Changes:
+        """What a version did, for users; `described` are the relations that it speaks of, if it defined some, and
+        `before` those that there were."""
         self.auto.measured(self.standing.catalog.program.relations.values(), version.statistics)
         relations = described or self.standing.catalog.program.relations
-        shown = shown_changes(self.codec, relations, version.changes, self.guard)
+        shown = shown_changes(self.codec, relations, version.changes, self.guard, before)
         return Changes(version.number, shown, self._unchanged(), version.statistics)
 
     def _unchanged(self) -> EmptyChanges:

@@ -43,9 +43,12 @@ class Change:
         layout: Layout,
         rows: RowChange,
         guard: Guard | None = None,
+        went: Layout | None = None,
     ):
         self._codec = codec
         self._layout = layout
+        self._went = went or layout
+        """That of the rows that are no longer there: a definition may have given other columns."""
         self._rows = rows
         self._guard = guard
 
@@ -69,7 +72,7 @@ class Change:
     @property
     def deleted(self) -> list[tuple[Any, ...]]:
         """The rows that are no longer there."""
-        return self._layout.decode(self._codec, self._known().lost)
+        return self._went.decode(self._codec, self._known().lost)
 
     @property
     def counts(self) -> tuple[int, int]:
@@ -90,9 +93,10 @@ class Change:
     def _repr_html_(self) -> str:
         columns = self._layout.columns
         rows: list[list[str]] = []
-        for sign, codes in (("+", self._known().gained), ("−", self._known().lost)):
+        known = self._known()
+        for sign, codes, layout in (("+", known.gained, self._layout), ("−", known.lost, self._went)):
             left = MOST_ROWS - len(rows)
-            rows += [[sign, *map(cell, row)] for row in self._layout.decode(self._codec, codes[:left])]
+            rows += [[sign, *map(cell, row)] for row in layout.decode(self._codec, codes[:left])]
         more = f", {len(rows):,} rows of them shown" if len(self) > len(rows) else ""
         inserted, deleted = self.counts
         return table(
@@ -110,6 +114,12 @@ class Change:
                 "reserved-column",
                 f"changes are shown with a column {CHANGE_TYPE}, and the relation has one of that name",
                 hint="name the relation's column differently, or use inserted and deleted",
+            )
+        if self._went.types != self._layout.types and all(self.counts):
+            raise DataError(
+                "type-clash",
+                "the rows that went have other types than those that came, and are no table with them",
+                hint="use inserted and deleted",
             )
         parts = []
         known = self._known()
@@ -205,11 +215,15 @@ def shown_changes(
     relations: Mapping[str, RelationInfo],
     changes: Mapping[str, RowChange],
     guard: Guard | None = None,
+    before: Mapping[str, RelationInfo] | None = None,
 ) -> dict[str, Change]:
-    """Changes of base relations and views; those that leave the database are read through its guard."""
+    """Changes of base relations and views; those that leave the database are read through its guard. `before` are the
+    relations of before the version, if it defined some."""
     shown = {}
     for name, change in changes.items():
         info = relations.get(name)
         if info is not None and not info.internal:
-            shown[name] = Change(codec, info.layout, change, guard)
+            was = before.get(name) if before is not None else None
+            other = was is not None and None not in was.types and was.types != info.types
+            shown[name] = Change(codec, info.layout, change, guard, was.layout if was and other else None)
     return shown
