@@ -93,7 +93,8 @@ def test_a_rule_that_is_dropped_owes_nothing(tmp_path):
     with pytest.raises(hw.DataError) as caught:
         db.watches["caller"].stop()
     assert caught.value.code == "still-defined"
-    db.drop_rule("caller")
+    with pytest.warns(hw.HeadwaterWarning, match="rule caller goes, and with it 1 events"):
+        db.drop_rule("caller")
     assert list(db.watches) == []
     db.close()
     with hw.connect(tmp_path / "state") as again:

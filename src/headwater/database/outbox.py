@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Any
 from headwater.active.event import OwedEvent
 from headwater.active.trigger import Armed, Fired
 from headwater.active.watch import Action, WatchDefinition, WatchLine, in_short, rule_lines
+from headwater.calls import warn
 from headwater.catalog import Catalog
 from headwater.database.acknowledged import Acknowledged
-from headwater.errors import DataError, HeadwaterError
+from headwater.errors import DataError, HeadwaterError, HeadwaterWarning
 from headwater.local.runner import Runner
 from headwater.maintain.goals import Means
 from headwater.rules.checked import described
@@ -55,10 +56,20 @@ class Outbox:
     # ------------------------------------------------------------------ with a version
 
     def check(self, catalog: Catalog) -> None:
-        """Refuse a catalog in which what is watched is not there any more, or cannot be followed."""
+        """Refuse a catalog in which what is watched is not there any more, or cannot be followed, and warn
+        where a rule goes that has something left to do."""
         rules = {str(rule.id) for rule in catalog.active}
+        coming = rule_lines(catalog, durable=self._durable)
         for line in self.lines.values():
             if line.rule is not None:
+                if line.owed and (line.name not in coming or coming[line.name].rule != line.rule):
+                    warn(
+                        HeadwaterWarning(
+                            "forgotten",
+                            f"rule {line.name} goes, and with it {len(line.owed):,} events it has not acted on",
+                            hint="db.watches.deliver() lets it be done first",
+                        )
+                    )
                 continue
             if line.name.partition("/")[0] in rules:
                 raise DataError(
