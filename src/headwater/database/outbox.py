@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headwater.active.event import OwedEvent
+from headwater.active.rules import trigger_of
 from headwater.active.trigger import Armed, Fired
 from headwater.active.watch import Action, WatchDefinition, WatchLine, in_short, rule_lines
 from headwater.calls import warn
@@ -25,6 +26,7 @@ from headwater.maintain.goals import Means
 from headwater.rules.checked import described
 from headwater.values import arguments
 from headwater.values.codec import Codec
+from headwater.values.types import TypeClash, unify
 from headwater.version.version import Version
 
 if TYPE_CHECKING:
@@ -85,6 +87,30 @@ class Outbox:
                     f"{line.name} watches {line.definition.goal}, and could not go on: {error.message}",
                     hint=f"end that first: db.watches[{line.name!r}].stop()",
                 ) from error
+        self._check_types(catalog)
+
+    def _check_types(self, catalog: Catalog) -> None:
+        """Refuse other types of what is watched: one event could not tell rows that go and rows that come."""
+        before = {} if self._catalog is None else self._catalog.program.relations
+        watched = {
+            line.armed(catalog).trigger.relation: line.name
+            for line in self.lines.values()
+            if line.rule is None
+        }
+        watched.update((trigger_of(rule).relation, str(rule.id)) for rule in catalog.active)
+        for name, who in watched.items():
+            old, new = before.get(name), catalog.program.relations.get(name)
+            if old is None or new is None:
+                continue
+            try:
+                for was, becomes in zip(old.types, new.types, strict=False):
+                    unify(was, becomes)
+            except TypeClash as clash:
+                raise DataError(
+                    "still-read",
+                    f"{who} watches {name}, a column of which would have another type: {clash}",
+                    hint=f"end {who} first, and let it begin again afterwards",
+                ) from clash
 
     def attend(self, catalog: Catalog) -> None:
         """Go by the active rules of a catalog: those that are as before keep what they are owed."""

@@ -138,6 +138,9 @@ class RuleSet:
 
     def plan(self, rule: CheckedRule, position: int) -> Plan:
         """The plan from a delta at `position`, or from the head for position -1."""
+        known = self._plans.get((rule.label, position))
+        if known is not None and known.version == self.workspace.version:
+            return known.plan
         planner = self.workspace.planner
         if position < 0:
             return self.known(rule, position, lambda: planner.goal(rule, self.own))

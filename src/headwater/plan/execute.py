@@ -7,6 +7,7 @@ between finding derivations that are lost and derivations that are gained, each 
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
@@ -70,7 +71,7 @@ Sink = Callable[[Ints], None]
 class Executor:
     """Runs plans; keeps the buffers between runs.
 
-    `touched` counts the rows looked at, `looked` the same by relation, `scans` whole scans; `built` lists the indexes
+    `looked` counts the rows looked at by relation, `scans` whole scans; `built` lists the indexes
     made on first use.
     """
 
@@ -85,8 +86,7 @@ class Executor:
         self.relations = relations
         self.codec = codec
         self.functions = functions
-        self.touched = 0
-        self.looked: dict[str, int] = {}
+        self.looked: defaultdict[str, int] = defaultdict(int)
         self.scans: dict[str, int] = {}
         self.built: list[tuple[str, tuple[int, ...]]] = []
         self.pinned: dict[str, Accept] = {}
@@ -94,6 +94,11 @@ class Executor:
         engine, whose open version is none of this one's."""
         self._buffers: dict[tuple[int, int], Ints] = {}
         self._constants: dict[int, tuple[Constant, int, Type | None]] = {}
+
+    @property
+    def touched(self) -> int:
+        """How many rows were looked at, of all relations."""
+        return sum(self.looked.values())
 
     def run(
         self,
@@ -118,10 +123,6 @@ class Executor:
             return 0
         tuples = np.require(tuples, np.int64, ("C", "W"))
         return self._start(plan, types, np.arange(tuples.shape[0], dtype=np.int32), tuples, -1, access, sink)
-
-    def _look(self, relation: str, rows: int) -> None:
-        self.touched += rows
-        self.looked[relation] = self.looked.get(relation, 0) + rows
 
     def _buffer(self, depth: int, width: int) -> Ints:
         key = (depth, width)
@@ -153,7 +154,7 @@ class Executor:
                 found += self._steps(plan, types, 0, out[:n], access, split, sink)
             if cursor[0] < rows.shape[0]:
                 self.between_pieces()
-        self._look(start.relation, int(cursor[2]))
+        self.looked[start.relation] += int(cursor[2])
         return found
 
     def _steps(
@@ -225,7 +226,7 @@ class Executor:
             n = join.scan(relation.sizes[0], relation.rows, relation.state, accept, rank_column, limit, which)
             which = which[:n]
             self.scans[step.relation] = self.scans.get(step.relation, 0) + 1
-            self._look(step.relation, int(relation.sizes[0]))
+            self.looked[step.relation] += int(relation.sizes[0])
         found = 0
         while cursor[0] < bindings.shape[0]:
             if index is not None:
@@ -245,7 +246,7 @@ class Executor:
                 )  # fmt: skip
             if n:
                 found += self._steps(plan, types, depth + 1, out[:n], access, split, sink)
-        self._look(step.relation, int(cursor[2]))
+        self.looked[step.relation] += int(cursor[2])
         return found
 
     def _anti_join(self, depth: int, step: AntiJoin, bindings: Ints, access: Access, split: int) -> Ints:
@@ -258,7 +259,7 @@ class Executor:
             bindings, step.sources, step.constants, relation.columns, relation.slots, relation.rows,
             relation.state, avoid, step.outputs, cursor, out,
         )  # fmt: skip
-        self._look(step.relation, bindings.shape[0])
+        self.looked[step.relation] += bindings.shape[0]
         return out[:n]
 
     # ------------------------------------------------------------------ terms
