@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 PATH = [ROOT / "src", ROOT / "tests" / "oracle", ROOT / "tests" / "cases"]
 
 
-@pytest.mark.parametrize(("master", "every"), [("local[5]", 2), ("local-cluster[2,2,1024]", 4)])
+@pytest.mark.parametrize(("master", "every"), [("local[5]", 3), ("local-cluster[2,2,1024]", 6)])
 def test_the_same_rows_on_two_and_on_four_nodes(master: str, every: int):
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, PATH))}
     done = subprocess.run(
