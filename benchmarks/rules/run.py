@@ -65,7 +65,7 @@ def _lines(axes: Any, rows: list[ReportRow], place: Any) -> None:
         )
     axes.set_xscale("log")
     axes.set_yscale("log")
-    axes.xaxis.set_major_formatter(lambda value, _: f"{value:,g}")
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
     axes.set_ylabel("milliseconds a version, median")
     axes.grid(True, which="major", color="#dddddd", linewidth=0.8)
