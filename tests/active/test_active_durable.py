@@ -6,6 +6,7 @@ import datetime
 from decimal import Decimal
 
 import pytest
+from active_alarms import told
 
 import headwater as hw
 
@@ -15,10 +16,6 @@ reach(X, Y) :- link(X, Y).
 reach(X, Y) :- link(X, Z), reach(Z, Y).
 some() :- link(_, _).
 """
-
-
-def told(events) -> list[tuple[int, list[tuple], list[tuple]]]:
-    return [(event.version, sorted(event.inserted), sorted(event.deleted)) for event in events]
 
 
 @pytest.fixture

@@ -5,22 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from active_alarms import SENSORS, rows
 
 import headwater as hw
-
-SENSORS = """
-reading(sensor: string, value: int).
-alarm(S, V) :- reading(S, V), V > 10.
-open: on +alarm(X, Y), Y > 15 do insert ticket(X, Y, "open").
-shut: on -alarm(X, _) do delete ticket(X, _, _).
-many(count<S>) :- ticket(S, _, _).
-flood: on +many(N), N > 2 do insert flood(N).
-"""
-
-
-def rows(db: hw.Database) -> dict[str, set[tuple[Any, ...]]]:
-    return {name: set(db[name]) for name in db.relations}
-
 
 # ------------------------------------------------------------------ defining, dropping, renaming
 

@@ -26,11 +26,11 @@ from headwater.language.program import (
     Column,
     Constant,
     Declaration,
+    EventSign,
     Literal,
     Positive,
     Program,
     Query,
-    Sign,
     Term,
     Variable,
     Wildcard,
@@ -47,7 +47,7 @@ from headwater.values.generators import GENERATORS
 from headwater.values.layout import Layout
 from headwater.version.row_change import RowChange
 
-SIGNS: Mapping[str, Sign] = {"added": "+", "removed": "-", "changed": "±"}
+SIGNS: Mapping[str, EventSign] = {"added": "+", "removed": "-", "changed": "±"}
 """What `on` says, and the sign that a text has for it."""
 
 EVENT = "~event"
@@ -60,7 +60,7 @@ _IN_RULE = re.compile(r", in rule \S*~\S*$")
 class Trigger:
     """Rows that come (`+`), go (`-`) or either (`±`), and match `event`; `condition` must hold of them."""
 
-    sign: Sign
+    sign: EventSign
     event: Atom
     condition: tuple[Literal, ...] = ()
 

@@ -157,7 +157,7 @@ class Rule:
     id: str | None = field(default=None, compare=False, repr=False)
 
 
-Sign = OneOf["+", "-", "±"]
+EventSign = OneOf["+", "-", "±"]
 """Rows that come, that go, or both."""
 ActionKind = OneOf["insert", "delete", "call", "append", "run", "refuse"]
 Coupling = OneOf["now", "after"]
@@ -181,7 +181,7 @@ class ActiveRule:
     """`label: on +event, condition do action, action.` Its id is as of a `Rule`."""
 
     label: str | None
-    sign: Sign
+    sign: EventSign
     event: Atom
     condition: tuple[Literal, ...]
     actions: tuple[RuleAction, ...]

@@ -14,10 +14,10 @@ from headwater.language.program import (
     ActiveRule,
     Atom,
     Coupling,
+    EventSign,
     HeadAggregate,
     Literal,
     RuleAction,
-    Sign,
 )
 
 if TYPE_CHECKING:
@@ -61,10 +61,10 @@ def conditions_of(statement: Tree[Token]) -> list[Node]:
     return [node for node in statement.children if isinstance(node, str) or node.data != "label"]
 
 
-def _event(event: Tree[Token], terms: TermReader) -> tuple[Sign, Atom]:
+def _event(event: Tree[Token], terms: TermReader) -> tuple[EventSign, Atom]:
     signs = words(event)
     sign = "±" if not signs or signs[0] == "+-" else str(signs[0])
-    return cast(Sign, sign), terms.atom(trees(event)[0])
+    return cast(EventSign, sign), terms.atom(trees(event)[0])
 
 
 def _action(action: Tree[Token], terms: TermReader) -> RuleAction:
