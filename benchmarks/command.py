@@ -2,17 +2,47 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from benchmarks.options import PARTS, BenchmarkOptions
 from headwater.errors import HeadwaterError
 
+if TYPE_CHECKING:
+    from benchmarks.report import BenchmarkReport
+    from benchmarks.stage import Onlooker
+
 
 @click.group("bench")
 def command() -> None:
     """Measure Headwater against what you would use instead."""
+
+
+def _measured(
+    part: str, run: Callable[[Onlooker], BenchmarkReport], *, drawn: bool = False
+) -> BenchmarkReport:
+    """Run a benchmark under a bar, and print its table; refuses early if it is to be `drawn` and cannot be."""
+    from rich.console import Console
+
+    from benchmarks.bar import Bar
+    from benchmarks.pictures import require
+    from benchmarks.terminal import table
+
+    console = Console()
+    if not console.is_terminal:
+        console.width = 120
+    try:
+        if drawn:
+            require()
+        with Bar(Console(stderr=True)) as bar:
+            report = run(bar)
+    except HeadwaterError as error:
+        raise click.ClickException(str(error)) from None
+    console.print(table(report, console.width, f"script/bench {part}"))
+    return report
 
 
 @command.command("engine")
@@ -119,21 +149,9 @@ def why(quick: bool, repeat: int) -> None:
 
     Every proof is compared with a shortest path in the same run; a wrong one ends it.
     """
-    from rich.console import Console
-
-    from benchmarks.bar import Bar
-    from benchmarks.terminal import table
     from benchmarks.why import run
 
-    console = Console()
-    if not console.is_terminal:
-        console.width = 120
-    try:
-        with Bar(Console(stderr=True)) as bar:
-            report = run(BenchmarkOptions(quick=quick, repeat=repeat), bar)
-    except HeadwaterError as error:
-        raise click.ClickException(str(error)) from None
-    console.print(table(report, console.width, "script/bench why"))
+    _measured("why", lambda bar: run(BenchmarkOptions(quick=quick, repeat=repeat), bar))
 
 
 @command.command("rules")
@@ -153,24 +171,13 @@ def rules(quick: bool, out: Path | None, repeat: int) -> None:
     Beside storing the view, and beside DuckDB computing it anew. What is told of the view is compared in the same
     run; a wrong answer ends it.
     """
-    from rich.console import Console
-
-    from benchmarks.bar import Bar
-    from benchmarks.pictures import require
     from benchmarks.rules.run import run, write
-    from benchmarks.terminal import table
 
-    console = Console()
-    if not console.is_terminal:
-        console.width = 120
-    try:
-        if out is not None:
-            require()
-        with Bar(Console(stderr=True)) as bar:
-            report = run(BenchmarkOptions(quick=quick, repeat=repeat), bar)
-    except HeadwaterError as error:
-        raise click.ClickException(str(error)) from None
-    console.print(table(report, console.width, "script/bench rules"))
+    report = _measured(
+        "rules",
+        lambda bar: run(BenchmarkOptions(quick=quick, repeat=repeat), bar),
+        drawn=out is not None,
+    )
     if out is not None:
         for path in write(report, out):
             click.echo(f"wrote {path}")
