@@ -116,6 +116,7 @@ def test_a_second_byte_order_mark_is_text() -> None:
 @given(st.lists(st.sampled_from(ALPHABET), max_size=20).map("".join), st.integers(1, 3), st.booleans())
 @example('a,""\n,\n"",b', 2, False)
 @example('\n\n"x"\n\n""\n', 1, True)
+@example("\n", 1, True)
 def test_empty_cells_without_quotes_are_nulls_where_they_are_wanted(
     text: str, width: int, header: bool
 ) -> None:

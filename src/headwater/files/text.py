@@ -188,7 +188,7 @@ class TextFile:
 
 
 def first_record(data: bytes, path: str, delimiter: str, quoted: bool) -> tuple[tuple[str, ...], int]:
-    """The cells of the first record that is not blank, and the number of bytes up to the next."""
+    """The cells of the first record that is not blank (none, if all are), and the number of bytes up to the next."""
     size = 1 << 16
     while True:
         text = decode(data[:size], path, cut=size < len(data))
@@ -201,7 +201,7 @@ def first_record(data: bytes, path: str, delimiter: str, quoted: bool) -> tuple[
         except OpenQuote:
             pass
         if size >= len(data):
-            return (), 0
+            return (), len(data)
         size *= 16
 
 
