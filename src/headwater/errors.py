@@ -140,5 +140,9 @@ class PipelineError(HeadwaterError):
     """A pipeline is described wrongly, or a source or a sink is not what it was."""
 
 
+class ExchangeError(HeadwaterError):
+    """Peers cannot exchange updates: a wrong description, a damaged log, a policy that cannot be kept."""
+
+
 class MissingExtra(HeadwaterError):
     """An optional library is needed and not installed; the hint says how to install it."""

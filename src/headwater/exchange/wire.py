@@ -1,0 +1,61 @@
+"""Transactions as bytes and back: one line of JSON each, values as texts that tell their types.
+
+This is the only form in which they are stored and sent.
+
+>>> from headwater.exchange.edit import Edit, Transaction, TransactionId
+>>> sent = Transaction(TransactionId("GUS", 1), (Edit("+", "G", (3, "five", None)),))
+>>> encode(sent)
+b'{"id":"GUS:1","edits":[["+","G",["3","\\'five\\'","null"]]]}'
+>>> decode(encode(sent)) == sent
+True
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from headwater.errors import ExchangeError
+from headwater.exchange.edit import Edit, PolicyEdit, Transaction, TransactionId
+from headwater.values.label_text import literal, parse_literal
+
+
+def encode(transaction: Transaction) -> bytes:
+    """A transaction as one line, without a line end."""
+    said: dict[str, Any] = {"id": str(transaction.id)}
+    if transaction.edits:
+        said["edits"] = [
+            [edit.sign, edit.relation, list(map(literal, edit.row))] for edit in transaction.edits
+        ]
+    if transaction.depends:
+        said["depends"] = list(map(str, transaction.depends))
+    if transaction.policy:
+        said["policy"] = [[edit.sign, edit.condition] for edit in transaction.policy]
+    return json.dumps(said, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def decode(line: bytes) -> Transaction:
+    """The transaction that `encode` wrote; refuses anything else."""
+    try:
+        said = json.loads(line)
+        return Transaction(
+            TransactionId.parse(said["id"]),
+            tuple(
+                Edit(_sign(sign), str(relation), tuple(map(parse_literal, row)))
+                for sign, relation, row in said.get("edits", ())
+            ),
+            tuple(map(TransactionId.parse, said.get("depends", ()))),
+            tuple(PolicyEdit(_sign(sign), str(text)) for sign, text in said.get("policy", ())),
+        )
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        raise ExchangeError(
+            "damaged-transaction",
+            f"this is not a transaction: {line[:80]!r} ({type(error).__name__}: {error})",
+            hint="logs are written by publish alone; restore the file from a copy",
+        ) from error
+
+
+def _sign(sign: Any) -> Any:
+    if sign not in ("+", "-"):
+        raise ValueError(f"{sign!r} is neither + nor -")
+    return sign
