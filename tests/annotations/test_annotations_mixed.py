@@ -42,6 +42,7 @@ def test_the_mixed_encoding_equals_minimal_terms(steps, most_terms, groups):
                 more = dnf.plus(more, dnf.variable(rows[0] ^ 1))
                 one, two = dnf.times(one, more), mixed.times(two, more)
         assert mixed.terms(two) == dnf.terms(one)
+        assert mixed.equal(two, mixed.of(dnf.terms(one)))
         assert mixed.support(two) == dnf.support(one)
         assert mixed.equal(two, mixed.plus(one, mixed.zero))
         data = mixed.encode(two)

@@ -5,16 +5,16 @@ list of its terms, and is slower to work with while there are few. All functions
 what makes `forall` the restriction to false, and the prime implicants easy to read off.
 
 Diagrams live in a manager of fixed capacity, and those of two managers must never meet: each `BDD` has its
-own, and what leaves it is a wire form: prime implicants, or the diagram itself, whichever is shorter.
+own, and what leaves it is a wire form: prime implicants (`encode`), or the diagram itself (`diagram`).
 
-How large a diagram is depends on the order of its variables. Rows that occur together in derivations should be next to
-each other: for networks, those of one stub. `locality` says which rows belong together: rows of the same value have
-neighbouring levels, whatever order they come in.
+How large a diagram is depends on the order of its variables. Rows that occur together in derivations should be next
+to each other: for networks, those of one stub. `locality` says which rows belong together: rows of the same value
+have neighbouring levels, whatever order they come in.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from importlib import import_module
 from typing import Any
 
@@ -126,7 +126,7 @@ class BDD(Restrictable[Diagram]):
 
     def value(self, given: object) -> Diagram:
         """True, False, or a collection of sets of numbers."""
-        return self.of(self._dnf.value(given))
+        return self.of_masks(self._dnf.value(given))
 
     def restrict(self, value: Diagram, gone: Collection[int]) -> Diagram:
         """The function with these rows false: for a monotone one, that it holds whatever they are."""
@@ -156,6 +156,10 @@ class BDD(Restrictable[Diagram]):
             todo.extend(node.cofactors())
         return frozenset(found)
 
+    def of(self, terms: Iterable[Iterable[int]]) -> Diagram:
+        """The function with these terms."""
+        return self.of_masks(self._dnf.of(terms))
+
     def terms(self, value: Diagram) -> list[list[int]]:
         """The prime implicants, smallest first."""
         return self._dnf.terms(self.primes(value))
@@ -168,7 +172,7 @@ class BDD(Restrictable[Diagram]):
         """The function with these prime implicants, or this diagram."""
         if data[:1] == bytes((wire.DIAGRAM,)):
             return self._drawn(data)
-        return self.of(self._dnf.decode(data))
+        return self.of_masks(self._dnf.decode(data))
 
     def diagram(self, value: Diagram) -> bytes:
         """The diagram itself: each node's row, and how far back its two followers are; those come first."""
@@ -215,8 +219,8 @@ class BDD(Restrictable[Diagram]):
         """A sum of products."""
         return self._dnf.show(self.primes(value), names)
 
-    def of(self, terms: frozenset[int]) -> Diagram:
-        """The function with these terms."""
+    def of_masks(self, terms: frozenset[int]) -> Diagram:
+        """The function with these terms, as masks."""
         result = self.zero
         for term in terms:
             product = self.one

@@ -11,7 +11,7 @@ are compared with `equal`. Without the library for diagrams (`oxidd`), everythin
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 from headwater.annotations import wire
 from headwater.annotations.bdd import BDD, NODES, Diagram, Locality, alike
@@ -70,7 +70,7 @@ class DnfOrBdd(Restrictable[Mixed]):
     def _drawn(self, value: Mixed) -> Diagram:
         """The value as a diagram."""
         assert self._bdd is not None
-        return self._bdd.of(value) if isinstance(value, frozenset) else value
+        return self._bdd.of_masks(value) if isinstance(value, frozenset) else value
 
     def _settled(self, value: Diagram) -> Mixed:
         """A diagram, or the terms of one that has become small."""
@@ -106,6 +106,13 @@ class DnfOrBdd(Restrictable[Mixed]):
 
     def variable(self, number: int) -> Mixed:
         return self._dnf.variable(number)
+
+    def of(self, terms: Iterable[Iterable[int]]) -> Mixed:
+        """The expression with these terms."""
+        found = self._dnf.of(terms)
+        if len(found) <= self._most_terms or self._diagrams() is None:
+            return found
+        return self._settled(self._drawn(found))
 
     def value(self, given: object) -> Mixed:
         """True, False, or a collection of sets of numbers."""
