@@ -23,7 +23,7 @@ from collections.abc import Iterable
 
 from headwater.annotations.minimal_dnf import MinimalDNF, Terms, bits
 from headwater.maintain.strategies.annotated import Annotated
-from headwater.maintain.strategies.expression_table import Expression, ExpressionTable
+from headwater.maintain.strategies.expression_table import RowExpression, ExpressionTable
 from headwater.maintain.strategies.journal import Journal
 from headwater.maintain.strategies.ledger import Ground, Instance, Ledger, TooLarge
 
@@ -95,7 +95,7 @@ class Expressions(Ledger):
             product = self._times(product, factor)
         number = self.table.number(instance.head)
         if number is None:
-            self._send(instance.head, None, Expression(self.dnf.zero), product)
+            self._send(instance.head, None, RowExpression(self.dnf.zero), product)
             return
         known = self.table.get(number)
         both = self._plus(known.sent, product)
@@ -127,7 +127,7 @@ class Expressions(Ledger):
         if self._tests > MOST_TESTS:
             raise TooLarge
 
-    def _send(self, row: Ground, number: int | None, before: Expression, sent: Terms) -> None:
+    def _send(self, row: Ground, number: int | None, before: RowExpression, sent: Terms) -> None:
         """Have `sent` propagated as the row's expression; what is new of it is news."""
         number = self.table.put(row, number, before._replace(sent=sent))
         known = self._news.get(number, self.dnf.zero)
@@ -172,12 +172,12 @@ class Expressions(Ledger):
                     if not pending[number]:
                         del pending[number]
             known = self.table.get(number)
-            left = Expression(_without(known.sent, mask), _without(known.kept, mask))
+            left = RowExpression(_without(known.sent, mask), _without(known.kept, mask))
             row = self.table.row(number)
             if left.sent:
                 self.table.put(row, number, left)
             elif left.kept:
-                self._send(row, number, Expression(self.dnf.zero), left.kept)
+                self._send(row, number, RowExpression(self.dnf.zero), left.kept)
             else:
                 dead.append(row)
                 self.table.remove(number)

@@ -29,7 +29,7 @@ FEWEST_ENTRIES_CLEANED = 64
 NOTHING: Terms = frozenset()
 
 
-class Expression(NamedTuple):
+class RowExpression(NamedTuple):
     """What consequences of a row know of its derivations, and what they do not."""
 
     sent: Terms
@@ -61,7 +61,7 @@ class ExpressionTable:
         self._grown: set[int] = set()
         self._dropped: dict[int, array[int]] = {}
         self._before: dict[int, tuple[bytes | None, bytes]] = {}
-        self._open: dict[int, Expression] = {}
+        self._open: dict[int, RowExpression] = {}
 
     # ------------------------------------------------------------------ rows
 
@@ -87,15 +87,15 @@ class ExpressionTable:
 
     # ------------------------------------------------------------------ expressions
 
-    def get(self, number: int) -> Expression:
+    def get(self, number: int) -> RowExpression:
         """The expression of a row."""
         found = self._open.get(number)
         if found is None:
-            found = Expression(*unpack(self._values[number]))
+            found = RowExpression(*unpack(self._values[number]))
             self._keep_open(number, found)
         return found
 
-    def put(self, row: Ground, number: int | None, value: Expression) -> int:
+    def put(self, row: Ground, number: int | None, value: RowExpression) -> int:
         """Give a row another expression; its number, which is a new one if it had none (`number`)."""
         before = 0
         if number is None:
@@ -141,7 +141,7 @@ class ExpressionTable:
         if number not in self._before:
             self._before[number] = self._keys[number], self._values[number]
 
-    def _keep_open(self, number: int, value: Expression) -> None:
+    def _keep_open(self, number: int, value: RowExpression) -> None:
         if len(self._open) >= MOST_ROWS_UNPACKED:
             self._open.clear()
         self._open[number] = value
