@@ -23,7 +23,7 @@ from collections.abc import Iterable
 
 from headwater.annotations.minimal_dnf import MinimalDNF, Terms, bits
 from headwater.maintain.strategies.annotated import Annotated
-from headwater.maintain.strategies.expression_table import RowExpression, ExpressionTable
+from headwater.maintain.strategies.expression_table import ExpressionTable, RowExpression
 from headwater.maintain.strategies.journal import Journal
 from headwater.maintain.strategies.ledger import Ground, Instance, Ledger, TooLarge
 
