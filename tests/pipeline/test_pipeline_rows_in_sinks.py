@@ -126,7 +126,7 @@ def test_only_floats_and_nullable_columns_are_compared_so_that_nulls_match(diale
 
     from sqlalchemy import BigInteger, Column, Float, MetaData, Table
 
-    from headwater.pipeline.sql_sink import same_row
+    from headwater.foreign.rows import same_row
 
     table = Table(
         "v", MetaData(), Column("k", BigInteger()), Column("n", BigInteger()), Column("x", Float(53))

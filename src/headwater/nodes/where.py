@@ -33,7 +33,7 @@ class Where:
     nodes: int | Nodes | None = None
     budget: int | None = None
     replicate: int | None = None
-    rank_filter: bool = True
+    min_ship: bool = True
 
     def check(self) -> None:
         """Refuse what makes no sense."""
@@ -79,7 +79,7 @@ class Where:
                 codec,
                 nodes,
                 store,
-                EngineOptions(**options, rank_filter=self.rank_filter),
+                EngineOptions(**options, min_ship=self.min_ship),
                 replicate=REPLICATE if self.replicate is None else self.replicate,
                 why=why,
                 keep=keep,

@@ -13,13 +13,12 @@ from typing import Any
 from headwater.calls import public_class
 from headwater.database.progress import Owed
 from headwater.errors import PipelineError
+from headwater.foreign.engine import open_engine
+from headwater.foreign.rows import same_row
+from headwater.foreign.types import NoSqlType, sql_type
 from headwater.pipeline.fields import check_fields
 from headwater.pipeline.sink import Publication, others, together
-from headwater.pipeline.sql_tables import open_engine
 from headwater.values.types import Type
-
-FLOAT_DIGITS = 15
-"""So many digits a float keeps, and SQLite has no other numbers with a point: of more, it holds the text."""
 
 
 @public_class
@@ -53,7 +52,7 @@ class SqlSink:
         )
         info = to.database.info(to.view)
         schema, _, bare = self.table.rpartition(".")
-        columns = [Column(c, _sql_type(t, self)) for c, t in zip(info.columns, info.types, strict=True)]
+        columns = [Column(c, _column_type(t, self)) for c, t in zip(info.columns, info.types, strict=True)]
         target = Table(bare, metadata, *columns, schema=schema or None)
         try:
             with engine.begin() as connection:
@@ -100,69 +99,9 @@ def change(connection: Any, table: Any, changes: Any, nullable: Collection[str])
         connection.execute(table.insert(), comes)
 
 
-def same_row(table: Any, nullable: Collection[str]) -> Any:
-    """Whether a row of the table is the one whose values are bound as `v0`, `v1` and so on.
-
-    NULL equals nothing; so columns that can hold it are compared by `IS NOT DISTINCT FROM`, in the words of each
-    dialect. (Floats can: NaN is NULL in databases that have no NaN.) Of the others, `=` can be answered by an index.
-    """
-    from sqlalchemy import Float, and_, bindparam
-
-    def same(column: Any, value: Any) -> Any:
-        may_be_null = column.name in nullable or isinstance(column.type, Float)
-        return column.is_not_distinct_from(value) if may_be_null else column == value
-
-    return and_(*[same(column, bindparam(f"v{number}")) for number, column in enumerate(table.columns)])
-
-
-def _decimal_text() -> Any:
-    from sqlalchemy import Text, TypeDecorator
-
-    class DecimalText(TypeDecorator[Any]):
-        """A decimal as its text."""
-
-        impl = Text
-        cache_ok = True
-
-        def process_bind_param(self, value: Any, dialect: Any) -> str | None:
-            return None if value is None else format(value, "f")
-
-    return DecimalText()
-
-
-def _sql_type(type: Type | None, sink: SqlSink) -> Any:
-    from sqlalchemy import (
-        BigInteger,
-        Boolean,
-        Date,
-        DateTime,
-        Float,
-        Interval,
-        LargeBinary,
-        Numeric,
-        Text,
-        Time,
-    )
-
-    if type is not None and type.name == "decimal":
-        number = Numeric(type.precision, type.scale)
-        return number if type.precision <= FLOAT_DIGITS else number.with_variant(_decimal_text(), "sqlite")
-    kinds: dict[str, Any] = {
-        "int": BigInteger(),
-        "float": Float(53),
-        "string": Text(),
-        "bool": Boolean(),
-        "date": Date(),
-        "binary": LargeBinary(),
-        "time": Time(),
-        "timestamp": DateTime(timezone=True),
-        "timestamp_ntz": DateTime(),
-        "interval": Interval(),
-    }
-    if type is None or type.name not in kinds:
-        raise PipelineError(
-            "bad-sink",
-            f"{sink.name}: a column of {type or 'unknown type'} cannot be stored there",
-            hint="declare its type; lists can be published to folders, Delta and Spark tables",
-        )
-    return kinds[type.name]
+def _column_type(type: Type | None, sink: SqlSink) -> Any:
+    try:
+        return sql_type(type)
+    except NoSqlType as error:
+        hint = "declare its type; lists can be published to folders, Delta and Spark tables"
+        raise PipelineError("bad-sink", f"{sink.name}: {error}", hint=hint) from None

@@ -8,13 +8,13 @@ database, give a query instead of a table.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from headwater.calls import public_class
-from headwater.errors import MissingExtra, PipelineError
+from headwater.errors import PipelineError
+from headwater.foreign.engine import open_engine
 from headwater.pipeline.fields import check_fields
 from headwater.pipeline.projection import Projection
 from headwater.pipeline.refusals import refusals
@@ -24,7 +24,6 @@ from headwater.spark.frames import frame_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-    from sqlalchemy import Engine
 
     from headwater.database import Database
 
@@ -111,23 +110,6 @@ class SqlAlchemy(Choice, Unseen):
             ) from error
         finally:
             engine.dispose()
-
-
-def open_engine(url: str) -> Engine:
-    """A SQLAlchemy engine; errors never show a password."""
-    try:
-        import sqlalchemy
-    except ImportError as error:
-        raise MissingExtra(
-            "missing-extra", "SQLAlchemy is not installed", hint="pip install 'headwater[sql]'"
-        ) from error
-    try:
-        return sqlalchemy.create_engine(url)
-    except (sqlalchemy.exc.ArgumentError, ImportError) as error:
-        shown = re.sub(r"//[^@/]*@", "//...@", url)
-        raise PipelineError(
-            "bad-source", f"{shown}: {error}", hint="an address is like postgresql://user@host/database"
-        ) from error
 
 
 def _python_type(column: Any) -> Any:

@@ -1,7 +1,6 @@
 """NDlog's `materialize(relation, lifetime, size, keys(1,2)).`
 
-How long rows live, how many the table holds, and which columns are the key. Types of key columns, as RapidNet
-writes them (`keys(1, 4:list)`), are read and say nothing: rules tell the types.
+How long rows live, how many the table holds, and which columns are the key.
 """
 
 from __future__ import annotations
@@ -54,8 +53,7 @@ def read_table(source: SourceText, head: Tree[Token]) -> Materialize:
     if isinstance(keys, str) or keys.data != "call" or keys.children[0] != "keys":
         raise refuse(keys, "expected keys(...)")
     positions = []
-    for written in keys.children[1:]:
-        key = written if isinstance(written, str) or written.data != "typed_key" else written.children[0]
+    for key in keys.children[1:]:
         if not isinstance(key, str) or key.type != "INT" or figure(key) < 1:
             raise refuse(key, "a key is the position of a column, counted from 1")
         positions.append(int(figure(key)) - 1)

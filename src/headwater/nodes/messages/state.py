@@ -18,7 +18,7 @@ class EngineOptions(Message):
     max_rounds: int = 1_000_000
     at_max_rounds: str = "raise"
     memory: int | str | None = None
-    rank_filter: bool = True
+    min_ship: bool = True
 
 
 @dataclass(frozen=True)

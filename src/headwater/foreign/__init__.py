@@ -1,0 +1,1 @@
+"""Tables of other databases, through SQLAlchemy: engines, schemas, types and rows."""
