@@ -1,8 +1,8 @@
 """Recursion on Spark: a loop of DataFrame joins, nodes in a barrier stage, and one process, in the same run.
 
 Three graphs: a closure of two million rows, a network of 100 nodes, and a closure that outgrows a budget and moves
-to nodes in the middle of its life. Then what nodes send to each other, with and without MinShip, for 1, 2 and 4
-nodes, in each exchange. Answers on nodes are compared with one process and with the loop.
+to nodes in the middle of its life. Then what nodes send to each other, with and without the rank filter, for 1, 2
+and 4 nodes, in each exchange. Answers on nodes are compared with one process and with the loop.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from headwater.database import Database
 
 LOOP = "DataFrame loop"
 HERE = "one process"
-ALL = "without MinShip"
+ALL = "without the rank filter"
 NODES = 2
 COUNTS = (1, 2, 4)
 
@@ -32,7 +32,7 @@ COUNTS = (1, 2, 4)
 @dataclass
 class ShippedBytes:
     """What was sent while a closure was loaded and then changed, edge by edge: for each number of nodes and with or
-    without MinShip, the bytes of each exchange of the load, and bytes and rows in all."""
+    without the rank filter, the bytes of each exchange of the load, and bytes and rows in all."""
 
     steps: dict[tuple[int, bool], list[int]] = field(default_factory=dict)
     load: dict[tuple[int, bool], tuple[int, int]] = field(default_factory=dict)
@@ -173,9 +173,9 @@ def _ship(stage: Stage, cluster: Any, nodes: int, shipped: ShippedBytes) -> None
     stage.begin(f"{nodes} nodes", 2)
     choose = random.Random(stage.options.seed + 4)
     changed = [choose.choice(edges) for _ in range(10)]
-    for min_ship in (True, False):
-        with _on_nodes(cluster, edges, replicate=0, min_ship=min_ship) as database:
-            key = nodes, min_ship
+    for rank_filter in (True, False):
+        with _on_nodes(cluster, edges, replicate=0, rank_filter=rank_filter) as database:
+            key = nodes, rank_filter
             before = _sent(database)
             shipped.steps[key], shipped.load[key] = database.runner.steps, before  # type: ignore[attr-defined]
             for edge in changed:
@@ -184,7 +184,7 @@ def _ship(stage: Stage, cluster: Any, nodes: int, shipped: ShippedBytes) -> None
             after = _sent(database)
             shipped.changes[key] = after[0] - before[0], after[1] - before[1]
             stage.same("split edges", database["reach"], columns_of(load(edges)["reach"]), HERE)
-        stage.step("with MinShip" if min_ship else ALL)
+        stage.step("with the rank filter" if rank_filter else ALL)
 
 
 def _sent(database: Database) -> tuple[int, int]:
@@ -211,7 +211,7 @@ def _shipped_rows(shipped: ShippedBytes) -> list[ReportRow]:
                         " derivations and questions",
                     )
                 )
-    assert all(shipped.load[1, min_ship] == (0, 0) for min_ship in (True, False))
+    assert all(shipped.load[1, rank_filter] == (0, 0) for rank_filter in (True, False))
     return rows
 
 

@@ -17,8 +17,8 @@ def write(report: BenchmarkReport, shipped: ShippedBytes, folder: Path) -> list[
     folder.mkdir(parents=True, exist_ok=True)
     data, page, picture = folder / "spark.json", folder / "spark.md", folder / "spark.svg"
     steps = [
-        {"nodes": nodes, "min_ship": min_ship, "bytes": found}
-        for (nodes, min_ship), found in shipped.steps.items()
+        {"nodes": nodes, "rank_filter": rank_filter, "bytes": found}
+        for (nodes, rank_filter), found in shipped.steps.items()
     ]
     data.write_text(json.dumps({**report.to_json(), "exchanges": steps}, indent=1) + "\n", encoding="utf-8")
     save(draw(report, shipped), picture)
@@ -39,8 +39,8 @@ def draw(report: BenchmarkReport, shipped: ShippedBytes) -> Any:
         axes.set_axisbelow(True)
     _times(times, report)
     several = [nodes for nodes in COUNTS if nodes > 1]
-    for offset, min_ship, colour, label in ((-0.2, True, BLUE, "MinShip"), (0.2, False, ORANGE, ALL)):
-        found = [shipped.load[nodes, min_ship][0] / 1e6 for nodes in several]
+    for offset, rank_filter, colour, label in ((-0.2, True, BLUE, "rank filter"), (0.2, False, ORANGE, ALL)):
+        found = [shipped.load[nodes, rank_filter][0] / 1e6 for nodes in several]
         bars = totals.bar(
             [place + offset for place in range(len(several))], found, 0.38, color=colour, label=label
         )
@@ -51,8 +51,8 @@ def draw(report: BenchmarkReport, shipped: ShippedBytes) -> Any:
     totals.set_title("Bytes shipped", fontsize=10, loc="left")
     _legend(totals)
     most = max(COUNTS)
-    for min_ship, colour, mark, label in ((True, BLUE, "o", "MinShip"), (False, ORANGE, "s", ALL)):
-        found = [step / 1e3 for step in shipped.steps[most, min_ship]]
+    for rank_filter, colour, mark, label in ((True, BLUE, "o", "rank filter"), (False, ORANGE, "s", ALL)):
+        found = [step / 1e3 for step in shipped.steps[most, rank_filter]]
         rounds.plot(range(1, len(found) + 1), found, color=colour, marker=mark, markersize=3, label=label)
     rounds.set_yscale("log")
     rounds.set_xlabel(f"exchange, {most} nodes")

@@ -96,7 +96,8 @@ def connect(
     nodes: int | Nodes | None = None,
     budget: int | None = None,
     replicate: int | None = None,
-    min_ship: bool = True,
+    rank_filter: bool = True,
+    min_ship: bool | None = None,
     progress: bool | None = None,
     version: int | None = None,
     actions: Mapping[str, Callable[..., object]] | None = None,
@@ -124,7 +125,8 @@ def connect(
       one.
     - `run`: where: "local" in this process, "spark" on nodes in Spark, "auto" here until `budget` bytes are outgrown,
       "threads" on nodes in threads; `nodes`: how many, or those of `start_nodes`; `replicate`: base relations up to
-      so many rows are on every node; `min_ship`: keep back derivations that change nothing. See docs/nodes.md.
+      so many rows are on every node; `rank_filter`: keep back derivations that change nothing (`min_ship` is its
+      former name). See docs/nodes.md.
     - `version`: for a reader, the version to begin with, if it is still in the log; by default the last one.
     - `actions`: what active rules can `call`, by name; `action_timeout`: the seconds that what they `run` may take.
     - `optimise`: how changes of watched views are computed at less cost: names of order, parity, constants and
@@ -151,6 +153,7 @@ def connect(
         nodes=nodes,
         budget=budget,
         replicate=replicate,
+        rank_filter=rank_filter,
         min_ship=min_ship,
         progress=progress,
         version=version,

@@ -22,7 +22,7 @@ CHOICES: Mapping[str, Sequence[str]] = {
     "at_max_rounds": ("raise", "stop"),
     "threads": THREADS,
 }
-FLAGS = ("sync", "min_ship")
+FLAGS = ("sync", "rank_filter")
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,9 @@ class Options:
     nodes: Any = None
     budget: int | None = None
     replicate: int | None = None
-    min_ship: bool = True
+    rank_filter: bool = True
+    min_ship: bool | None = None
+    """The former name of `rank_filter`."""
     progress: bool | None = None
     version: int | None = None
     actions: Mapping[str, Callable[..., Any]] | None = None
@@ -60,8 +62,9 @@ class Options:
             arguments.flag(option, getattr(self, option), "unknown-option")
         if not isinstance(self.strict, bool) and not (isinstance(self.strict, str) and self.strict == "near"):
             raise arguments.wrong("strict", self.strict, "one of 'near', True, False", "unknown-option")
-        if self.progress is not None:
-            arguments.flag("progress", self.progress, "unknown-option")
+        for option in ("progress", "min_ship"):
+            if getattr(self, option) is not None:
+                arguments.flag(option, getattr(self, option), "unknown-option")
         for option in ("max_rounds", "max_cascade"):
             arguments.whole_number(option, getattr(self, option), least=1, code="unknown-option")
         for name, function in arguments.mapping("actions", self.actions, '{"page": function}').items():
@@ -93,7 +96,8 @@ class Options:
     @property
     def place(self) -> Where:
         """Where to run."""
-        return Where(self.run, self.spark, self.nodes, self.budget, self.replicate, self.min_ship)
+        rank_filter = self.rank_filter if self.min_ship is None else self.min_ship
+        return Where(self.run, self.spark, self.nodes, self.budget, self.replicate, rank_filter)
 
     @property
     def optimisations(self) -> Optimisations:

@@ -94,7 +94,7 @@ def test_what_is_not_claimed_does_not_hold(name):
         assert not annotation.equal(annotation.plus(two[0], product(annotation, two)), two[0])
 
 
-@pytest.mark.parametrize("name", ["why", "dnf", "bdd", "polynomial"])
+@pytest.mark.parametrize("name", ["why", "dnf", "bdd", "absorption", "polynomial"])
 def test_restricting_is_a_homomorphism_and_leaves_no_trace(name):
     annotation = ANNOTATIONS[name]()
     any_element = elements(annotation)

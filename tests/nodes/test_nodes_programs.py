@@ -22,7 +22,7 @@ from headwater.nodes.where import start_nodes
 OPTIONS: dict[str, tuple[int, dict[str, Any]]] = {
     "2 nodes, small relations everywhere": (2, {}),
     "3 nodes, all split": (3, {"replicate": 0}),
-    "2 nodes, all split, dred, all is sent": (2, {"replicate": 0, "strategy": "dred", "min_ship": False}),
+    "2 nodes, all split, dred, all is sent": (2, {"replicate": 0, "strategy": "dred", "rank_filter": False}),
 }
 RUNS: dict[str, dict[str, Any]] = {}
 

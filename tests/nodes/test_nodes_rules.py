@@ -14,11 +14,12 @@ from oracle_lockstep import examples
 
 import headwater as hw
 from headwater.nodes.where import start_nodes
+from headwater.options import Options
 
 OPTIONS: list[dict[str, Any]] = [
     {},
     {"replicate": 0},
-    {"replicate": 0, "strategy": "dred", "min_ship": False},
+    {"replicate": 0, "strategy": "dred", "rank_filter": False},
 ]
 
 
@@ -71,3 +72,11 @@ def test_a_definition_as_a_whole_on_nodes(two_nodes: Any):
         assert set(db["p"].rows()) == {(1, 2), (2, 3)}
         assert sorted(db.redefine(new)["far"].deleted) == [(1,), (2,)]
         assert set(db["p"].rows()) == {(1, 2), (2, 4), (1, 4)} and "far" not in db
+
+
+def test_the_rank_filter_answers_to_its_former_name():
+    assert Options().place.rank_filter
+    assert not Options(min_ship=False).place.rank_filter
+    assert not Options(rank_filter=False).place.rank_filter
+    with pytest.raises(hw.DataError, match="min_ship"):
+        Options(min_ship="no")

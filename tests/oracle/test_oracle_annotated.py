@@ -109,13 +109,13 @@ def assert_expressions(db: Database) -> None:
         (row,) = db.codec.decode_rows(np.array([key.codes]), types[key.relation])
         return tuple(row)
 
-    for row in list(found.sent):
+    for row in found.table:
         for term in found.expression(row):
             links = [values(names[number]) for number in bits(term)]
             assert derives(links, values(row))
             assert not any(derives([x for x in links if x != link], values(row)) for link in links)
             for number in bits(term):
-                assert row in found.rows_of[number]
+                assert found.table.number(row) in found.table.using(number)
 
 
 def derives(links: list[tuple[int, ...]], row: tuple[int, ...]) -> bool:
@@ -153,8 +153,8 @@ def test_eager_expressions_have_all_minimal_proofs(stream: list[tuple[list[tuple
             number = next(n for key, n in found.numbers.items() if tuple(key.codes) == gone)
             left = {
                 tuple(row.codes)
-                for row, terms in found.sent.items()
-                if any(not term >> number & 1 for term in terms)
+                for row in found.table
+                if any(not term >> number & 1 for term in found.sent(row))
             }
             rest = [link for link in links if link != gone]
             nodes = {x for link in links for x in link}

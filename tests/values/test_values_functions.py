@@ -77,6 +77,12 @@ RESULTS = [
     ("lower", ("AbC",), "abc"), ("upper", ("AbC",), "ABC"), ("strip", ("  a ",), "a"),
     ("replace", ("aba", "a", "x"), "xbx"),
     ("split", ("a,b", ","), ("a", "b")), ("join", (("a", "b"), "-"), "a-b"),
+    ("+", ("node", "7"), "node7"), ("f_tostr", (7,), "7"), ("f_modulo", (-7, 2), -1),
+    ("f_hashIp", ("10.0.0.1",), int.from_bytes(hashlib.blake2b(b"10.0.0.1", digest_size=8).digest(), "big") >> 1),
+    ("in_ring", (7, 6, 2, "(]"), True), ("in_ring", (3, 6, 2, "(]"), False), ("in_ring", (2, 6, 2, "()"), False),
+    ("in_ring", ("b", "a", "c", "[)"), True), ("in_ring", (5, 5, 5, "(]"), True), ("in_ring", (5, 5, 5, "()"), False),
+    ("f_append", ("a",), ("a",)), ("f_cons", ("a", ("b",)), ("a", "b")), ("f_car", (("a", "b"),), "a"),
+    ("f_cdr", (("a", "b"),), ("b",)), ("f_indexof", (("a", "b"), "b"), 1), ("f_indexof", (("a",), "z"), -1),
     ("f_sha1", ("abc",), hashlib.sha1(b"abc").hexdigest()),
     ("year", (DAY,), 2024), ("month", (NOON,), 2), ("day", (DAY,), 29),
     ("date", ("2024-02-29",), DAY), ("date", (NOON,), DAY), ("date", (2024, 2, 29), DAY),
@@ -231,7 +237,7 @@ def test_result_types(name, arguments, expected):
 
 
 MISMATCHES = [
-    ("+", "string, string", "+ takes (int, int) or (decimal, decimal) or (float, float) or (date, int)"),
+    ("+", "string, int", "+ takes (int, int) or (decimal, decimal) or (float, float) or (date, int)"),
     ("+", "bool, int", "given (bool, int)"),
     ("%", "date, int", "% takes (int, int) or (decimal, decimal) or (float, float), given (date, int)"),
     ("strlen", "string, int", "strlen takes (string), given (string, int)"),
@@ -263,7 +269,7 @@ def test_what_there_is():
     assert not functions.has("distance")
     assert functions.suggest("F_concatpath") == ["f_concatPath", "concat_path", "f_concat"]
     tests = {name for name in functions.names() if functions.is_test(name)}
-    assert tests == {"contains", "match", "starts_with", "ends_with", "f_member", "f_empty"}
+    assert tests == {"contains", "match", "starts_with", "ends_with", "f_member", "f_empty", "in_ring"}
 
 
 def test_ord_is_stable():

@@ -5,15 +5,20 @@ list of its terms, and is slower to work with while there are few. All functions
 what makes `forall` the restriction to false, and the prime implicants easy to read off.
 
 Diagrams live in a manager of fixed capacity, and those of two managers must never meet: each `BDD` has its
-own, and what leaves it is the wire form of `minimal_dnf`.
+own, and what leaves it is a wire form: prime implicants (`encode`), or the diagram itself (`diagram`).
+
+How large a diagram is depends on the order of its variables. Rows that occur together in derivations should be next
+to each other: for networks, those of one stub. `locality` says which rows belong together: rows of the same value
+have neighbouring levels, whatever order they come in.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterable
 from importlib import import_module
 from typing import Any
 
+from headwater.annotations import wire
 from headwater.annotations.minimal_dnf import MinimalDNF, bits, mask_of, minimal
 from headwater.annotations.protocol import Names, Restrictable, plain
 from headwater.errors import EvaluationError, MissingExtra
@@ -24,10 +29,21 @@ Diagram = Any
 NODES = 1 << 20
 COLLECT_EVERY = 1 << 12
 """After how many operations the manager is asked to collect its garbage."""
+LEVELS_AT_ONCE = 16
+"""How many neighbouring levels a locality gets at a time."""
+
+Locality = Callable[[int], int]
+"""To which group a row belongs, by its number."""
+
+
+def alike(number: int) -> int:
+    """All rows are of one group: they are in the order in which they came."""
+    return 0
 
 
 class BDD(Restrictable[Diagram]):
-    """Positive Boolean expressions by their decision diagrams; `nodes` is the capacity of the manager.
+    """Positive Boolean expressions by their decision diagrams; `nodes` is the capacity of the manager. Rows of one
+    `locality` have neighbouring levels.
 
     >>> bdd = BDD()
     >>> p1, p2 = map(bdd.variable, (1, 2))
@@ -39,7 +55,7 @@ class BDD(Restrictable[Diagram]):
     idempotent = True
     absorptive = True
 
-    def __init__(self, nodes: int = NODES) -> None:
+    def __init__(self, nodes: int = NODES, locality: Locality = alike) -> None:
         try:
             library = import_module("oxidd.bdd")
             errors = import_module("oxidd.util")
@@ -53,6 +69,13 @@ class BDD(Restrictable[Diagram]):
         self._full: type[BaseException] = errors.DDMemoryError
         self._dnf = MinimalDNF()
         self._operations = 0
+        self._locality = locality
+        self._levels: dict[int, int] = {}
+        """What the manager calls a row's variable."""
+        self._rows: dict[int, int] = {}
+        self._spare: dict[int, list[int]] = {}
+        self._order: list[int] = []
+        self._last: dict[int, int] = {}
         self.zero = self._manager.false()
         self.one = self._manager.true()
 
@@ -72,27 +95,49 @@ class BDD(Restrictable[Diagram]):
 
     def variable(self, number: int) -> Diagram:
         try:
-            missing = number + 1 - self._manager.num_vars()
-            if missing > 0:
-                self._manager.add_vars(missing)
-            return self._manager.var(number)
+            level = self._levels.get(number)
+            return self._manager.var(self._taken(number) if level is None else level)
         except self._full as error:
             raise self._exhausted() from error
 
+    def _taken(self, number: int) -> int:
+        """A variable of the manager for a row that had none, near those of its locality."""
+        group = self._locality(number)
+        spare = self._spare.setdefault(group, [])
+        if not spare:
+            spare += reversed(self._manager.add_vars(LEVELS_AT_ONCE))
+            last = self._last.get(group)
+            place = len(self._order) if last is None else self._order.index(last) + 1
+            self._order[place:place] = reversed(spare)
+            self._last[group] = spare[0]
+            if place + LEVELS_AT_ONCE < len(self._order):
+                self._manager.set_var_order(self._order)
+        level = self._levels[number] = spare.pop()
+        self._rows[level] = number
+        return level
+
+    def forget(self, numbers: Collection[int]) -> None:
+        """No diagram uses these rows any more, and their numbers may come to stand for others."""
+        for number in numbers:
+            level = self._levels.pop(number, None)
+            if level is not None:
+                del self._rows[level]
+                self._spare[self._locality(number)].append(level)
+
     def value(self, given: object) -> Diagram:
         """True, False, or a collection of sets of numbers."""
-        return self._of(self._dnf.value(given))
+        return self.of_masks(self._dnf.value(given))
 
     def restrict(self, value: Diagram, gone: Collection[int]) -> Diagram:
         """The function with these rows false: for a monotone one, that it holds whatever they are."""
-        known = [number for number in gone if number < self._manager.num_vars()]
+        known = [self._levels[number] for number in gone if number in self._levels]
         if not known:
             return value
         self._tick()
         try:
             cube = self.one
-            for number in known:
-                cube = cube & self._manager.var(number)
+            for level in known:
+                cube = cube & self._manager.var(level)
             return value.forall(cube)
         except self._full as error:
             raise self._exhausted() from error
@@ -107,27 +152,75 @@ class BDD(Restrictable[Diagram]):
             if node in seen or node.cofactors() is None:
                 continue
             seen.add(node)
-            found.add(node.node_var())
+            found.add(self._rows[node.node_var()])
             todo.extend(node.cofactors())
         return frozenset(found)
 
+    def of(self, terms: Iterable[Iterable[int]]) -> Diagram:
+        """The function with these terms."""
+        return self.of_masks(self._dnf.of(terms))
+
     def terms(self, value: Diagram) -> list[list[int]]:
         """The prime implicants, smallest first."""
-        return self._dnf.terms(self._primes(value))
+        return self._dnf.terms(self.primes(value))
 
     def encode(self, value: Diagram) -> bytes:
         """Prime implicants, as `minimal_dnf` writes them."""
-        return self._dnf.encode(self._primes(value))
+        return self._dnf.encode(self.primes(value))
 
     def decode(self, data: bytes) -> Diagram:
-        """The function with these prime implicants."""
-        return self._of(self._dnf.decode(data))
+        """The function with these prime implicants, or this diagram."""
+        if data[:1] == bytes((wire.DIAGRAM,)):
+            return self._drawn(data)
+        return self.of_masks(self._dnf.decode(data))
+
+    def diagram(self, value: Diagram) -> bytes:
+        """The diagram itself: each node's row, and how far back its two followers are; those come first."""
+        places: dict[Diagram, int] = {self.zero: 0, self.one: 1}
+        out = bytearray()
+        todo = [value]
+        while todo:
+            node = todo[-1]
+            waiting = [] if node in places else [child for child in node.cofactors() if child not in places]
+            if waiting:
+                todo += waiting
+                continue
+            todo.pop()
+            if node not in places:
+                place = len(places)
+                wire.put_varint(out, self._rows[node.node_var()])
+                for child in node.cofactors():
+                    wire.put_varint(out, 0 if child == self.zero else place - places[child])
+                places[node] = place
+        head = bytearray((wire.DIAGRAM,))
+        wire.put_varint(head, places[value] if value in (self.zero, self.one) else len(places))
+        return bytes(head + out)
+
+    def _drawn(self, data: bytes) -> Diagram:
+        """The function of a diagram, whatever order of variables it was drawn in."""
+        reader = wire.WireReader(data, wire.DIAGRAM)
+        size = reader.varint()
+        known = [self.zero, self.one]
+        while len(known) < size:
+            variable = self.variable(reader.varint())
+            with_it, without = (self._follower(known, reader.varint()) for _ in range(2))
+            known.append(self.plus(self.times(variable, with_it), without))
+        reader.end()
+        return known[size] if size < 2 else known[-1]
+
+    def _follower(self, known: list[Diagram], back: int) -> Diagram:
+        if back == 0:
+            return self.zero
+        if back >= len(known):
+            raise wire.damaged("a node follows one that is not there")
+        return known[-back]
 
     def show(self, value: Diagram, names: Names = plain) -> str:
         """A sum of products."""
-        return self._dnf.show(self._primes(value), names)
+        return self._dnf.show(self.primes(value), names)
 
-    def _of(self, terms: frozenset[int]) -> Diagram:
+    def of_masks(self, terms: frozenset[int]) -> Diagram:
+        """The function with these terms, as masks."""
         result = self.zero
         for term in terms:
             product = self.one
@@ -136,8 +229,8 @@ class BDD(Restrictable[Diagram]):
             result = self.plus(result, product)
         return result
 
-    def _primes(self, value: Diagram) -> frozenset[int]:
-        """For a monotone f = x·g + h: those of h, and x with those of g that none of h absorbs."""
+    def primes(self, value: Diagram) -> frozenset[int]:
+        """The minimal terms. For a monotone f = x·g + h: those of h, and x with those of g that none of h absorbs."""
         known: dict[Diagram, frozenset[int]] = {self.zero: frozenset(), self.one: frozenset((0,))}
         todo = [value]
         while todo:
@@ -151,7 +244,7 @@ class BDD(Restrictable[Diagram]):
                 todo.extend(waiting)
                 continue
             todo.pop()
-            mask = mask_of((node.node_var(),))
+            mask = mask_of((self._rows[node.node_var()],))
             known[node] = minimal([*known[without], *(term | mask for term in known[with_it])])
         return known[value]
 

@@ -8,6 +8,7 @@ from headwater.annotations.bdd import BDD
 from headwater.annotations.boolean import Trust
 from headwater.annotations.clearance import Clearance
 from headwater.annotations.counting import DerivationCount
+from headwater.annotations.dnf_or_bdd import DnfOrBdd
 from headwater.annotations.lineage import Lineage
 from headwater.annotations.minimal_dnf import MinimalDNF
 from headwater.annotations.polynomial import Polynomial
@@ -26,6 +27,7 @@ ANNOTATIONS: Mapping[str, Callable[[], AnyAnnotation]] = {
     "why": WhyProvenance,
     "dnf": MinimalDNF,
     "bdd": BDD,
+    "absorption": DnfOrBdd,
     "polynomial": Polynomial,
     "tropical": Tropical,
     "viterbi": Viterbi,

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 
 from headwater.errors import DataError
 
-COUNT, FLAG, SET, WHY, DNF, POLYNOMIAL, WHOLE, REAL, LEVEL = 0, 1, 2, 3, 4, 5, 6, 7, 8
+COUNT, FLAG, SET, WHY, DNF, POLYNOMIAL, WHOLE, REAL, LEVEL, DIAGRAM = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9
 
 
 def damaged(what: str) -> DataError:

@@ -28,7 +28,7 @@ class NodeExchange:
 
     alone = False
 
-    def __init__(self, codec: Codec, peers: Peers, *, min_ship: bool = True):
+    def __init__(self, codec: Codec, peers: Peers, *, rank_filter: bool = True):
         self.codec = codec
         self.peers = peers
         self.number = peers.number
@@ -37,7 +37,7 @@ class NodeExchange:
         self._program: Localised | None = None
         self._earlier: Localised | None = None
         """The program that was in force when the version began, for rules that are gone."""
-        self._min_ship = min_ship
+        self._rank_filter = rank_filter
         self._sent: dict[tuple[int, str], SentRanks] = {}
         self._posts: dict[tuple[int, str, str], list[Ints]] = {}
         self._types: dict[tuple[str, str], tuple[Type | None, ...]] = {}
@@ -132,7 +132,7 @@ class NodeExchange:
 
     def _post(self, other: int, kind: str, rule: CheckedRule, tuples: Ints) -> None:
         once = rule.label == rule.relation  # a copy: each row has one derivation
-        if self._min_ship and rule.aggregate is None and not once:
+        if self._rank_filter and rule.aggregate is None and not once:
             key = other, rule.relation
             sent = self._sent.get(key)
             if sent is None:

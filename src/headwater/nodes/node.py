@@ -82,7 +82,7 @@ class Node:
         """Begin with nothing, as a database wants it."""
         self.peers.messages = self.peers.bytes = 0
         self.codec = Codec(memory_budget(options.memory, release_idle, self.sharing))
-        self.exchange = NodeExchange(self.codec, self.peers, min_ship=options.min_ship)
+        self.exchange = NodeExchange(self.codec, self.peers, rank_filter=options.rank_filter)
         self.run = OneProcess(
             self.codec,
             self.functions,

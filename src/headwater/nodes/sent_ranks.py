@@ -1,4 +1,6 @@
-"""MinShip (liu-2008, section 5) for ranked support: a derivation that changes nothing at the receiver stays here.
+"""The rank filter of ranked support: a derivation that changes nothing at the receiver stays here.
+
+It keeps back for good what MinShip (liu-2008, section 5) would hold until it is needed: ranks tell that it never is.
 
 A derivation counts only if its premises' highest rank is below the row's own. Whoever has sent a row once knows
 an upper bound of its rank at the receiver: the clock after that exchange, plus one. A later derivation, gained or

@@ -33,7 +33,7 @@ class Where:
     nodes: int | Nodes | None = None
     budget: int | None = None
     replicate: int | None = None
-    min_ship: bool = True
+    rank_filter: bool = True
 
     def check(self) -> None:
         """Refuse what makes no sense."""
@@ -79,7 +79,7 @@ class Where:
                 codec,
                 nodes,
                 store,
-                EngineOptions(**options, min_ship=self.min_ship),
+                EngineOptions(**options, rank_filter=self.rank_filter),
                 replicate=REPLICATE if self.replicate is None else self.replicate,
                 why=why,
                 keep=keep,

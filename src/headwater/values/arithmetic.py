@@ -9,6 +9,7 @@
   on how many values are computed together (`^`), they are computed one by one, so that a row
   that is derived again gets the same bits.
 - `floor`, `ceil` and `round` (ties to even) give ints.
+- `+` of two strings puts them together, as P2 and RapidNet do.
 - Sums of dates, timestamps and intervals are in `durations`, those of decimals in `decimals`.
 
 >>> divide(np.array([-7, 7]), np.array([2])).tolist(), remainder(np.array([-7, 7]), np.array([2])).tolist()
@@ -18,6 +19,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -190,11 +192,16 @@ _MIN = [vectorised(f"{t}, {t}... -> {t}", _best(1)) for t in ("int", "float", "T
 _MAX = [vectorised(f"{t}, {t}... -> {t}", _best(-1)) for t in ("int", "float", "T")]
 
 ARITHMETIC: Mapping[str, list[Overload]] = {
-    "+": [*_numeric(add, np.add), *DURATIONS["+"]],
+    "+": [
+        *_numeric(add, np.add),
+        *DURATIONS["+"],
+        pointwise("+", "string, string -> string", operator.add),
+    ],
     "-": [*_numeric(subtract, np.subtract), *DURATIONS["-"]],
     "*": [*_numeric(multiply, np.multiply), *DURATIONS["*"]],
     "/": [*_numeric(divide, np.divide), *DURATIONS["/"]],
     "%": _numeric(remainder, np.fmod),
+    "f_modulo": _numeric(remainder, np.fmod),
     "^": [pointwise("^", "int, int -> int", power), pointwise("^", "float, float -> float", float_power)],
     "neg": [*_numeric(negate, np.negative, 1), *DURATIONS["neg"]],
     "abs": _numeric(_absolute, np.abs, 1),

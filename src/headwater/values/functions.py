@@ -45,6 +45,7 @@ from headwater.values.moments import MOMENTS
 from headwater.values.ordering import check_comparable, compare
 from headwater.values.patterns import compiled
 from headwater.values.reals import REALS
+from headwater.values.ring import RING
 from headwater.values.scalars import Misfit, canonical, show
 from headwater.values.signatures import (
     FunctionMismatch,
@@ -70,10 +71,12 @@ Given = (
 )
 """The same as users give it: it is not called with nulls if nothing is said."""
 
-_BUILTINS: dict[str, Sequence[Overload]] = {**ARITHMETIC, **REALS, **TEXT, **LISTS, **MAPS, **MOMENTS}
+_BUILTINS: dict[str, Sequence[Overload]] = {
+    **ARITHMETIC, **REALS, **TEXT, **LISTS, **MAPS, **MOMENTS, **RING,
+}  # fmt: skip
 for _name, _overloads in DECIMALS.items():  # before those of floats, which take decimals as well
     _BUILTINS[_name] = [*_BUILTINS[_name][:1], *_overloads, *_BUILTINS[_name][1:]]
-_NEVER_NULL = {**ARITHMETIC, **REALS, **TEXT, **MOMENTS}.keys()
+_NEVER_NULL = {**ARITHMETIC, **REALS, **TEXT, **MOMENTS, **RING}.keys()
 _INT_TESTS = ("f_member", "f_empty")
 _REFUSED = {
     "f_now": "gives another time whenever it is asked; put the time into a relation and change that",

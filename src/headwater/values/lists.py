@@ -5,7 +5,8 @@ element, or a list for one it does not have, fails.
 
 `concat_path(S, D, P)` is what `f_concatPath(link(S, D), P)` means: the path P with S before it, and the path
 from S to D where P is empty. With two plain arguments `f_concatPath` puts an element or a list before a list.
-`f_member` and `f_empty` give 1 or 0, as in P2, and may stand as a literal of their own.
+`f_member` and `f_empty` give 1 or 0, as in P2, and may stand as a literal of their own. `f_append(X)` is the
+list of X alone, as in RapidNet.
 """
 
 from __future__ import annotations
@@ -48,6 +49,10 @@ def _filled(items: Items) -> Items:
     return items
 
 
+def _place(items: Items, value: Any) -> int:
+    return items.index(value) if value in items else -1
+
+
 def _member(items: Items, value: Any) -> int:
     return int(value in items)
 
@@ -59,7 +64,14 @@ _LISTS: Mapping[str, tuple[tuple[str, Any], ...]] = {
         ("list[T], list[T] -> list[T]", lambda left, right: left + right),
         ("T, list[T] -> list[T]", lambda value, items: (value, *items)),
     ),
-    "f_append": (("list[T], T -> list[T]", lambda items, value: (*items, value)),),
+    "f_append": (
+        ("list[T], T -> list[T]", lambda items, value: (*items, value)),
+        ("T -> list[T]", lambda value: (value,)),
+    ),
+    "f_cons": (("T, list[T] -> list[T]", lambda value, items: (value, *items)),),
+    "f_car": (("list[T] -> T", _first),),
+    "f_cdr": (("list[T] -> list[T]", lambda items: _filled(items)[1:]),),
+    "f_indexof": (("list[T], T -> int", _place),),
     "f_prepend": (("T, list[T] -> list[T]", lambda value, items: (value, *items)),),
     "f_concat": (("list[T], list[T] -> list[T]", lambda left, right: left + right),),
     "concat": (("list[T], list[T] -> list[T]", lambda left, right: left + right),),

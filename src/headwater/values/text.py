@@ -99,7 +99,9 @@ _SINGLE: Mapping[str, tuple[str, Any]] = {
     "starts_with": ("string, string -> bool", lambda text, start: text.startswith(start)),
     "ends_with": ("string, string -> bool", lambda text, end: text.endswith(end)),
     "ord": ("string -> int", ordinal),
+    "f_hashIp": ("string -> int", ordinal),
     "f_sha1": ("string -> string", lambda text: hashlib.sha1(text.encode()).hexdigest()),
+    "f_tostr": ("_ -> string", form),
     "to_string": ("_ -> string", form),
 }
 

@@ -2,8 +2,8 @@
 
 >>> string(r'"tab\\t \\"quoted\\" \\u00e9"')
 'tab\\t "quoted" é'
->>> number("0x1F"), number("0b101"), number("7u"), number("2.5e3")
-(31, 5, 7, 2500.0)
+>>> number("0x1F"), number("0b101"), number("7u"), number("0x1I"), number("2.5e3")
+(31, 5, 7, 1, 2500.0)
 >>> typed("date", "2024-01-31")
 datetime.date(2024, 1, 31)
 
@@ -57,13 +57,13 @@ def _unescape(match: re.Match[str]) -> str:
 def number(written: str, negative: bool = False) -> int | float:
     """The int or float that digits stand for; ints fit in 64 bits and floats are finite."""
     sign = -1 if negative else 1
-    lower = written.lower()
-    if len(lower) > _MOST_DIGITS and re.fullmatch(r"0[xb][0-9a-f]+|[0-9]+u?", lower):
+    lower = written.lower().rstrip("ui")
+    if len(lower) > _MOST_DIGITS and re.fullmatch(r"0[xb][0-9a-f]+|[0-9]+", lower):
         raise ValueError(f"an int of {len(lower)} digits does not fit in 64 bits")
     if lower.startswith(("0x", "0b")):
         value = sign * int(lower[2:], 16 if lower[1] == "x" else 2)
-    elif re.fullmatch(r"\d+u?", lower):
-        value = sign * int(lower.rstrip("u"))
+    elif re.fullmatch(r"\d+", lower):
+        value = sign * int(lower)
     else:
         real = sign * float(written)
         if not math.isfinite(real):

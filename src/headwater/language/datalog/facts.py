@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 _STRING = r'"(?:\\.|[^"\\\n])*"'
 _FLOAT = r"\d+(?:\.\d+(?:[eE][+-]?\d+)?|[eE][+-]?\d+)(?!\w)"
-_INT = r"(?:0[xX][0-9a-fA-F]+|0[bB][01]+|\d+u?)(?!\w)"
+_INT = r"(?:0[xX][0-9a-fA-F]+|0[bB][01]+|\d+)[uUiI]?(?!\w)"
 _NAME = r"[^\W\d]\w*"
 _ITEM = rf"-?(?:{_FLOAT}|{_INT})|@?(?:{_NAME}|{_STRING})"
 

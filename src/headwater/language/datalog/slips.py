@@ -38,11 +38,9 @@ _SPELLINGS = {
     "is": "=",
     "IS": "is",
     "&": ",",
-    "&&": ",",
     "and": ",",
     "AND": ",",
     "|": ";",
-    "||": ";",
     "or": ";",
     "OR": ";",
     "~": "!",
@@ -85,8 +83,7 @@ def unsupported(stuck: Stuck) -> LanguageError | None:
         hint = "number rows with data of your own; use a relation for each branch of a data type"
         return _error(stuck, hint, "counters and branches ($) are not supported", "unsupported")
     if found == "in" and "COMPARE" in stuck.accepts:
-        hint = "write the bounds as comparisons: N < K, K <= S"
-        return _error(stuck, hint, "interval tests are not supported yet", "unsupported")
+        return _error(stuck, "an interval of a ring is written K in (N, S], with ( or [ and ) or ]")
     if found == "<=" and stuck.at_head:
         hint = "to keep the best row of a group use min<X> or max<X> in the head"
         return _error(stuck, hint, "subsumption (head <= head) is not supported", "unsupported")

@@ -1,6 +1,7 @@
 """NDlog's `materialize(relation, lifetime, size, keys(1,2)).`
 
-How long rows live, how many the table holds, and which columns are the key.
+How long rows live, how many the table holds, and which columns are the key. Types of key columns, as RapidNet
+writes them (`keys(1, 4:list)`), are read and say nothing: rules tell the types.
 """
 
 from __future__ import annotations
@@ -53,7 +54,8 @@ def read_table(source: SourceText, head: Tree[Token]) -> Materialize:
     if isinstance(keys, str) or keys.data != "call" or keys.children[0] != "keys":
         raise refuse(keys, "expected keys(...)")
     positions = []
-    for key in keys.children[1:]:
+    for written in keys.children[1:]:
+        key = written if isinstance(written, str) or written.data != "typed_key" else written.children[0]
         if not isinstance(key, str) or key.type != "INT" or figure(key) < 1:
             raise refuse(key, "a key is the position of a column, counted from 1")
         positions.append(int(figure(key)) - 1)

@@ -44,8 +44,9 @@ if TYPE_CHECKING:
     from headwater.language.datalog.trees import Node
 
 _OTHER_AGGREGATES = {"average": "avg", "total": "sum", "minimum": "min", "maximum": "max", "number": "count"}
+_KEYS = "only materialize has such: materialize(path, infinity, infinity, keys(1, 4:list))."
 _WORDS: dict[str, object] = {"true": True, "false": False, "nil": (), "null": None}
-_CONDITIONS = ("call", "comparison", "nullness", "group", "negation")
+_CONDITIONS = ("call", "comparison", "nullness", "within", "either", "both", "group", "negation")
 
 
 @dataclass(frozen=True)
@@ -96,6 +97,12 @@ class TermReader:
             return (Positive(self.atom(node)),)
         if node.data == "group":
             return self.body(trees(node)[0])
+        if node.data == "both":
+            return tuple(literal for child in node.children for literal in self.literals(child))
+        if node.data == "either":
+            return (Disjunction(tuple(self.literals(child) for child in node.children), place),)
+        if node.data == "within":
+            return (self._within(node, place),)
         if node.data == "comparison":
             left_node, op, right_node = node.children
             return (
@@ -111,6 +118,13 @@ class TermReader:
             return (self._negated(node.children[1], place),)
         hint = "compare it with something, or bind it: X = ..."
         raise self.refuse(node, "found a value, expected a condition", hint)
+
+    def _within(self, node: Tree[Token], place: Place) -> Literal:
+        """`K in (N, S]`: K is met on the way round the ring from N to S."""
+        value, _, opened, low, high, closed = node.children
+        ends = Constant(f"{opened}{closed}", place=place)
+        terms = (self.term(value), self.term(low), self.term(high), ends)
+        return Comparison("=", Call("in_ring", terms, place), Constant(True, place=place), place)
 
     def _negated(self, node: Node, place: Place) -> Literal:
         """`!atom`; a comparison turned round; or a group, of which no values make all hold."""
@@ -146,6 +160,8 @@ class TermReader:
             return self.name(str(node), self.place(node)) if node.type == "IDENT" else self._constant(node)
         if node.data == "call":
             return self._call(node)
+        if node.data == "typed_key":
+            raise self.refuse(node, "a column's number with a type stands among values", _KEYS)
         if node.data == "expression":
             return Expression(self.source, node.children, self.term, self._negative).read()
         if node.data == "address":

@@ -23,6 +23,7 @@ from collections.abc import Iterable
 
 from headwater.annotations.minimal_dnf import MinimalDNF, Terms, bits
 from headwater.maintain.strategies.annotated import Annotated
+from headwater.maintain.strategies.expression_table import ExpressionTable, RowExpression
 from headwater.maintain.strategies.journal import Journal
 from headwater.maintain.strategies.ledger import Ground, Instance, Ledger, TooLarge
 
@@ -46,32 +47,36 @@ class Expressions(Ledger):
     def clear(self) -> None:
         """Forget all rows and variables."""
         self.journal.commit()
-        self.sent: dict[Ground, Terms] = {}
-        self.kept: dict[Ground, Terms] = {}
+        self.table = ExpressionTable()
         self.numbers: dict[Ground, int] = {}
         self.premises: dict[int, Ground] = {}
-        self.rows_of: dict[int, dict[Ground, None]] = {}
-        self.masks: dict[Ground, int] = {}
         self._free: list[int] = []
         self._freed: list[int] = []
+        self._given: list[int] = []
         self._next = 0
-        self._news: dict[Ground, Terms] = {}
-        self._delta: dict[Ground, Terms] = {}
+        self._news: dict[int, Terms] = {}
+        self._delta: dict[int, Terms] = {}
         self._tests = 0
 
     def derivable(self, row: Ground) -> bool:
         """Whether the expression is not false."""
-        return row in self.sent
+        return self.table.number(row) is not None
+
+    def sent(self, row: Ground) -> Terms:
+        """What was propagated of a row's expression."""
+        number = self.table.number(row)
+        return self.dnf.zero if number is None else self.table.get(number).sent
 
     def expression(self, row: Ground) -> Terms:
         """The whole expression of a row: what was propagated or held back."""
-        return self.dnf.plus(self.sent.get(row, self.dnf.zero), self.kept.get(row, self.dnf.zero))
+        number = self.table.number(row)
+        return self.dnf.zero if number is None else self.dnf.plus(*self.table.get(number))
 
     def proofs(self, row: Ground) -> list[frozenset[Ground]] | None:
         """All minimal sets of premises that derive a row; `None` where they are not all known (lazy), or none is."""
-        if self.lazy or row not in self.sent:
+        if self.lazy or not self.derivable(row):
             return None
-        return [frozenset(self.premises[number] for number in bits(term)) for term in self.sent[row]]
+        return [frozenset(self.premises[number] for number in bits(term)) for term in self.sent(row)]
 
     # ------------------------------------------------------------------ derivations in
 
@@ -80,30 +85,28 @@ class Expressions(Ledger):
         self._tests -= TESTS
         product = self.dnf.one
         for place, premise in enumerate(instance.premises):
-            found = self.sent.get(premise)
-            if found is None:
+            number = self.table.number(premise)
+            if number is None:
                 factor = frozenset((1 << self._number(premise),))
-            elif place == instance.position:
-                factor = self._delta.get(premise, found)
+            elif place == instance.position and number in self._delta:
+                factor = self._delta[number]
             else:
-                factor = found
+                factor = self.table.get(number).sent
             product = self._times(product, factor)
-        row = instance.head
-        sent = self.sent.get(row)
-        if sent is None:
-            self._send(row, self.dnf.zero, product)
+        number = self.table.number(instance.head)
+        if number is None:
+            self._send(instance.head, None, RowExpression(self.dnf.zero), product)
             return
-        both = self._plus(sent, product)
-        if both == sent:
+        known = self.table.get(number)
+        both = self._plus(known.sent, product)
+        if both == known.sent:
             return
         if self.lazy:
-            kept = self.kept.get(row, self.dnf.zero)
-            more = self._plus(kept, frozenset(both - sent))
-            if more != kept:
-                self.journal.put(self.kept, row, more)
-                self._register(row, more)
+            more = self._plus(known.kept, frozenset(both - known.sent))
+            if more != known.kept:
+                self.table.put(instance.head, number, known._replace(kept=more))
         else:
-            self._send(row, sent, both)
+            self._send(instance.head, number, known, both)
 
     def _times(self, left: Terms, right: Terms) -> Terms:
         pairs = len(left) * len(right)
@@ -124,15 +127,16 @@ class Expressions(Ledger):
         if self._tests > MOST_TESTS:
             raise TooLarge
 
-    def _send(self, row: Ground, before: Terms, after: Terms) -> None:
-        self.journal.put(self.sent, row, after)
-        self._register(row, after)
-        self._news[row] = self.dnf.plus(self._news.get(row, self.dnf.zero), frozenset(after - before))
+    def _send(self, row: Ground, number: int | None, before: RowExpression, sent: Terms) -> None:
+        """Have `sent` propagated as the row's expression; what is new of it is news."""
+        number = self.table.put(row, number, before._replace(sent=sent))
+        known = self._news.get(number, self.dnf.zero)
+        self._news[number] = self.dnf.plus(known, frozenset(sent - before.sent))
 
     def news(self) -> list[Ground]:
         """Rows with terms that their consequences do not know of yet."""
         self._delta, self._news = self._news, {}
-        return list(self._delta)
+        return [self.table.row(number) for number in self._delta]
 
     def waiting(self) -> bool:
         """Whether there are such rows."""
@@ -140,61 +144,48 @@ class Expressions(Ledger):
 
     def announce(self, row: Ground) -> None:
         """All terms of the row are news."""
-        self._delta.pop(row, None)
+        number = self.table.number(row)
+        if number is not None:
+            self._delta.pop(number, None)
 
     # ------------------------------------------------------------------ premises out
 
     def lose(self, gone: Iterable[Ground]) -> tuple[list[Ground], int]:
         """Make variables false; rows without a term left take what was held back, or fall."""
         mask = 0
-        rows: dict[Ground, None] = {}
+        rows: dict[int, None] = {}
         for premise in gone:
-            number = self.numbers.get(premise)
-            if number is None:
+            variable = self.numbers.get(premise)
+            if variable is None:
                 continue
-            mask |= 1 << number
+            mask |= 1 << variable
             self.journal.drop(self.numbers, premise)
-            self.journal.drop(self.premises, number)
-            self._freed.append(number)
-            rows.update(self.rows_of.get(number, {}))
-            self.journal.drop(self.rows_of, number)
+            self.journal.drop(self.premises, variable)
+            self._freed.append(variable)
+            rows.update(dict.fromkeys(self.table.using(variable)))
+            self.table.drop(variable)
         dead: list[Ground] = []
-        for row in rows:
-            self.journal.put(self.masks, row, self.masks[row] & ~mask)
-            kept = self._cut(self.kept, row, mask)
+        for number in rows:
             for pending in (self._news, self._delta):
-                if row in pending:
-                    pending[row] = frozenset(term for term in pending[row] if not term & mask)
-                    if not pending[row]:
-                        del pending[row]
-            if row not in self.sent or self._cut(self.sent, row, mask):
-                continue
-            if kept:
-                self.journal.drop(self.kept, row)
-                self._send(row, self.dnf.zero, kept)
+                if number in pending:
+                    pending[number] = _without(pending[number], mask)
+                    if not pending[number]:
+                        del pending[number]
+            known = self.table.get(number)
+            left = RowExpression(_without(known.sent, mask), _without(known.kept, mask))
+            row = self.table.row(number)
+            if left.sent:
+                self.table.put(row, number, left)
+            elif left.kept:
+                self._send(row, number, RowExpression(self.dnf.zero), left.kept)
             else:
                 dead.append(row)
-                for number in bits(self.masks[row]):
-                    if number in self.rows_of:
-                        self.journal.drop(self.rows_of[number], row)
-                self.journal.drop(self.masks, row)
+                self.table.remove(number)
         return dead, len(rows)
 
     def forget(self, instances: Iterable[Instance]) -> tuple[list[Ground], int]:
         """Terms do not tell by which rule they came about."""
         raise AssertionError("expressions cannot forget a rule")
-
-    def _cut(self, table: dict[Ground, Terms], row: Ground, mask: int) -> Terms:
-        """Drop the terms with any of these variables, and the entry if none is left."""
-        value = table.get(row)
-        if value is None:
-            return self.dnf.zero
-        left = frozenset(term for term in value if not term & mask)
-        if not left:
-            self.journal.drop(table, row)
-        elif left != value:
-            self.journal.put(table, row, left)
-        return left
 
     # ------------------------------------------------------------------ variables
 
@@ -206,41 +197,41 @@ class Expressions(Ledger):
             else:
                 number = self._next
                 self._next += 1
+            self._given.append(number)
             self.journal.put(self.numbers, premise, number)
             self.journal.put(self.premises, number, premise)
-            self.journal.put(self.rows_of, number, {})
         return number
-
-    def _register(self, row: Ground, value: Terms) -> None:
-        """Enter the row under all its variables, so that it is found when one of them goes."""
-        known = self.masks.get(row, 0)
-        mask = known
-        for term in value:
-            mask |= term
-        if mask != known:
-            for number in bits(mask & ~known):
-                self.journal.put(self.rows_of[number], row, None)
-            self.journal.put(self.masks, row, mask)
 
     def describe(self) -> str:
         """Rows, terms and variables."""
-        terms = sum(map(len, self.sent.values())) + sum(map(len, self.kept.values()))
-        return f"{len(self.sent):,} expressions of {terms:,} terms over {len(self.numbers):,} variables"
+        terms = sum(len(self.expression(row)) for row in self.table)
+        return f"{len(self.table):,} expressions of {terms:,} terms over {len(self.numbers):,} variables"
 
     def commit(self) -> None:
         """Keep the version; variables that went are free."""
-        self._tests = 0
         self.journal.commit()
+        self.table.commit()
         self._free += self._freed
-        self._freed = []
+        self._end()
 
     def rollback(self) -> None:
-        """Undo the version. (Numbers it took are not given again: a few bits lost.)"""
+        """Undo the version; variables that it gave are free."""
         self.journal.rollback()
+        self.table.rollback()
+        self._free += self._given
+        self._end()
+
+    def _end(self) -> None:
         self._tests = 0
-        self._freed = []
-        self._news = {}
-        self._delta = {}
+        self._freed, self._given = [], []
+        self._news, self._delta = {}, {}
+
+
+def _without(terms: Terms, mask: int) -> Terms:
+    """The terms with none of these variables."""
+    if not any(term & mask for term in terms):
+        return terms
+    return frozenset(term for term in terms if not term & mask)
 
 
 def absorption_lazy() -> Annotated:

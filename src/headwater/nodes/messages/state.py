@@ -18,7 +18,7 @@ class EngineOptions(Message):
     max_rounds: int = 1_000_000
     at_max_rounds: str = "raise"
     memory: int | str | None = None
-    min_ship: bool = True
+    rank_filter: bool = True
 
 
 @dataclass(frozen=True)

@@ -241,6 +241,7 @@ class Evaluation(Mapping[tuple[Any, ...], Any]):
         changed, again = self._rebuild(lost, gained, dirty)
         self._refuse_cycles()
         self._valuation.revalue(changed, again)
+        self._variables.reclaim(self._variables.tombstones)
 
     def _news(self) -> tuple[set[Key], set[Key]]:
         """The rows that went and came since the last time, all versions together."""

@@ -24,6 +24,7 @@ from headwater.rules.rewrites.negate_groups import negate_groups
 from headwater.rules.rewrites.orient_equalities import orient_equalities
 from headwater.rules.rewrites.project_negation import project_negation
 from headwater.rules.rewrites.project_parts import project_parts
+from headwater.rules.rewrites.rename_assigned import rename_assigned
 from headwater.rules.rewrites.resolve_functions import resolve_functions
 from headwater.rules.rewrites.split_heads import split_heads
 from headwater.rules.rewrites.split_inputs import split_inputs
@@ -33,6 +34,7 @@ from headwater.rules.rewrites.unlabel_best import unlabel_best
 Rewrite = Callable[[Draft], Draft]
 
 REWRITES: tuple[Rewrite, ...] = (
+    rename_assigned,
     split_heads,
     negate_groups,
     fold_constants,
