@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from headwater.database import Database
+    from headwater.exchange.confederation import Confederation
     from headwater.nodes.nodes import Nodes
     from headwater.values.functions import Given
     from headwater.values.special import LabelledNull
@@ -71,6 +72,7 @@ __all__ = [
     "Struct",
     "__version__",
     "connect",
+    "exchange",
     "spark_session",
     "start_nodes",
 ]
@@ -197,6 +199,17 @@ def start_nodes(
     from headwater.nodes.where import start_nodes
 
     return start_nodes(nodes, spark=spark, functions=functions, run=run, patience=patience)
+
+
+def exchange(*args: Any, **options: Any) -> Confederation:
+    """Open a confederation of peers who share data, map it, and trust some of it; see docs/exchange.md.
+
+    `exchange(peers={"BioSQL": {"B": "id: int, nam: int"}, ...}, mappings="m1: ...", trust={...}, path=folder)`; all
+    other options are those of `connect`, for the databases in which peers compute.
+    """
+    from headwater.exchange.opening import exchange
+
+    return exchange(*args, **options)
 
 
 def __getattr__(name: str) -> Any:

@@ -21,9 +21,13 @@ TEXT = Path(__file__).with_name("grammar.lark")
 @cache
 def grammar() -> Lark:
     """The parser, got when the first text is read."""
+    return parser_of(TEXT.read_text(encoding="utf-8"))
+
+
+def parser_of(text: str) -> Lark:
+    """The parser of a grammar, from the cache if it was made before."""
     import lark
 
-    text = TEXT.read_text(encoding="utf-8")
     versions = f"{lark.__version__} {sys.version}\n"
     name = f"grammar-{hashlib.sha256((versions + text).encode()).hexdigest()[:16]}"
     return saved_grammar(cache_folder() / name) or made_grammar(text, cache_folder() / name)

@@ -1,0 +1,252 @@
+"""A peer's own copy of the confederation: contributions and rejections of all peers in a database, and what follows.
+
+What it holds follows from the logs that it has taken, and from nothing else: rows, trust conditions and how far each
+log was read change in one version. The program is brought in line with the conditions afterwards; if the process ends
+in between, that happens when the instance is opened again.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from headwater.database import Database
+from headwater.errors import DataError
+from headwater.exchange.description import ConfederationDescription
+from headwater.exchange.edit import Edit, PolicyEdit, Row, Transaction
+from headwater.exchange.edit_state import RowKey, RowState, settled
+from headwater.exchange.policies import Policies
+from headwater.exchange.schemas import read_schemas
+from headwater.exchange.wire import decode, encode
+from headwater.language.datalog.render import render
+from headwater.language.mappings import compiled, parse
+from headwater.language.mappings.compile import Compiled
+from headwater.language.mappings.internal import RowList
+from headwater.language.mappings.mapping import PeerRelation
+from headwater.language.program import Column, Constant, Declaration, Program
+from headwater.values.codec import Codec
+from headwater.values.layout import Layout
+from headwater.values.types import INT, STRING
+from headwater.version.changes import Changes
+
+LOG = "exchange_log"
+"""The peer's own transactions that are not published yet, by number."""
+POLICY = "exchange_policy"
+"""Conditions that peers have stated or taken back since the beginning."""
+KEPT = {
+    LOG: (Column("number", INT), Column("transaction", STRING)),
+    POLICY: (
+        Column("peer", STRING), Column("number", INT), Column("place", INT), Column("sign", STRING),
+        Column("condition", STRING),
+    ),
+}  # fmt: skip
+
+
+Step = tuple[Changes, Compiled]
+"""What a version did, and the program that it ran under."""
+
+
+@dataclass(frozen=True)
+class RowChanges:
+    """Base rows to insert and delete, by internal name."""
+
+    insert: Mapping[str, Sequence[Row]]
+    delete: Mapping[str, Sequence[Row]]
+
+
+class Instance:
+    """The database of one peer; `name` is the peer's."""
+
+    def __init__(
+        self,
+        name: str,
+        description: ConfederationDescription,
+        path: Path | None = None,
+        base: Mapping[str, Sequence[Row]] | None = None,
+    ):
+        self.name = name
+        self.description = description
+        self.schemas = read_schemas(description)
+        self.mappings = parse(description.mappings, description.source)
+        self.database = Database(path, **{"strict": False, **description.options})
+        try:
+            self.policies = self._known_policies(base)
+            self.compiled = self._compile(self.policies)
+            self._take_on(base or {})
+        except BaseException:
+            self.database.close()
+            raise
+
+    def close(self) -> None:
+        """Release the files."""
+        self.database.close()
+
+    # ------------------------------------------------------------------ the program
+
+    def _known_policies(self, base: Mapping[str, Sequence[Row]] | None) -> Policies:
+        rows: Iterable[Row] = (base or {}).get(POLICY, ())
+        if POLICY in self.database:
+            rows = self.database[POLICY].rows()
+        policies = Policies.of(self.description)
+        for peer, _, _, sign, condition in sorted(rows, key=lambda row: row[:3]):
+            policies = policies.after(str(peer), [PolicyEdit("+" if sign == "+" else "-", str(condition))])
+        return policies
+
+    def _compile(self, policies: Policies) -> Compiled:
+        found = compiled(self.schemas, self.mappings, policies.conditions())
+        kept = tuple(Declaration(name, columns) for name, columns in KEPT.items())
+        program = replace(found.program, declarations=(*kept, *found.program.declarations))
+        return replace(found, program=replace(program, text=render(program)))
+
+    def check_policies(self, policies: Policies) -> None:
+        """Refuse conditions that cannot be kept."""
+        self._compile(policies)
+
+    def _take_on(self, base: Mapping[str, Sequence[Row]]) -> list[Step]:
+        """Let the database run the program of the present conditions, and hold the rows of their lists."""
+        done = []
+        if self._program() != self.compiled.program.text:
+            done.append((self.database.redefine(self.compiled.program), self.compiled))
+        if base:
+            self.database.apply(insert={name: list(rows) for name, rows in base.items() if rows})
+        insert: dict[str, list[Row]] = {}
+        delete: dict[str, list[Row]] = {}
+        for listed, relations in self.compiled.lists.items():
+            for relation, atoms in relations.items():
+                wanted = {tuple(t.value for t in atom.args if isinstance(t, Constant)) for atom in atoms}
+                name = RowList(listed, relation).name
+                there = set(self.database[name].rows())
+                insert[name], delete[name] = list(wanted - there), list(there - wanted)
+        if any(insert.values()) or any(delete.values()):
+            done.append((self.database.apply(insert, delete), self.compiled))
+        return done
+
+    def _program(self) -> str:
+        texts = self.database.texts
+        return texts[-1][0] if texts else ""
+
+    # ------------------------------------------------------------------ rows as users give them
+
+    def edits(self, sign: Any, given: Mapping[str, Any]) -> list[Edit]:
+        """Rows by relation of this peer, in any form that databases take, as edits."""
+        found = []
+        for name, data in given.items():
+            relation = self.own(name)
+            for row in self.rows_of(relation, data):
+                found.append(Edit(sign, relation.name, row))
+        return found
+
+    def own(self, name: str) -> PeerRelation:
+        """A relation of this peer."""
+        relation = self.schemas.named(name, self.name)
+        if relation.peer != self.name:
+            raise DataError(
+                "not-yours",
+                f"{relation.name} is a relation of {relation.peer}: {self.name} cannot edit it",
+                hint=f"its own are {', '.join(r.name for r in self.schemas.of(self.name)) or 'none'}",
+            )
+        return relation
+
+    def rows_of(self, relation: PeerRelation, data: Any) -> list[Row]:
+        """Rows as tuples of values of the column's types; refuses others, and nulls where there are none."""
+        columns = self.schemas.columns[relation]
+        layout = Layout(
+            tuple(column.name for column in columns),
+            tuple(column.type for column in columns),
+            (True,) * len(columns),
+        )
+        codec = Codec()
+        rows = layout.decode(
+            codec, layout.encode(codec, data if hasattr(data, "__len__") else list(data), relation.name)
+        )
+        for column, described in enumerate(columns):
+            if not described.nullable and any(row[column] is None for row in rows):
+                raise DataError(
+                    "null-value",
+                    f"{relation.name} takes no null in {described.name}",
+                    hint=f"declare it so: {described.name}: {described.type}?",
+                )
+        return rows
+
+    # ------------------------------------------------------------------ taking transactions
+
+    def changes_of(self, transactions: Iterable[Transaction]) -> RowChanges:
+        """What transactions, in order, do to contributions and rejections."""
+        edits: dict[str, list[Edit]] = defaultdict(list)
+        insert: dict[str, list[Row]] = defaultdict(list)
+        delete: dict[str, list[Row]] = defaultdict(list)
+        for transaction in transactions:
+            edits[transaction.id.peer] += transaction.edits
+            insert[POLICY] += [
+                (transaction.id.peer, transaction.id.number, place, edit.sign, edit.condition)
+                for place, edit in enumerate(transaction.policy)
+            ]
+        names = self.compiled.names
+        for peer, each in edits.items():
+            for (name, row), state in settled(each, partial(self.state, peer)).items():
+                relation = PeerRelation(peer, name)
+                contributions, rejections = names.contributions(relation), names.rejections(relation)
+                (insert if state is RowState.INSERTED else delete)[contributions].append(row)
+                (insert if state is RowState.REJECTED else delete)[rejections].append(row)
+        return RowChanges(insert, {name: rows for name, rows in delete.items() if len(self.database[name])})
+
+    def state(self, peer: str, key: RowKey) -> RowState:
+        """What a peer's users have made of a row so far."""
+        relation = PeerRelation(peer, key[0])
+        if key[1] in self.database[self.compiled.names.contributions(relation)]:
+            return RowState.INSERTED
+        rejected = key[1] in self.database[self.compiled.names.rejections(relation)]
+        return RowState.REJECTED if rejected else RowState.NOTHING
+
+    def take(self, transactions: Sequence[Transaction], *, own: bool = False) -> list[Step]:
+        """Take transactions on; those of this peer's users (`own`) also wait to be published."""
+        rows = self.changes_of(transactions)
+        insert = dict(rows.insert)
+        if own:
+            insert[LOG] = [(t.id.number, encode(t).decode()) for t in transactions]
+        marks: dict[str, int] = {}
+        policies = self.policies
+        for transaction in transactions:
+            marks[transaction.id.peer] = transaction.id.number
+            policies = policies.after(transaction.id.peer, transaction.policy)
+        changed = policies != self.policies
+        coming = self._compile(policies) if changed else self.compiled
+        done = [(self.database.apply(insert, rows.delete, marks=marks), self.compiled)]
+        if changed:
+            self.policies, self.compiled = policies, coming
+            done += self._take_on({})
+        return done
+
+    def taken(self, peer: str) -> int:
+        """The number of the last transaction of a peer that was taken on."""
+        return int(self.database.marks.get(peer, 0))
+
+    def waiting(self) -> list[Transaction]:
+        """The peer's own transactions that are not known to be published."""
+        return [decode(str(line).encode()) for _, line in sorted(self.database[LOG].rows())]
+
+    def forget_published(self, last: int) -> None:
+        """Transactions up to this number are published."""
+        gone = [row for row in self.database[LOG].rows() if row[0] <= last]
+        if gone:
+            self.database.apply(delete={LOG: gone})
+
+    # ------------------------------------------------------------------ beside it
+
+    def base_rows(self) -> dict[str, list[Row]]:
+        """All base rows."""
+        base = [*(d.relation for d in self.compiled.program.declarations)]
+        return {name: self.database[name].rows() for name in base if len(self.database[name])}
+
+    def recomputed(self) -> Instance:
+        """The same from scratch, in memory: what follows from the base rows, without any history."""
+        options = {key: value for key, value in self.description.options.items() if key != "run"}
+        return Instance(self.name, replace(self.description, options=options), None, self.base_rows())
+
+    def program(self) -> Program:
+        """What the database runs."""
+        return self.compiled.program

@@ -1,0 +1,59 @@
+"""A relation as a peer's users see it: its rows at present, certain ones unless others are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from headwater.calls import public_class
+from headwater.database import Database
+from headwater.database.answers import Answers
+from headwater.exchange.edit import Row
+from headwater.language.mappings.mapping import PeerRelation
+from headwater.values import arguments
+
+
+def without_nulls(answers: Answers) -> Answers:
+    """The rows that hold no labelled null: the certain ones."""
+    labelled = answers.codec.specials.labelled(answers.matrix)
+    return replace(answers, matrix=answers.matrix[~labelled.any(axis=1)]) if answers.columns else answers
+
+
+@public_class
+@dataclass(frozen=True)
+class PeerRelationView:
+    """A relation of a peer, or a peer's copy of another's. Row order means nothing."""
+
+    database: Database
+    relation: PeerRelation
+    output: str
+    columns: tuple[str, ...]
+
+    def where(self, *, nulls: bool = False, **values: Any) -> Answers:
+        """The rows that have these values, by column; those with labelled nulls only if asked for."""
+        arguments.flag("nulls", nulls)
+        names = self.database[self.output].columns
+        known = dict(zip(self.columns, names, strict=True))
+        found = self.database[self.output].where(
+            **{known.get(name, name): each for name, each in values.items()}
+        )
+        named = replace(found, layout=replace(found.layout, columns=self.columns))
+        return named if nulls else without_nulls(named)
+
+    def rows(self, nulls: bool = False) -> list[Row]:
+        """All certain rows; with `nulls` also those with values that nobody knows."""
+        return self.where(nulls=nulls).rows()
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self.rows())
+
+    def __len__(self) -> int:
+        return len(self.where())
+
+    def __contains__(self, row: object) -> bool:
+        """Whether the row is there, labelled nulls or not."""
+        return row in self.database[self.output]
+
+    def __repr__(self) -> str:
+        return f"<{self.relation}({', '.join(self.columns)}), {len(self):,} certain rows>"

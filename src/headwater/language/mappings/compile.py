@@ -1,0 +1,408 @@
+"""Mappings and trust conditions become one Datalog program, which any peer can run on its own.
+
+    m4:  m4_p(i, c, n) :- BioSQL_B_o(i, c), uBio_U_o(n, c).      the provenance relation of a mapping
+         BioSQL_B_t(i, n) :- m4_p(i, c, n), !(n != 2).           trusted input; Skolem terms in place of existentials
+         BioSQL_B_o(i, n) :- BioSQL_B_t(i, n), !BioSQL_B_r(i, n).
+         BioSQL_B_o(i, n) :- BioSQL_B_l(i, n).
+
+Stratified, since contributions, rejections and lists are base relations. Conditions about the origin of data read
+copies of the relations that do without that data (see `internal`): entering a relation of a peer, for each of the
+peer's conditions either its predicate does not hold or the body reads the copies without its origin as well. The
+conditions of all peers on the way hold for a row (green-2007, section 3.3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+
+from headwater.errors import RuleError
+from headwater.language.datalog.operators import OPPOSITES
+from headwater.language.datalog.render import render
+from headwater.language.mappings.internal import (
+    NOTHING,
+    ExcludedOrigin,
+    Exclusion,
+    InternalNames,
+    RowList,
+    check_names,
+)
+from headwater.language.mappings.mapping import Mappings, PeerRelation, Schemas, Tgd
+from headwater.language.mappings.policy import TrustCondition
+from headwater.language.mappings.weak_acyclicity import check_weak_acyclicity
+from headwater.language.program import (
+    Atom,
+    Call,
+    Column,
+    Comparison,
+    Declaration,
+    Literal,
+    Negated,
+    NegatedGroup,
+    Positive,
+    Program,
+    Rule,
+    Term,
+    Variable,
+    Wildcard,
+)
+from headwater.spelling import did_you_mean
+
+MOST_ORIGINS_OF_ONE = 6
+"""Conditions about origins, with predicates, that may hold for one relation: each doubles its rules."""
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A program, and what of it is what: mappings by rule, and the lists of rows by relation."""
+
+    program: Program
+    schemas: Schemas
+    mappings: Mappings
+    names: InternalNames
+    by_rule: Mapping[str, str]
+    """The mapping of each rule that fills a provenance relation."""
+    relations: Mapping[str, PeerRelation]
+    """Outputs by name, those of all copies."""
+    contributions: Mapping[str, PeerRelation]
+    lists: Mapping[str, Mapping[PeerRelation, tuple[Atom, ...]]]
+    """What is on the lists of rows."""
+
+    def rules_of(self, label: str) -> tuple[str, ...]:
+        """The rules of a mapping."""
+        return tuple(rule for rule, mapping in self.by_rule.items() if mapping == label)
+
+
+def compiled(
+    schemas: Schemas,
+    mappings: Mappings,
+    policies: Mapping[str, Sequence[TrustCondition]],
+    reconciled: frozenset[PeerRelation] = frozenset(),
+) -> Compiled:
+    """The program of a confederation, with the conditions of its peers; `reconciled` relations may withhold rows."""
+    check_names(schemas.columns)
+    check_weak_acyclicity(mappings, schemas)
+    found = _Compiler(schemas, mappings, policies, reconciled)
+    found.run()
+    program = Program(tuple(found.rules), tuple(found.declarations.values()), source="<exchange>")
+    program = replace(program, text=render(program), souffle=True)
+    return Compiled(
+        program,
+        schemas,
+        mappings,
+        found.names,
+        found.by_rule,
+        found.outputs,
+        {found.names.contributions(relation): relation for relation in schemas.columns},
+        found.lists,
+    )
+
+
+@dataclass(frozen=True)
+class _Applied:
+    """A condition on a relation: where it excludes, and what it says of rows."""
+
+    condition: TrustCondition
+    origin: ExcludedOrigin | None
+
+
+@dataclass
+class _Compiler:
+    """Makes the rules of all relations, and of the copies that turn out to be needed."""
+
+    schemas: Schemas
+    mappings: Mappings
+    policies: Mapping[str, Sequence[TrustCondition]]
+    reconciled: frozenset[PeerRelation]
+    names: InternalNames = field(default_factory=InternalNames)
+    rules: list[Rule] = field(default_factory=list)
+    declarations: dict[str, Declaration] = field(default_factory=dict)
+    by_rule: dict[str, str] = field(default_factory=dict)
+    outputs: dict[str, PeerRelation] = field(default_factory=dict)
+    lists: dict[str, dict[PeerRelation, tuple[Atom, ...]]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._todo: list[tuple[PeerRelation, Exclusion]] = []
+        self._provenance: set[tuple[str, Exclusion]] = set()
+        self._producers: dict[PeerRelation, list[tuple[Tgd, Atom]]] = {r: [] for r in self.schemas.columns}
+        for tgd in self.mappings.tgds:
+            for atom in tgd.premises:
+                self.schemas.find(atom)
+            for atom in tgd.heads:
+                self._producers[self.schemas.find(atom)].append((tgd, atom))
+        self._applied = {relation: list(self._conditions(relation)) for relation in self.schemas.columns}
+
+    def run(self) -> None:
+        """Relations first, then whatever copies they read."""
+        for relation, columns in self.schemas.columns.items():
+            self._declare(self.names.contributions(relation), columns)
+            self._declare(self.names.rejections(relation), columns)
+            if relation in self.reconciled:
+                self._declare(self.names.withheld(relation), columns)
+            self._output(relation, NOTHING)
+        while self._todo:
+            self._relation(*self._todo.pop(0))
+
+    def _declare(self, name: str, columns: Sequence[Column]) -> None:
+        """A base relation; labelled nulls may stand in any column."""
+        made = tuple(Column(f"c{i}_{column.name}", column.type, True) for i, column in enumerate(columns))
+        self.declarations[name] = Declaration(name, made)
+
+    # ------------------------------------------------------------------ conditions
+
+    def _conditions(self, relation: PeerRelation) -> Iterator[_Applied]:
+        """The conditions of the relation's peer that concern it."""
+        for condition in self.policies.get(relation.peer, ()):
+            self._check(condition, relation.peer)
+            if condition.stance == "trust":
+                continue
+            if condition.atom is not None and self.schemas.find(condition.atom, relation.peer) != relation:
+                continue
+            yield _Applied(condition, self._origin(relation.peer, condition))
+
+    def _check(self, condition: TrustCondition, peer: str) -> None:
+        peers = list(dict.fromkeys(relation.peer for relation in self.schemas.columns))
+        labels = [tgd.label for tgd in self.mappings.tgds]
+        known = (
+            (condition.from_peer, peers, "peer"),
+            (condition.by, labels, "mapping"),
+            (condition.through, labels, "mapping"),
+        )
+        for name, there, what in known:
+            if name is not None and name not in there:
+                hint = did_you_mean(name, there) or f"there are: {', '.join(there) or 'none'}"
+                raise RuleError(
+                    f"unknown-{what}", f"there is no {what} {name}", place=condition.place, hint=hint
+                )
+        if condition.from_row is not None:
+            self.schemas.find(condition.from_row, peer)
+        if condition.atom is not None and self.schemas.find(condition.atom, peer).peer != peer:
+            raise RuleError(
+                "not-yours",
+                f"{peer} can state conditions on its own relations only",
+                place=condition.place,
+                hint=f"{', '.join(r.name for r in self.schemas.of(peer))}; 'from' names where data comes from",
+            )
+
+    def _origin(self, peer: str, condition: TrustCondition) -> ExcludedOrigin | None:
+        if condition.from_peer is not None:
+            return ExcludedOrigin("peer", condition.from_peer)
+        if condition.through is not None:
+            return ExcludedOrigin("mapping", condition.through)
+        if condition.from_row is None:
+            return None
+        return ExcludedOrigin("rows", self._list_of(peer, condition))
+
+    def _list_of(self, peer: str, condition: TrustCondition) -> str:
+        """The list that a row is on: conditions that differ in the row alone share one."""
+        alike = [
+            (other.atom, other.by, other.guard)
+            for other in self.policies[peer]
+            if other.from_row is not None and other.stance == "distrust"
+        ]
+        first = alike.index((condition.atom, condition.by, condition.guard))
+        name = f"{peer}_{1 + len(set(map(repr, alike[:first])))}"
+        row = condition.from_row
+        assert row is not None
+        relation = self.schemas.find(row, peer)
+        rows = self.lists.setdefault(name, {})
+        if row not in rows.get(relation, ()):
+            rows[relation] = (*rows.get(relation, ()), row)
+        self._declare(RowList(name, relation).name, self.schemas.columns[relation])
+        return name
+
+    # ------------------------------------------------------------------ rules
+
+    def _output(self, relation: PeerRelation, exclusion: Exclusion) -> str:
+        """The name of a copy's output, whose rules are made in their turn."""
+        name = self.names.output(relation, exclusion)
+        if name not in self.outputs:
+            self.outputs[name] = relation
+            self._todo.append((relation, exclusion))
+        return name
+
+    def _relation(self, relation: PeerRelation, exclusion: Exclusion) -> None:
+        """Rules for one relation of one copy."""
+        row = tuple(Variable(f"x{i}") for i in range(len(self.schemas.columns[relation])))
+        head = Atom(self.names.output(relation, exclusion), row)
+        if ExcludedOrigin("peer", relation.peer) not in exclusion:
+            own = Positive(Atom(self.names.contributions(relation), row))
+            self._rule(None, head, [own, *self._unlisted(relation, row, exclusion)])
+        trusted = Atom(self.names.trusted(relation, exclusion), row)
+        brought = [
+            rule
+            for tgd, atom in self._producers[relation]
+            for rule in self._entering(relation, tgd, atom, exclusion)
+        ]
+        if not brought:
+            if not any(rule.heads[0].relation == head.relation for rule in self.rules):
+                self._declare(head.relation, self.schemas.columns[relation])
+            return
+        self.rules += brought
+        accepted: list[Literal] = [Positive(trusted), Negated(Atom(self.names.rejections(relation), row))]
+        if relation in self.reconciled:
+            accepted.append(Negated(Atom(self.names.withheld(relation), row)))
+        self._rule(None, head, accepted)
+
+    def _unlisted(self, relation: PeerRelation, row: tuple[Term, ...], exclusion: Exclusion) -> list[Literal]:
+        return [
+            Negated(Atom(RowList(origin.name, relation).name, row))
+            for origin in sorted(exclusion)
+            if origin.kind == "rows" and relation in self.lists.get(origin.name, {})
+        ]
+
+    def _entering(self, relation: PeerRelation, tgd: Tgd, atom: Atom, exclusion: Exclusion) -> Iterator[Rule]:
+        """What one mapping brings, through the conditions of the relation's peer."""
+        applied = [each for each in self._applied[relation] if each.condition.by in (None, tgd.label)]
+        filters: list[Literal] = []
+        open_ones: list[tuple[ExcludedOrigin, Literal]] = []
+        always: set[ExcludedOrigin] = set()
+        bindings = _Bindings(tgd, atom)
+        for each in applied:
+            if each.origin in exclusion:
+                continue  # the copy does without that data anyway
+            predicate = bindings.predicate(each.condition)
+            if each.origin is None:
+                if not predicate:
+                    return
+                filters.append(_negated(predicate))
+            elif not predicate:
+                always.add(each.origin)
+            else:
+                open_ones.append((each.origin, _negated(predicate)))
+        if len(open_ones) > MOST_ORIGINS_OF_ONE:
+            raise RuleError(
+                "too-many-copies",
+                f"more than {MOST_ORIGINS_OF_ONE} conditions about origins hold for {relation}",
+                hint="join them: conditions without 'if' cost nothing more",
+            )
+        for size in range(len(open_ones) + 1):
+            for avoided in combinations(open_ones, size):
+                without = exclusion | always | {origin for origin, _ in avoided}
+                if ExcludedOrigin("mapping", tgd.label) in without:
+                    continue
+                spared = [literal for each in open_ones if each not in avoided for literal in (each[1],)]
+                source = Positive(Atom(self._provenance_of(tgd, without), _variables(tgd)))
+                head = Atom(self.names.trusted(relation, exclusion), bindings.row)
+                yield _written(Rule(None, (head,), (source, *bindings.made, *filters, *spared)), tgd)
+
+    def _provenance_of(self, tgd: Tgd, exclusion: Exclusion) -> str:
+        """The provenance relation of a mapping in a copy; its rule is made with its first use."""
+        name = self.names.provenance(tgd.label, exclusion)
+        if (tgd.label, exclusion) not in self._provenance:
+            self._provenance.add((tgd.label, exclusion))
+            label = self.names.rule(tgd.label, exclusion)
+            self.by_rule[label] = tgd.label
+            body = [self._premise(literal, exclusion) for literal in tgd.body]
+            self._rule(label, Atom(name, _variables(tgd)), body, tgd)
+        return name
+
+    def _premise(self, literal: Literal, exclusion: Exclusion) -> Literal:
+        if not isinstance(literal, Positive):
+            return literal
+        read = self._output(self.schemas.find(literal.atom), exclusion)
+        return Positive(replace(literal.atom, relation=read))
+
+    def _rule(
+        self, label: str | None, head: Atom, body: Sequence[Literal], origin: Tgd | None = None
+    ) -> None:
+        self.rules.append(_written(Rule(label, (head,), tuple(body)), origin))
+
+
+class _Bindings:
+    """The row that a mapping brings to a relation, and what conditions say of it.
+
+    Skolem terms stand in the head; where a condition looks at one, it has a variable.
+    """
+
+    def __init__(self, tgd: Tgd, atom: Atom):
+        frontier = tuple(Variable(name) for name in tgd.frontier)
+        self.made: list[Literal] = []
+        terms: list[Term] = []
+        for term in atom.args:
+            if isinstance(term, Variable) and term.name in tgd.existentials:
+                terms.append(Call(f"?{tgd.skolem(term.name)}", frontier))
+            else:
+                terms.append(term)
+        self._terms = terms
+
+    @property
+    def row(self) -> tuple[Term, ...]:
+        return tuple(self._terms)
+
+    def predicate(self, condition: TrustCondition) -> list[Literal]:
+        """The comparisons that hold where a condition speaks of the row; none where it speaks of all."""
+        if condition.atom is None:
+            return []
+        found: list[Literal] = []
+        values: dict[str, Term] = {}
+        for column, term in enumerate(condition.atom.args):
+            if isinstance(term, Variable):
+                if term.name in values:
+                    found.append(Comparison("=", values[term.name], self._plain(column)))
+                else:
+                    values[term.name] = self._plain(column) if _mentions(condition, term.name) else term
+            elif not isinstance(term, Wildcard):
+                found.append(Comparison("=", self._plain(column), term))
+        return found + [_substituted(literal, values) for literal in condition.guard]
+
+    def _plain(self, column: int) -> Term:
+        """The value of a column as something that can be compared."""
+        term = self._terms[column]
+        if isinstance(term, Call):
+            variable = Variable(f"new_{column}")
+            self.made.append(Comparison("=", variable, term))
+            self._terms[column] = variable
+            return variable
+        return term
+
+
+def _mentions(condition: TrustCondition, name: str) -> bool:
+    assert condition.atom is not None
+    repeated = [term for term in condition.atom.args if isinstance(term, Variable) and term.name == name]
+    return len(repeated) > 1 or any(name in _names_in(literal) for literal in condition.guard)
+
+
+def _names_in(literal: Literal) -> set[str]:
+    assert isinstance(literal, Comparison)
+    todo, found = [literal.left, literal.right], set()
+    while todo:
+        term = todo.pop()
+        if isinstance(term, Variable):
+            found.add(term.name)
+        elif isinstance(term, Call):
+            todo += term.args
+    return found
+
+
+def _substituted(literal: Literal, values: Mapping[str, Term]) -> Literal:
+    assert isinstance(literal, Comparison)
+    return Comparison(literal.op, _with(literal.left, values), _with(literal.right, values), literal.place)
+
+
+def _with(term: Term, values: Mapping[str, Term]) -> Term:
+    if isinstance(term, Variable):
+        return values.get(term.name, term)
+    if isinstance(term, Call):
+        return Call(term.function, tuple(_with(arg, values) for arg in term.args), term.place)
+    return term
+
+
+def _negated(predicate: Sequence[Literal]) -> Literal:
+    """As Datalog reads `!(...)`: a comparison alone is turned round."""
+    first = predicate[0]
+    if len(predicate) > 1 or not isinstance(first, Comparison) or first.op not in OPPOSITES:
+        return NegatedGroup(tuple(predicate))
+    if not any(isinstance(side, Call) for side in (first.left, first.right)):
+        return replace(first, op=OPPOSITES[first.op])
+    return NegatedGroup(tuple(predicate))
+
+
+def _written(rule: Rule, origin: Tgd | None) -> Rule:
+    """A rule with its text, and the place of the mapping that it is about."""
+    return replace(rule, text=render(rule), place=None if origin is None else origin.place)
+
+
+def _variables(tgd: Tgd) -> tuple[Term, ...]:
+    return tuple(Variable(name) for name in tgd.body_variables)
