@@ -24,7 +24,7 @@ from headwater.exchange.schemas import read_schemas
 from headwater.exchange.wire import decode, encode
 from headwater.language.datalog.render import render
 from headwater.language.mappings import compiled, parse
-from headwater.language.mappings.compile import Compiled
+from headwater.language.mappings.compile import CompiledMappings
 from headwater.language.mappings.internal import RowList
 from headwater.language.mappings.mapping import PeerRelation
 from headwater.language.program import Column, Constant, Declaration, Program
@@ -46,7 +46,7 @@ KEPT = {
 }  # fmt: skip
 
 
-Step = tuple[Changes, Compiled]
+Step = tuple[Changes, CompiledMappings]
 """What a version did, and the program that it ran under."""
 
 
@@ -58,7 +58,7 @@ class RowChanges:
     delete: Mapping[str, Sequence[Row]]
 
 
-class Instance:
+class PeerInstance:
     """The database of one peer; `name` is the peer's."""
 
     def __init__(
@@ -96,7 +96,7 @@ class Instance:
             policies = policies.after(str(peer), [PolicyEdit("+" if sign == "+" else "-", str(condition))])
         return policies
 
-    def _compile(self, policies: Policies) -> Compiled:
+    def _compile(self, policies: Policies) -> CompiledMappings:
         found = compiled(self.schemas, self.mappings, policies.conditions())
         kept = tuple(Declaration(name, columns) for name, columns in KEPT.items())
         program = replace(found.program, declarations=(*kept, *found.program.declarations))
@@ -242,10 +242,10 @@ class Instance:
         base = [*(d.relation for d in self.compiled.program.declarations)]
         return {name: self.database[name].rows() for name in base if len(self.database[name])}
 
-    def recomputed(self) -> Instance:
+    def recomputed(self) -> PeerInstance:
         """The same from scratch, in memory: what follows from the base rows, without any history."""
         options = {key: value for key, value in self.description.options.items() if key != "run"}
-        return Instance(self.name, replace(self.description, options=options), None, self.base_rows())
+        return PeerInstance(self.name, replace(self.description, options=options), None, self.base_rows())
 
     def program(self) -> Program:
         """What the database runs."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from headwater.exchange.edit import Row
-from headwater.language.mappings.compile import Compiled
+from headwater.language.mappings.compile import CompiledMappings
 from headwater.language.mappings.mapping import PeerRelation
 from headwater.values.keys import order_key
 from headwater.values.label_text import literal
@@ -24,7 +24,7 @@ class NetChange:
     lost: Mapping[PeerRelation, frozenset[Row]] = field(default_factory=dict)
 
     @staticmethod
-    def of(changes: Changes, compiled: Compiled, peer: str) -> NetChange:
+    def of(changes: Changes, compiled: CompiledMappings, peer: str) -> NetChange:
         """What one version did to the relations of a peer."""
         gained, lost = {}, {}
         for relation in compiled.schemas.of(peer):

@@ -11,8 +11,8 @@ from headwater.database.answers import Answers
 from headwater.errors import DataError
 from headwater.exchange.description import ConfederationDescription
 from headwater.exchange.edit import PolicyEdit, Row, Transaction, TransactionId
-from headwater.exchange.exchanged import Exchanged
-from headwater.exchange.instance import Instance, Step
+from headwater.exchange.report import UpdateReport
+from headwater.exchange.instance import PeerInstance, Step
 from headwater.exchange.net_change import NetChange
 from headwater.exchange.policies import statements
 from headwater.exchange.published import PublishedLogs
@@ -32,7 +32,7 @@ class Peer:
     ):
         self.name = name
         self._logs = logs
-        self._instance = Instance(name, description, path)
+        self._instance = PeerInstance(name, description, path)
         self._restore()
 
     def _restore(self) -> None:
@@ -46,7 +46,7 @@ class Peer:
         self._instance.close()
 
     @property
-    def instance(self) -> Instance:
+    def instance(self) -> PeerInstance:
         """The database in which the peer computes."""
         return self._instance
 
@@ -92,16 +92,16 @@ class Peer:
         self._instance.forget_published(self._logs.last(self.name))
         return tuple(transaction.id for transaction in waiting if transaction.id.number > last)
 
-    def update(self) -> Exchanged:
+    def update(self) -> UpdateReport:
         """Take on what others have published since the last time, exactly once, and follow it."""
         transactions, waiting = self._ready()
         steps = self._instance.take(transactions) if transactions else []
-        return Exchanged(self.name, tuple(transactions), tuple(waiting), lambda: self._net(steps))
+        return UpdateReport(self.name, tuple(transactions), tuple(waiting), lambda: self._net(steps))
 
-    def preview(self) -> Exchanged:
+    def preview(self) -> UpdateReport:
         """What `update` would do, without doing it."""
         transactions, waiting = self._ready()
-        return Exchanged(
+        return UpdateReport(
             self.name,
             tuple(transactions),
             tuple(waiting),

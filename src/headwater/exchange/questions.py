@@ -13,7 +13,7 @@ from dataclasses import replace
 from headwater.errors import LanguageError
 from headwater.language.datalog import parse
 from headwater.language.datalog.render import MARK, render
-from headwater.language.mappings.compile import Compiled
+from headwater.language.mappings.compile import CompiledMappings
 from headwater.language.program import (
     Atom,
     Disjunction,
@@ -30,7 +30,7 @@ from headwater.language.program import (
 _QUALIFIED = re.compile(r"\b([^\W\d]\w*)\.([^\W\d]\w*)(?=\s*\()")
 
 
-def question_text(text: str, compiled: Compiled, peer: str) -> str:
+def question_text(text: str, compiled: CompiledMappings, peer: str) -> str:
     """The question as the peer's database understands it."""
 
     def output(found: re.Match[str]) -> str:

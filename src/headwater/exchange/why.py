@@ -17,7 +17,7 @@ from headwater.annotations.registry import annotation as named_annotation
 from headwater.calls import public_class
 from headwater.errors import EvaluationError
 from headwater.exchange.edit import Row, TransactionId
-from headwater.language.mappings.compile import Compiled
+from headwater.language.mappings.compile import CompiledMappings
 from headwater.provenance.ask.why import Why
 from headwater.provenance.graph.expression import SILENT, NamedPolynomial
 from headwater.rules.strata import components
@@ -48,7 +48,7 @@ class Contribution:
 class PeerWhy:
     """The provenance of one row at one peer."""
 
-    def __init__(self, peer: str, why: Why, compiled: Compiled, contributors: Contributors):
+    def __init__(self, peer: str, why: Why, compiled: CompiledMappings, contributors: Contributors):
         self.peer = peer
         self._compiled = compiled
         self._contributors = contributors

@@ -54,7 +54,7 @@ MOST_ORIGINS_OF_ONE = 6
 
 
 @dataclass(frozen=True)
-class Compiled:
+class CompiledMappings:
     """A program, and what of it is what: mappings by rule, and the lists of rows by relation."""
 
     program: Program
@@ -79,7 +79,7 @@ def compiled(
     mappings: Mappings,
     policies: Mapping[str, Sequence[TrustCondition]],
     reconciled: frozenset[PeerRelation] = frozenset(),
-) -> Compiled:
+) -> CompiledMappings:
     """The program of a confederation, with the conditions of its peers; `reconciled` relations may withhold rows."""
     check_names(schemas.columns)
     check_weak_acyclicity(mappings, schemas)
@@ -87,7 +87,7 @@ def compiled(
     found.run()
     program = Program(tuple(found.rules), tuple(found.declarations.values()), source="<exchange>")
     program = replace(program, text=render(program), souffle=True)
-    return Compiled(
+    return CompiledMappings(
         program,
         schemas,
         mappings,

@@ -14,7 +14,7 @@ MOST_TRANSACTIONS_SHOWN = 8
 
 
 @dataclass(frozen=True)
-class Exchanged:
+class UpdateReport:
     """Transactions of others that an update takes on, those that wait for others, and what changes by it.
 
     The rows are worked out when somebody asks.
