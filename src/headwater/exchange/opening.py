@@ -10,6 +10,7 @@ from headwater.calls import public
 from headwater.errors import ExchangeError
 from headwater.exchange.confederation import Confederation
 from headwater.exchange.description import ConfederationDescription, PeerDescription
+from headwater.exchange.logs import open_logs
 from headwater.exchange.published import LogsInMemory, PublishedLogs
 from headwater.values import arguments
 
@@ -21,18 +22,25 @@ def exchange(
     mappings: str = "",
     trust: Mapping[str, str | Sequence[str]] | None = None,
     path: str | os.PathLike[str] | None = None,
-    logs: PublishedLogs | None = None,
+    logs: str | os.PathLike[str] | PublishedLogs | None = None,
     **options: object,
 ) -> Confederation:
     """Open a confederation: `peers` with their relations, `mappings` between these, and the `trust` conditions that
     peers begin with.
 
     With a `path`, peers live in folders of it and survive restarts; without, all of it is in memory. `logs` is where
-    peers publish. All else are options of `connect` for the databases in which peers compute.
+    peers publish: a folder, by default one in `path`, the address of a database or of an object store. All else are
+    options of `connect` for the databases in which peers compute.
     """
     folder = None if path is None else Path(arguments.folder("path", path))
     found = described(peers, arguments.text("mappings", mappings), trust, options)
-    return Confederation(found, logs if logs is not None else LogsInMemory(), folder)
+    return Confederation(found, _logs(logs, folder), folder)
+
+
+def _logs(given: str | os.PathLike[str] | PublishedLogs | None, folder: Path | None) -> PublishedLogs:
+    if given is None:
+        return LogsInMemory() if folder is None else open_logs(folder / "published")
+    return open_logs(given) if isinstance(given, (str, os.PathLike)) else given
 
 
 def described(

@@ -11,7 +11,6 @@ from headwater.database.answers import Answers
 from headwater.errors import DataError
 from headwater.exchange.description import ConfederationDescription
 from headwater.exchange.edit import PolicyEdit, Row, Transaction, TransactionId
-from headwater.exchange.report import UpdateReport
 from headwater.exchange.instance import PeerInstance, Step
 from headwater.exchange.net_change import NetChange
 from headwater.exchange.policies import statements
@@ -19,6 +18,7 @@ from headwater.exchange.published import PublishedLogs
 from headwater.exchange.questions import question_text
 from headwater.exchange.ready import ready
 from headwater.exchange.relation import PeerRelationView, without_nulls
+from headwater.exchange.report import UpdateReport
 from headwater.exchange.why import PeerWhy
 from headwater.values import arguments
 
