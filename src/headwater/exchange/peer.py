@@ -37,9 +37,9 @@ class Peer:
 
     def _restore(self) -> None:
         """What this peer has published and its folder does not know: the folder was lost."""
-        published = list(self._logs.read(self.name, self._instance.taken(self.name)))
-        if published:
-            self._instance.take(published)
+        known = self._instance.taken(self.name)
+        if self._logs.last(self.name) > known:
+            self._instance.take(list(self._logs.read(self.name, known)))
 
     def close(self) -> None:
         """Release the files. Whatever was edited is on the disk already, if there is one."""
@@ -101,13 +101,8 @@ class Peer:
     def preview(self) -> UpdateReport:
         """What `update` would do, without doing it."""
         transactions, waiting = self._ready()
-        return UpdateReport(
-            self.name,
-            tuple(transactions),
-            tuple(waiting),
-            lambda: self._supposed(transactions),
-            supposed=True,
-        )
+        supposed = self._supposed(transactions)
+        return UpdateReport(self.name, tuple(transactions), tuple(waiting), lambda: supposed, supposed=True)
 
     def _ready(self) -> tuple[list[Transaction], list[TransactionId]]:
         peers = [peer.name for peer in self._instance.description.peers]
