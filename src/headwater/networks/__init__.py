@@ -1,8 +1,9 @@
-"""Made-up networks to try recursive views on: the topologies that the papers measure with.
+"""Networks to try recursive views on: made-up ones that the papers measure with, and real ones.
 
 `transit_stub` is the Internet in small (Liu et al. 2008 section 7; Loo et al. 2006 section 6.1), `overlay` a
 peer-to-peer network on top of one (Loo et al.). Both are drawn from a seed: the same seed gives the same
-network, on every machine. Rows come ready for `apply`.
+network, on every machine. `as_topology` takes a name (`topohub:topozoo/Abilene`), a file or a graph. Rows come ready
+for `apply`.
 
 >>> network = transit_stub(4, seed=1)
 >>> len(network.nodes), len(network.links), len(network.rows())
@@ -12,6 +13,8 @@ network, on every machine. Rows come ready for `apply`.
 """
 
 from headwater.networks.overlay import Overlay, OverlayLink, overlay
+from headwater.networks.sensor_grid import sensor_grid
+from headwater.networks.topologies import as_topology
 from headwater.networks.topology import ACCESS, STUB, TRANSIT, Link, Topology
 from headwater.networks.transit_stub import transit_stub
 
@@ -23,6 +26,8 @@ __all__ = [
     "Overlay",
     "OverlayLink",
     "Topology",
+    "as_topology",
     "overlay",
+    "sensor_grid",
     "transit_stub",
 ]

@@ -1,4 +1,4 @@
-"""A network as data: nodes, and undirected links with a latency each."""
+"""A network as data: nodes, and links with a latency each."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ STUB, ACCESS, TRANSIT = 2, 10, 50
 
 
 class Link(NamedTuple):
-    """An undirected link and its latency in ms."""
+    """A link and its latency in whole ms."""
 
     source: str
     target: str
@@ -25,14 +25,24 @@ class Link(NamedTuple):
 
 @dataclass(frozen=True)
 class Topology:
-    """Nodes and links; no link is there twice, and none leads from a node to itself."""
+    """Nodes and links; no link is there twice, and none leads from a node to itself.
+
+    Links lead both ways, unless they are `directed`.
+    """
 
     nodes: tuple[str, ...]
     links: tuple[Link, ...]
+    directed: bool = False
+
+    def __str__(self) -> str:
+        return f"{len(self.nodes)} nodes, {len(self.links)} links{' one way' if self.directed else ''}"
 
     def rows(self, links: Iterable[Link] | None = None) -> list[tuple[str, str, int]]:
-        """Rows (source, target, cost) of all links, or of those given, in both directions."""
-        return [row for link in (self.links if links is None else links) for row in link.rows()]
+        """Rows (source, target, cost) of all links, or of those given, in all directions that they lead."""
+        chosen = self.links if links is None else links
+        if self.directed:
+            return [(link.source, link.target, link.cost) for link in chosen]
+        return [row for link in chosen for row in link.rows()]
 
     def of(self, cost: int) -> list[Link]:
         """The links with this latency: all `STUB`, `ACCESS` or `TRANSIT` links."""
