@@ -19,7 +19,7 @@ import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from headwater.errors import DataError
+from headwater.errors import DataError, MissingExtra
 from headwater.networks.overlay import Overlay, overlay
 from headwater.networks.sensor_grid import sensor_grid
 from headwater.networks.topology import Link, Topology
@@ -88,7 +88,7 @@ def _topohub(name: str, detail: str, seed: int) -> Topology:
         import topohub
     except ImportError:
         hint = "pip install 'headwater[networks]'"
-        raise DataError("missing-package", f"{name} takes the package topohub", hint=hint) from None
+        raise MissingExtra("missing-extra", f"{name} takes the package topohub", hint=hint) from None
     folder = Path(topohub.__file__).parent / "data"
     files = {str(path.relative_to(folder).with_suffix("")): path for path in folder.rglob("*.json")}
     if detail not in files:

@@ -20,7 +20,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from headwater.errors import DataError
+from headwater.errors import DataError, MissingExtra
 from headwater.networks.topology import Link, Topology
 
 KM_A_MS = 200
@@ -106,7 +106,7 @@ def _graphml(path: Path, text: str) -> Topology:
         import networkx
     except ImportError:
         hint = "pip install 'headwater[networks]'"
-        raise DataError("missing-package", f"reading {path} takes networkx", hint=hint) from None
+        raise MissingExtra("missing-extra", f"reading {path} takes networkx", hint=hint) from None
     try:
         return from_graph(networkx.parse_graphml(text), str(path))
     except DataError:
