@@ -164,6 +164,8 @@ class RelationInfo:
     """Whether it is stored or watched by what that was measured to cost."""
     told: str = "±"
     """Of a watched view: which of its rows are told, those that come (`+`), those that go (`-`), or both."""
+    location: int | None = None
+    """The column that says where a row lives, if the text does (NDlog's `@`)."""
     named: bool = False
     """Whether the columns' names are a promise: declared, or those of the first rows that had names. Else they are
     taken from variables, or made up."""

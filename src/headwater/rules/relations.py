@@ -10,6 +10,7 @@ from headwater.language.program import Materialize
 from headwater.rules.checked import Aggregate, Kind, RelationInfo
 from headwater.rules.draft import Draft
 from headwater.rules.infer_types import Typing
+from headwater.rules.locations import locations
 from headwater.rules.nullability import Nullability, Nulls
 from headwater.rules.shapes import Shape, column_names
 from headwater.values.names import made_up
@@ -24,6 +25,8 @@ def relations(
     for relation in draft.internal:
         columns[relation] = _internal_columns(draft, columns, relation)
     tables, notes = _tables(draft, shapes, derived)
+    located = locations(draft.program.rules)
+    located |= {twin: located[facade] for facade, twin in draft.facades.items() if facade in located}
     result = {}
     for relation, names in columns.items():
         table = tables.get(relation)
@@ -40,6 +43,7 @@ def relations(
             aggregate=_counted(draft, nulls, relation),
             nullable=_nullable(draft, nulls, relation, len(names), derived),
             labelled=tuple(Nulls.LABELLED in nulls.column(relation, i) for i in range(len(names))),
+            location=located.get(relation),
             named=_named(draft, shapes, relation),
         )
     return result, notes

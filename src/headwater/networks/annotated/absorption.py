@@ -1,0 +1,285 @@
+"""Absorption provenance on asynchronous nodes (liu-2008 sections 4 to 6), for any program.
+
+A base row has a variable for each time it is inserted. A row carries a positive Boolean expression over variables, by
+its minimal terms; a strand multiplies those of its premises. What goes on is what was not absorbed, rather than the
+paper's difference `new ∧ ¬old`, which is not monotone and larger.
+
+A deletion is told to all nodes by variable. Each makes it false, in one step, in all that it holds: tables, what it
+has shipped, what it has kept back. Sender and receiver of a row so agree on what the receiver still knows, whatever
+else is under way. A row all of whose shipped terms are false is shipped again, from what was kept back or by deriving
+it again here; nothing is asked of others. What comes with a variable that is gone is dropped by its tombstone. (The
+paper deletes tuple by tuple; with changes in flight that loses rows, or never ends.)
+
+A variable that never left its node is deleted without a word to others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from headwater.annotations.minimal_dnf import MinimalDNF, bits
+from headwater.networks.annotated.expressions import BooleanExpressions, Numbering
+from headwater.networks.annotated.scheme import Host, SchemeMaker
+from headwater.networks.annotated.shipping import LAZY, Shipping
+from headwater.networks.annotated.tombstones import EVERY, Tombstones
+from headwater.networks.annotated.variables import OwnVariables
+from headwater.networks.orders.order import Update
+from headwater.networks.runtime.messages import Derived, Gone, Message, Seen
+from headwater.networks.runtime.row_table import Entry, Row
+from headwater.networks.strands.strand import ALL_STAMPS, Firing, Strand
+
+
+class Shipped:
+    """A row that this node has derived: what the receiver knows of it, and what was kept back."""
+
+    __slots__ = ("kept", "mask", "relation", "row", "value")
+
+    def __init__(self, relation: int, row: Row, zero: Any):
+        self.relation = relation
+        self.row = row
+        self.value = zero
+        self.kept = zero
+        self.mask = 0
+
+
+Holder = Entry | Shipped
+"""What has an expression: it is indexed under all variables of it."""
+
+
+class Absorption:
+    """One node's side of absorption provenance."""
+
+    def __init__(
+        self, host: Host, shipping: Shipping, algebra: BooleanExpressions, reclaim_every: int | None
+    ):
+        self.host = host
+        self.shipping = shipping
+        self.algebra = algebra
+        self.numbering = Numbering(algebra)
+        self.tombstones = Tombstones(host.number, host.nodes, reclaim_every)
+        self.own = OwnVariables(host.number, host.nodes)
+        self.base: dict[tuple[int, Row], int] = {}
+        """The variables of the rows that are this node's own: base rows, and those that it publishes."""
+        self.shipped: list[dict[Row, Shipped]] = [{} for _ in host.plan.relations]
+        self._resting: dict[int, dict[Holder, None]] = {}
+        self._exported = 0
+        self._waiting: dict[Shipped, None] = {}
+        self._again = Firing(host.tables, self._take)
+        self._taken: list[Any] = []
+
+    # ------------------------------------------------------------------ own rows
+
+    def insert(self, relation: int, row: Row) -> None:
+        variable = self.own.give()
+        self.base[relation, row] = variable
+        number = self.numbering.number(variable)
+        self._exported &= ~(1 << number)
+        self.host.arrive(relation, row, self.algebra.variable(number))
+
+    def delete(self, relation: int, row: Row) -> None:
+        variable = self.base.pop((relation, row))
+        number = self.numbering.number(variable)
+        if self._exported >> number & 1:
+            message = Gone(variable)
+            for other in self.host.others():
+                self.host.send(other, message)
+            self.tombstones.add(variable)
+            self._forget(variable)
+        else:
+            self._forget(variable)
+            self.own.take_back(variable)
+
+    # ------------------------------------------------------------------ messages
+
+    def receive(self, sender: int, message: Message) -> None:
+        if isinstance(message, Derived):
+            value = self.numbering.load(message.terms, self.tombstones.gone.__contains__)
+            if not self.algebra.equal(value, self.algebra.zero):
+                self.host.arrive(message.relation, message.row, value)
+        elif isinstance(message, Gone):
+            if self.tombstones.add(message.variable):
+                self._forget(message.variable)
+        else:
+            assert isinstance(message, Seen)
+            self._free(self.tombstones.told(sender, message))
+            self._free(self.tombstones.drop(self.host.send))
+
+    def idle(self) -> None:
+        if self.shipping.window is not None:
+            self._flush()
+        if self.tombstones.due():
+            self.reclaim()
+
+    def restless(self) -> bool:
+        return bool(self.shipping.window is not None and self._waiting) or self.tombstones.due()
+
+    def reclaim(self) -> None:
+        """Tell the others which deletions were seen, and drop what can be dropped."""
+        self.tombstones.tell(self.host.others(), self.host.send)
+        self._free(self.tombstones.drop(self.host.send))
+
+    def quiet(self) -> bool:
+        return False
+
+    def woken(self) -> None:
+        self._flush()
+
+    def _free(self, variables: list[int]) -> None:
+        for variable in variables:
+            self.own.take_back(variable)
+
+    # ------------------------------------------------------------------ rows in
+
+    def store(self, update: Update, stamp: int) -> Entry | None:
+        table = self.host.tables[update.relation]
+        entry = table.rows.get(update.row)
+        if entry is None:
+            if self.algebra.equal(update.value, self.algebra.zero):
+                return None
+            entry = Entry(update.relation, update.row, update.value, stamp)
+            self._index(entry, update.value)
+            table.add(entry)
+            return entry
+        known = entry.value
+        both = self.algebra.plus(known, update.value)
+        if self.algebra.equal(both, known):
+            return None
+        update.value = self.algebra.beyond(update.value, known)
+        entry.value = both
+        self._index(entry, update.value)
+        return entry
+
+    def passed(self, entry: Entry) -> Any:
+        return entry.value
+
+    # ------------------------------------------------------------------ rows out
+
+    def derived(self, strand: Strand, row: Row, entries: Sequence[Entry | None], news: Any) -> None:
+        relation = self.host.plan.heads[strand.rule]
+        shipped = self.shipped[relation].get(row)
+        if shipped is not None and not self.shipping.keeps:
+            return
+        value = news
+        for position, entry in enumerate(entries):
+            if position != strand.position:
+                assert entry is not None
+                value = self.algebra.times(value, entry.value)
+        if shipped is None:
+            shipped = self.shipped[relation][row] = Shipped(relation, row, self.algebra.zero)
+            self._ship(shipped, value if self.shipping.keeps else self.numbering.one_term(value))
+            return
+        known = self.algebra.plus(shipped.value, shipped.kept)
+        if self.algebra.equal(self.algebra.plus(known, value), known):
+            return
+        value = self.algebra.beyond(value, known)
+        if self.shipping.at_once:
+            self._ship(shipped, value)
+            return
+        shipped.kept = self.algebra.plus(shipped.kept, value)
+        self._index(shipped, value)
+        if self.shipping.window is not None or self.shipping.timer is not None:
+            self._wait(shipped)
+
+    def _wait(self, shipped: Shipped) -> None:
+        if not self._waiting and self.shipping.timer is not None:
+            self.host.wake(self.shipping.timer)
+        self._waiting[shipped] = None
+        if self.shipping.window is not None and len(self._waiting) >= self.shipping.window:
+            self._flush()
+
+    def _flush(self) -> None:
+        waiting, self._waiting = self._waiting, {}
+        for shipped in waiting:
+            if not self.algebra.equal(shipped.kept, self.algebra.zero):
+                value, shipped.kept = shipped.kept, self.algebra.zero
+                self._ship(shipped, value)
+
+    def _ship(self, shipped: Shipped, value: Any) -> None:
+        shipped.value = self.algebra.plus(shipped.value, value)
+        self._index(shipped, value)
+        receiver = self.host.home(shipped.relation, shipped.row)
+        if receiver == self.host.number:
+            self.host.arrive(shipped.relation, shipped.row, value)
+        elif receiver is not None:
+            self._exported |= self.numbering.support(value)
+            self.host.send(receiver, Derived(shipped.relation, shipped.row, self.numbering.export(value)))
+
+    # ------------------------------------------------------------------ deletions
+
+    def _index(self, holder: Holder, value: Any) -> None:
+        """Enter what has an expression under all variables of it."""
+        news = self.numbering.support(value) & ~holder.mask
+        if news:
+            holder.mask |= news
+            for number in bits(news):
+                self._resting.setdefault(number, {})[holder] = None
+
+    def _forget(self, variable: int) -> None:
+        """Make a variable false in all that there is."""
+        number = self.numbering.drop(variable)
+        if number is None:
+            return
+        without = self.numbering.without
+        for update in self.host.waiting():
+            update.value = without(update.value, number)
+        fallen: list[Shipped] = []
+        for holder in self._resting.pop(number, ()):
+            holder.mask &= ~(1 << number)
+            holder.value = without(holder.value, number)
+            left = not self.algebra.equal(holder.value, self.algebra.zero)
+            if isinstance(holder, Shipped):
+                holder.kept = without(holder.kept, number)
+                if not left:
+                    fallen.append(holder)
+            elif not left:
+                self._unindex(holder)
+                self.host.tables[holder.table].remove(holder)
+        for shipped in fallen:
+            self._ship_again(shipped)
+
+    def _unindex(self, holder: Holder) -> None:
+        for number in bits(holder.mask):
+            self._resting[number].pop(holder, None)
+        holder.mask = 0
+
+    def _ship_again(self, shipped: Shipped) -> None:
+        """Nothing that was shipped of a row holds any more: ship what else does, if anything."""
+        zero = self.algebra.zero
+        value, shipped.kept = shipped.kept, zero
+        if not self.shipping.keeps:
+            value = self._derive(shipped.relation, shipped.row)
+        if self.algebra.equal(value, zero):
+            self._unindex(shipped)
+            del self.shipped[shipped.relation][shipped.row]
+            self._waiting.pop(shipped, None)
+        else:
+            self._ship(shipped, value)
+
+    def _derive(self, relation: int, row: Row) -> Any:
+        """One term of a row, from what this node holds; false if there is none."""
+        taken = self._taken
+        taken.clear()
+        for strand in self.host.plan.deriving[relation]:
+            strand.fire(self._again, row, None, ALL_STAMPS)
+            if taken:
+                return taken[0]
+        return self.algebra.zero
+
+    def _take(self, _: Row, entries: list[Entry | None]) -> None:
+        if not self._taken:
+            value = self.algebra.one
+            for entry in entries:
+                assert entry is not None
+                value = self.algebra.times(value, self.numbering.one_term(entry.value))
+            self._taken.append(value)
+
+
+def absorption(
+    shipping: Shipping = LAZY,
+    *,
+    algebra: Callable[[], BooleanExpressions] = MinimalDNF,
+    reclaim_every: int | None = EVERY,
+) -> SchemeMaker:
+    """Absorption provenance; `reclaim_every=None` where channels are not first in, first out."""
+    return lambda host: Absorption(host, shipping, algebra(), reclaim_every)

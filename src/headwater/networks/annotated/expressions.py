@@ -1,0 +1,144 @@
+"""Boolean expressions of a node: variables of the network under numbers of the node's own.
+
+Variables of a large network have large numbers, and a node meets few of them. So each node numbers those that it
+knows from 0 on, and gives a number again when its variable is gone. Expressions inside are over these numbers, in any
+`Restrictable` annotation; outside they are terms over the network's variables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Protocol
+
+from headwater.annotations.minimal_dnf import MinimalDNF, bits
+from headwater.networks.runtime.messages import Terms
+
+MOST_TERMS_KNOWN = 1 << 14
+"""Terms that are remembered with their form outside."""
+
+
+class BooleanExpressions(Protocol):
+    """An annotation whose elements are monotone Boolean functions: `minimal_dnf`, `bdd`."""
+
+    zero: Any
+    one: Any
+
+    def plus(self, left: Any, right: Any) -> Any: ...
+
+    def times(self, left: Any, right: Any) -> Any: ...
+
+    def equal(self, left: Any, right: Any) -> bool: ...
+
+    def variable(self, number: int) -> Any: ...
+
+    def restrict(self, value: Any, gone: tuple[int, ...]) -> Any: ...
+
+    def beyond(self, value: Any, known: Any) -> Any: ...
+
+    def support(self, value: Any) -> frozenset[int]: ...
+
+    def terms(self, value: Any) -> list[list[int]]: ...
+
+    def of(self, terms: Iterable[Iterable[int]]) -> Any: ...
+
+
+class Numbering:
+    """The variables that a node knows, and expressions over them, in and out."""
+
+    def __init__(self, algebra: BooleanExpressions):
+        self.algebra = algebra
+        self.numbers: dict[int, int] = {}
+        self._variables: list[int] = []
+        self._free: list[int] = []
+        self._masks = isinstance(algebra, MinimalDNF)
+        self._out: dict[int, tuple[int, ...]] = {}
+
+    def number(self, variable: int) -> int:
+        """The node's number of a variable, a new one if need be."""
+        found = self.numbers.get(variable)
+        if found is None:
+            if self._free:
+                found = self._free.pop()
+                self._variables[found] = variable
+            else:
+                found = len(self._variables)
+                self._variables.append(variable)
+            self.numbers[variable] = found
+        return found
+
+    def drop(self, variable: int) -> int | None:
+        """Forget a variable that no expression has any more; the number that it had."""
+        number = self.numbers.pop(variable, None)
+        if number is not None:
+            self._free.append(number)
+            self._out.clear()
+        return number
+
+    def variable(self, number: int) -> int:
+        """The variable with this number."""
+        return self._variables[number]
+
+    def load(self, terms: Terms, is_gone: Callable[[int], bool]) -> Any:
+        """An expression from outside, without the terms that rest on variables that are gone."""
+        numbers = self.numbers
+        if self._masks:
+            masks = []
+            for term in terms:
+                mask = 0
+                for variable in term:
+                    number = numbers.get(variable)
+                    if number is None:
+                        if is_gone(variable):
+                            break
+                        number = self.number(variable)
+                    mask |= 1 << number
+                else:
+                    masks.append(mask)
+            return frozenset(masks)
+        left = [term for term in terms if not any(map(is_gone, term))]
+        return self.algebra.of([map(self.number, term) for term in left])
+
+    def export(self, value: Any) -> Terms:
+        """An expression as others read it."""
+        if not self._masks:
+            terms = self.algebra.terms(value)
+            return tuple(sorted(tuple(sorted(self._variables[number] for number in term)) for term in terms))
+        if len(value) == 1:
+            (mask,) = value
+            return (self._term(mask),)
+        return tuple(sorted(map(self._term, value)))
+
+    def _term(self, mask: int) -> tuple[int, ...]:
+        found = self._out.get(mask)
+        if found is None:
+            if len(self._out) >= MOST_TERMS_KNOWN:
+                self._out.clear()
+            found = self._out[mask] = tuple(sorted(map(self._variables.__getitem__, bits(mask))))
+        return found
+
+    def support(self, value: Any) -> int:
+        """The numbers that an expression rests on, as a mask."""
+        mask = 0
+        if self._masks:
+            for term in value:
+                mask |= term
+            return mask
+        for number in self.algebra.support(value):
+            mask |= 1 << number
+        return mask
+
+    def without(self, value: Any, number: int) -> Any:
+        """The expression with a variable false."""
+        if self._masks:
+            return frozenset([term for term in value if not term >> number & 1])
+        return self.algebra.restrict(value, (number,))
+
+    def one_term(self, value: Any) -> Any:
+        """An expression of one of the terms, a shortest one."""
+        if self._masks:
+            return value if len(value) == 1 else frozenset((min(value, key=_size),))
+        return self.algebra.of(self.algebra.terms(value)[:1])
+
+
+def _size(term: int) -> tuple[int, int]:
+    return term.bit_count(), term

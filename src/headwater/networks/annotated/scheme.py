@@ -1,0 +1,107 @@
+"""What a scheme is: the part of a node that decides what rows carry, what is shipped, and how deletions travel.
+
+The node runs strands, groups and selections, and knows nothing of annotations. A scheme is told
+- that a base row of the node is inserted or deleted. Rows that are *published* (groups, missing rows, best rows) are
+  base rows to it like any others: they come and go by the node's own decision;
+- that an update is to be stored: it merges what the row carries with what is known of it, and says what is news;
+- that a strand has derived a row: it ships it to where the row lives, at once, later, or not at all;
+- that a message has come, of a kind that schemes of its own nodes sent.
+
+It holds what rows carry in the entries of the node's tables, and adds and removes entries; the tables tell groups and
+selections. A deletion must reach all that rests on it in whatever way the scheme has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Protocol
+
+from headwater.networks.orders.order import Update
+from headwater.networks.runtime.messages import Message
+from headwater.networks.runtime.row_table import Entry, Row, RowTable
+from headwater.networks.strands.node_plan import NodePlan
+from headwater.networks.strands.strand import Strand
+
+
+class Host(Protocol):
+    """What a scheme can ask of its node."""
+
+    number: int
+    nodes: int
+    plan: NodePlan
+    tables: list[RowTable]
+
+    def home(self, relation: int, row: Row) -> int | None:
+        """The node that a row belongs to; `None` if its address is nobody's."""
+        ...
+
+    def arrive(self, relation: int, row: Row, value: Any) -> None:
+        """A row of this node is to be stored, with what it carries; its strands will run."""
+        ...
+
+    def send(self, receiver: int, message: Message) -> None:
+        """Send a message to another node."""
+        ...
+
+    def others(self) -> Iterable[int]:
+        """All other nodes."""
+        ...
+
+    def waiting(self) -> Iterable[Update]:
+        """Updates that have arrived and are not stored yet: they carry what is to be kept true, too."""
+        ...
+
+    def wake(self, delay: float) -> None:
+        """Ask to be woken after so many seconds."""
+        ...
+
+
+class Scheme(Protocol):
+    """One node's side of an annotation."""
+
+    def insert(self, relation: int, row: Row) -> None:
+        """A base row of this node, or one that it publishes, is there from now on; it was not before."""
+        ...
+
+    def delete(self, relation: int, row: Row) -> None:
+        """A row that was inserted is there no more."""
+        ...
+
+    def store(self, update: Update, stamp: int) -> Entry | None:
+        """Merge an update into its table. The entry, with `update.value` set to what is news, if anything is."""
+        ...
+
+    def derived(self, strand: Strand, row: Row, entries: Sequence[Entry | None], news: Any) -> None:
+        """A strand has derived a row of its rule's head; the entry where it started counts with its `news` only.
+
+        `entries` are those of the rule's premises, in order; the list is used again after the call.
+        """
+        ...
+
+    def receive(self, sender: int, message: Message) -> None:
+        """A message of another node's scheme."""
+        ...
+
+    def idle(self) -> None:
+        """No message waits."""
+        ...
+
+    def restless(self) -> bool:
+        """Whether `idle` has something to do."""
+        ...
+
+    def quiet(self) -> bool:
+        """No node has anything to do, and no message is under way; whether there is work that waited for it."""
+        ...
+
+    def woken(self) -> None:
+        """The time asked for has passed."""
+        ...
+
+    def passed(self, entry: Entry) -> Any:
+        """What a best row carries when it passes on inside its recursion."""
+        ...
+
+
+SchemeMaker = Callable[[Host], Scheme]
+"""Makes the scheme of a node."""

@@ -1,0 +1,41 @@
+"""MinShip (liu-2008 section 5, algorithm 3): when the derivations of a row are shipped.
+
+The first one goes out at once, whatever the way. Others, as far as what was shipped does not absorb them:
+- *eager*: at once; with a `window` W, when W rows have some, and when the node has nothing else to do; with a
+  `timer`, every so many seconds;
+- *lazy*: when all that was shipped of the row has become false;
+- *bounded*: never. They are not even kept: when what was shipped has become false, the row is derived again from
+  what the node holds, and one term is shipped. A row has about one term a sender then; eager and lazy may have very
+  many: non-linear closure of a complete graph of seven has 178 terms a row eagerly, and 4 bounded.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Shipping:
+    """A way to ship; see the module. `name` is what users call it."""
+
+    name: str
+    keeps: bool = True
+    """Whether derivations that are not shipped are kept."""
+    at_once: bool = False
+    window: int | None = None
+    timer: float | None = None
+
+
+EAGER = Shipping("eager", at_once=True)
+LAZY = Shipping("lazy")
+BOUNDED = Shipping("bounded", keeps=False)
+
+
+def windowed(rows: int) -> Shipping:
+    """Eager, in batches of so many rows."""
+    return Shipping(f"eager, W = {rows}", window=rows)
+
+
+def timed(seconds: float) -> Shipping:
+    """Eager, every so many seconds."""
+    return Shipping(f"eager, every {seconds:g} s", timer=seconds)

@@ -1,0 +1,53 @@
+"""AggSel inside a recursion (liu-2008 section 6, algorithm 4): of all candidates, only best rows go on.
+
+All candidates are kept where they live. One that is best passes on to the table that rules of the recursion read,
+with all that it rests on; when it is best again after it was beaten, again with all. A row that was beaten stays
+there: what follows from it is true, and worse than what follows from the row that beat it, as long as rules do not
+make better of worse. It goes with the base rows that it rests on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from headwater.networks.runtime.best_rows import BestRows
+from headwater.networks.runtime.row_table import Row, RowTable
+from headwater.networks.strands.local_program import Passing
+from headwater.networks.strands.node_plan import NodePlan
+
+
+class Selector:
+    """The best rows of one relation that have passed on."""
+
+    def __init__(self, plan: NodePlan, tables: Sequence[RowTable], passing: Passing):
+        self.candidates = plan.numbers[passing.candidates]
+        self.relation = plan.numbers[passing.relation]
+        self._rows = BestRows(passing.selections)
+        self._passed: dict[Any, set[Row]] = {}
+        self._news: dict[Row, None] = {}
+        tables[self.candidates].watchers.append(self._rows)
+
+    def more(self, row: Row) -> None:
+        """A candidate that was there already has come with more to rest on."""
+        if row in self._passed.get(self._rows.group(row), ()):
+            self._news[row] = None
+
+    def waiting(self) -> bool:
+        """Whether there may be rows to pass on."""
+        return bool(self._rows.changed or self._news)
+
+    def take(self) -> Iterator[Row]:
+        """The rows that pass on now: newly best, or best with news."""
+        news, self._news = self._news, {}
+        changed, self._rows.changed = self._rows.changed, {}
+        for group in changed:
+            before, now = self._passed.get(group, set()), set(self._rows.best(group))
+            if now:
+                self._passed[group] = now
+            else:
+                self._passed.pop(group, None)
+            yield from sorted(now - before, key=repr)
+        for row in news:
+            if row in self._passed.get(self._rows.group(row), ()):
+                yield row

@@ -1,0 +1,1 @@
+"""What carries messages between nodes, and calls them: one transport a folder."""

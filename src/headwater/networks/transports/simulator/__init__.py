@@ -1,0 +1,1 @@
+"""Nodes in virtual time: messages as events, each in its own time."""
