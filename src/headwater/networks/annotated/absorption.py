@@ -25,12 +25,12 @@ from headwater.networks.annotated.shipping import LAZY, Shipping
 from headwater.networks.annotated.tombstones import EVERY, Tombstones
 from headwater.networks.annotated.variables import OwnVariables
 from headwater.networks.orders.order import Update
-from headwater.networks.runtime.messages import Derived, Gone, Message, Seen
+from headwater.networks.runtime.messages import Derived, Gone, Message, SeenDeletions
 from headwater.networks.runtime.row_table import Entry, Row
 from headwater.networks.strands.strand import ALL_STAMPS, Firing, Strand
 
 
-class Shipped:
+class ShippedRow:
     """A row that this node has derived: what the receiver knows of it, and what was kept back."""
 
     __slots__ = ("kept", "mask", "relation", "row", "value")
@@ -43,7 +43,7 @@ class Shipped:
         self.mask = 0
 
 
-Holder = Entry | Shipped
+Holder = Entry | ShippedRow
 """What has an expression: it is indexed under all variables of it."""
 
 
@@ -61,10 +61,10 @@ class Absorption:
         self.own = OwnVariables(host.number, host.nodes)
         self.base: dict[tuple[int, Row], int] = {}
         """The variables of the rows that are this node's own: base rows, and those that it publishes."""
-        self.shipped: list[dict[Row, Shipped]] = [{} for _ in host.plan.relations]
+        self.shipped: list[dict[Row, ShippedRow]] = [{} for _ in host.plan.relations]
         self._resting: dict[int, dict[Holder, None]] = {}
         self._exported = 0
-        self._waiting: dict[Shipped, None] = {}
+        self._waiting: dict[ShippedRow, None] = {}
         self._again = Firing(host.tables, self._take)
         self._taken: list[Any] = []
 
@@ -101,7 +101,7 @@ class Absorption:
             if self.tombstones.add(message.variable):
                 self._forget(message.variable)
         else:
-            assert isinstance(message, Seen)
+            assert isinstance(message, SeenDeletions)
             self._free(self.tombstones.told(sender, message))
             self._free(self.tombstones.drop(self.host.send))
 
@@ -166,7 +166,7 @@ class Absorption:
                 assert entry is not None
                 value = self.algebra.times(value, entry.value)
         if shipped is None:
-            shipped = self.shipped[relation][row] = Shipped(relation, row, self.algebra.zero)
+            shipped = self.shipped[relation][row] = ShippedRow(relation, row, self.algebra.zero)
             self._ship(shipped, value if self.shipping.keeps else self.numbering.one_term(value))
             return
         known = self.algebra.plus(shipped.value, shipped.kept)
@@ -181,7 +181,7 @@ class Absorption:
         if self.shipping.window is not None or self.shipping.timer is not None:
             self._wait(shipped)
 
-    def _wait(self, shipped: Shipped) -> None:
+    def _wait(self, shipped: ShippedRow) -> None:
         if not self._waiting and self.shipping.timer is not None:
             self.host.wake(self.shipping.timer)
         self._waiting[shipped] = None
@@ -195,7 +195,7 @@ class Absorption:
                 value, shipped.kept = shipped.kept, self.algebra.zero
                 self._ship(shipped, value)
 
-    def _ship(self, shipped: Shipped, value: Any) -> None:
+    def _ship(self, shipped: ShippedRow, value: Any) -> None:
         shipped.value = self.algebra.plus(shipped.value, value)
         self._index(shipped, value)
         receiver = self.host.home(shipped.relation, shipped.row)
@@ -223,12 +223,12 @@ class Absorption:
         without = self.numbering.without
         for update in self.host.waiting():
             update.value = without(update.value, number)
-        fallen: list[Shipped] = []
+        fallen: list[ShippedRow] = []
         for holder in self._resting.pop(number, ()):
             holder.mask &= ~(1 << number)
             holder.value = without(holder.value, number)
             left = not self.algebra.equal(holder.value, self.algebra.zero)
-            if isinstance(holder, Shipped):
+            if isinstance(holder, ShippedRow):
                 holder.kept = without(holder.kept, number)
                 if not left:
                     fallen.append(holder)
@@ -243,7 +243,7 @@ class Absorption:
             self._resting[number].pop(holder, None)
         holder.mask = 0
 
-    def _ship_again(self, shipped: Shipped) -> None:
+    def _ship_again(self, shipped: ShippedRow) -> None:
         """Nothing that was shipped of a row holds any more: ship what else does, if anything."""
         zero = self.algebra.zero
         value, shipped.kept = shipped.kept, zero

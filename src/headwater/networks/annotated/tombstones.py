@@ -5,9 +5,9 @@ rows back. They can be dropped once every *sender* has seen the deletion and sai
 That takes channels that are first in, first out. The variable is given again by its owner once every *receiver* has
 dropped its tombstone: else that would eat new rows.
 
-Deletions of one owner arrive in the order of their numbers; each node counts them per owner. It tells all others how
-many it has seen (`Seen.seen`), and an owner up to which of its deletions it has dropped (`Seen.dropped`): in turns of
-`every` deletions, since saying so costs a message to every node.
+Deletions of one owner arrive in the order of their numbers; each node counts them per owner. It tells all others
+how many it has seen (`SeenDeletions.seen`), and an owner up to which of its deletions it has dropped
+(`SeenDeletions.dropped`): in turns of `every` deletions, since saying so costs a message to every node.
 
 Without first-in-first-out channels nothing is ever dropped (`every=None`).
 """
@@ -18,7 +18,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 
 from headwater.networks.annotated.variables import owner_of
-from headwater.networks.runtime.messages import Seen
+from headwater.networks.runtime.messages import SeenDeletions
 
 EVERY = 32
 """Deletions between two messages about them."""
@@ -64,7 +64,7 @@ class Tombstones:
         """Whether there is enough to tell."""
         return self.every is not None and self._unsaid >= self.every
 
-    def tell(self, others: Iterable[int], send: Callable[[int, Seen], None]) -> None:
+    def tell(self, others: Iterable[int], send: Callable[[int, SeenDeletions], None]) -> None:
         """Tell all others what has been seen since the last time."""
         self._unsaid = 0
         news = tuple(
@@ -72,11 +72,11 @@ class Tombstones:
         )
         self._said.update(news)
         if news:
-            message = Seen(news, ())
+            message = SeenDeletions(news, ())
             for other in others:
                 send(other, message)
 
-    def told(self, sender: int, message: Seen) -> list[int]:
+    def told(self, sender: int, message: SeenDeletions) -> list[int]:
         """What another node has seen and dropped; the own variables that may be given again."""
         self._seen_by[sender].update(message.seen)
         for owner, count in message.dropped:
@@ -84,7 +84,7 @@ class Tombstones:
             self._dropped_by[sender] = max(self._dropped_by[sender], count)
         return self.freed()
 
-    def drop(self, send: Callable[[int, Seen], None]) -> list[int]:
+    def drop(self, send: Callable[[int, SeenDeletions], None]) -> list[int]:
         """Drop what can be dropped, and tell the owners; the own variables that may be given again."""
         for owner, kept in self._kept.items():
             level = self._everywhere_seen(owner)
@@ -95,7 +95,7 @@ class Tombstones:
             self._dropped[owner] = dropped
             if owner != self.number and self._said_dropped.get(owner, 0) < dropped:
                 self._said_dropped[owner] = dropped
-                send(owner, Seen((), ((owner, dropped),)))
+                send(owner, SeenDeletions((), ((owner, dropped),)))
         return self.freed()
 
     def _everywhere_seen(self, owner: int) -> int:

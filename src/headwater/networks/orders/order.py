@@ -36,7 +36,7 @@ class Work(Protocol):
         ...
 
 
-class Order(Protocol):
+class EvaluationOrder(Protocol):
     """In which order updates are stored and fired. Each node has one of its own."""
 
     def arrived(self, update: Update) -> None:

@@ -14,7 +14,7 @@ import struct
 from typing import Any
 
 from headwater.annotations.wire import WireReader, damaged, get_set, put_set, put_varint
-from headwater.networks.runtime.messages import Derived, Gone, Message, Seen
+from headwater.networks.runtime.messages import Derived, Gone, Message, SeenDeletions
 from headwater.values.scalars import NAN
 
 _DERIVED, _GONE, _SEEN = 16, 17, 18
@@ -57,7 +57,7 @@ def decode_message(data: bytes) -> Message:
         seen, dropped = (
             tuple((reader.varint(), reader.varint()) for _ in range(reader.count())) for _ in range(2)
         )
-        message = Seen(seen, dropped)
+        message = SeenDeletions(seen, dropped)
     else:
         raise damaged(f"no message has the tag {data[0]}")
     reader.end()

@@ -32,11 +32,11 @@ class Gone:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class SeenDeletions:
     """`v`: how many deletions of each owner the sender has seen, and whose tombstones it has dropped up to which."""
 
     seen: tuple[tuple[int, int], ...]
     dropped: tuple[tuple[int, int], ...]
 
 
-Message = Derived | Gone | Seen
+Message = Derived | Gone | SeenDeletions

@@ -18,7 +18,7 @@ from typing import Any
 
 from headwater.errors import DataError
 from headwater.networks.annotated.scheme import Scheme, SchemeMaker
-from headwater.networks.orders.order import Order, Update
+from headwater.networks.orders.order import EvaluationOrder, Update
 from headwater.networks.orders.pipelined import Pipelined
 from headwater.networks.runtime.best_rows import BestRows
 from headwater.networks.runtime.directory import FIRST, Directory
@@ -26,7 +26,7 @@ from headwater.networks.runtime.messages import Message
 from headwater.networks.runtime.passing_on import Selector
 from headwater.networks.runtime.publishing import publishers
 from headwater.networks.runtime.row_table import Entry, Row, RowTable
-from headwater.networks.strands.local_program import Best
+from headwater.networks.strands.network_program import Best
 from headwater.networks.strands.node_plan import NodePlan
 from headwater.networks.strands.strand import Firing
 
@@ -40,7 +40,7 @@ class NetworkNode:
         plan: NodePlan,
         directory: Directory,
         scheme: SchemeMaker,
-        order: Callable[[], Order] = Pipelined,
+        order: Callable[[], EvaluationOrder] = Pipelined,
     ):
         self.number = number
         self.nodes = directory.nodes

@@ -13,14 +13,14 @@ from typing import Any
 
 from headwater.networks.runtime.best_rows import BestRows
 from headwater.networks.runtime.row_table import Row, RowTable
-from headwater.networks.strands.local_program import Passing
+from headwater.networks.strands.network_program import PassingOn
 from headwater.networks.strands.node_plan import NodePlan
 
 
 class Selector:
     """The best rows of one relation that have passed on."""
 
-    def __init__(self, plan: NodePlan, tables: Sequence[RowTable], passing: Passing):
+    def __init__(self, plan: NodePlan, tables: Sequence[RowTable], passing: PassingOn):
         self.candidates = plan.numbers[passing.candidates]
         self.relation = plan.numbers[passing.relation]
         self._rows = BestRows(passing.selections)

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 from headwater.networks.runtime.best_rows import BestRows
 from headwater.networks.runtime.group_values import GroupValue
 from headwater.networks.runtime.row_table import Row, RowTable
-from headwater.networks.strands.local_program import Best, Bindings, Grouped, Missing, Publication
+from headwater.networks.strands.network_program import Best, Bindings, Missing, Publication, PublishedGroups
 from headwater.networks.strands.node_plan import NodePlan
 
 Difference = tuple[list[Row], list[Row]]
@@ -154,7 +154,7 @@ class _Groups:
     def __init__(
         self,
         relation: int,
-        publication: Grouped,
+        publication: PublishedGroups,
         inputs: Iterable[tuple[Bindings, RowTable]],
         asked: RowTable | None,
     ):

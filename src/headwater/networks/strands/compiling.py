@@ -14,24 +14,24 @@ from dataclasses import replace
 
 from headwater.language.program import Variable
 from headwater.networks.strands.homes import Locations, is_addressed, locations_of
-from headwater.networks.strands.local_program import (
+from headwater.networks.strands.localisation import Localiser
+from headwater.networks.strands.network_program import (
     NOWHERE,
     Best,
     Bindings,
-    Grouped,
-    LocalProgram,
     Located,
-    Passing,
+    NetworkProgram,
+    PassingOn,
     Publication,
+    PublishedGroups,
 )
-from headwater.networks.strands.localisation import Localiser
 from headwater.plan.templates import with_named_wildcards
 from headwater.rules.checked import UNIT, Absent, Checked, CheckedRule, Premise, RelationInfo, Stratum
 from headwater.rules.terms import part_variables
 from headwater.values.types import FLOAT, INT, Type
 
 
-def compile_program(checked: Checked, fixed: Locations | None = None) -> LocalProgram:
+def compile_program(checked: Checked, fixed: Locations | None = None) -> NetworkProgram:
     """The program with local bodies. `fixed` says where some relations live, in the place of what would be chosen.
 
     >>> from headwater.language.datalog import parse
@@ -60,7 +60,7 @@ class _Compiling:
         relations[UNIT] = Located(UNIT, (), NOWHERE, base=True, owner=UNIT)
         self.localiser = Localiser(relations, is_addressed(checked))
         self.publications: list[Publication] = []
-        self.passing: list[Passing] = []
+        self.passing: list[PassingOn] = []
         self.views: dict[str, str | Best] = {name: name for name in checked.relations}
         self.bindings: dict[str, list[Bindings]] = {}
 
@@ -76,7 +76,7 @@ class _Compiling:
             size=info.size,
         )
 
-    def run(self) -> LocalProgram:
+    def run(self) -> NetworkProgram:
         recursive = set[str]()
         for stratum in self.checked.strata:
             before = set(self.localiser.relations)
@@ -87,7 +87,7 @@ class _Compiling:
         facts = dict(self.checked.facts)
         if any(_reads(rule.body, UNIT) for rule in self.localiser.rules):
             facts[UNIT] = ((),)
-        return LocalProgram(
+        return NetworkProgram(
             relations=self.localiser.relations,
             rules=tuple(self.localiser.rules),
             publications=(*self.publications, *self.localiser.missing.values()),
@@ -136,7 +136,7 @@ class _Compiling:
 
     def _pass(self, info: RelationInfo, candidates: str) -> str:
         name = self.localiser.helper(f"{info.name}~best", info.name, info.types, self.locations[info.name])
-        self.passing.append(Passing(name, candidates, info.selections))
+        self.passing.append(PassingOn(name, candidates, info.selections))
         return name
 
     def _publish_best(self, info: RelationInfo, candidates: str, stratum: Stratum) -> None:
@@ -179,7 +179,9 @@ class _Compiling:
             aggregate = info.aggregate
             assert aggregate is not None
             self.publications.append(
-                Grouped(name, aggregate.function, aggregate.position, self._summed(inputs), tuple(inputs))
+                PublishedGroups(
+                    name, aggregate.function, aggregate.position, self._summed(inputs), tuple(inputs)
+                )
             )
 
     def _summed(self, inputs: Iterable[Bindings]) -> Type | None:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from headwater.errors import RuleError
 from headwater.language.program import Variable
-from headwater.networks.strands.local_program import NOWHERE
+from headwater.networks.strands.network_program import NOWHERE
 from headwater.rules.checked import Checked, CheckedRule, Premise, RelationInfo
 from headwater.rules.localise import choose_homes
 

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field, replace
 
 from headwater.errors import RuleError
 from headwater.language.program import Constant, Variable
-from headwater.networks.strands.local_program import NOWHERE, Located, Missing
+from headwater.networks.strands.network_program import NOWHERE, Located, Missing
 from headwater.rules.checked import UNIT, Absent, CheckedRule, Compute, Item, Premise, Test
 from headwater.rules.terms import part_variables
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from headwater.networks.strands.local_program import LocalProgram, Located
+from headwater.networks.strands.network_program import Located, NetworkProgram
 from headwater.networks.strands.scalars import Evaluator
 from headwater.networks.strands.strand import Strand, StrandMaker
 from headwater.rules.checked import CheckedRule, Premise
@@ -19,7 +19,7 @@ class NodePlan:
     `indexes` are the sets of columns that rows of a relation are looked up by.
     """
 
-    program: LocalProgram
+    program: NetworkProgram
     relations: tuple[Located, ...]
     numbers: dict[str, int]
     rules: tuple[CheckedRule, ...]
@@ -29,7 +29,7 @@ class NodePlan:
     indexes: tuple[tuple[tuple[int, ...], ...], ...]
 
 
-def plan_nodes(program: LocalProgram, functions: Functions | None = None) -> NodePlan:
+def plan_nodes(program: NetworkProgram, functions: Functions | None = None) -> NodePlan:
     """Compile all strands of a program."""
     relations = tuple(program.relations.values())
     numbers = {relation.name: number for number, relation in enumerate(relations)}

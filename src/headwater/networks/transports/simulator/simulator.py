@@ -14,7 +14,7 @@ from typing import Any
 
 from headwater.errors import DataError, EvaluationError
 from headwater.networks.annotated.scheme import SchemeMaker
-from headwater.networks.orders.order import Order
+from headwater.networks.orders.order import EvaluationOrder
 from headwater.networks.orders.pipelined import Pipelined
 from headwater.networks.runtime.directory import Directory
 from headwater.networks.runtime.message_codec import size_of
@@ -37,7 +37,7 @@ class Simulator:
         directory: Directory,
         scheme: SchemeMaker,
         *,
-        order: Callable[[], Order] = Pipelined,
+        order: Callable[[], EvaluationOrder] = Pipelined,
         links: LinkModel | None = None,
         seed: int = 0,
         rest: float = 0.0,

@@ -51,7 +51,7 @@ class Bindings:
 
 
 @dataclass(frozen=True)
-class Grouped:
+class PublishedGroups:
     """Rows of `relation` are the groups of all bindings, with count, sum or avg in column `position`.
 
     With `asked`, there is a row for each of that relation's rows and for no others; a count or sum of nothing is 0.
@@ -83,11 +83,11 @@ class Missing:
     present: str
 
 
-Publication = Grouped | Best | Missing
+Publication = PublishedGroups | Best | Missing
 
 
 @dataclass(frozen=True)
-class Passing:
+class PassingOn:
     """AggSel inside a recursion: best `candidates` pass on to `relation` as they are, with what they rest on."""
 
     relation: str
@@ -96,7 +96,7 @@ class Passing:
 
 
 @dataclass(frozen=True)
-class LocalProgram:
+class NetworkProgram:
     """Relations by name, rules with local bodies, and what is published or passes on where.
 
     `addressed` says that locations are addresses of nodes, by the text's `@`. `views` are the users' relations, and
@@ -107,7 +107,7 @@ class LocalProgram:
     relations: Mapping[str, Located]
     rules: tuple[CheckedRule, ...]
     publications: tuple[Publication, ...] = ()
-    passing: tuple[Passing, ...] = ()
+    passing: tuple[PassingOn, ...] = ()
     views: Mapping[str, str | Best] = field(default_factory=dict)
     facts: Mapping[str, tuple[tuple[object, ...], ...]] = field(default_factory=dict)
     given: Mapping[str, str] = field(default_factory=dict)
