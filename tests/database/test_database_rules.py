@@ -207,6 +207,16 @@ def test_whoever_takes_anything_reads_an_empty_relation():
         assert db.info("p").base and db.apply(insert={"p": [(2,)]})["r"].inserted == [(2,)]
 
 
+def test_texts_that_nothing_is_left_of_are_not_looked_at_again(db: Any):
+    before = db.catalog.definitions.current
+    for _ in range(5):
+        db.add_rule("reach(X, X) :- link(X, _).")
+        db.drop_rule(db.rules[-1])
+    db.add_rule("reach(Y, Y) :- link(_, Y).")
+    assert db.catalog.definitions.current[:-1] == before
+    assert len(db.texts) == 1 + len(before) + 10
+
+
 def test_what_is_subscribed_to_keeps_a_rule(db: Any):
     db.subscribe("me", "reach")
     db.drop_rule("reach#1")

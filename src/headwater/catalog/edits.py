@@ -26,7 +26,11 @@ Value = TypeVar("Value")
 
 
 def edited(programs: Iterable[Program], found: Sequence[Program] = ()) -> list[Program]:
-    """What the texts say, each as later ones left it; `found` are those before them, as they were left."""
+    """What the texts say, each as later ones left it; `found` are those before them, as they were left.
+
+    Texts that later ones left nothing of are not among them, so that what an edit costs follows what is defined, and
+    not how often that has changed. The last text is the last of them, whatever it says.
+    """
     found = list(found)
     for program in programs:
         if any(directive.kind == DROP_RULE for directive in program.directives):
@@ -38,9 +42,15 @@ def edited(programs: Iterable[Program], found: Sequence[Program] = ()) -> list[P
                 found = [_renamed(earlier, directive.relation, directive.options["to"]) for earlier in found]
             elif directive.kind in COLUMN_EDITS:
                 found = column_edit(directive, found).programs(found)
+        found = [earlier for earlier in found if _says_something(earlier)]
         kept = tuple(directive for directive in program.directives if directive.kind not in EDITS)
         found.append(program if len(kept) == len(program.directives) else replace(program, directives=kept))
     return found
+
+
+def _says_something(text: Program) -> bool:
+    parts = (text.rules, text.active, text.declarations, text.tables, text.directives, text.queries)
+    return any(parts)
 
 
 def carried(program: Program, known: Mapping[str, Value]) -> dict[str, Value]:

@@ -129,7 +129,10 @@ def check_dropped_rules(
     for name in () if lenient else bereft(dropped, left):
         if name in given or _declared(name, left):
             continue
-        readers = [rule for rule in rules_of(left) if any(a.relation == name for a, _ in atoms(rule.body))]
+        readers = [
+            *(rule for rule in rules_of(left) if any(atom.relation == name for atom, _ in atoms(rule.body))),
+            *(rule for rule in active_of(left) if any(atom.relation == name for atom in active_atoms(rule))),
+        ]
         if readers:
             _refuse_bereft(program, name, readers)
 
@@ -148,8 +151,8 @@ def _listed(ids: Sequence[str]) -> str:
     return f"there are: {', '.join(ids[:MOST_RULES_NAMED])}{f' and {more} more' if more > 0 else ''}"
 
 
-def _refuse_bereft(program: Program, name: str, readers: Sequence[Rule]) -> None:
-    ids = ", ".join(str(rule.id or rule.heads[0].relation) for rule in readers)
+def _refuse_bereft(program: Program, name: str, readers: Sequence[Rule | ActiveRule]) -> None:
+    ids = ", ".join(str(rule.id) for rule in readers)
     place = next(d.place for d in program.directives if d.kind == DROP_RULE)
     raise RuleError(
         "still-read",

@@ -9,6 +9,7 @@ from typing import Any
 
 from headwater.active.cascade import Transition
 from headwater.active.watch import WatchLine
+from headwater.catalog.rule_ids import ids_of
 from headwater.database.outbox import Outbox
 from headwater.database.progress import Progress, Subscription
 from headwater.database.standing import Standing
@@ -76,9 +77,9 @@ class Durability:
     ) -> None:
         """The last text, whether it is the whole definition, the rows it came with, and what active rules did."""
         catalog = self._standing.coming
-        text, source = catalog.texts[-1]
+        last = catalog.definitions.programs[-1]
         learned = catalog.definitions.to_json() if inserts else {}
-        meta = {"text": text, "source": source, "rules": catalog.definitions.rules()[-1], **learned}
+        meta = {"text": last.text, "source": last.source, "rules": ids_of(last), **learned}
         if whole:
             meta["whole"] = True
         self._log(version, "define", meta, self._tables("insert", inserts), {}, cascade)

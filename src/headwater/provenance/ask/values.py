@@ -46,7 +46,7 @@ class GivenValues:
         if isinstance(self.given, Mapping):
             for name, rows in self.given.items():
                 _check_rows(catalog, relation_name(name), rows)
-        ids = [id for program in catalog.definitions.rules() for id in program]
+        ids = [str(rule.id) for rule in catalog.rules]
         for label in self._rules:
             if label not in ids:
                 raise DataError("unknown-rule", f"there is no rule {label}", hint=_rules_there(label, ids))
