@@ -100,15 +100,22 @@ class Workspace:
 
 @dataclass(frozen=True)
 class KnownPlan:
-    """A plan, the sizes (their orders of magnitude) it was made for, and the version that last checked them."""
+    """The plan in use, and the version that last looked whether sizes have changed."""
 
     plan: Plan
-    sizes: tuple[int, ...]
     version: int
 
 
+MOST_PLANS_KEPT = 8
+"""For how many different sizes of what it reads a plan of a rule is kept."""
+
+
 class RuleSet:
-    """A stratum's rules with their plans, which are made on first use and again when sizes have changed much."""
+    """A stratum's rules with their plans, which are made on first use and again when sizes have changed much.
+
+    A plan is for sizes of a certain order of magnitude. Those that were made before are kept: tables that grow from
+    nothing in every version come back to the same sizes.
+    """
 
     def __init__(self, workspace: Workspace, stratum: Stratum):
         self.workspace = workspace
@@ -131,6 +138,7 @@ class RuleSet:
         self.inputs = {relation for _, _, relation, _ in self.lower}
         self.inputs |= {relation for demanded in self.demanded.values() for _, relation in demanded.lower}
         self._plans: dict[tuple[str, Hashable], KnownPlan] = {}
+        self._by_sizes: dict[tuple[str, Hashable], dict[tuple[int, ...], Plan]] = {}
         self._reads = {
             rule.label: tuple(item.relation for item in rule.body if isinstance(item, Premise))
             for rule in self.rules
@@ -152,11 +160,13 @@ class RuleSet:
         if known is not None and known.version == self.workspace.version:
             return known.plan
         sizes = tuple(self.workspace.size(name).bit_length() // 3 for name in self._reads[rule.label])
-        if known is None or known.sizes != sizes:
-            plan = make()
-        else:
-            plan = known.plan
-        self._plans[(rule.label, name)] = KnownPlan(plan, sizes, self.workspace.version)
+        made = self._by_sizes.setdefault((rule.label, name), {})
+        plan = made.get(sizes)
+        if plan is None:
+            if len(made) >= MOST_PLANS_KEPT:
+                made.clear()
+            plan = made[sizes] = make()
+        self._plans[(rule.label, name)] = KnownPlan(plan, self.workspace.version)
         return plan
 
     def run(self, rule: CheckedRule, position: int, rows: Rows, access: Access, sink: Sink) -> int:

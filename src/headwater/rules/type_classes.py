@@ -73,9 +73,9 @@ class TypeClasses:
 
     def _find(self, node: Node) -> Node:
         root = node
-        while (above := self._parent.get(root, root)) != root:
+        while (above := self._parent.get(root, root)) is not root:
             root = above
-        while (above := self._parent.get(node, node)) != root:
+        while (above := self._parent.get(node, node)) is not root:
             self._parent[node], node = root, above
         return root
 

@@ -51,6 +51,8 @@ def aggregate_selection(draft: Draft) -> Draft:
     >>> aggregate_selection(draft).selections["path"]
     (Selection(group=(0, 1), value=2, best='min'),)
     """
+    if not draft.selections:  # nobody asks for best rows
+        return draft
     asked = {d.relation for d in draft.program.directives if d.kind in ("output", "printsize")}
     asked |= {atom.relation for query in draft.program.queries for atom, _ in atoms(query.body)}
     graph = dependencies(draft.rules)

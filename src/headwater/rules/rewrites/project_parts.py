@@ -46,6 +46,8 @@ def project_parts(draft: Draft) -> Draft:
     p#1~part: p#1~part(X) :- b(X, U), U > 3.
     c~any: c~any(1) :- c(_).
     """
+    if all(rule.aggregate is not None or _joined_throughout(rule) for rule in draft.rules):
+        return draft
     unique = _unique(draft)
     cycle = {
         name: number for number, part in enumerate(components(dependencies(draft.rules))) for name in part
