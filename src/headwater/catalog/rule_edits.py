@@ -129,7 +129,7 @@ def check_dropped_rules(
     for name in () if lenient else bereft(dropped, left):
         if name in given or _declared(name, left):
             continue
-        readers = [
+        readers: list[Rule | ActiveRule] = [
             *(rule for rule in rules_of(left) if any(atom.relation == name for atom, _ in atoms(rule.body))),
             *(rule for rule in active_of(left) if any(atom.relation == name for atom in active_atoms(rule))),
         ]
