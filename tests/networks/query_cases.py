@@ -138,7 +138,7 @@ def largest_region(rows: Rows) -> Answer:
 
 
 def within(rows: Rows) -> Answer:
-    hops = next(iter(rows["radius"]))[0]
+    hops = next(iter(rows["radius"]))[1]
     short = paths({"link": frozenset((*row, 1) for row in rows["link"])}, lambda cost: 1)
     return {"near": {pair for pair, (length, _) in short.items() if length <= hops}}
 
@@ -152,7 +152,7 @@ def cycles(rows: Rows) -> Answer:
 
 
 def horizon(rows: Rows) -> Answer:
-    hops = next(iter(rows["horizon"]))[0]
+    hops = next(iter(rows["horizon"]))[1]
     values: dict[str, int] = {}
     for node, value in rows["reading"]:
         values[node] = max(value, values.get(node, value))
@@ -224,14 +224,14 @@ CASES = (
         (("reach", (15,)), ("mainSensorInRegion", ("one", "p")), ("mainSensorInRegion", ("two", "s"))),
         moves={"sensor": 1},
     ),
-    QueryCase("within", queries.WITHIN, links(), within, (("radius", (2,)),)),
+    QueryCase("within", queries.WITHIN, links(), within, tuple(("radius", (node, 2)) for node in NODES)),
     QueryCase("cycles", queries.CYCLES, links("ABCD"), cycles),
     QueryCase(
         "horizon",
         queries.HORIZON,
         (*links("ABCD"), *(("reading", (node, value)) for node in "ABCD" for value in (1, 5))),
         horizon,
-        (("horizon", (2,)),),
+        tuple(("horizon", (node, 2)) for node in "ABCD"),
     ),
     QueryCase("resilience", queries.RESILIENCE, links("ABCD"), resilience),
     QueryCase("tree", queries.TREE, tuple(("child", (b, a)) for a, b in PARENTS.items()), tree),

@@ -1,7 +1,7 @@
 """The queries of liu-2008 section 2, as rules: three in full, and those that its text sketches.
 
-Each is a text for `define`, with NDlog's location specifiers: a row lives at the address that `@` marks. They can be
-run in one process, where `@` means nothing, and on nodes. What the paper writes otherwise is said at each. In all of
+Each is a text for `define`, and all but one have NDlog's location specifiers: a row lives at the address that `@`
+marks. They can be run in one process, where `@` means nothing, and on nodes. What the paper writes otherwise is said at each. In all of
 them a link or a sensor is a base row that may come and go.
 
 >>> import headwater as hw
@@ -57,28 +57,29 @@ sensor(id: string, x: int, y: int).
 mainSensorInRegion(region: string, id: string).
 isTriggered(id: string).
 reach(meters: int).
-near(@X, Y) :- sensor(@X, PX, PY), sensor(@Y, QX, QY), reach(K),
+near(X, Y) :- sensor(X, PX, PY), sensor(Y, QX, QY), reach(K),
     (PX - QX) * (PX - QX) + (PY - QY) * (PY - QY) < K * K.
-activeRegion(R, @X) :- sensor(@X, _, _), mainSensorInRegion(R, @X), isTriggered(@X).
-activeRegion(R, @Y) :- near(@X, Y), isTriggered(@X), activeRegion(R, @X).
-regionSizes(@R, count<X>) :- activeRegion(R, @X).
-largestRegion(max<S>) :- regionSizes(@R, S).
-largestRegions(@R) :- regionSizes(@R, S), largestRegion(S).
+activeRegion(R, X) :- sensor(X, _, _), mainSensorInRegion(R, X), isTriggered(X).
+activeRegion(R, Y) :- near(X, Y), isTriggered(X), activeRegion(R, X).
+regionSizes(R, count<X>) :- activeRegion(R, X).
+largestRegion(max<S>) :- regionSizes(R, S).
+largestRegions(R) :- regionSizes(R, S), largestRegion(S).
 """
 """Query 3: contiguous regions of triggered sensors around main ones, their sizes, and the largest. Sensors may move.
 
 The paper's second rule has `distance(posx, posy) < k` among its premises; here `near` says which sensors are so
 close, and is kept as sensors move. A region takes in sensors near triggered ones, triggered or not, as the paper's
-rule does. A region's rows live with their sensors and are counted at the region."""
+rule does. Which sensors are near each other is not known from links, so there are no addresses here: rows are
+partitioned by the hash of a column, as the paper does with sensors that report to query processing nodes."""
 
 WITHIN = """
 link(src: string, dst: string).
-radius(hops: int).
+radius(node: string, hops: int).
 within(@X, Y, N) :- link(@X, Y), N = 1.
-within(@X, Y, N) :- link(@X, Z), within(@Z, Y, N1), radius(K), N1 < K, N = N1 + 1.
+within(@X, Y, N) :- link(@X, Z), radius(@X, K), within(@Z, Y, N1), N1 < K, N = N1 + 1.
 near(@X, Y) :- within(@X, Y, N).
 """
-"""Reachable pairs within a radius: near(x, y) if a way of at most so many links leads from x to y."""
+"""Reachable pairs within a radius that each node knows: near(x, y) if a way of at most so many links leads from x to y."""
 
 CYCLES = """
 link(src: string, dst: string).
@@ -92,9 +93,9 @@ together(@X, Y) :- reachable(@X, Y), reachable(@Y, X).
 HORIZON = """
 link(src: string, dst: string).
 reading(node: string, value: int).
-horizon(hops: int).
+horizon(node: string, hops: int).
 seen(@X, X, N) :- reading(@X, V), N = 0.
-seen(@X, Y, N) :- link(@X, Z), seen(@Z, Y, N1), horizon(K), N1 < K, N = N1 + 1.
+seen(@X, Y, N) :- link(@X, Z), horizon(@X, K), seen(@Z, Y, N1), N1 < K, N = N1 + 1.
 inView(@X, Y) :- seen(@X, Y, N).
 hottest(@X, max<V>) :- inView(@X, Y), reading(@Y, V).
 """
