@@ -1,8 +1,8 @@
 """The queries of liu-2008 section 2, as rules: three in full, and those that its text sketches.
 
 Each is a text for `define`, and all but one have NDlog's location specifiers: a row lives at the address that `@`
-marks. They can be run in one process, where `@` means nothing, and on nodes. What the paper writes otherwise is said at each. In all of
-them a link or a sensor is a base row that may come and go.
+marks. They can be run in one process, where `@` means nothing, and on nodes. What the paper writes otherwise is said
+at each. In all of them a link or a sensor is a base row that may come and go.
 
 >>> import headwater as hw
 >>> with hw.connect() as db:
@@ -79,7 +79,7 @@ within(@X, Y, N) :- link(@X, Y), N = 1.
 within(@X, Y, N) :- link(@X, Z), radius(@X, K), within(@Z, Y, N1), N1 < K, N = N1 + 1.
 near(@X, Y) :- within(@X, Y, N).
 """
-"""Reachable pairs within a radius that each node knows: near(x, y) if a way of at most so many links leads from x to y."""
+"""Reachable pairs within a radius, which each node knows: near(x, y) if so many links, or fewer, lead from x to y."""
 
 CYCLES = """
 link(src: string, dst: string).
