@@ -22,6 +22,7 @@ from headwater.annotations.minimal_dnf import MinimalDNF, bits
 from headwater.networks.annotated.expressions import BooleanExpressions, Numbering
 from headwater.networks.annotated.scheme import Host, SchemeMaker
 from headwater.networks.annotated.shipping import LAZY, Shipping
+from headwater.networks.annotated.stages import Stage
 from headwater.networks.annotated.tombstones import EVERY, Tombstones
 from headwater.networks.annotated.variables import OwnVariables
 from headwater.networks.orders.order import Update
@@ -49,6 +50,8 @@ Holder = Entry | ShippedRow
 
 class Absorption:
     """One node's side of absorption provenance."""
+
+    steady = True
 
     def __init__(
         self, host: Host, shipping: Shipping, algebra: BooleanExpressions, reclaim_every: int | None
@@ -119,8 +122,11 @@ class Absorption:
         self.tombstones.tell(self.host.others(), self.host.send)
         self._free(self.tombstones.drop(self.host.send))
 
-    def quiet(self) -> bool:
-        return False
+    def wants(self) -> Stage:
+        return Stage.NOTHING
+
+    def begin(self, stage: Stage) -> None:
+        pass
 
     def woken(self) -> None:
         self._flush()

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol
 
+from headwater.networks.annotated.stages import Stage
 from headwater.networks.orders.order import Update
 from headwater.networks.runtime.messages import Message
 from headwater.networks.runtime.row_table import Entry, Row, RowTable
@@ -51,6 +52,10 @@ class Host(Protocol):
         """Updates that have arrived and are not stored yet: they carry what is to be kept true, too."""
         ...
 
+    def now(self) -> float:
+        """The time, in seconds, as this node's clock has it."""
+        ...
+
     def wake(self, delay: float) -> None:
         """Ask to be woken after so many seconds."""
         ...
@@ -58,6 +63,11 @@ class Host(Protocol):
 
 class Scheme(Protocol):
     """One node's side of an annotation."""
+
+    @property
+    def steady(self) -> bool:
+        """Whether rows that are not there are not expected back: nothing is passed on or published before."""
+        ...
 
     def insert(self, relation: int, row: Row) -> None:
         """A base row of this node, or one that it publishes, is there from now on; it was not before."""
@@ -90,8 +100,12 @@ class Scheme(Protocol):
         """Whether `idle` has something to do."""
         ...
 
-    def quiet(self) -> bool:
-        """No node has anything to do, and no message is under way; whether there is work that waited for it."""
+    def wants(self) -> Stage:
+        """What it waits with until no node has anything to do and no message is under way."""
+        ...
+
+    def begin(self, stage: Stage) -> None:
+        """Such a moment has come, and this is the most urgent that any node wants."""
         ...
 
     def woken(self) -> None:

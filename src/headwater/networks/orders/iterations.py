@@ -37,8 +37,11 @@ class SemiNaive:
     def restless(self) -> bool:
         return not self.together and bool(self._buffer)
 
-    def quiet(self, work: Work) -> bool:
-        return self._iterate(work)
+    def waits(self) -> bool:
+        return bool(self._buffer)
+
+    def quiet(self, work: Work) -> None:
+        self._iterate(work)
 
     def waiting(self) -> Collection[Update]:
         return self._buffer

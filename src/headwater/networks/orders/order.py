@@ -55,8 +55,12 @@ class EvaluationOrder(Protocol):
         """Whether `idle` has something to do."""
         ...
 
-    def quiet(self, work: Work) -> bool:
-        """Work that waits until no node has any; whether there was some."""
+    def waits(self) -> bool:
+        """Whether it has work for moments when no node has any."""
+        ...
+
+    def quiet(self, work: Work) -> None:
+        """Such a moment has come."""
         ...
 
     def waiting(self) -> Collection[Update]:

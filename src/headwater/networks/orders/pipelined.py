@@ -43,8 +43,11 @@ class Pipelined:
     def restless(self) -> bool:
         return False
 
-    def quiet(self, work: Work) -> bool:
+    def waits(self) -> bool:
         return False
+
+    def quiet(self, work: Work) -> None:
+        pass
 
     def waiting(self) -> Collection[Update]:
         return self._arrived

@@ -14,10 +14,32 @@ import struct
 from typing import Any
 
 from headwater.annotations.wire import WireReader, damaged, get_set, put_set, put_varint
-from headwater.networks.runtime.messages import Derived, Gone, Message, SeenDeletions
+from headwater.networks.runtime.messages import (
+    Alive,
+    Asked,
+    Counted,
+    Derived,
+    Dropped,
+    Follows,
+    Gone,
+    Grounded,
+    Instance,
+    Instances,
+    Message,
+    SeenDeletions,
+    Supported,
+    TakenBack,
+)
 from headwater.values.scalars import NAN
 
-_DERIVED, _GONE, _SEEN = 16, 17, 18
+_DERIVED, _GONE, _SEEN, _INSTANCES, _DROPPED, _ALIVE = range(16, 22)
+_PLAIN: dict[type[Follows | TakenBack | Asked | Grounded], int] = {
+    Follows: 32, TakenBack: 33, Asked: 34, Grounded: 35,
+}  # fmt: skip
+"""Messages of a relation and a row."""
+_NUMBERED: dict[type[Counted | Supported], int] = {Counted: 48, Supported: 49}
+"""Those of a relation, a row and a number."""
+_KINDS = {tag: kind for kinds in (_PLAIN, _NUMBERED) for kind, tag in kinds.items()}
 _NULL, _FALSE, _TRUE, _INT, _TEXT, _FLOAT, _LIST, _BYTES = range(8)
 
 
@@ -34,14 +56,60 @@ def encode_message(message: Message) -> bytes:
     elif isinstance(message, Gone):
         out.append(_GONE)
         put_varint(out, message.variable)
-    else:
+    elif isinstance(message, SeenDeletions):
         out.append(_SEEN)
         for pairs in (message.seen, message.dropped):
             put_varint(out, len(pairs))
             for owner, count in pairs:
                 put_varint(out, owner)
                 put_varint(out, count)
+    else:
+        _put_other(out, message)
     return bytes(out)
+
+
+def _put_other(
+    out: bytearray,
+    message: Counted | Follows | TakenBack | Supported | Instances | Dropped | Asked | Grounded | Alive,
+) -> None:
+    """Messages that begin with a relation and a row."""
+    if isinstance(message, Instances):
+        tag = _INSTANCES
+    elif isinstance(message, Dropped):
+        tag = _DROPPED
+    elif isinstance(message, Alive):
+        tag = _ALIVE
+    elif isinstance(message, Counted | Supported):
+        tag = _NUMBERED[type(message)]
+    else:
+        tag = _PLAIN[type(message)]
+    out.append(tag)
+    put_varint(out, message.relation)
+    put_values(out, message.row)
+    if isinstance(message, Instances):
+        put_varint(out, len(message.instances))
+        for instance in message.instances:
+            _put_instance(out, instance)
+    elif isinstance(message, Dropped):
+        _put_instance(out, message.instance)
+    elif isinstance(message, Alive):
+        out += struct.pack("<d", message.until)
+    elif isinstance(message, Counted):
+        put_varint(out, _zigzag(message.number))
+    elif isinstance(message, Supported):
+        put_varint(out, _zigzag(message.rank))
+
+
+def _put_instance(out: bytearray, instance: Instance) -> None:
+    rule, rows = instance
+    put_varint(out, rule)
+    put_varint(out, len(rows))
+    for row in rows:
+        put_values(out, row)
+
+
+def _get_instance(reader: WireReader) -> Instance:
+    return reader.varint(), tuple(get_values(reader) for _ in range(reader.count()))
 
 
 def decode_message(data: bytes) -> Message:
@@ -59,9 +127,34 @@ def decode_message(data: bytes) -> Message:
         )
         message = SeenDeletions(seen, dropped)
     else:
-        raise damaged(f"no message has the tag {data[0]}")
+        message = _get_other(data[0], reader)
     reader.end()
     return message
+
+
+def _get_other(tag: int, reader: WireReader) -> Message:
+    if tag not in _KINDS and tag not in (_INSTANCES, _DROPPED, _ALIVE):
+        raise damaged(f"no message has the tag {tag}")
+    relation, row = reader.varint(), get_values(reader)
+    if tag == _INSTANCES:
+        return Instances(relation, row, tuple(_get_instance(reader) for _ in range(reader.count())))
+    if tag == _DROPPED:
+        return Dropped(relation, row, _get_instance(reader))
+    if tag == _ALIVE:
+        return Alive(relation, row, struct.unpack("<d", reader.raw(8))[0])
+    kind = _KINDS[tag]
+    if kind is Counted or kind is Supported:
+        return kind(relation, row, _signed(reader.varint()))
+    return kind(relation, row)  # type: ignore[call-arg]
+
+
+def _zigzag(number: int) -> int:
+    """A number of either sign as one from 0 up."""
+    return number << 1 if number >= 0 else (-number << 1) - 1
+
+
+def _signed(number: int) -> int:
+    return -(number + 1 >> 1) if number & 1 else number >> 1
 
 
 def size_of(message: Message) -> int:
@@ -81,7 +174,7 @@ def put_value(out: bytearray, value: Any) -> None:
     kind = type(value)
     if kind is int:
         out.append(_INT)
-        put_varint(out, value << 1 if value >= 0 else (-value << 1) - 1)
+        put_varint(out, _zigzag(value))
     elif kind is str:
         out.append(_TEXT)
         text = value.encode()
@@ -114,8 +207,7 @@ def get_value(reader: WireReader) -> Any:
     """The next value."""
     kind = reader.raw(1)[0]
     if kind == _INT:
-        number = reader.varint()
-        return -(number + 1 >> 1) if number & 1 else number >> 1
+        return _signed(reader.varint())
     if kind == _TEXT:
         try:
             return reader.raw(reader.count()).decode()

@@ -39,4 +39,98 @@ class SeenDeletions:
     dropped: tuple[tuple[int, int], ...]
 
 
-Message = Derived | Gone | SeenDeletions
+Instance = tuple[int, tuple[Row, ...]]
+"""A rule by its number, and the rows of its premises."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """A row has so many derivations more at the sender; fewer, if the number is negative."""
+
+    relation: int
+    row: Row
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Follows:
+    """A row follows from what the sender has."""
+
+    relation: int
+    row: Row
+
+
+@dataclass(frozen=True, slots=True)
+class TakenBack:
+    """The sender no longer says so."""
+
+    relation: int
+    row: Row
+
+
+@dataclass(frozen=True, slots=True)
+class Supported:
+    """A row follows at the sender from premises whose ranks are at most this."""
+
+    relation: int
+    row: Row
+    rank: int
+
+
+@dataclass(frozen=True, slots=True)
+class Instances:
+    """Instances by which a row follows at the sender."""
+
+    relation: int
+    row: Row
+    instances: tuple[Instance, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """An instance that was shipped is destroyed."""
+
+    relation: int
+    row: Row
+    instance: Instance
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Does a row of the receiver follow?"""
+
+    relation: int
+    row: Row
+
+
+@dataclass(frozen=True, slots=True)
+class Grounded:
+    """A row that was asked for follows from base rows."""
+
+    relation: int
+    row: Row
+
+
+@dataclass(frozen=True, slots=True)
+class Alive:
+    """A row follows at the sender, until this time."""
+
+    relation: int
+    row: Row
+    until: float
+
+
+Message = (
+    Derived
+    | Gone
+    | SeenDeletions
+    | Counted
+    | Follows
+    | TakenBack
+    | Supported
+    | Instances
+    | Dropped
+    | Asked
+    | Grounded
+    | Alive
+)

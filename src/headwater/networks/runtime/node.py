@@ -13,11 +13,13 @@ Inside, updates are worked off in an order (`orders/`), derivations and what row
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from headwater.errors import DataError
 from headwater.networks.annotated.scheme import Scheme, SchemeMaker
+from headwater.networks.annotated.stages import Stage
 from headwater.networks.orders.order import EvaluationOrder, Update
 from headwater.networks.orders.pipelined import Pipelined
 from headwater.networks.runtime.best_rows import BestRows
@@ -60,6 +62,7 @@ class NetworkNode:
         self._selecting = {selector.candidates: selector for selector in self._selectors}
         self._publishers = publishers(plan, self.tables)
         self._given: set[tuple[int, Row]] = set()
+        self.clock: Callable[[], float] = time.time
         self.scheme: Scheme = scheme(self)
 
     # ------------------------------------------------------------------ what drivers call
@@ -95,12 +98,20 @@ class NetworkNode:
             if not self._publish() and not worked:
                 return
 
-    def quiet(self) -> bool:
-        """No node has anything to do; whether this one has work that waited for it."""
-        worked = self.order.quiet(self)
-        worked = self.scheme.quiet() or worked
+    def wants(self) -> Stage:
+        """What it waits with until no node has anything to do."""
+        return Stage.ITERATE if self.order.waits() else self.scheme.wants()
+
+    def quiet(self, stage: Stage) -> None:
+        """No node has anything to do: the most urgent stage that any of them wants begins."""
+        if stage is Stage.ITERATE:
+            self.order.quiet(self)
+        else:
+            self.scheme.begin(stage)
         self._settle()
-        return worked
+
+    def now(self) -> float:
+        return self.clock()
 
     def woken(self) -> None:
         """The time asked for has passed."""
@@ -112,7 +123,8 @@ class NetworkNode:
         return (
             self.order.restless()
             or self.scheme.restless()
-            or any(publisher.touched() for publisher in self._publishers)
+            or self.scheme.steady
+            and any(publisher.touched() for publisher in self._publishers)
         )
 
     def rows(self, relation: str) -> Iterable[Row]:
@@ -191,7 +203,7 @@ class NetworkNode:
             self.order.run(self)
             passed = False
             for selector in self._selectors:
-                if selector.waiting():
+                if self.scheme.steady and selector.waiting():
                     table = self.tables[selector.candidates]
                     for row in selector.take():
                         self.arrive(selector.relation, row, self.scheme.passed(table.rows[row]))
@@ -202,6 +214,8 @@ class NetworkNode:
     def _publish(self) -> bool:
         """Delete and insert what publishers say; whether there was anything."""
         changed = False
+        if not self.scheme.steady:
+            return False
         for publisher in self._publishers:
             gone, new = publisher.difference()
             for row in gone:

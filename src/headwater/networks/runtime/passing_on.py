@@ -26,7 +26,16 @@ class Selector:
         self._rows = BestRows(passing.selections)
         self._passed: dict[Any, set[Row]] = {}
         self._news: dict[Row, None] = {}
-        tables[self.candidates].watchers.append(self._rows)
+        tables[self.candidates].watchers += [self._rows, self]
+
+    def appeared(self, row: Row) -> None:
+        pass
+
+    def vanished(self, row: Row) -> None:
+        """A candidate is gone, and what it passed on with it: if it comes again, it passes on again."""
+        passed = self._passed.get(self._rows.group(row))
+        if passed is not None:
+            passed.discard(row)
 
     def more(self, row: Row) -> None:
         """A candidate that was there already has come with more to rest on."""

@@ -14,6 +14,7 @@ from typing import Any
 
 from headwater.errors import DataError, EvaluationError
 from headwater.networks.annotated.scheme import SchemeMaker
+from headwater.networks.annotated.stages import Stage
 from headwater.networks.orders.order import EvaluationOrder
 from headwater.networks.orders.pipelined import Pipelined
 from headwater.networks.runtime.directory import Directory
@@ -62,6 +63,8 @@ class Simulator:
         self._sequence = 0
         self._arrival: dict[tuple[int, int], float] = {}
         self._resting: set[int] = set()
+        for node in self.nodes:
+            node.clock = lambda: self.now
         for relation, rows in plan.program.facts.items():
             for row in rows:
                 self.insert(relation, row)
@@ -118,11 +121,13 @@ class Simulator:
         return not self._events
 
     def _quiet(self) -> bool:
-        worked = False
+        stage = min(node.wants() for node in self.nodes)
+        if stage is Stage.NOTHING:
+            return False
         for node in self.nodes:
-            worked = node.quiet() or worked
+            node.quiet(stage)
             self._take(node)
-        return worked or bool(self._events)
+        return True
 
     def _step(self) -> None:
         self.now, _, kind, what = heappop(self._events)
