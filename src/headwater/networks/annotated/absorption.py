@@ -22,7 +22,7 @@ from headwater.annotations.minimal_dnf import MinimalDNF, bits
 from headwater.networks.annotated.expressions import BooleanExpressions, Numbering
 from headwater.networks.annotated.scheme import Host, SchemeMaker
 from headwater.networks.annotated.shipping import LAZY, Shipping
-from headwater.networks.annotated.stages import Stage
+from headwater.networks.annotated.stages import QuietStage
 from headwater.networks.annotated.tombstones import EVERY, Tombstones
 from headwater.networks.annotated.variables import OwnVariables
 from headwater.networks.orders.order import Update
@@ -122,10 +122,10 @@ class Absorption:
         self.tombstones.tell(self.host.others(), self.host.send)
         self._free(self.tombstones.drop(self.host.send))
 
-    def wants(self) -> Stage:
-        return Stage.NOTHING
+    def wants(self) -> QuietStage:
+        return QuietStage.NOTHING
 
-    def begin(self, stage: Stage) -> None:
+    def begin(self, stage: QuietStage) -> None:
         pass
 
     def woken(self) -> None:

@@ -17,9 +17,9 @@ from headwater.errors import RuleError
 from headwater.networks.annotated.acyclic import why_cyclic
 from headwater.networks.annotated.instances import LocalInstances
 from headwater.networks.annotated.scheme import Host, SchemeMaker
-from headwater.networks.annotated.stages import Stage
+from headwater.networks.annotated.stages import QuietStage
 from headwater.networks.orders.order import Update
-from headwater.networks.runtime.messages import Counted, Message
+from headwater.networks.runtime.messages import CountedDerivations, Message
 from headwater.networks.runtime.row_table import Entry, Row
 from headwater.networks.strands.strand import Strand
 
@@ -32,7 +32,7 @@ class CountingScheme:
     def __init__(self, host: Host):
         reason = why_cyclic(host.plan.program)
         if reason is not None:
-            raise RuleError("cyclic", f"derivations cannot be counted: {reason}", hint="use absorption")
+            raise RuleError("diverges", f"derivations cannot be counted: {reason}", hint="use absorption")
         self.host = host
         self.instances = LocalInstances(host)
         self.owed: dict[tuple[int, Row], int] = {}
@@ -46,7 +46,7 @@ class CountingScheme:
         self._lose(relation, row, 1)
 
     def receive(self, sender: int, message: Message) -> None:
-        assert isinstance(message, Counted)
+        assert isinstance(message, CountedDerivations)
         if message.number > 0:
             self.host.arrive(message.relation, message.row, message.number)
         else:
@@ -68,7 +68,7 @@ class CountingScheme:
     def derived(self, strand: Strand, row: Row, entries: Sequence[Entry | None], news: Any) -> None:
         relation = self.host.plan.heads[strand.rule]
         self.instances.tell(
-            relation, row, Counted(relation, row, 1), lambda: self.host.arrive(relation, row, 1)
+            relation, row, CountedDerivations(relation, row, 1), lambda: self.host.arrive(relation, row, 1)
         )
 
     def idle(self) -> None:
@@ -77,10 +77,10 @@ class CountingScheme:
     def restless(self) -> bool:
         return False
 
-    def wants(self) -> Stage:
-        return Stage.NOTHING
+    def wants(self) -> QuietStage:
+        return QuietStage.NOTHING
 
-    def begin(self, stage: Stage) -> None:
+    def begin(self, stage: QuietStage) -> None:
         pass
 
     def woken(self) -> None:
@@ -118,7 +118,7 @@ class CountingScheme:
         self._owe(relation, row, entry.value)
         for (head, following), times in lost.items():
             self.instances.tell(
-                head, following, Counted(head, following, -times),
+                head, following, CountedDerivations(head, following, -times),
                 lambda head=head, following=following, times=times: self._losing.append((head, following, times)),  # type: ignore[misc]
             )  # fmt: skip
 

@@ -2,8 +2,8 @@
 
 Rows carry nothing but who says that they follow. A node says so once for each row, however often it derives it. A
 deletion first takes away all that rests on the deleted row in any way: who loses an instance takes back the row
-that followed, whether or not there is another, and so on. When all nodes are at rest (`Stage.REDERIVE`), a row that
-fell comes back if somebody else still says that it follows, and each node says again what it took back and can
+that followed, whether or not there is another, and so on. When all nodes are at rest (`QuietStage.REDERIVE`), a row
+that fell comes back if somebody else still says that it follows, and each node says again what it took back and can
 still derive.
 
 With `requests`, homes do not remember who has said what, as in a system that keeps rows only: they ask all nodes
@@ -23,9 +23,9 @@ from typing import Any
 
 from headwater.networks.annotated.instances import LocalInstances
 from headwater.networks.annotated.scheme import Host, SchemeMaker
-from headwater.networks.annotated.stages import Stage
+from headwater.networks.annotated.stages import QuietStage
 from headwater.networks.orders.order import Update
-from headwater.networks.runtime.messages import Asked, Follows, Message, TakenBack
+from headwater.networks.runtime.messages import AskedFor, Follows, Message, TakenBack
 from headwater.networks.runtime.row_table import Entry, Row
 from headwater.networks.strands.strand import Strand
 
@@ -76,7 +76,7 @@ class DRedScheme:
         elif isinstance(message, TakenBack):
             self._fall(message.relation, message.row, who)
         else:
-            assert isinstance(message, Asked)
+            assert isinstance(message, AskedFor)
             if message.row in self.said[message.relation]:
                 self.host.send(sender, Follows(message.relation, message.row))
 
@@ -89,11 +89,11 @@ class DRedScheme:
     def woken(self) -> None:
         pass
 
-    def wants(self) -> Stage:
-        return Stage.REDERIVE if self.fallen or self.taken_back else Stage.NOTHING
+    def wants(self) -> QuietStage:
+        return QuietStage.REDERIVE if self.fallen or self.taken_back else QuietStage.NOTHING
 
-    def begin(self, stage: Stage) -> None:
-        if stage is Stage.REDERIVE:
+    def begin(self, stage: QuietStage) -> None:
+        if stage is QuietStage.REDERIVE:
             self._rederive()
 
     # ------------------------------------------------------------------ rows in and out
@@ -173,7 +173,7 @@ class DRedScheme:
             if self.requests:
                 for node in self.host.others():
                     if who & _FIRST_NODE << node:
-                        self.host.send(node, Asked(relation, row))
+                        self.host.send(node, AskedFor(relation, row))
                 who &= _STATED | self._me
             if who:
                 self.host.arrive(relation, row, who)

@@ -3,8 +3,8 @@
 A row has a rank, given when it comes: greater than the ranks of all that it followed from then. An instance
 *supports* the row that follows if all its premises have smaller ranks, so support never runs in circles. Each node
 that derives a row tells its home the least rank by which it can support it, and what becomes of that; the home
-keeps what it is told by each. A row without support falls. When all nodes are at rest (`Stage.REDERIVE`), what fell
-and is still said to follow comes back, with a new rank.
+keeps what it is told by each. A row without support falls. When all nodes are at rest (`QuietStage.REDERIVE`), what
+fell and is still said to follow comes back, with a new rank.
 
 Deletions cost what rests on the deleted row and nothing older, where delete-and-rederive takes all that rests on
 it. Ranks are counted by Lamport's clocks, which is all that is needed: a node's clock is ahead of all it has heard
@@ -21,7 +21,7 @@ from typing import Any
 
 from headwater.networks.annotated.instances import LocalInstances
 from headwater.networks.annotated.scheme import Host, SchemeMaker
-from headwater.networks.annotated.stages import Stage
+from headwater.networks.annotated.stages import QuietStage
 from headwater.networks.orders.order import Update
 from headwater.networks.runtime.messages import Message, Supported, TakenBack
 from headwater.networks.runtime.row_table import Entry, Row
@@ -95,11 +95,11 @@ class RankedScheme:
     def woken(self) -> None:
         pass
 
-    def wants(self) -> Stage:
-        return Stage.REDERIVE if self.fallen else Stage.NOTHING
+    def wants(self) -> QuietStage:
+        return QuietStage.REDERIVE if self.fallen else QuietStage.NOTHING
 
-    def begin(self, stage: Stage) -> None:
-        if stage is Stage.REDERIVE:
+    def begin(self, stage: QuietStage) -> None:
+        if stage is QuietStage.REDERIVE:
             fallen, self.fallen = self.fallen, {}
             for (relation, row), claims in fallen.items():
                 if claims:

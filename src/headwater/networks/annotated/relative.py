@@ -4,14 +4,14 @@ An instance names its rule and the rows of its premises, so the rows of all node
 *Lazily*, a node ships one instance of a row and keeps the others back until that one is destroyed; *eagerly* it
 ships all of them, at once or every so many seconds. A deletion destroys the instances that used the row, where they
 are. A row without instances falls, and those that used it are destroyed in turn. A row that lost some of them may
-hang on itself: when all nodes are at rest (`Stage.REDERIVE`), such rows ask for their premises, node by node,
+hang on itself: when all nodes are at rest (`QuietStage.REDERIVE`), such rows ask for their premises, node by node,
 whether they follow from base rows. What nobody answered for when all nodes are at rest again falls
-(`Stage.COLLECT`), until no row is in doubt. Then rows that fell and have instances again come back
-(`Stage.RELEASE`), best rows pass on, and what is published changes.
+(`QuietStage.COLLECT`), until no row is in doubt. Then rows that fell and have instances again come back
+(`QuietStage.RELEASE`), best rows pass on, and what is published changes.
 
 Changes may overlap with others under way; those that come while rows are tested wait until that is over. A row that
-fell is not taken up again before `Stage.RELEASE`: else a wave of rows and one of deletions could follow each other
-around a cycle for ever.
+fell is not taken up again before `QuietStage.RELEASE`: else a wave of rows and one of deletions could follow each
+other around a cycle for ever.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from typing import Any
 from headwater.networks.annotated.instances import LocalInstances
 from headwater.networks.annotated.scheme import Host, SchemeMaker
 from headwater.networks.annotated.shipping import LAZY, Shipping
-from headwater.networks.annotated.stages import Stage
+from headwater.networks.annotated.stages import QuietStage
 from headwater.networks.orders.order import Update
-from headwater.networks.runtime.messages import Asked, Dropped, Grounded, Instance, Instances, Message
+from headwater.networks.runtime.messages import AskedFor, Dropped, FollowsBy, Grounded, Instance, Message
 from headwater.networks.runtime.row_table import Entry, Row
 from headwater.networks.strands.strand import Strand
 from headwater.rules.checked import Premise
@@ -90,11 +90,11 @@ class RelativeScheme:
             self._drop(relation, row, STATED)
 
     def receive(self, sender: int, message: Message) -> None:
-        if isinstance(message, Instances):
+        if isinstance(message, FollowsBy):
             self._arrive(message.relation, message.row, message.instances)
         elif isinstance(message, Dropped):
             self._drop(message.relation, message.row, message.instance)
-        elif isinstance(message, Asked):
+        elif isinstance(message, AskedFor):
             self._testing().asked((message.relation, message.row), sender)
         else:
             assert isinstance(message, Grounded)
@@ -115,22 +115,22 @@ class RelativeScheme:
                 shipped.told.update(kept)
                 self._tell(relation, row, tuple(kept))
 
-    def wants(self) -> Stage:
+    def wants(self) -> QuietStage:
         if self.test is not None:
-            return Stage.COLLECT
+            return QuietStage.COLLECT
         if self.doubtful:
-            return Stage.REDERIVE
-        return Stage.RELEASE if self._shaken else Stage.NOTHING
+            return QuietStage.REDERIVE
+        return QuietStage.RELEASE if self._shaken else QuietStage.NOTHING
 
-    def begin(self, stage: Stage) -> None:
-        if stage is Stage.COLLECT:
+    def begin(self, stage: QuietStage) -> None:
+        if stage is QuietStage.COLLECT:
             self._collect()
-        elif stage is Stage.REDERIVE:
+        elif stage is QuietStage.REDERIVE:
             doubtful, self.doubtful = self.doubtful, {}
             test = self._testing()
             for fact in doubtful:
                 test.visit(fact)
-        elif stage is Stage.RELEASE:
+        elif stage is QuietStage.RELEASE:
             self._release()
 
     def _testing(self) -> GroundingTest:
@@ -175,7 +175,7 @@ class RelativeScheme:
         self.instances.tell(
             relation,
             row,
-            Instances(relation, row, instances),
+            FollowsBy(relation, row, instances),
             lambda: self._arrive(relation, row, instances),
         )
 
@@ -327,7 +327,7 @@ class GroundingTest:
                 if home == self.host.number:
                     here.append(premise)
                 elif home is not None:
-                    self.host.send(home, Asked(*premise))
+                    self.host.send(home, AskedFor(*premise))
         return here
 
     def asked(self, fact: Fact, sender: int) -> None:

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol
 
-from headwater.networks.annotated.stages import Stage
+from headwater.networks.annotated.stages import QuietStage
 from headwater.networks.orders.order import Update
 from headwater.networks.runtime.messages import Message
 from headwater.networks.runtime.row_table import Entry, Row, RowTable
@@ -100,11 +100,11 @@ class Scheme(Protocol):
         """Whether `idle` has something to do."""
         ...
 
-    def wants(self) -> Stage:
+    def wants(self) -> QuietStage:
         """What it waits with until no node has anything to do and no message is under way."""
         ...
 
-    def begin(self, stage: Stage) -> None:
+    def begin(self, stage: QuietStage) -> None:
         """Such a moment has come, and this is the most urgent that any node wants."""
         ...
 

@@ -18,7 +18,7 @@ from heapq import heappop, heappush
 from typing import Any
 
 from headwater.networks.annotated.scheme import Host, SchemeMaker
-from headwater.networks.annotated.stages import Stage
+from headwater.networks.annotated.stages import QuietStage
 from headwater.networks.orders.order import Update
 from headwater.networks.runtime.messages import Alive, Message
 from headwater.networks.runtime.row_table import Entry, Row
@@ -96,10 +96,10 @@ class SoftStateScheme:
     def restless(self) -> bool:
         return False
 
-    def wants(self) -> Stage:
-        return Stage.NOTHING
+    def wants(self) -> QuietStage:
+        return QuietStage.NOTHING
 
-    def begin(self, stage: Stage) -> None:
+    def begin(self, stage: QuietStage) -> None:
         pass
 
     # ------------------------------------------------------------------ time

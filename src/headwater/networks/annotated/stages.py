@@ -9,7 +9,7 @@ from __future__ import annotations
 from enum import IntEnum
 
 
-class Stage(IntEnum):
+class QuietStage(IntEnum):
     """The most urgent first."""
 
     ITERATE = 0

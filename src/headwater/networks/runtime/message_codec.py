@@ -16,15 +16,15 @@ from typing import Any
 from headwater.annotations.wire import WireReader, damaged, get_set, put_set, put_varint
 from headwater.networks.runtime.messages import (
     Alive,
-    Asked,
-    Counted,
+    AskedFor,
+    CountedDerivations,
     Derived,
     Dropped,
     Follows,
+    FollowsBy,
     Gone,
     Grounded,
     Instance,
-    Instances,
     Message,
     SeenDeletions,
     Supported,
@@ -33,11 +33,11 @@ from headwater.networks.runtime.messages import (
 from headwater.values.scalars import NAN
 
 _DERIVED, _GONE, _SEEN, _INSTANCES, _DROPPED, _ALIVE = range(16, 22)
-_PLAIN: dict[type[Follows | TakenBack | Asked | Grounded], int] = {
-    Follows: 32, TakenBack: 33, Asked: 34, Grounded: 35,
+_PLAIN: dict[type[Follows | TakenBack | AskedFor | Grounded], int] = {
+    Follows: 32, TakenBack: 33, AskedFor: 34, Grounded: 35,
 }  # fmt: skip
 """Messages of a relation and a row."""
-_NUMBERED: dict[type[Counted | Supported], int] = {Counted: 48, Supported: 49}
+_NUMBERED: dict[type[CountedDerivations | Supported], int] = {CountedDerivations: 48, Supported: 49}
 """Those of a relation, a row and a number."""
 _KINDS = {tag: kind for kinds in (_PLAIN, _NUMBERED) for kind, tag in kinds.items()}
 _NULL, _FALSE, _TRUE, _INT, _TEXT, _FLOAT, _LIST, _BYTES = range(8)
@@ -70,23 +70,31 @@ def encode_message(message: Message) -> bytes:
 
 def _put_other(
     out: bytearray,
-    message: Counted | Follows | TakenBack | Supported | Instances | Dropped | Asked | Grounded | Alive,
+    message: CountedDerivations
+    | Follows
+    | TakenBack
+    | Supported
+    | FollowsBy
+    | Dropped
+    | AskedFor
+    | Grounded
+    | Alive,
 ) -> None:
     """Messages that begin with a relation and a row."""
-    if isinstance(message, Instances):
+    if isinstance(message, FollowsBy):
         tag = _INSTANCES
     elif isinstance(message, Dropped):
         tag = _DROPPED
     elif isinstance(message, Alive):
         tag = _ALIVE
-    elif isinstance(message, Counted | Supported):
+    elif isinstance(message, CountedDerivations | Supported):
         tag = _NUMBERED[type(message)]
     else:
         tag = _PLAIN[type(message)]
     out.append(tag)
     put_varint(out, message.relation)
     put_values(out, message.row)
-    if isinstance(message, Instances):
+    if isinstance(message, FollowsBy):
         put_varint(out, len(message.instances))
         for instance in message.instances:
             _put_instance(out, instance)
@@ -94,7 +102,7 @@ def _put_other(
         _put_instance(out, message.instance)
     elif isinstance(message, Alive):
         out += struct.pack("<d", message.until)
-    elif isinstance(message, Counted):
+    elif isinstance(message, CountedDerivations):
         put_varint(out, _zigzag(message.number))
     elif isinstance(message, Supported):
         put_varint(out, _zigzag(message.rank))
@@ -137,13 +145,13 @@ def _get_other(tag: int, reader: WireReader) -> Message:
         raise damaged(f"no message has the tag {tag}")
     relation, row = reader.varint(), get_values(reader)
     if tag == _INSTANCES:
-        return Instances(relation, row, tuple(_get_instance(reader) for _ in range(reader.count())))
+        return FollowsBy(relation, row, tuple(_get_instance(reader) for _ in range(reader.count())))
     if tag == _DROPPED:
         return Dropped(relation, row, _get_instance(reader))
     if tag == _ALIVE:
         return Alive(relation, row, struct.unpack("<d", reader.raw(8))[0])
     kind = _KINDS[tag]
-    if kind is Counted or kind is Supported:
+    if kind is CountedDerivations or kind is Supported:
         return kind(relation, row, _signed(reader.varint()))
     return kind(relation, row)  # type: ignore[call-arg]
 

@@ -44,7 +44,7 @@ Instance = tuple[int, tuple[Row, ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class CountedDerivations:
     """A row has so many derivations more at the sender; fewer, if the number is negative."""
 
     relation: int
@@ -78,8 +78,8 @@ class Supported:
 
 
 @dataclass(frozen=True, slots=True)
-class Instances:
-    """Instances by which a row follows at the sender."""
+class FollowsBy:
+    """FollowsBy by which a row follows at the sender."""
 
     relation: int
     row: Row
@@ -96,7 +96,7 @@ class Dropped:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AskedFor:
     """Does a row of the receiver follow?"""
 
     relation: int
@@ -124,13 +124,13 @@ Message = (
     Derived
     | Gone
     | SeenDeletions
-    | Counted
+    | CountedDerivations
     | Follows
     | TakenBack
     | Supported
-    | Instances
+    | FollowsBy
     | Dropped
-    | Asked
+    | AskedFor
     | Grounded
     | Alive
 )

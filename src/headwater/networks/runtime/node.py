@@ -19,7 +19,7 @@ from typing import Any
 
 from headwater.errors import DataError
 from headwater.networks.annotated.scheme import Scheme, SchemeMaker
-from headwater.networks.annotated.stages import Stage
+from headwater.networks.annotated.stages import QuietStage
 from headwater.networks.orders.order import EvaluationOrder, Update
 from headwater.networks.orders.pipelined import Pipelined
 from headwater.networks.runtime.best_rows import BestRows
@@ -98,13 +98,13 @@ class NetworkNode:
             if not self._publish() and not worked:
                 return
 
-    def wants(self) -> Stage:
+    def wants(self) -> QuietStage:
         """What it waits with until no node has anything to do."""
-        return Stage.ITERATE if self.order.waits() else self.scheme.wants()
+        return QuietStage.ITERATE if self.order.waits() else self.scheme.wants()
 
-    def quiet(self, stage: Stage) -> None:
+    def quiet(self, stage: QuietStage) -> None:
         """No node has anything to do: the most urgent stage that any of them wants begins."""
-        if stage is Stage.ITERATE:
+        if stage is QuietStage.ITERATE:
             self.order.quiet(self)
         else:
             self.scheme.begin(stage)

@@ -14,7 +14,7 @@ from typing import Any
 
 from headwater.errors import DataError, EvaluationError
 from headwater.networks.annotated.scheme import SchemeMaker
-from headwater.networks.annotated.stages import Stage
+from headwater.networks.annotated.stages import QuietStage
 from headwater.networks.orders.order import EvaluationOrder
 from headwater.networks.orders.pipelined import Pipelined
 from headwater.networks.runtime.directory import Directory
@@ -122,7 +122,7 @@ class Simulator:
 
     def _quiet(self) -> bool:
         stage = min(node.wants() for node in self.nodes)
-        if stage is Stage.NOTHING:
+        if stage is QuietStage.NOTHING:
             return False
         for node in self.nodes:
             node.quiet(stage)
