@@ -206,8 +206,9 @@ class _Localising:
         copied = _copied(group, head)
         if copied is not None:
             relation, columns = copied
-            kept = "" if len(columns) == self.program.relations[relation].arity else _listed(columns[1:])
-            name = f"{relation}~at_{columns[0]}{kept}"
+            name = f"{relation}~at_{columns[0]}" if location == 0 else f"{relation}~in_one_place"
+            if columns[:1] + tuple(sorted(columns[1:])) != columns or len(columns) < self._arity(relation):
+                name += "_with_" + "_".join(map(str, columns))
             if name in self.program.relations:
                 return name
         else:
@@ -225,6 +226,9 @@ class _Localising:
         )
         self.program.rules.append(shipping)
         return name
+
+    def _arity(self, relation: str) -> int:
+        return self.program.relations[relation].arity
 
     def _label(self, *, last: bool = False) -> str:
         if last and not self.parts:
@@ -276,7 +280,3 @@ def _copied(group: Group, head: tuple[Variable | Constant, ...]) -> tuple[str, t
     if None in names or len(set(names)) != len(names):
         return None
     return item.relation, tuple(names.index(term.name) for term in head if isinstance(term, Variable))
-
-
-def _listed(columns: Sequence[int]) -> str:
-    return "_with_" + "_".join(map(str, columns))
