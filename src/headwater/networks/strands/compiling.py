@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from headwater.language.program import Variable
+from headwater.language.program import Constant, Variable
 from headwater.networks.strands.homes import Locations, is_addressed, locations_of
 from headwater.networks.strands.localisation import Localiser
 from headwater.networks.strands.network_program import (
@@ -63,6 +63,8 @@ class _Compiling:
         self.passing: list[PassingOn] = []
         self.views: dict[str, str | Best] = {name: name for name in checked.relations}
         self.bindings: dict[str, list[Bindings]] = {}
+        self.demanded: dict[str, tuple[str, str]] = {}
+        """Of aggregates by demand: what is published of each, and what is asked."""
 
     def _located(self, info: RelationInfo) -> Located:
         return Located(
@@ -153,34 +155,58 @@ class _Compiling:
         """The bindings of one rule of an aggregate."""
         aggregate = rule.aggregate
         assert aggregate is not None
-        info = self.checked.relations[rule.relation]
         group = tuple(term for column, term in enumerate(rule.head) if column != aggregate.position)
         if aggregate.demand is not None:
-            self._demanded(rule, own)
+            self._demand(rule, aggregate.demand, group, own)
         names = {variable.name: variable for item in rule.body for variable in part_variables(item)}
         head = (*group, *names.values())
-        location = self.locations[rule.relation]
-        if location is not None and location > aggregate.position:
-            location -= 1
         types = [rule.types.get(term.name) if isinstance(term, Variable) else term.type for term in head]
-        name = self.localiser.helper(f"{rule.label}~bindings", info.name, types, location)
+        location = self._group_location(rule.relation)
+        name = self.localiser.helper(f"{rule.label}~bindings", rule.relation, types, location)
         argument = aggregate.argument
         column = None if argument is None else len(group) + list(names).index(argument.name)
         self.bindings.setdefault(rule.relation, []).append(Bindings(name, tuple(range(len(group))), column))
         self.localiser.add(replace(rule, relation=name, head=head, aggregate=None), own)
 
-    def _demanded(self, rule: CheckedRule, own: frozenset[str]) -> None:
-        """A rule whose groups a recursion asks for: what is published is joined with what asks."""
-        raise NotImplementedError
+    def _demand(
+        self, rule: CheckedRule, demand: str, group: tuple[Variable | Constant, ...], own: frozenset[str]
+    ) -> None:
+        """An aggregate that a recursion asks for: what is published is joined with what asks, so that a row rests on
+        both. The value rests on what lies below only."""
+        info = self.checked.relations[rule.relation]
+        asking = next(item for item in rule.body if isinstance(item, Premise) and item.relation == demand)
+        types = [rule.types.get(term.name) if isinstance(term, Variable) else term.type for term in group]
+        location = self._group_location(rule.relation)
+        asked = self.localiser.helper(f"{rule.relation}~asked", rule.relation, types, location)
+        value = self.localiser.helper(
+            f"{rule.relation}~value", rule.relation, info.types, self.locations[rule.relation]
+        )
+        self.demanded[rule.relation] = (value, asked)
+        self.localiser.add(
+            replace(rule, label=asked, relation=asked, head=group, body=(asking,), aggregate=None), own
+        )
+        self.localiser.add(replace(rule, body=(asking, Premise(value, rule.head)), aggregate=None), own)
+
+    def _group_location(self, relation: str) -> int | None:
+        """The location among the columns of the groups of an aggregate."""
+        aggregate, location = self.checked.relations[relation].aggregate, self.locations[relation]
+        assert aggregate is not None
+        return location - 1 if location is not None and location > aggregate.position else location
 
     def _publish_groups(self) -> None:
         for name, inputs in self.bindings.items():
             info = self.checked.relations[name]
             aggregate = info.aggregate
             assert aggregate is not None
+            published, asked = self.demanded.get(name, (name, None))
             self.publications.append(
                 PublishedGroups(
-                    name, aggregate.function, aggregate.position, self._summed(inputs), tuple(inputs)
+                    published,
+                    aggregate.function,
+                    aggregate.position,
+                    self._summed(inputs),
+                    tuple(inputs),
+                    asked,
                 )
             )
 
