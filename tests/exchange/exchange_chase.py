@@ -2,7 +2,7 @@
 
 Rows carry where they come from: the smallest sets of origins (peers, contributions, mappings) that derive them. A set
 that holds another derives nothing more, since conditions only ever object to origins. So the same fixpoint decides
-about trust, by the definition: a derivation is let in if no condition of the peer, on its row, names one of its origins.
+about trust, by definition: a derivation is let in unless a condition of the peer on its row names an origin of it.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ in between, that happens when the instance is opened again.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,7 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from headwater.database import Database
+from headwater.database.answers import Answers
 from headwater.errors import DataError
+from headwater.exchange.border import Border
+from headwater.exchange.conflicts import Reconciler
 from headwater.exchange.description import ConfederationDescription
 from headwater.exchange.edit import Edit, PolicyEdit, Row, Transaction
 from headwater.exchange.edit_state import RowKey, RowState, settled
@@ -72,11 +76,13 @@ class PeerInstance:
         self.description = description
         self.schemas = read_schemas(description)
         self.mappings = parse(description.mappings, description.source)
+        self._border: Border | None = None
         self.database = Database(path, **{"strict": False, **description.options})
         try:
             self.policies = self._known_policies(base)
             self.compiled = self._compile(self.policies)
             self._take_on(base or {})
+            self.reconcile()
         except BaseException:
             self.database.close()
             raise
@@ -219,7 +225,29 @@ class PeerInstance:
         if changed:
             self.policies, self.compiled = policies, coming
             done += self._take_on({})
-        return done
+        return done + self.reconcile()
+
+    # ------------------------------------------------------------------ keys and equalities
+
+    @property
+    def reconciler(self) -> Reconciler:
+        """What decides about rows that cannot all be true."""
+        return Reconciler(self.database, self.compiled, self.policies.conditions())
+
+    def reconcile(self) -> list[Step]:
+        """Withhold and let in rows as their priorities say; nothing where no relation has a key."""
+        if not self.compiled.keyed:
+            return []
+        return [(changes, self.compiled) for changes in self.reconciler.settle()]
+
+    @property
+    def border(self) -> Border | None:
+        """What shows equal values as one; none where no dependency equates values."""
+        if not self.compiled.equalities.numbers:
+            return None
+        if self._border is None or self._border.version != self.database.version:
+            self._border = Border(self.database, self.compiled)
+        return self._border
 
     def taken(self, peer: str) -> int:
         """The number of the last transaction of a peer that was taken on."""
@@ -234,6 +262,34 @@ class PeerInstance:
         gone = [row for row in self.database[LOG].rows() if row[0] <= last]
         if gone:
             self.database.apply(delete={LOG: gone})
+
+    # ------------------------------------------------------------------ reading
+
+    def answers(self, question: str) -> Answers:
+        """The answers to a question over outputs. Where values are equal, over rows that show one of each class."""
+        border = self.border
+        if border is None:
+            return self.database.query(question)
+        beside = Database(strict=False)
+        for name, relation in self.compiled.relations.items():
+            if re.search(rf"\b{name}\b", question):
+                columns = ", ".join(
+                    f"c{i}: {column.type}?" for i, column in enumerate(self.schemas.columns[relation])
+                )
+                shown = border.shown(relation, self.database[name].where())
+                beside.define(f".decl {name}({columns})", insert={name: shown.rows()})
+        return beside.query(question)
+
+    def stored_row(self, relation: PeerRelation, row: Row) -> Row:
+        """A row that is stored for one that is shown."""
+        output, border = self.compiled.names.output(relation), self.border
+        if border is None or row in self.database[output]:
+            return row
+        every = self.database[output].where()
+        for place, stored in enumerate(every.rows()):
+            if border.shown(relation, replace(every, matrix=every.matrix[place : place + 1])).rows() == [row]:
+                return stored
+        return row
 
     # ------------------------------------------------------------------ beside it
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,17 +11,23 @@ from headwater.calls import public_class
 from headwater.database.answers import Answers
 from headwater.errors import DataError
 from headwater.exchange.description import ConfederationDescription
-from headwater.exchange.edit import PolicyEdit, Row, Transaction, TransactionId
+from headwater.exchange.edit import Edit, PolicyEdit, Row, Transaction, TransactionId
+from headwater.exchange.edit_state import RowState
 from headwater.exchange.instance import PeerInstance, Step
 from headwater.exchange.net_change import NetChange
 from headwater.exchange.policies import statements
 from headwater.exchange.published import PublishedLogs
 from headwater.exchange.questions import question_text
 from headwater.exchange.ready import ready
+from headwater.exchange.reconciliation import Conflict
+from headwater.exchange.rejected import WhyRejected, kept_out
 from headwater.exchange.relation import PeerRelationView, without_nulls
 from headwater.exchange.report import UpdateReport
 from headwater.exchange.why import PeerWhy
+from headwater.language.mappings.mapping import PeerRelation
 from headwater.values import arguments
+
+ShownRows = dict[PeerRelation, frozenset[Row]]
 
 
 @public_class
@@ -95,8 +102,11 @@ class Peer:
     def update(self) -> UpdateReport:
         """Take on what others have published since the last time, exactly once, and follow it."""
         transactions, waiting = self._ready()
+        before = self._shown(self._instance)
         steps = self._instance.take(transactions) if transactions else []
-        return UpdateReport(self.name, tuple(transactions), tuple(waiting), lambda: self._net(steps))
+        net = partial(self._net, steps, self._instance, before)
+        net = net if before is None else partial(_same, net())
+        return UpdateReport(self.name, tuple(transactions), tuple(waiting), net)
 
     def preview(self) -> UpdateReport:
         """What `update` would do, without doing it."""
@@ -110,17 +120,35 @@ class Peer:
         published = {peer: self._logs.read(peer, taken[peer]) for peer in peers if peer != self.name}
         return ready(published, taken)
 
-    def _net(self, steps: Sequence[Step]) -> NetChange:
+    def _shown(self, instance: PeerInstance) -> ShownRows | None:
+        """What users see of the peer's relations; only where that is not simply what is stored."""
+        border = instance.border
+        if border is None:
+            return None
+        found = {}
+        for relation in instance.schemas.of(self.name):
+            stored = instance.database[instance.compiled.names.output(relation)].where()
+            found[relation] = frozenset(border.shown(relation, stored).rows())
+        return found
+
+    def _net(self, steps: Sequence[Step], instance: PeerInstance, before: ShownRows | None) -> NetChange:
+        after = None if before is None else self._shown(instance)
+        if before is not None and after is not None:
+            return NetChange(
+                {relation: after[relation] - rows for relation, rows in before.items()},
+                {relation: rows - after[relation] for relation, rows in before.items()},
+            )
         return NetChange.together(NetChange.of(changes, compiled, self.name) for changes, compiled in steps)
 
     def _supposed(self, transactions: Sequence[Transaction]) -> NetChange:
-        if not any(transaction.policy for transaction in transactions):
+        before = self._shown(self._instance)
+        if before is None and not any(transaction.policy for transaction in transactions):
             rows = self._instance.changes_of(transactions)
             done = self._instance.database.what_if(rows.insert, rows.delete)
             return NetChange.of(done, self._instance.compiled, self.name)
         beside = self._instance.recomputed()
         try:
-            return self._net(beside.take(transactions))
+            return self._net(beside.take(transactions), beside, before)
         finally:
             beside.close()
 
@@ -151,16 +179,15 @@ class Peer:
         instance = self._instance
         relation = instance.schemas.named(arguments.relation_name(name), self.name)
         columns = tuple(column.name for column in instance.schemas.columns[relation])
-        return PeerRelationView(
-            instance.database, relation, instance.compiled.names.output(relation), columns
-        )
+        output = instance.compiled.names.output(relation)
+        return PeerRelationView(instance.database, relation, output, columns, instance.border)
 
     def query(self, text: str, *, nulls: bool = False) -> Answers:
         """The answers to a question over all relations, as this peer has them: the certain ones; with `nulls` also
         those that hold labelled nulls."""
         arguments.flag("nulls", nulls)
         asked = question_text(arguments.text("query", text), self._instance.compiled, self.name)
-        found = self._instance.database.query(asked)
+        found = self._instance.answers(asked)
         return found if nulls else without_nulls(found)
 
     def why(self, relation: str, row: Sequence[Any]) -> PeerWhy:
@@ -173,8 +200,59 @@ class Peer:
                 f"{view.relation.name}{asked!r} is not there",
                 hint="why_rejected tells what kept it out",
             )
-        found = self._instance.database.why(view.output, asked)
+        stored = self._instance.stored_row(view.relation, asked)
+        found = self._instance.database.why(view.output, stored)
         return PeerWhy(self.name, found, self._instance.compiled, self._contributors)
+
+    def why_rejected(self, relation: str, row: Sequence[Any]) -> WhyRejected:
+        """Why a row is not there: who deleted it, what reconciliation decided, which conditions keep it out."""
+        view, instance = self[relation], self._instance
+        asked, named = self._row(relation, row), view.relation
+        conditions = instance.policies.conditions().get(named.peer, ())
+        found = tuple(kept_out(instance.database, instance.compiled, named, asked, conditions))
+        curated: tuple[TransactionId, ...] = ()
+        if instance.state(named.peer, (named.name, asked)) is RowState.REJECTED:
+            curated = self._touching(named.peer, named.name, asked, "-")
+        decided = instance.reconciler.decisions(named) if named in instance.compiled.keyed else {}
+        withheld = decided[asked].value if asked in decided else ""
+        return WhyRejected(named.peer, named.name, asked, asked in view, curated, withheld, found)
+
+    # ------------------------------------------------------------------ conflicts
+
+    @property
+    def conflicts(self) -> tuple[Conflict, ...]:
+        """Rows of this peer that agree in a key and cannot all be true, and what was decided about each."""
+        return tuple(self._instance.reconciler.conflicts(self.name))
+
+    def resolve(
+        self, relation: str, keep: Sequence[Any] | None = None, *, reject: Iterable[Sequence[Any]] = ()
+    ) -> TransactionId:
+        """Resolve a conflict: keep a row and reject its rivals, or reject rows. This is an edit as any other."""
+        own = self._instance.own(str(self[relation].relation))
+        rejected = [self._row(relation, row) for row in reject]
+        if keep is not None:
+            rejected += self._rivals(own.name, self._row(relation, keep))
+        edits = [
+            Edit("-", own.name, row)
+            for row in rejected
+            for _ in range(2 if self._instance.state(self.name, (own.name, row)) is RowState.INSERTED else 1)
+        ]
+        if not edits:
+            raise DataError("no-edits", "there is nothing to resolve", hint="say which row to keep")
+        transaction = Transaction(self._next(), tuple(edits))
+        self._instance.take([transaction], own=True)
+        return transaction.id
+
+    def _rivals(self, relation: str, kept: Row) -> list[Row]:
+        for conflict in self.conflicts:
+            rows = [option.row for option in conflict.options]
+            if conflict.relation == relation and kept in rows:
+                return [row for row in rows if row != kept]
+        raise DataError(
+            "no-conflict",
+            f"{relation}{kept!r} is in no conflict",
+            hint="conflicts lists those there are; rows are deleted by edit",
+        )
 
     def _row(self, relation: str, row: Sequence[Any]) -> Row:
         (found,) = self._instance.rows_of(self[relation].relation, [tuple(row)])
@@ -182,6 +260,10 @@ class Peer:
 
     def _contributors(self, peer: str, relation: str, row: Row) -> tuple[TransactionId, ...]:
         """The transactions since the row was last absent in which a peer inserted it."""
+        return self._touching(peer, relation, row, "+")
+
+    def _touching(self, peer: str, relation: str, row: Row, sign: str) -> tuple[TransactionId, ...]:
+        """The last transactions of a peer in a row that did this to a row."""
         logs: Iterable[Transaction] = self._logs.read(peer, 0)
         if peer == self.name:
             logs = [*logs, *self.unpublished]
@@ -191,9 +273,13 @@ class Peer:
                 break
             for edit in transaction.edits:
                 if (edit.relation, edit.row) == (relation, row):
-                    found = () if edit.sign == "-" else (*found, transaction.id)
+                    found = () if edit.sign != sign else (*found, transaction.id)
         return found
 
     def __repr__(self) -> str:
         waiting = len(self.unpublished)
         return f"<peer {self.name}: {', '.join(self.relations)}; {waiting} transactions to publish>"
+
+
+def _same(change: NetChange) -> NetChange:
+    return change

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from headwater.calls import public_class
 from headwater.database import Database
 from headwater.database.answers import Answers
+from headwater.exchange.border import Border
 from headwater.exchange.edit import Row
 from headwater.language.mappings.mapping import PeerRelation
 from headwater.values import arguments
@@ -20,6 +21,17 @@ def without_nulls(answers: Answers) -> Answers:
     return replace(answers, matrix=answers.matrix[~labelled.any(axis=1)]) if answers.columns else answers
 
 
+def _having(answers: Answers, values: Mapping[str, Any]) -> Answers:
+    """The rows that have these values in these columns."""
+    places = {answers.columns.index(name): value for name, value in values.items() if name in answers.columns}
+    kept = [
+        number
+        for number, row in enumerate(answers.rows() if places else ())
+        if all(row[place] == value for place, value in places.items())
+    ]
+    return replace(answers, matrix=answers.matrix[kept]) if places else answers
+
+
 @public_class
 @dataclass(frozen=True)
 class PeerRelationView:
@@ -29,16 +41,18 @@ class PeerRelationView:
     relation: PeerRelation
     output: str
     columns: tuple[str, ...]
+    border: Border | None = None
 
     def where(self, *, nulls: bool = False, **values: Any) -> Answers:
         """The rows that have these values, by column; those with labelled nulls only if asked for."""
         arguments.flag("nulls", nulls)
-        names = self.database[self.output].columns
-        known = dict(zip(self.columns, names, strict=True))
-        found = self.database[self.output].where(
-            **{known.get(name, name): each for name, each in values.items()}
-        )
+        stored = self.database[self.output]
+        known = dict(zip(self.columns, stored.columns, strict=True))
+        asked = {known.get(name, name): each for name, each in values.items()}
+        found = stored.where(**(asked if self.border is None else {}))
         named = replace(found, layout=replace(found.layout, columns=self.columns))
+        if self.border is not None:
+            named = _having(self.border.shown(self.relation, named), values)
         return named if nulls else without_nulls(named)
 
     def rows(self, nulls: bool = False) -> list[Row]:
@@ -53,7 +67,7 @@ class PeerRelationView:
 
     def __contains__(self, row: object) -> bool:
         """Whether the row is there, labelled nulls or not."""
-        return row in self.database[self.output]
+        return row in (self.database[self.output] if self.border is None else self.where(nulls=True))
 
     def __repr__(self) -> str:
         return f"<{self.relation}({', '.join(self.columns)}), {len(self):,} certain rows>"

@@ -68,6 +68,10 @@ class PeerWhy:
             node = todo.pop()
             if node in self._equations:
                 continue
+            if self._rows[node].fact.relation not in self._compiled.relations:
+                self._equations[node] = list(self._equated(node))
+                todo += [each for summand in self._equations[node] for each in summand.premises]
+                continue
             summands: dict[Summand[int], None] = {}
             for _, premises in self._derivations.get(node, ()):
                 for through in premises:
@@ -83,6 +87,16 @@ class PeerWhy:
         for _, (provenance,) in self._derivations.get(trusted, ()):
             for rule, premises in self._derivations.get(provenance, ()):
                 yield Summand(self._compiled.by_rule.get(rule, rule), premises)
+
+    def _equated(self, node: int) -> Iterable[Summand[int]]:
+        """Why two values are equal: a dependency says so, or they are both equal to a third."""
+        for rule, premises in self._derivations.get(node, ()):
+            yield Summand(self._compiled.by_rule.get(rule, SILENT), premises)
+
+    @property
+    def brought_by(self) -> frozenset[str]:
+        """The mappings that bring the row itself."""
+        return frozenset(summand.rule for summand in self._equations[0] if summand.rule != SILENT)
 
     # ------------------------------------------------------------------ expressions
 
@@ -181,8 +195,11 @@ class PeerWhy:
 
     def _words(self, node: int) -> str:
         fact = self._rows[node].fact
+        if fact.relation not in self._compiled.relations:
+            return " = ".join(map(literal, fact.row))
         relation = self._compiled.relations[fact.relation]
-        copy = fact.relation.removeprefix(self._compiled.names.output(relation))
+        output = self._compiled.names.output(relation)
+        copy = fact.relation.removeprefix(output) if fact.relation.startswith(output) else ""
         return f"{relation.name}{'′' + copy if copy else ''}({', '.join(map(literal, fact.row))})"
 
     def lines(self) -> list[str]:

@@ -20,6 +20,7 @@ from itertools import combinations
 from headwater.errors import RuleError
 from headwater.language.datalog.operators import OPPOSITES
 from headwater.language.datalog.render import render
+from headwater.language.mappings.equalities import Equalities, is_known, rules_of_equality
 from headwater.language.mappings.internal import (
     NOTHING,
     ExcludedOrigin,
@@ -28,7 +29,7 @@ from headwater.language.mappings.internal import (
     RowList,
     check_names,
 )
-from headwater.language.mappings.mapping import Mappings, PeerRelation, Schemas, Tgd
+from headwater.language.mappings.mapping import Egd, Mappings, PeerRelation, Schemas, Tgd
 from headwater.language.mappings.policy import TrustCondition
 from headwater.language.mappings.weak_acyclicity import check_weak_acyclicity
 from headwater.language.program import (
@@ -68,6 +69,9 @@ class CompiledMappings:
     contributions: Mapping[str, PeerRelation]
     lists: Mapping[str, Mapping[PeerRelation, tuple[Atom, ...]]]
     """What is on the lists of rows."""
+    equalities: Equalities
+    keyed: tuple[PeerRelation, ...]
+    """Relations with keys, whose rows are reconciled."""
 
     def rules_of(self, label: str) -> tuple[str, ...]:
         """The rules of a mapping."""
@@ -78,12 +82,11 @@ def compiled(
     schemas: Schemas,
     mappings: Mappings,
     policies: Mapping[str, Sequence[TrustCondition]],
-    reconciled: frozenset[PeerRelation] = frozenset(),
 ) -> CompiledMappings:
-    """The program of a confederation, with the conditions of its peers; `reconciled` relations may withhold rows."""
+    """The program of a confederation, with the conditions of its peers. Relations with keys may withhold rows."""
     check_names(schemas.columns)
     check_weak_acyclicity(mappings, schemas)
-    found = _Compiler(schemas, mappings, policies, reconciled)
+    found = _Compiler(schemas, mappings, policies, Equalities(schemas, mappings))
     found.run()
     program = Program(tuple(found.rules), tuple(found.declarations.values()), source="<exchange>")
     program = replace(program, text=render(program), souffle=True)
@@ -96,6 +99,8 @@ def compiled(
         found.outputs,
         {found.names.contributions(relation): relation for relation in schemas.columns},
         found.lists,
+        found.equalities,
+        tuple(sorted(found.keyed)),
     )
 
 
@@ -114,7 +119,7 @@ class _Compiler:
     schemas: Schemas
     mappings: Mappings
     policies: Mapping[str, Sequence[TrustCondition]]
-    reconciled: frozenset[PeerRelation]
+    equalities: Equalities
     names: InternalNames = field(default_factory=InternalNames)
     rules: list[Rule] = field(default_factory=list)
     declarations: dict[str, Declaration] = field(default_factory=dict)
@@ -123,6 +128,8 @@ class _Compiler:
     lists: dict[str, dict[PeerRelation, tuple[Atom, ...]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        self.keyed = {key.relation for key in self.equalities.key_dependencies()}
+        self._same: set[tuple[int, Exclusion]] = set()
         self._todo: list[tuple[PeerRelation, Exclusion]] = []
         self._provenance: set[tuple[str, Exclusion]] = set()
         self._producers: dict[PeerRelation, list[tuple[Tgd, Atom]]] = {r: [] for r in self.schemas.columns}
@@ -138,9 +145,12 @@ class _Compiler:
         for relation, columns in self.schemas.columns.items():
             self._declare(self.names.contributions(relation), columns)
             self._declare(self.names.rejections(relation), columns)
-            if relation in self.reconciled:
+            if relation in self.keyed:
                 self._declare(self.names.withheld(relation), columns)
+                self._rivals(relation)
             self._output(relation, NOTHING)
+        for number in self.equalities.numbers:
+            self._same_as(number, NOTHING)
         while self._todo:
             self._relation(*self._todo.pop(0))
 
@@ -241,7 +251,7 @@ class _Compiler:
             return
         self.rules += brought
         accepted: list[Literal] = [Positive(trusted), Negated(Atom(self.names.rejections(relation), row))]
-        if relation in self.reconciled:
+        if relation in self.keyed:
             accepted.append(Negated(Atom(self.names.withheld(relation), row)))
         self._rule(None, head, accepted)
 
@@ -283,7 +293,7 @@ class _Compiler:
                 if ExcludedOrigin("mapping", tgd.label) in without:
                     continue
                 spared = [literal for each in open_ones if each not in avoided for literal in (each[1],)]
-                source = Positive(Atom(self._provenance_of(tgd, without), _variables(tgd)))
+                source = Positive(Atom(self._provenance_of(tgd, without), self._columns_of(tgd)))
                 head = Atom(self.names.trusted(relation, exclusion), bindings.row)
                 yield _written(Rule(None, (head,), (source, *bindings.made, *filters, *spared)), tgd)
 
@@ -293,10 +303,70 @@ class _Compiler:
         if (tgd.label, exclusion) not in self._provenance:
             self._provenance.add((tgd.label, exclusion))
             label = self.names.rule(tgd.label, exclusion)
-            self.by_rule[label] = tgd.label
-            body = [self._premise(literal, exclusion) for literal in tgd.body]
-            self._rule(label, Atom(name, _variables(tgd)), body, tgd)
+            self._bodies(label, tgd, Atom(name, self._columns_of(tgd)), [], exclusion)
         return name
+
+    def _columns_of(self, tgd: Tgd) -> tuple[Term, ...]:
+        return tuple(map(Variable, (*tgd.body_variables, *self.equalities.further(tgd))))
+
+    def _bodies(
+        self, label: str, mapping: Tgd | Egd, head: Atom, more: Sequence[Literal], exclusion: Exclusion
+    ) -> None:
+        """The rules of a mapping: one, and more of them where joins hold by equality as well."""
+        for number, (body, identical, equal) in enumerate(self.equalities.variants(mapping)):
+            terms = tuple(
+                identical.get(term.name, term) if isinstance(term, Variable) else term for term in head.args
+            )
+            premises = [self._premise(literal, exclusion) for literal in body]
+            premises += [
+                Positive(Atom(self._same_as(each, exclusion), (first, also))) for each, first, also in equal
+            ]
+            own = f"{label}_{number}" if number else label
+            self.by_rule[own] = mapping.label
+            self._rule(own, replace(head, args=terms), [*premises, *more], mapping)
+
+    # ------------------------------------------------------------------ equalities
+
+    def _same_as(self, number: int, exclusion: Exclusion) -> str:
+        """The name of a class's equalities in a copy; their rules are made with the first use."""
+        name = self.names.same(number, exclusion)
+        if (number, exclusion) in self._same:
+            return name
+        self._same.add((number, exclusion))
+        sources = []
+        for egd in self.mappings.egds:
+            if self.equalities.of(egd) == number:
+                head = Atom(
+                    self.names.equated(egd.label, exclusion), (Variable(egd.left), Variable(egd.right))
+                )
+                differ = Comparison("!=", head.args[0], head.args[1])
+                self._bodies(self.names.rule(egd.label, exclusion), egd, head, [differ], exclusion)
+                sources.append(head.relation)
+        for head, body in rules_of_equality(name, self.names.clash(number, exclusion), sources):
+            self._rule(None, head, body)
+        return name
+
+    def _rivals(self, relation: PeerRelation) -> None:
+        """Candidates of a relation with keys, and the pairs of them that agree in a key and differ beside it."""
+        arity = len(self.schemas.columns[relation])
+        row = tuple(Variable(f"x{i}") for i in range(arity))
+        head = Atom(self.names.candidates(relation), row)
+        self.outputs[head.relation] = relation
+        self._rule(None, head, [Positive(Atom(self.names.contributions(relation), row))])
+        if self._producers[relation]:
+            brought = Positive(Atom(self.names.trusted(relation), row))
+            self._rule(None, head, [brought, Negated(Atom(self.names.rejections(relation), row))])
+        for key in self.equalities.key_dependencies():
+            if key.relation == relation:
+                other = tuple(row[i] if i in key.key else Variable(f"y{i}") for i in range(arity))
+                mine, its = row[key.column], other[key.column]
+                pair: list[Literal] = [
+                    Positive(head),
+                    Positive(replace(head, args=other)),
+                    Comparison("!=", mine, its),
+                ]
+                rivals = Atom(self.names.rivals(relation), (*row, *other))
+                self._rule(None, rivals, [*pair, is_known(mine), is_known(its)])
 
     def _premise(self, literal: Literal, exclusion: Exclusion) -> Literal:
         if not isinstance(literal, Positive):
@@ -305,7 +375,7 @@ class _Compiler:
         return Positive(replace(literal.atom, relation=read))
 
     def _rule(
-        self, label: str | None, head: Atom, body: Sequence[Literal], origin: Tgd | None = None
+        self, label: str | None, head: Atom, body: Sequence[Literal], origin: Tgd | Egd | None = None
     ) -> None:
         self.rules.append(_written(Rule(label, (head,), tuple(body)), origin))
 
@@ -399,10 +469,6 @@ def _negated(predicate: Sequence[Literal]) -> Literal:
     return NegatedGroup(tuple(predicate))
 
 
-def _written(rule: Rule, origin: Tgd | None) -> Rule:
+def _written(rule: Rule, origin: Tgd | Egd | None) -> Rule:
     """A rule with its text, and the place of the mapping that it is about."""
     return replace(rule, text=render(rule), place=None if origin is None else origin.place)
-
-
-def _variables(tgd: Tgd) -> tuple[Term, ...]:
-    return tuple(Variable(name) for name in tgd.body_variables)

@@ -75,6 +75,26 @@ class InternalNames:
         """The composite mapping table of a mapping."""
         return f"{label}_p{self.number(exclusion)}"
 
+    def candidates(self, relation: PeerRelation) -> str:
+        """What a peer has to choose from, where a key says that not all of it can be true."""
+        return f"{relation.peer}_{relation.name}_c"
+
+    def rivals(self, relation: PeerRelation) -> str:
+        """Pairs of candidates that cannot both be true, side by side."""
+        return f"{relation.peer}_{relation.name}_k"
+
+    def equated(self, label: str, exclusion: Exclusion = NOTHING) -> str:
+        """The pairs of values that a dependency equates."""
+        return f"{label}_q{self.number(exclusion)}"
+
+    def same(self, number: int, exclusion: Exclusion = NOTHING) -> str:
+        """Pairs of different values that are equal."""
+        return f"same_{number}_e{self.number(exclusion)}"
+
+    def clash(self, number: int, exclusion: Exclusion = NOTHING) -> str:
+        """Pairs of constants that would have to be equal."""
+        return f"clash_{number}_e{self.number(exclusion)}"
+
     def rule(self, label: str, exclusion: Exclusion = NOTHING) -> str:
         """The rule that fills it: labelled as the mapping is."""
         number = self.number(exclusion)

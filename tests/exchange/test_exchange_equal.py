@@ -1,0 +1,95 @@
+"""Random confederations with keys beside a chase that merges values: clashes, certain rows, and certain answers."""
+
+from __future__ import annotations
+
+import os
+import random
+from dataclasses import replace
+
+from exchange_chase import ChaseMapping, weakly_acyclic
+from exchange_equal import Clash, EqualChase
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from test_exchange_oracle import VALUES, random_mapping
+
+import headwater as hw
+
+EXAMPLES = int(os.environ.get("HEADWATER_ORACLE_EXAMPLES", "10"))
+
+
+def random_setting(chance: random.Random):
+    arities = {(f"P{i}", f"R{i}"): chance.randint(2, 3) for i in range(3)}
+    mappings: list[ChaseMapping] = []
+    for number in range(chance.randint(2, 4)):
+        for _ in range(20):
+            made = replace(random_mapping(chance, f"m{number}", list(arities), arities), comparison=None)
+            if weakly_acyclic([*mappings, made]):
+                mappings.append(made)
+                break
+    keys = []
+    for name in chance.sample(list(arities), chance.randint(1, 2)):
+        columns = list(range(arities[name]))
+        column = chance.choice(columns)
+        key = tuple(c for c in columns if c != column)[: chance.choice((1, 2))]
+        keys.append((name, key, column))
+    return arities, mappings, keys
+
+
+def dependency(number: int, arities, name, key, column) -> str:
+    first = [f"a{i}" for i in range(arities[name])]
+    second = [first[i] if i in key else f"b{i}" for i in range(arities[name])]
+    atoms = [f"{name[0]}.{name[1]}({', '.join(terms)})" for terms in (first, second)]
+    return f"k{number}: {atoms[0]}, {atoms[1]} -> a{column} = b{column}."
+
+
+def compare(seed: int, steps: int = 8) -> int:
+    chance = random.Random(seed)
+    arities, mappings, keys = random_setting(chance)
+    texts = [*map(str, mappings), *(dependency(i, arities, *key) for i, key in enumerate(keys))]
+    peers = {
+        name[0]: {name[1]: ", ".join(f"c{i}: int" for i in range(arity))} for name, arity in arities.items()
+    }
+    peer = hw.exchange(peers=peers, mappings="\n".join(texts))
+    base: dict = {name: set() for name in arities}
+    compared = 0
+    for _ in range(steps):
+        name = chance.choice(list(arities))
+        rows = {tuple(chance.choice(VALUES) for _ in range(arities[name])) for _ in range(2)}
+        gone = set(chance.sample(sorted(base[name]), min(len(base[name]), chance.randint(0, 2)))) - rows
+        peer[name[0]].edit(insert={name[1]: list(rows)}, delete={name[1]: list(gone)} if gone else None)
+        base[name] = (base[name] - gone) | rows
+        peer.exchange()
+        chase = EqualChase(mappings, keys, base)
+        seen = peer[chance.choice(list(peer))]
+        clashed = any(
+            len(seen.instance.database[seen.instance.compiled.names.clash(number)])
+            for number in seen.instance.compiled.equalities.numbers
+        ) or any(other.conflicts for other in peer.values())
+        try:
+            chase.run()
+        except Clash:
+            assert clashed, texts
+            continue
+        assert not clashed, texts
+        compared += 1
+        for other in arities:
+            assert set(seen[f"{other[0]}.{other[1]}"].rows()) == chase.certain(other), (texts, base)
+        one, two = chance.choice(list(arities)), chance.choice(list(arities))
+        atoms = [
+            f"{name[0]}.{name[1]}({', '.join(['x', v, *['_'] * (arities[name] - 2)])})"
+            for name, v in ((one, "y"), (two, "z"))
+        ]
+        expected = {
+            (a[1], b[1])
+            for a in chase.rows.get(one, ())
+            for b in chase.rows.get(two, ())
+            if a[0] == b[0] and not any(isinstance(v, hw.LabelledNull) for v in (a[1], b[1]))
+        }
+        assert set(seen.query(f"ans(y, z) :- {', '.join(atoms)}.")) == expected, (texts, atoms)
+    return compared
+
+
+@given(st.integers(0, 2**32))
+@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+def test_certain_rows_and_answers_are_those_of_a_chase_that_merges_values(seed):
+    compare(seed)

@@ -1,0 +1,124 @@
+"""Equality-generating dependencies, and reconciliation of rows that cannot all be true."""
+
+from __future__ import annotations
+
+import pytest
+
+import headwater as hw
+from headwater import LabelledNull
+
+PEERS = {
+    "Ann": {"A": "id: int, name: string"},
+    "Bob": {"B": "id: int, name: string"},
+    "Cam": {"C": "id: int, name: string", "D": "name: string, note: int"},
+}
+MAPPINGS = """
+    a: A(i, n) -> C(i, n).
+    b: B(i, n) -> C(i, n).
+    d: C(i, n) -> exists m D(n, m).
+    key: C(i, n), C(i, m) -> n = m.
+"""
+
+
+def made(mappings=MAPPINGS, **options):
+    return hw.exchange(peers=PEERS, mappings=mappings, **options)
+
+
+def rows(peer, relation, nulls=False):
+    return set(peer[relation].rows(nulls=nulls))
+
+
+def test_rivals_of_one_priority_are_deferred_until_somebody_resolves_them():
+    found = made()
+    found["Ann"].edit(insert={"A": [(1, "x"), (2, "y")]})
+    found["Bob"].edit(insert={"B": [(1, "z")]})
+    found.exchange()
+    cam = found["Cam"]
+    assert rows(cam, "C") == {(2, "y")}
+    (conflict,) = cam.conflicts
+    assert conflict.dirty and conflict.key == {"id": 1}
+    assert [(option.row, option.decision.value) for option in conflict.options] == [
+        ((1, "x"), "deferred"),
+        ((1, "z"), "deferred"),
+    ]
+    assert "deferred by reconciliation" in str(cam.why_rejected("C", (1, "x")))
+    cam.resolve("C", (1, "z"))
+    assert rows(cam, "C") == {(2, "y"), (1, "z")} and not cam.conflicts
+    cam.publish()
+    found["Ann"].update()
+    assert rows(found["Ann"], "C") == {(2, "y"), (1, "z")}  # a resolution is an edit
+
+
+def test_the_higher_priority_is_accepted_and_own_rows_come_first():
+    found = made(trust={"Cam": "trust C(i, n) from Bob priority 2. trust C(i, n) from Ann priority 1."})
+    found["Ann"].edit(insert={"A": [(1, "x")]})
+    found["Bob"].edit(insert={"B": [(1, "z")]})
+    found.exchange()
+    cam = found["Cam"]
+    assert rows(cam, "C") == {(1, "z")}
+    assert [option.decision.value for option in cam.conflicts[0].options] == ["rejected", "accepted"]
+    cam.edit(insert={"C": [(1, "own")]})
+    assert rows(cam, "C") == {(1, "own")}
+    cam.edit(delete={"C": [(1, "own")]})
+    assert rows(cam, "C") == {(1, "z")}
+    cam.trust("trust C(i, n) by a if i < 5 priority 9.")
+    assert rows(cam, "C") == {(1, "x")}
+    found["Ann"].edit(delete={"A": [(1, "x")]})
+    found.exchange()
+    assert rows(cam, "C") == {(1, "z")} and not cam.conflicts
+
+
+@pytest.mark.parametrize("first", ["Ann", "Bob"])
+def test_decisions_do_not_depend_on_who_comes_first(first):
+    found = made(trust={"Cam": "trust from Bob priority 3."})
+    order = [first, "Bob" if first == "Ann" else "Ann"]
+    for name in order:
+        found[name].edit(insert={"A" if name == "Ann" else "B": [(1, name)]})
+        found[name].publish()
+        found["Cam"].update()
+    assert rows(found["Cam"], "C") == {(1, "Bob")}
+
+
+def test_unknown_values_become_known():
+    """C's key makes the name that nobody knew the one that somebody says; D follows."""
+    found = made("n: A(i, x) -> exists n C(i, n). d: C(i, n) -> exists m D(n, m). b: B(i, n) -> C(i, n)."
+                 "key: C(i, n), C(i, m) -> n = m.")  # fmt: skip
+    ann, bob, cam = found["Ann"], found["Bob"], found["Cam"]
+    ann.edit(insert={"A": [(1, "x")]})
+    found.exchange()
+    unknown = LabelledNull("n_n", (1,))
+    assert rows(cam, "C") == set() and rows(cam, "C", nulls=True) == {(1, unknown)}
+    bob.edit(insert={"B": [(1, "bee")]})
+    found.exchange()
+    assert rows(cam, "C", nulls=True) == {(1, "bee")}
+    assert set(cam.query("ans(i) :- C(i, n), D(n, m).")) == {(1,)}
+    assert {row[0] for row in rows(cam, "D", nulls=True)} == {"bee"}
+    assert "bee" in cam.why("C", (1, "bee")).expression()
+    bob.edit(delete={"B": [(1, "bee")]})
+    found.exchange()
+    assert rows(cam, "C", nulls=True) == {(1, unknown)}
+
+
+def test_the_difference_is_shown_with_the_values_that_are_chosen():
+    found = made()
+    found["Ann"].edit(insert={"A": [(1, "x")]})
+    found["Ann"].publish()
+    cam = found["Cam"]
+    assert str(cam.preview()) == (
+        "Cam would take Ann:1\nCam.C: 1 rows come, 0 go\n  + (1, 'x')\nCam.D: 1 rows come, 0 go\n  + ('x', ?d_m('x'))"
+    )
+    assert cam.update().inserted("C") == [(1, "x")]
+
+
+def test_comparing_values_that_may_be_equal_to_others_is_refused():
+    with pytest.raises(hw.RuleError) as caught:
+        made("a: A(i, n) -> C(i, n). c: C(i, n), n < 5 -> D(n, i). key: C(i, n), C(i, m) -> n = m.")["Ann"]
+    assert caught.value.code == "compared-equality"
+
+
+def test_resolving_what_is_no_conflict_is_refused():
+    found = made()
+    found["Cam"].edit(insert={"C": [(1, "x")]})
+    with pytest.raises(hw.DataError) as caught:
+        found["Cam"].resolve("C", (1, "x"))
+    assert caught.value.code == "no-conflict"
