@@ -84,10 +84,10 @@ class Options:
             if self.mode != "r":
                 raise DataError("unknown-option", "version is for readers", hint="connect with mode='r'")
         self.place.check()
-        if self.run != "local" and not STRATEGIES[self.strategy]().ranked:
+        if self.run != "local" and not self.place.runs(self.strategy, STRATEGIES[self.strategy]().ranked):
             raise DataError(
                 "unknown-option",
-                f"strategy {self.strategy} runs in one process only",
+                f"strategy {self.strategy} does not run with run={self.run!r}",
                 hint="leave out run=..., or use strategy='support'",
             )
         if self.place.on_nodes and self.mode == "r":

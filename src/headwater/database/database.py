@@ -39,8 +39,10 @@ from headwater.memory.budget import MemoryUse, memory_budget
 from headwater.options import Options
 from headwater.provenance.ask import depends, evaluation, why_not
 from headwater.provenance.ask.values import Given
+from headwater.provenance.ask.asked import not_there, row_key
 from headwater.provenance.ask.why import MOST_DERIVATIONS, Why, why
 from headwater.provenance.evidence import Evidence
+from headwater.provenance.show.wording import Fact
 from headwater.rules.checked import Checked, RelationInfo
 from headwater.rules.kinds import CHOICES as KINDS
 from headwater.values import arguments
@@ -544,13 +546,23 @@ class Database:
         """What questions are asked of."""
         return Evidence(self.engine, self.catalog, self.version, self.guard)
 
+    def _evidence_of(self, relation: str, row: Any) -> Evidence:
+        """What the derivations of one row are asked of. On nodes, the rows that they use are brought here."""
+        if self.runner.here:
+            return self._evidence()
+        info = self.catalog.stored(arguments.relation_name(relation))
+        key = row_key(info, self.codec, relation, row, intern=True)
+        if key is None:
+            raise not_there(Fact(relation, tuple(row.values()) if isinstance(row, dict) else tuple(row)))
+        return Evidence(self.runner.derivations(key), self.catalog, self.version, self.guard)
+
     @reads
     def why(
         self, relation: str, row: Any, *, depth: int | None = None, limit: int | None = MOST_DERIVATIONS
     ) -> Why:
         """Why a row is there: all derivations (at most `limit`, `depth` levels deep), proof, minimal explanations."""
         depth, limit = arguments.limit("depth", depth), arguments.limit("limit", limit)
-        return why(self._evidence(), relation, row, depth=depth, limit=limit)
+        return why(self._evidence_of(relation, row), relation, row, depth=depth, limit=limit)
 
     @changes
     def why_not(

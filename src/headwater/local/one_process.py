@@ -20,7 +20,7 @@ from headwater.memory.guard import memory_errors
 from headwater.plan.execute import Executor
 from headwater.plan.goals import GoalProgram
 from headwater.plan.steps import Ints
-from headwater.plan.stored_rows import StoredRows
+from headwater.plan.stored_rows import Key, StoredRows
 from headwater.rules.checked import Checked, Premise
 from headwater.store import Checkpoint, Store
 from headwater.values.codec import Codec
@@ -168,6 +168,10 @@ class OneProcess:
         self.engine.apply(*worked_out, version.statistics, {*possible, *self.base_changes.soft})
 
     # ------------------------------------------------------------------ reading
+
+    def derivations(self, key: Key) -> Engine:
+        """All rows are here."""
+        return self.engine
 
     def count(self, name: str) -> int:
         """Rows that are visible."""

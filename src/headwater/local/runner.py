@@ -12,6 +12,7 @@ from headwater.maintain.goals import GoalStatistics, Means
 from headwater.maintain.interrupts import Interrupts
 from headwater.plan.goals import GoalProgram
 from headwater.plan.steps import Ints
+from headwater.plan.stored_rows import Key
 from headwater.rules.checked import Premise
 from headwater.store import Checkpoint, Store
 from headwater.version.row_change import RowChange
@@ -35,6 +36,10 @@ class Runner(Protocol):
     @property
     def engine(self) -> Engine:
         """The engine, if it is in this process; else refused."""
+        ...
+
+    def derivations(self, key: Key) -> Engine:
+        """An engine that has the rows of all derivations of a row: the engine, or one made to explain that row."""
         ...
 
     def define(

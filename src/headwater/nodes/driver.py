@@ -28,6 +28,7 @@ from headwater.local.table_names import ROWS, TableName
 from headwater.maintain.engine import Engine
 from headwater.maintain.goals import GoalStatistics, Means, evaluate_goal
 from headwater.nodes.goals import guessed_fanout
+from headwater.nodes.searched import engine_with_derivations
 from headwater.nodes.messages.message import Answer, Command, Reply
 from headwater.nodes.messages.reading import Count, Describe, Export, FetchRows, Find
 from headwater.nodes.messages.state import Clear, EngineOptions, Load, StoredState, WriteSegments
@@ -50,11 +51,13 @@ from headwater.nodes.spread import REPLICATE, Spread
 from headwater.plan.goals import GoalProgram, brought
 from headwater.plan.goals.adorned import Adorned
 from headwater.plan.steps import Ints
+from headwater.plan.stored_rows import Key
 from headwater.rules.checked import Premise, described
 from headwater.rules.placement import EVERYWHERE
 from headwater.store import Checkpoint, Store
 from headwater.store.segments import SegmentTables
 from headwater.values.codec import Codec
+from headwater.values.functions import Functions
 from headwater.version.row_change import RowChange, composed
 from headwater.version.statistics import VersionStatistics
 from headwater.version.version import Version
@@ -84,6 +87,7 @@ class Driver:
     def __init__(
         self,
         codec: Codec,
+        functions: Functions,
         nodes: Nodes,
         store: Store,
         options: EngineOptions,
@@ -94,6 +98,7 @@ class Driver:
     ):
         """`keep` leaves the nodes running, for another database, when this one is closed."""
         self.codec = codec
+        self.functions = functions
         self.store = store
         self.why = why
         self.shipped = [Shipped()] * nodes.size
@@ -169,6 +174,14 @@ class Driver:
     def engine(self) -> Engine:
         """There is one on each node, and none here."""
         raise _not_on_nodes()
+
+    def derivations(self, key: Key) -> Engine:
+        """Rows are brought here as rules, run backwards, ask for them."""
+
+        def fetch(name: str, columns: tuple[int, ...], values: Ints | None) -> Ints:
+            return self._rows(name, self.codec, columns, values)
+
+        return engine_with_derivations(key, self._spread.checked, self.codec, self.functions, fetch)
 
     def must_move(self, inserts: Mapping[str, Ints]) -> bool:
         """Whether rows have to move to other nodes before these are inserted: then a checkpoint must come first."""

@@ -21,11 +21,12 @@ from headwater.language.program import Program
 from headwater.local.one_process import OneProcess
 from headwater.memory.budget import memory_budget
 from headwater.memory.guard import refused_memory
+from headwater.nodes.asynchronous.part import NetworkPart
 from headwater.nodes.checkpoint_parts import CheckpointParts
 from headwater.nodes.exchange import NodeExchange
 from headwater.nodes.faults import fault_of
 from headwater.nodes.local_program import LocalProgram
-from headwater.nodes.messages import between, message, reading, state, versions
+from headwater.nodes.messages import between, message, network, reading, state, versions
 from headwater.nodes.messages.coming import Order
 from headwater.nodes.messages.message import Reply
 from headwater.nodes.messages.outcomes import Done, Failure
@@ -34,6 +35,7 @@ from headwater.nodes.messages.versions import ProgramText, VersionReport
 from headwater.nodes.peers import PeerFailed, PeerLost, Peers
 from headwater.nodes.row_tables import pack, unpack
 from headwater.plan.steps import Ints
+from headwater.rules.checked import Checked
 from headwater.rules.localise import localise
 from headwater.rules.placement import EVERYWHERE, Localised
 from headwater.values.codec import Codec
@@ -59,6 +61,7 @@ class Node:
         self._parsed: dict[tuple[str, str], Program] = {}
         self.sharing = peers.nodes
         """How many nodes share this node's machine, and its memory."""
+        self.network = NetworkPart(number, peers, self.functions, self._checked)
         self._commands: dict[type[message.Command[Any]], Callable[[Any], Reply]] = {
             between.Connect: self.connect,
             state.Clear: self.clear,
@@ -75,11 +78,18 @@ class Node:
             reading.Describe: self.describe,
             reading.Export: self.export,
             state.WriteSegments: self.write_segments,
+            network.BeginNetwork: self.network.begin,
+            network.EndVersion: self.network.end_version,
+            network.ChangeNetwork: self.network.change,
+            network.CountMessages: self.network.count_messages,
+            network.Quieten: self.network.quieten,
+            network.ReportNetwork: self.network.report,
         }
         self._start(EngineOptions())
 
     def _start(self, options: EngineOptions) -> None:
         """Begin with nothing, as a database wants it."""
+        self.network.clear()
         self.peers.messages = self.peers.bytes = 0
         self.codec = Codec(memory_budget(options.memory, release_idle, self.sharing))
         self.exchange = NodeExchange(self.codec, self.peers, rank_filter=options.rank_filter)
@@ -119,10 +129,12 @@ class Node:
     def interrupt(self) -> None:
         """Break off the present command: Ctrl-C at the driver, or it is of no use any more."""
         self.run.interrupts.note()
+        self.network.interrupt()
 
     def calm(self) -> None:
         """Interrupts so far were for earlier commands."""
         self.run.interrupts.forget()
+        self.network.calm()
 
     def connect(self, command: between.Connect) -> Done:
         """Meet the other nodes."""
@@ -137,15 +149,17 @@ class Node:
     def program(self) -> Localised:
         return self._local.program
 
-    def _localised(self, text: ProgramText) -> Localised:
+    def _checked(self, text: ProgramText) -> Checked:
         for key in text.texts:
             if key not in self._parsed:
                 self._parsed[key] = Definitions.parsed(*key)
         read = zip(text.texts, text.rules, strict=True)
         programs = tuple(recalled(self._parsed[key], ids) for key, ids in read)
         definitions = Definitions(programs, text.known, text.columns, text.nullable)
-        checked = definitions.check(self.functions, text.stored)
-        return localise(checked.maintained, text.homes)
+        return definitions.check(self.functions, text.stored).maintained
+
+    def _localised(self, text: ProgramText) -> Localised:
+        return localise(self._checked(text), text.homes)
 
     def define(self, command: versions.Define) -> VersionReport:
         """Take on definitions, with facts."""
@@ -253,6 +267,8 @@ class Node:
     def fetch_rows(self, command: reading.FetchRows) -> reading.FetchedRows:
         """The rows of a relation that are held here."""
         name = command.relation
+        if self.network.present is not None:
+            return reading.FetchedRows(self.network.fetch(name, command.columns, command.values))
         if self._told_by_others(name):
             return reading.FetchedRows(None)
         layout = self.program.checked.relations[name].layout
@@ -266,6 +282,8 @@ class Node:
     def count(self, command: reading.Count) -> reading.Counted:
         """How many rows of a relation are held here."""
         name = command.relation
+        if self.network.present is not None:
+            return reading.Counted(len(self.network.present.rows(name)))
         return reading.Counted(0 if self._told_by_others(name) else self.run.count(name))
 
     def find(self, command: reading.Find) -> reading.Found:
@@ -282,6 +300,8 @@ class Node:
         """Write the rows of a relation that are held here as a Parquet file, for Spark to read."""
         import pyarrow.parquet as parquet
 
+        if self.network.present is not None:
+            return reading.Exported(self.network.export(command))
         if self._told_by_others(command.relation):
             return reading.Exported(None)
         file = Path(command.folder) / f"part-{self.number:05d}.parquet"

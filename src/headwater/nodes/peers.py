@@ -11,12 +11,13 @@ has come so far, and asked for a common end only when it has nothing left to do,
 from __future__ import annotations
 
 import queue
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 from headwater.errors import HeadwaterError
 from headwater.nodes.flight_streams import Connection, FlightStream, StreamEnded
 from headwater.nodes.messages.between import PeerMessage, Step, Unable
+from headwater.nodes.messages.network import Batch
 
 Content = TypeVar("Content", bound=PeerMessage)
 
@@ -47,6 +48,10 @@ class Peers:
         self._dropped = False
         self._order = 0
         self._step = 0
+        self.batched: Callable[[int, Batch], None] = lambda sender, batch: None
+        """Told what comes from nodes that do not wait for each other."""
+        self.left: Callable[[], None] = lambda: None
+        """Called when nothing more is to be expected of the others."""
 
     # ------------------------------------------------------------------ streams
 
@@ -64,8 +69,11 @@ class Peers:
             return
         box = self.box(int(sender))
         for message in stream:
-            assert isinstance(message, Step)
-            box.put(message)
+            if isinstance(message, Batch):
+                self.batched(int(sender), message)
+            else:
+                assert isinstance(message, Step)
+                box.put(message)
         box.put(None)
 
     def connect(self, addresses: Mapping[int, str]) -> None:
@@ -86,6 +94,7 @@ class Peers:
             box.put(None)
         for connection in list(self._streams.values()):
             connection.cancel()
+        self.left()
 
     def close(self) -> None:
         for connection in self._streams.values():
@@ -93,6 +102,14 @@ class Peers:
         self._streams = {}
 
     # ------------------------------------------------------------------ messages
+
+    def post(self, other: int, batch: Batch) -> None:
+        """Send what need not be waited for."""
+        try:
+            self.bytes += self._streams[other].stream.send(batch)
+            self.messages += 1
+        except (OSError, KeyError) as error:
+            raise PeerLost("node-lost", f"node {other} is gone") from error
 
     def begin(self, order: int) -> None:
         self._order, self._step = order, 0

@@ -11,13 +11,16 @@ from headwater.memory.system import total_memory
 from headwater.store import Store
 from headwater.values import arguments
 from headwater.values.codec import Codec
-from headwater.values.functions import declared_functions
+from headwater.values.functions import Functions, declared_functions
 
 if TYPE_CHECKING:
+    from headwater.nodes.asynchronous.driver import NetworkDriver
     from headwater.nodes.driver import Driver
     from headwater.nodes.nodes import Nodes
 
 RUNS = ("local", "spark", "auto", "threads")
+ASYNCHRONOUS = ("absorption", "absorption-eager")
+"""The strategies that run on nodes which do not wait for each other."""
 MOST_NODES = 1024
 """How many nodes one database may be spread over: each has a stream to each other."""
 FRACTION = 0.4
@@ -48,6 +51,10 @@ class Where:
             if value is not None:
                 arguments.whole_number(name, value, least=least, code="unknown-option")
 
+    def runs(self, strategy: str, ranked: bool) -> bool:
+        """Whether a strategy can be had here. `auto` moves ranks and counts, so there must be some."""
+        return ranked or (strategy in ASYNCHRONOUS and self.run != "auto")
+
     @property
     def on_nodes(self) -> bool:
         """Whether it starts on nodes."""
@@ -66,20 +73,28 @@ class Where:
         options: Mapping[str, Any],
         functions: Mapping[str, Any],
         why: str = "asked for",
-    ) -> Driver:
+    ) -> Driver | NetworkDriver:
         """Start nodes, or take those given, and have them serve a database."""
+        from headwater.nodes.asynchronous.driver import NetworkDriver
         from headwater.nodes.driver import Driver
         from headwater.nodes.messages.state import EngineOptions
         from headwater.nodes.spread import REPLICATE
 
         keep = self.nodes is not None and not isinstance(self.nodes, int)
         nodes = self._nodes(functions)
+        told = EngineOptions(**options, rank_filter=self.rank_filter)
         try:
+            known = Functions()
+            for name, (function, args, returns, nulls) in functions.items():
+                known.register(name, function, args, returns, nulls=nulls)
+            if told.strategy in ASYNCHRONOUS:
+                return NetworkDriver(codec, known, nodes, store, told, why=why, keep=keep)
             return Driver(
                 codec,
+                known,
                 nodes,
                 store,
-                EngineOptions(**options, rank_filter=self.rank_filter),
+                told,
                 replicate=REPLICATE if self.replicate is None else self.replicate,
                 why=why,
                 keep=keep,

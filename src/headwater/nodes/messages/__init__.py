@@ -14,6 +14,6 @@ something else would need no other messages: an order has a number, and a node m
 
 from __future__ import annotations
 
-from headwater.nodes.messages import between, coming, outcomes, reading, state, versions
+from headwater.nodes.messages import between, coming, network, outcomes, reading, state, versions
 
-__all__ = ["between", "coming", "outcomes", "reading", "state", "versions"]
+__all__ = ["between", "coming", "network", "outcomes", "reading", "state", "versions"]

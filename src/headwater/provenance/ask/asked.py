@@ -12,12 +12,19 @@ from headwater.plan.stored_rows import Key
 from headwater.provenance.evidence import Evidence
 from headwater.provenance.show.wording import Fact
 from headwater.rules.checked import RelationInfo
+from headwater.values.codec import Codec
 from headwater.values.scalars import show
 
 
 def key_of(evidence: Evidence, relation: str, row: Any, *, intern: bool = False) -> Key | None:
     """The row's key; `None` if it has a value that no row ever had (unless `intern` gives it a code)."""
-    info = evidence.info(relation)
+    return row_key(evidence.info(relation), evidence.codec, relation, row, intern=intern)
+
+
+def row_key(
+    info: RelationInfo, codec: Codec, relation: str, row: Any, *, intern: bool = False
+) -> Key | None:
+    """The same, where there is no evidence yet."""
     if not isinstance(row, (tuple, list, Mapping)):
         raise DataError(
             "wrong-type",
@@ -25,7 +32,6 @@ def key_of(evidence: Evidence, relation: str, row: Any, *, intern: bool = False)
             hint=row_hint(info),
         )
     given = dict(row) if isinstance(row, Mapping) else tuple(row)
-    codec = evidence.codec
     if isinstance(given, tuple) and len(given) != info.arity:
         message = f"{relation} has {info.arity} columns ({', '.join(info.columns)}), not {len(given)}"
         raise DataError("wrong-arity", message, hint=row_hint(info))

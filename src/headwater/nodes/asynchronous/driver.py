@@ -1,0 +1,518 @@
+"""A database whose views are kept by nodes that do not wait for each other: what the driver does.
+
+Base rows are in this process (`base_rows`); views and all provenance are on nodes. A version's base rows go to the
+nodes where they live, and the version ends when the network is quiet: two waves of equal counters (`node_loop`). What
+it did to views is asked of the nodes then.
+
+A version that is taken back is undone by the inverse changes, a definition by going back to the network that was put
+aside. Nodes on which a rule failed, or which were lost, begin a new network from the base rows as they were before
+the version. So nothing is half applied, and nothing of an earlier network does harm: all it says carries its epoch.
+"""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from headwater.catalog import Catalog
+from headwater.errors import DataError, HeadwaterError, SparkError, StoreError
+from headwater.local import persist
+from headwater.local.explain import Facts, RelationFacts, ViewFacts
+from headwater.maintain.engine import Engine
+from headwater.maintain.goals import GoalStatistics, Means, evaluate_goal
+from headwater.memory.guard import memory_errors
+from headwater.networks.runtime.directory import FIRST, Hashed
+from headwater.networks.strands.compiling import compile_program
+from headwater.networks.strands.local_program import LocalProgram
+from headwater.networks.transports.node_loop import Counters, settle
+from headwater.nodes.asynchronous.base_rows import BaseRows, Moved, base_part, moved, taken_back
+from headwater.nodes.coordinator import NodeLost
+from headwater.nodes.goals import guessed_fanout
+from headwater.nodes.messages.message import Answer
+from headwater.nodes.messages.network import (
+    BeginNetwork,
+    ChangeNetwork,
+    CountMessages,
+    EndVersion,
+    Quieten,
+    ReportNetwork,
+)
+from headwater.nodes.messages.reading import Count, Export, FetchRows
+from headwater.nodes.messages.state import Clear, EngineOptions
+from headwater.nodes.messages.versions import ProgramText, Shipped, VersionReport
+from headwater.nodes.nodes import Nodes
+from headwater.nodes.remote_change import RemoteChange
+from headwater.nodes.row_tables import pack, unpack
+from headwater.nodes.searched import engine_with_derivations
+from headwater.plan.goals import GoalProgram, brought
+from headwater.plan.goals.adorned import Adorned
+from headwater.plan.steps import Ints
+from headwater.plan.stored_rows import Key
+from headwater.rules.checked import Checked, Premise, RelationInfo
+from headwater.rules.kinds import refuse_watched
+from headwater.store import Checkpoint, Store
+from headwater.values.codec import Codec
+from headwater.values.functions import Functions
+from headwater.version.row_change import RowChange, composed
+from headwater.version.version import Version
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+log = logging.getLogger("headwater.nodes")
+
+DERIVATIONS_OF_A_ROUND = 1000
+"""A node may make so many derivations in a version for each round that `max_rounds` allows."""
+
+
+@dataclass(frozen=True)
+class NetworkProgram:
+    """A program as it runs on nodes: its text, and where each base relation lives."""
+
+    text: ProgramText
+    checked: Checked
+    local: LocalProgram
+
+    @classmethod
+    def of(cls, catalog: Catalog, stored: Callable[[str], bool]) -> NetworkProgram:
+        """The program of a catalog; refused if a network cannot run it."""
+        checked = catalog.program.maintained
+        refuse_watched(checked)
+        definitions = catalog.definitions
+        base = {name: info for name, info in checked.relations.items() if info.base}
+        text = ProgramText(
+            texts=tuple((program.text, program.source) for program in definitions.programs),
+            rules=tuple(map(tuple, definitions.rules())),
+            known=dict(definitions.known),
+            columns={name: tuple(columns) for name, columns in definitions.columns.items()},
+            nullable=dict(definitions.nullable),
+            stored={info.owner or name: info.types for name, info in base.items() if stored(name)},
+            homes={},
+        )
+        return cls(text, checked, compile_program(checked))
+
+
+@dataclass
+class OpenVersion:
+    """What has been done to the network in the open version."""
+
+    before: NetworkProgram
+    defined: bool = False
+    """Whether there is another network now, and the one from before is put aside."""
+    steps: list[Moved] = field(default_factory=list)
+    transitions: list[Mapping[str, RowChange]] = field(default_factory=list)
+    waiting: bool = False
+    """Whether somebody waits for the last step, and will send it again if nodes are lost."""
+
+
+class NetworkDriver:
+    """Implements `local.runner.Runner` over a network of nodes, and takes part in versions for all of them."""
+
+    here = False
+
+    def __init__(
+        self,
+        codec: Codec,
+        functions: Functions,
+        nodes: Nodes,
+        store: Store,
+        options: EngineOptions,
+        *,
+        why: str = "asked for",
+        keep: bool = False,
+    ):
+        """`keep` leaves the nodes running, for another database, when this one is closed."""
+        self.codec = codec
+        self.functions = functions
+        self.store = store
+        self.why = why
+        self.nodes = nodes
+        self.interrupts = nodes.interrupts
+        self.base = BaseRows(codec, functions)
+        self.waves = 0
+        """How many waves it took until the last version was quiet."""
+        self.shipped = [Shipped()] * nodes.size
+        self._sizes = [0] * nodes.size
+        self._options, self._keep = options, keep
+        self._directory = Hashed(nodes.size)
+        self._epoch = 0
+        self._program = NetworkProgram.of(Catalog(functions), lambda name: False)
+        self._open: OpenVersion | None = None
+        self._undo: OpenVersion | None = None
+        """A version that was taken back, while the network still has to follow."""
+        shutil.rmtree(store.path / "exports", ignore_errors=True)  # of a program that did not close it
+        nodes.serve(self)
+        self._surely(self._begin_empty)
+
+    # ------------------------------------------------------------------ versions
+
+    def define(
+        self,
+        version: Version,
+        catalog: Catalog,
+        facts: Mapping[str, Ints],
+        deletes: Mapping[str, Ints] = {},  # noqa: B006
+    ) -> dict[str, RowChange]:
+        """Views are derived anew, by a network of their own."""
+        opened = self._opened(version)
+        part = base_part(catalog.program.maintained)
+        changes = self.base.define_program(version, part, facts, deletes=deletes)
+        opened.steps.append(moved(changes))
+        found = self._renewed(catalog, opened)
+        return {**changes, **found}
+
+    def learn(self, version: Version, catalog: Catalog) -> None:
+        """Types that are known now are those of the network's rows: where it has any, it begins anew."""
+        opened = self._opened(version)
+        self.base.learn_program(version, base_part(catalog.program.maintained))
+        self._renewed(catalog, opened)
+
+    def _renewed(self, catalog: Catalog, opened: OpenVersion) -> dict[str, RowChange]:
+        program = NetworkProgram.of(catalog, self.base.stored)
+        aside = not opened.defined
+        self._program = program
+        reports = self._waited(opened, lambda: self._begin(program, self.base.rows(), aside=aside))
+        opened.defined = True
+        changes = self._changes(reports, opened.before)
+        opened.transitions.append(changes)
+        return changes
+
+    def change(
+        self, version: Version, deletes: Mapping[str, Ints], inserts: Mapping[str, Ints]
+    ) -> Mapping[str, RowChange]:
+        opened = self._opened(version)
+        return self._follow(opened, self.base.change_rows(version, deletes, inserts))
+
+    def proceed(
+        self, version: Version, deletes: Mapping[str, Ints], inserts: Mapping[str, Ints]
+    ) -> Mapping[str, RowChange]:
+        opened = self._opened(version)
+        return self._follow(opened, self.base.proceed(version, deletes, inserts))
+
+    def _follow(self, opened: OpenVersion, base: Mapping[str, RowChange]) -> Mapping[str, RowChange]:
+        step = moved(base)
+        opened.steps.append(step)
+        reports = self._waited(opened, lambda: self._changed(step))
+        changes = {**base, **self._changes(reports, opened.before)}
+        opened.transitions.append(changes)
+        return changes
+
+    def changes(self) -> Mapping[str, RowChange]:
+        assert self._open is not None
+        return reduce(composed, self._open.transitions, {})
+
+    def _opened(self, version: Version) -> OpenVersion:
+        """The open version; joined before base rows are, so that those are taken back when this is."""
+        version.join(self)
+        if self._open is None:
+            self._ready()
+            self._open = OpenVersion(self._program)
+        return self._open
+
+    def commit(self, version: Version) -> None:
+        """It is in the log: a new network would be made of the base rows as they are now."""
+        opened, self._open = self._open, None
+        if opened is not None and opened.defined:
+            self.nodes.tell(EndVersion())
+
+    def rollback(self) -> None:
+        """Base rows are as they were; the network follows before it is asked the next time."""
+        opened, self._open = self._open, None
+        if opened is not None:
+            self._program = opened.before
+            self._undo = opened
+
+    # ------------------------------------------------------------------ the network
+
+    def _surely(self, work: Callable[[], list[Answer]]) -> list[Answer]:
+        if self.nodes.user is not self:
+            raise StoreError("closed", "this database is closed", hint="connect again")
+        return self.nodes.surely(work)
+
+    def _waited(self, opened: OpenVersion, work: Callable[[], list[VersionReport]]) -> list[VersionReport]:
+        opened.waiting = True
+        try:
+            return self._surely(work)
+        finally:
+            opened.waiting = False
+
+    def _begin_empty(self) -> list[VersionReport]:
+        self.nodes.ask(Clear(self._options))
+        return self._begin(self._program, {})
+
+    def _begin(
+        self, program: NetworkProgram, rows: Mapping[str, Ints], *, aside: bool = False
+    ) -> list[VersionReport]:
+        """Have a new network, made of these base rows; what it differs in from the one that is put aside."""
+        self._epoch += 1
+        most = min(self._options.max_rounds * DERIVATIONS_OF_A_ROUND, 1 << 62)
+        self.nodes.ask(BeginNetwork(program.text, self._options.strategy, self._epoch, most, aside))
+        self._send(program, {}, rows)
+        self._settle()
+        return self.nodes.ask(ReportNetwork(whole=True))
+
+    def _changed(self, step: Moved) -> list[VersionReport]:
+        self._send(self._program, *step)
+        self._settle()
+        return self.nodes.ask(ReportNetwork())
+
+    def _send(
+        self, program: NetworkProgram, deletes: Mapping[str, Ints], inserts: Mapping[str, Ints]
+    ) -> None:
+        parts = zip(self._split(program, deletes), self._split(program, inserts), strict=True)
+        self.nodes.ask_each([ChangeNetwork(*part) for part in parts])
+
+    def _split(self, program: NetworkProgram, rows: Mapping[str, Ints]) -> list[dict[str, pa.Table]]:
+        """For each node, the rows that live there."""
+        tables: list[dict[str, pa.Table]] = [{} for _ in range(self.nodes.size)]
+        for name, codes in rows.items():
+            layout = program.checked.relations[name].layout
+            column = program.local.relations[name].location
+            if column is None:
+                owners = np.full(codes.shape[0], FIRST)
+            else:
+                values = layout.decode_column(self.codec, column, codes[:, layout.code(column)])
+                owners = np.array([self._directory.node(value) for value in values], np.int64)
+            for node in range(self.nodes.size):
+                part = np.ascontiguousarray(codes[owners == node])
+                if part.shape[0]:
+                    tables[node][name] = pack(self.codec, part, layout.code_types)
+        return tables
+
+    def _settle(self) -> None:
+        self.waves = 0
+
+        def wave() -> Sequence[Counters]:
+            self.waves += 1
+            self.interrupts.check()
+            counts = self.nodes.ask(CountMessages())
+            return [Counters(part.sent, part.received, part.timers) for part in counts]
+
+        settle(wave, lambda: any(part.worked for part in self.nodes.ask(Quieten())))
+
+    def _changes(
+        self, reports: Sequence[VersionReport], before: NetworkProgram
+    ) -> dict[str, RowChange]:
+        infos: dict[str, RelationInfo] = {**before.checked.relations, **self._program.checked.relations}
+        found: dict[str, RemoteChange] = {}
+        for report in reports:
+            for name, change in report.changes.items():
+                if name not in found:
+                    found[name] = RemoteChange(name, self.codec, infos[name].layout.code_types, lambda _: [])
+                found[name].add(change)
+        self.shipped = [report.shipped for report in reports]
+        self._sizes = [report.nbytes for report in reports]
+        for each in found.values():
+            each.cancel()
+        return {name: each for name, each in found.items() if any(each.counts)}
+
+    def _ready(self) -> None:
+        """Have the network follow a version that was taken back."""
+        if self._undo is not None:
+            self._surely(self._undone)
+
+    def _undone(self) -> list[VersionReport]:
+        undo = self._undo
+        if undo is None:
+            return []
+        reports: list[VersionReport] = []
+        try:
+            if undo.defined:
+                self.nodes.ask(EndVersion(back=True))
+            else:
+                for lost, gained in reversed(undo.steps):
+                    reports = self._changed((gained, lost))
+        except NodeLost:
+            raise
+        except HeadwaterError:  # a node that failed does nothing more
+            log.debug("the network begins anew, with the base rows from before")
+            reports = self._begin(self._program, self.base.rows())
+        self._undo = None
+        return reports
+
+    # ------------------------------------------------------------------ after a loss
+
+    def restore(self) -> str:
+        """Begin a new network from base rows, and go on to where the lost one was."""
+        self.nodes.ask(Clear(self._options))
+        self._undo = None
+        opened = self._open
+        if opened is None:
+            self._begin(self._program, self.base.rows())
+            return "derived all views again"
+        self._begin(opened.before, taken_back(self.base.rows(), opened.steps))
+        if opened.defined:
+            self._begin(self._program, self.base.rows(), aside=True)
+        else:
+            for step in opened.steps[:-1] if opened.waiting else opened.steps:
+                self._changed(step)
+        return f"derived all views again, then did {len(opened.steps)} changes of the open version"
+
+    # ------------------------------------------------------------------ reading
+
+    def _base(self, name: str) -> bool:
+        return name in self.base.engine.checked.relations
+
+    def count(self, name: str) -> int:
+        if self._base(name):
+            return self.base.count(name)
+        self._ready()
+        return sum(part.rows for part in self._surely(lambda: self.nodes.ask(Count(name))))
+
+    def stored(self, name: str) -> bool:
+        """Known for base relations; of a view it is not ruled out."""
+        return self.base.stored(name) if self._base(name) else True
+
+    def matrix(self, name: str) -> Ints:
+        """All rows, brought here."""
+        return self._rows(name, self.codec)
+
+    def _rows(
+        self, name: str, codec: Codec, columns: tuple[int, ...] = (), values: Ints | None = None
+    ) -> Ints:
+        """All rows, or those that have one of the given combinations of values in some columns."""
+        layout = self._program.checked.relations[name].layout
+        if self._base(name):
+            if values is None:
+                return self.base.matrix(name)
+            return self.base.matching(name, layout.codes(columns), values)
+        self._ready()
+        types, command = layout.code_types, FetchRows(name)
+        if values is not None:
+            codes = layout.codes(columns)
+            command = FetchRows(name, columns, pack(codec, values, [types[code] for code in codes]))
+        fetched = self._surely(lambda: self.nodes.ask(command))
+        parts = [unpack(codec, part.rows, types) for part in fetched if part.rows is not None]
+        return np.concatenate([np.empty((0, len(types)), np.int64), *parts])
+
+    def table(self, name: str, *, labels: bool = False) -> pa.Table:
+        """All rows, brought here, as values."""
+        info = self._program.checked.relations[name]
+        return info.layout.table(self.codec, self.matrix(name), labels=labels)
+
+    def holds(self, name: str, rows: Ints) -> bool:
+        if self._base(name):
+            return self.base.holds(name, rows)
+        arity = self._program.checked.relations[name].arity
+        if not arity:
+            return self.count(name) > 0
+        return self._rows(name, self.codec, tuple(range(arity)), rows).shape[0] > 0
+
+    def export(self, name: str, *, labels: bool = False) -> list[str] | None:
+        """Files of a view's rows as they are now, a Parquet file from each node; base rows are here."""
+        if self._base(name):
+            return None
+        if self.nodes.hosting.spare(self.nodes.size) <= 0:
+            raise SparkError(
+                "no-free-core",
+                f"all cores of the session run nodes, so that Spark cannot read {name}",
+                hint="use fewer nodes, or a session with a core more than there are nodes",
+            )
+        self._ready()
+        folder = self.store.path / "exports" / f"{name}-{uuid.uuid4().hex[:12]}"
+        folder.mkdir(parents=True)
+        exported = self._surely(lambda: self.nodes.ask(Export(name, str(folder), labels)))
+        return [part.file for part in exported if part.file is not None]
+
+    def fanout(self, premise: Premise, bound: set[str]) -> float:
+        sizes = {name: self.base.count(name) for name in self.base.engine.checked.relations}
+        return guessed_fanout(premise, bound, sizes)
+
+    def evaluate(
+        self, program: GoalProgram, facts: Mapping[str, Ints], means: Means
+    ) -> tuple[Ints, GoalStatistics]:
+        """Rows are brought here as they are asked for."""
+        away = brought(program, (name for name in program.stored if name not in facts))
+
+        def bring(call: Adorned, values: Ints | None) -> Ints:
+            return self._rows(call.relation, means.codec, call.bound, values)
+
+        return evaluate_goal(away, {}, facts, means, bring)
+
+    @property
+    def engine(self) -> Engine:
+        """Views are on nodes, and base rows alone explain nothing."""
+        raise DataError(
+            "on-nodes",
+            "the rows of this database are on nodes, where this is not available",
+            hint="close it, and open its state in one process: connect(path)",
+        )
+
+    def derivations(self, key: Key) -> Engine:
+        """An engine that has the rows of all derivations of a row, as nodes hold them."""
+
+        def fetch(name: str, columns: tuple[int, ...], values: Ints | None) -> Ints:
+            return self._rows(name, self.codec, columns, values)
+
+        return engine_with_derivations(key, self._program.checked, self.codec, self.functions, fetch)
+
+    def facts(self) -> Facts:
+        """Sizes, and what nodes have said to each other."""
+        checked = self._program.checked
+        relations = {name: RelationFacts(rows=self.count(name), stored=self.count(name)) for name in checked.relations}
+        views = [
+            ViewFacts(
+                stratum.relations,
+                stratum.recursive,
+                f"{self._options.strategy}, on nodes that do not wait for each other",
+                [(rule.label, rule.text, []) for rule in stratum.rules],
+            )
+            for stratum in checked.strata
+        ]
+        facts = Facts(checked.relations, relations, views)
+        messages, sent = (sum(getattr(node, part) for node in self.shipped) for part in ("rows", "bytes"))
+        facts.place = [
+            f"runs on {self.nodes.size} nodes, {self.nodes.hosting.words} ({self.why})",
+            *(self._home(name) for name, info in checked.relations.items() if not info.internal),
+            f"  said to each other so far: {messages:,} messages, {sent:,} bytes; quiet after {self.waves} waves",
+        ]
+        return facts
+
+    def _home(self, name: str) -> str:
+        located = self._program.local.relations[name]
+        info = self._program.checked.relations[name]
+        where = "on one node" if located.location is None else f"split by {info.columns[located.location]}"
+        return f"  {name}: {where}"
+
+    @property
+    def nbytes(self) -> int:
+        """Base rows, and about what nodes had of the last version."""
+        return self.base.nbytes + sum(self._sizes)
+
+    # ------------------------------------------------------------------ durability
+
+    def write_checkpoint(
+        self, store: Store, version: int, meta: Mapping[str, Any], tables: Mapping[str, pa.Table]
+    ) -> None:
+        """Base rows are written; views are derived from them, by whoever opens the state."""
+        written = persist.dump_relations(self.base.engine, self.codec)
+        written |= persist.dump_soft_state(self.base.base_changes.soft, self.base.engine, self.codec)
+        checkpoint = Checkpoint(version, {**meta, **self.base.progress(), "strata": []}, written | tables)
+        with self.codec.budget.lifted(), memory_errors("a checkpoint"):
+            store.write_checkpoint(checkpoint, reuse=())
+
+    def load(self, checkpoint: Checkpoint, catalog: Catalog) -> None:
+        """Base rows come from the checkpoint, whoever wrote it; the network is made of them."""
+        self.base.load_program(checkpoint, base_part(catalog.program.maintained))
+        self._program = NetworkProgram.of(catalog, self.base.stored)
+        self._surely(lambda: self._begin(self._program, self.base.rows()))
+
+    def must_move(self, inserts: Mapping[str, Ints]) -> bool:
+        """Rows live where a hash of their values says, however many there are."""
+        return False
+
+    def close(self) -> None:
+        """Send the nodes home, unless others want them."""
+        if self.nodes.user is self:
+            self.nodes.serve(None)
+        if not self._keep:
+            self.nodes.close()
+        shutil.rmtree(self.store.path / "exports", ignore_errors=True)
+

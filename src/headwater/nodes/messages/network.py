@@ -1,0 +1,83 @@
+"""Nodes that do not wait for each other: a network of views, what happens to it, and whether it is quiet."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import pyarrow as pa
+
+from headwater.nodes.messages.message import Command, Message, Reply, Tables
+from headwater.nodes.messages.outcomes import Done
+from headwater.nodes.messages.versions import ProgramText, VersionReport
+
+
+@dataclass(frozen=True)
+class BeginNetwork(Command[Done]):
+    """Be a node of a new network, which holds nothing yet. `epoch` tells its messages from those of earlier ones. The
+    present network is put aside with `aside`, else forgotten."""
+
+    program: ProgramText
+    strategy: str
+    epoch: int
+    most_derivations: int
+    aside: bool = False
+
+
+@dataclass(frozen=True)
+class EndVersion(Command[Done]):
+    """The network that was put aside is forgotten; or, with `back`, it is the present one again."""
+
+    back: bool = False
+
+
+@dataclass(frozen=True)
+class ChangeNetwork(Command[Done]):
+    """Base rows of this node are no more, and others are there from now on."""
+
+    deletes: Tables = field(default_factory=dict)
+    inserts: Tables = field(default_factory=dict)
+
+    def given(self, deletes: Tables, inserts: Tables) -> ChangeNetwork:
+        """With the rows for one node."""
+        return replace(self, deletes=deletes, inserts=inserts)
+
+
+@dataclass(frozen=True)
+class CountMessages(Command["MessageCounts"]):
+    """Tell what was sent and received, once nothing is left to do."""
+
+
+@dataclass(frozen=True)
+class MessageCounts(Reply):
+    """Since the network began; `timers` if the node waits for a time to pass."""
+
+    sent: int
+    received: int
+    timers: bool
+
+
+@dataclass(frozen=True)
+class Quieten(Command["Quietened"]):
+    """No node has anything to do, and no message is under way."""
+
+
+@dataclass(frozen=True)
+class Quietened(Reply):
+    """Whether there was work that waited for that."""
+
+    worked: bool
+
+
+@dataclass(frozen=True)
+class ReportNetwork(Command[VersionReport]):
+    """Tell what has happened to views since this was last asked; with `whole`, against the network put aside."""
+
+    whole: bool = False
+
+
+@dataclass(frozen=True)
+class Batch(Message):
+    """What one node says to another: messages of the network's own codec, in order, in a column of bytes."""
+
+    epoch: int
+    messages: pa.Table
