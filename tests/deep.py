@@ -84,6 +84,7 @@ def parts(seed: int) -> Iterator[Part]:
     for path in sorted((TESTS / "oracle").glob("test_*.py")):
         yield tests(path.stem.removeprefix("test_"), str(path.relative_to(TESTS)), seed)
     yield tests("programs on nodes", "nodes/test_nodes_programs.py", seed)
+    yield tests("programs on asynchronous nodes", "nodes/test_nodes_asynchronous.py", seed)
 
 
 def run(part: Part, seed: int, until: float, figures: Path) -> bool | None:

@@ -38,8 +38,8 @@ from headwater.maintain.engine import Engine
 from headwater.memory.budget import MemoryUse, memory_budget
 from headwater.options import Options
 from headwater.provenance.ask import depends, evaluation, why_not
-from headwater.provenance.ask.values import Given
 from headwater.provenance.ask.asked import not_there, row_key
+from headwater.provenance.ask.values import Given
 from headwater.provenance.ask.why import MOST_DERIVATIONS, Why, why
 from headwater.provenance.evidence import Evidence
 from headwater.provenance.show.wording import Fact

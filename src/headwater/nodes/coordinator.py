@@ -4,9 +4,6 @@ A command goes to all nodes of the attempt that met; the replies are waited for 
 passed on to the nodes. A node whose process is gone is noticed at once, because its stream ends. One that is there
 but does not do anything (a stopped process, a machine that hangs) is noticed because it gives no sign of life: nodes
 give one every second, from a thread of their own, whatever they compute.
-
-Here is where nodes could become asynchronous: `command` waits for the outcomes of the order that it has sent, though
-neither streams nor nodes need it to. Orders have numbers, and each node has a queue of them.
 """
 
 from __future__ import annotations

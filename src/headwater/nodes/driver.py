@@ -28,7 +28,6 @@ from headwater.local.table_names import ROWS, TableName
 from headwater.maintain.engine import Engine
 from headwater.maintain.goals import GoalStatistics, Means, evaluate_goal
 from headwater.nodes.goals import guessed_fanout
-from headwater.nodes.searched import engine_with_derivations
 from headwater.nodes.messages.message import Answer, Command, Reply
 from headwater.nodes.messages.reading import Count, Describe, Export, FetchRows, Find
 from headwater.nodes.messages.state import Clear, EngineOptions, Load, StoredState, WriteSegments
@@ -47,6 +46,7 @@ from headwater.nodes.nodes import Nodes
 from headwater.nodes.owners import Owners
 from headwater.nodes.remote_change import RemoteChange
 from headwater.nodes.row_tables import pack, unpack
+from headwater.nodes.searched import engine_with_derivations
 from headwater.nodes.spread import REPLICATE, Spread
 from headwater.plan.goals import GoalProgram, brought
 from headwater.plan.goals.adorned import Adorned

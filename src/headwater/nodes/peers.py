@@ -4,8 +4,7 @@ Nodes take the same steps in the same order, so the n-th message of a command th
 the others expect. A node that fails says so in place of its next message, and all fail alike. Messages of a
 command that ended early are thrown away.
 
-Here is where nodes could become asynchronous: `swap` waits for one message from each other node; one that took what
-has come so far, and asked for a common end only when it has nothing left to do, would use the same streams and boxes.
+Nodes that do not wait for each other post batches over the same streams (`asynchronous`).
 """
 
 from __future__ import annotations

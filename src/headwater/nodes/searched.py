@@ -72,9 +72,9 @@ class Searched:
             item = max(items, key=lambda one: self._known(one, bindings[0]))
             items.remove(item)
             bindings = self._joined(item, bindings)
-        for item in rule.body:
-            if isinstance(item, Absent) and bindings and item.relation != UNIT:
-                self._joined(item, bindings)
+        for absent in rule.body:
+            if isinstance(absent, Absent) and bindings and absent.relation != UNIT:
+                self._joined(absent, bindings)
 
     def _known(self, item: Premise, binding: Binding) -> int:
         return sum(not isinstance(arg, Variable) or arg.name in binding for arg in item.args)
@@ -112,9 +112,7 @@ class Searched:
 
 
 def _key(codes: Sequence[int | str | None], columns: tuple[int, ...], binding: Binding) -> Codes:
-    return tuple(
-        code if isinstance(code := codes[column], int) else binding[str(code)] for column in columns
-    )
+    return tuple(code if isinstance(code := codes[column], int) else binding[str(code)] for column in columns)
 
 
 def _matched(binding: Binding, codes: Sequence[int | str | None], row: Sequence[int]) -> Binding | None:

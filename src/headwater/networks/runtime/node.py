@@ -32,6 +32,8 @@ from headwater.networks.strands.network_program import Best
 from headwater.networks.strands.node_plan import NodePlan
 from headwater.networks.strands.strand import Firing
 
+INFERENCES_BETWEEN_PAUSES = 1 << 10
+
 
 class NetworkNode:
     """One node. `number` is its place in the directory."""
@@ -56,6 +58,8 @@ class NetworkNode:
         self.wakes: list[float] = []
         """The delays after which to be woken, for the driver to take."""
         self.sent = self.received = self.inferences = 0
+        self.pause: Callable[[], None] = lambda: None
+        """Called now and then while strands run; may raise."""
         self.order = order()
         self._firing = Firing(self.tables, self._found)
         self._selectors = [Selector(plan, self.tables, passing) for passing in plan.program.passing]
@@ -193,6 +197,8 @@ class NetworkNode:
 
     def _found(self, row: Row, entries: list[Entry | None]) -> None:
         self.inferences += 1
+        if not self.inferences % INFERENCES_BETWEEN_PAUSES:
+            self.pause()
         firing = self._firing
         assert firing.strand is not None
         self.scheme.derived(firing.strand, row, entries, firing.news)

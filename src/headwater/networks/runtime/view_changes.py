@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from headwater.networks.runtime.best_rows import BestRows
 from headwater.networks.runtime.node import NetworkNode
 from headwater.networks.runtime.row_table import Row
-from headwater.networks.strands.local_program import Best
+from headwater.networks.strands.network_program import Best
 
 Changed = tuple[list[Row], list[Row]]
 """Rows that have come, and rows that have gone."""

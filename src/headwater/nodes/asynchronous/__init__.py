@@ -1,1 +1,1 @@
-"""Nodes that do not wait for each other: views with provenance over a network of them, hosted like any other nodes."""
+"""Nodes that do not wait for each other: views with provenance over a network of them, hosted like other nodes."""

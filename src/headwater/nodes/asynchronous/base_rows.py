@@ -1,7 +1,7 @@
 """The base rows of a database whose views are a network of nodes: they are here, in the driver's process.
 
-They are what the network is made of: whoever has lost a node begins a new network with them. Keys, lifetimes and sizes
-are worked out here, once, before anything is sent.
+They are what the network is made of: whoever has lost a node begins a new network with them. Keys, lifetimes and
+sizes are worked out here, once, before anything is sent.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ from headwater.maintain.goals import GoalStatistics, Means, evaluate_goal
 from headwater.memory.guard import memory_errors
 from headwater.networks.runtime.directory import FIRST, Hashed
 from headwater.networks.strands.compiling import compile_program
-from headwater.networks.strands.local_program import LocalProgram
+from headwater.networks.strands.network_program import NetworkProgram
 from headwater.networks.transports.node_loop import Counters, settle
 from headwater.nodes.asynchronous.base_rows import BaseRows, Moved, base_part, moved, taken_back
 from headwater.nodes.coordinator import NodeLost
@@ -73,15 +73,15 @@ DERIVATIONS_OF_A_ROUND = 1000
 
 
 @dataclass(frozen=True)
-class NetworkProgram:
+class HostedProgram:
     """A program as it runs on nodes: its text, and where each base relation lives."""
 
     text: ProgramText
     checked: Checked
-    local: LocalProgram
+    local: NetworkProgram
 
     @classmethod
-    def of(cls, catalog: Catalog, stored: Callable[[str], bool]) -> NetworkProgram:
+    def of(cls, catalog: Catalog, stored: Callable[[str], bool]) -> HostedProgram:
         """The program of a catalog; refused if a network cannot run it."""
         checked = catalog.program.maintained
         refuse_watched(checked)
@@ -103,7 +103,7 @@ class NetworkProgram:
 class OpenVersion:
     """What has been done to the network in the open version."""
 
-    before: NetworkProgram
+    before: HostedProgram
     defined: bool = False
     """Whether there is another network now, and the one from before is put aside."""
     steps: list[Moved] = field(default_factory=list)
@@ -143,7 +143,7 @@ class NetworkDriver:
         self._options, self._keep = options, keep
         self._directory = Hashed(nodes.size)
         self._epoch = 0
-        self._program = NetworkProgram.of(Catalog(functions), lambda name: False)
+        self._program = HostedProgram.of(Catalog(functions), lambda name: False)
         self._open: OpenVersion | None = None
         self._undo: OpenVersion | None = None
         """A version that was taken back, while the network still has to follow."""
@@ -175,7 +175,7 @@ class NetworkDriver:
         self._renewed(catalog, opened)
 
     def _renewed(self, catalog: Catalog, opened: OpenVersion) -> dict[str, RowChange]:
-        program = NetworkProgram.of(catalog, self.base.stored)
+        program = HostedProgram.of(catalog, self.base.stored)
         aside = not opened.defined
         self._program = program
         reports = self._waited(opened, lambda: self._begin(program, self.base.rows(), aside=aside))
@@ -248,7 +248,7 @@ class NetworkDriver:
         return self._begin(self._program, {})
 
     def _begin(
-        self, program: NetworkProgram, rows: Mapping[str, Ints], *, aside: bool = False
+        self, program: HostedProgram, rows: Mapping[str, Ints], *, aside: bool = False
     ) -> list[VersionReport]:
         """Have a new network, made of these base rows; what it differs in from the one that is put aside."""
         self._epoch += 1
@@ -263,13 +263,11 @@ class NetworkDriver:
         self._settle()
         return self.nodes.ask(ReportNetwork())
 
-    def _send(
-        self, program: NetworkProgram, deletes: Mapping[str, Ints], inserts: Mapping[str, Ints]
-    ) -> None:
+    def _send(self, program: HostedProgram, deletes: Mapping[str, Ints], inserts: Mapping[str, Ints]) -> None:
         parts = zip(self._split(program, deletes), self._split(program, inserts), strict=True)
         self.nodes.ask_each([ChangeNetwork(*part) for part in parts])
 
-    def _split(self, program: NetworkProgram, rows: Mapping[str, Ints]) -> list[dict[str, pa.Table]]:
+    def _split(self, program: HostedProgram, rows: Mapping[str, Ints]) -> list[dict[str, pa.Table]]:
         """For each node, the rows that live there."""
         tables: list[dict[str, pa.Table]] = [{} for _ in range(self.nodes.size)]
         for name, codes in rows.items():
@@ -297,9 +295,7 @@ class NetworkDriver:
 
         settle(wave, lambda: any(part.worked for part in self.nodes.ask(Quieten())))
 
-    def _changes(
-        self, reports: Sequence[VersionReport], before: NetworkProgram
-    ) -> dict[str, RowChange]:
+    def _changes(self, reports: Sequence[VersionReport], before: HostedProgram) -> dict[str, RowChange]:
         infos: dict[str, RelationInfo] = {**before.checked.relations, **self._program.checked.relations}
         found: dict[str, RemoteChange] = {}
         for report in reports:
@@ -403,7 +399,7 @@ class NetworkDriver:
         arity = self._program.checked.relations[name].arity
         if not arity:
             return self.count(name) > 0
-        return self._rows(name, self.codec, tuple(range(arity)), rows).shape[0] > 0
+        return bool(self._rows(name, self.codec, tuple(range(arity)), rows).shape[0])
 
     def export(self, name: str, *, labels: bool = False) -> list[str] | None:
         """Files of a view's rows as they are now, a Parquet file from each node; base rows are here."""
@@ -456,7 +452,9 @@ class NetworkDriver:
     def facts(self) -> Facts:
         """Sizes, and what nodes have said to each other."""
         checked = self._program.checked
-        relations = {name: RelationFacts(rows=self.count(name), stored=self.count(name)) for name in checked.relations}
+        relations = {
+            name: RelationFacts(rows=self.count(name), stored=self.count(name)) for name in checked.relations
+        }
         views = [
             ViewFacts(
                 stratum.relations,
@@ -501,7 +499,7 @@ class NetworkDriver:
     def load(self, checkpoint: Checkpoint, catalog: Catalog) -> None:
         """Base rows come from the checkpoint, whoever wrote it; the network is made of them."""
         self.base.load_program(checkpoint, base_part(catalog.program.maintained))
-        self._program = NetworkProgram.of(catalog, self.base.stored)
+        self._program = HostedProgram.of(catalog, self.base.stored)
         self._surely(lambda: self._begin(self._program, self.base.rows()))
 
     def must_move(self, inserts: Mapping[str, Ints]) -> bool:
@@ -515,4 +513,3 @@ class NetworkDriver:
         if not self._keep:
             self.nodes.close()
         shutil.rmtree(self.store.path / "exports", ignore_errors=True)
-

@@ -138,7 +138,9 @@ class NetworkPart:
     def _batched(self, sender: int, batch: says.Batch) -> None:
         for network in (self.present, self._aside):
             if network is not None and network.epoch == batch.epoch:
-                network.loop.deliver(sender, lambda: map(decode_message, batch.messages.column("m").to_pylist()))
+                network.loop.deliver(
+                    sender, lambda: map(decode_message, batch.messages.column("m").to_pylist())
+                )
 
     def _left(self) -> None:
         """The other nodes are gone: whoever waits for this one is told."""
@@ -270,4 +272,3 @@ class NetworkPart:
 def _view_rows(network: HostedNetwork, name: str) -> list[Row]:
     info = network.checked.relations.get(name)
     return [] if info is None or info.base else network.rows(name)
-

@@ -8,8 +8,7 @@ A module holds the messages of one concern; importing the package makes all of t
 
 Tables hold rows as values (`row_tables`), one for each relation.
 
-The driver sends an `Order` and waits for the `Outcome` with its number. Nodes that went on while the driver does
-something else would need no other messages: an order has a number, and a node may have several waiting.
+The driver sends an `Order` and waits for the `Outcome` with its number.
 """
 
 from __future__ import annotations

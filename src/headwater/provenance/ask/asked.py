@@ -21,9 +21,7 @@ def key_of(evidence: Evidence, relation: str, row: Any, *, intern: bool = False)
     return row_key(evidence.info(relation), evidence.codec, relation, row, intern=intern)
 
 
-def row_key(
-    info: RelationInfo, codec: Codec, relation: str, row: Any, *, intern: bool = False
-) -> Key | None:
+def row_key(info: RelationInfo, codec: Codec, relation: str, row: Any, *, intern: bool = False) -> Key | None:
     """The same, where there is no evidence yet."""
     if not isinstance(row, (tuple, list, Mapping)):
         raise DataError(
