@@ -48,8 +48,14 @@ def two() -> Iterator[Nodes]:
         yield nodes
 
 
+@pytest.fixture(scope="module")
+def other() -> Iterator[Nodes]:
+    with start_nodes(2, run="threads") as nodes:
+        yield nodes
+
+
 def follow(program: RandomProgram, stream: list[Version], *nodes: Nodes) -> None:
-    strategies = ("absorption", "absorption-eager")
+    strategies = ("absorption", "relative", "absorption-eager")
     runs: dict[str, dict[str, Any]] = {
         f"{each.size} nodes, {strategy}": {"run": "threads", "nodes": each, "strategy": strategy}
         for each, strategy in zip(nodes, strategies, strict=False)
@@ -63,8 +69,10 @@ def follow(program: RandomProgram, stream: list[Version], *nodes: Nodes) -> None
 
 @settings(COMMON, max_examples=examples(8))
 @given(programs(limited=True), streams())
-def test_recursive_programs(threads: Nodes, two: Nodes, program: RandomProgram, stream: list[Version]):
-    follow(program, stream, threads, two)
+def test_recursive_programs(
+    threads: Nodes, two: Nodes, other: Nodes, program: RandomProgram, stream: list[Version]
+):
+    follow(program, stream, threads, two, other)
 
 
 @settings(COMMON, max_examples=examples(6))
@@ -222,9 +230,8 @@ def test_states_are_opened_again_on_nodes_and_in_one_process(two: Nodes, tmp_pat
 
 
 def test_options_that_do_not_go_together_are_refused():
-    for strategy, run in (("relative", "threads"), ("absorption", "auto")):
-        with pytest.raises(hw.DataError, match=strategy):
-            hw.connect(run=run, strategy=strategy)
+    with pytest.raises(hw.DataError, match="absorption"):
+        hw.connect(run="auto", strategy="absorption")
 
 
 # ---------------------------------------------------------------------- nodes that are lost

@@ -16,7 +16,7 @@ from typing import TypeVar
 from headwater.errors import HeadwaterError
 from headwater.nodes.flight_streams import Connection, FlightStream, StreamEnded
 from headwater.nodes.messages.between import PeerMessage, Step, Unable
-from headwater.nodes.messages.network import Batch
+from headwater.nodes.messages.network import MessageBatch
 
 Content = TypeVar("Content", bound=PeerMessage)
 
@@ -47,7 +47,7 @@ class Peers:
         self._dropped = False
         self._order = 0
         self._step = 0
-        self.batched: Callable[[int, Batch], None] = lambda sender, batch: None
+        self.batched: Callable[[int, MessageBatch], None] = lambda sender, batch: None
         """Told what comes from nodes that do not wait for each other."""
         self.left: Callable[[], None] = lambda: None
         """Called when nothing more is to be expected of the others."""
@@ -68,7 +68,7 @@ class Peers:
             return
         box = self.box(int(sender))
         for message in stream:
-            if isinstance(message, Batch):
+            if isinstance(message, MessageBatch):
                 self.batched(int(sender), message)
             else:
                 assert isinstance(message, Step)
@@ -102,7 +102,7 @@ class Peers:
 
     # ------------------------------------------------------------------ messages
 
-    def post(self, other: int, batch: Batch) -> None:
+    def post(self, other: int, batch: MessageBatch) -> None:
         """Send what need not be waited for."""
         try:
             self.bytes += self._streams[other].stream.send(batch)

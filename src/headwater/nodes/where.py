@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from headwater.nodes.nodes import Nodes
 
 RUNS = ("local", "spark", "auto", "threads")
-ASYNCHRONOUS = ("absorption", "absorption-eager")
+ASYNCHRONOUS = ("absorption", "absorption-eager", "relative")
 """The strategies that run on nodes which do not wait for each other."""
 MOST_NODES = 1024
 """How many nodes one database may be spread over: each has a stream to each other."""

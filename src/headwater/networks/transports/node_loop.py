@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from headwater.errors import EvaluationError
+from headwater.networks.annotated.stages import QuietStage
 from headwater.networks.runtime.messages import Message
 from headwater.networks.runtime.node import NetworkNode
 
@@ -35,11 +36,13 @@ MOST_MESSAGES_HELD = 512
 
 @dataclass(frozen=True)
 class Counters:
-    """What a node has sent and received so far; `timers` says that it waits for a time to pass."""
+    """What a node has sent and received so far; `timers` says that it waits for a time to pass, `wants` what it waits
+    with until all is quiet."""
 
     sent: int
     received: int
     timers: bool = False
+    wants: QuietStage = QuietStage.NOTHING
 
 
 def settled(before: Sequence[Counters] | None, now: Sequence[Counters]) -> bool:
@@ -54,14 +57,16 @@ def settled(before: Sequence[Counters] | None, now: Sequence[Counters]) -> bool:
     return sum(counters.sent for counters in now) == sum(counters.received for counters in now)
 
 
-def settle(wave: Callable[[], Sequence[Counters]], quieten: Callable[[], bool]) -> None:
-    """Wait until all is quiet; `quieten` tells all nodes so, and whether one had work that waited for it."""
+def settle(wave: Callable[[], Sequence[Counters]], begin: Callable[[QuietStage], None]) -> None:
+    """Wait until all is quiet, and no node waits for that; else the most urgent stage begins on all of them."""
     before: Sequence[Counters] | None = None
     while True:
         now = wave()
         if settled(before, now):
-            if not quieten():
+            stage = min(counters.wants for counters in now)
+            if stage is QuietStage.NOTHING:
                 return
+            begin(stage)
             before = None
         else:
             before = now
@@ -207,7 +212,7 @@ class NodeLoop:
                 found.set_exception(self._failure)
             else:
                 node = self._node
-                found.set_result(Counters(node.sent, node.received, bool(self._wakes)))
+                found.set_result(Counters(node.sent, node.received, bool(self._wakes), node.wants()))
 
     def _last(self) -> None:
         """Whoever still waits is told that it is over."""

@@ -28,6 +28,7 @@ from headwater.local.explain import Facts, RelationFacts, ViewFacts
 from headwater.maintain.engine import Engine
 from headwater.maintain.goals import GoalStatistics, Means, evaluate_goal
 from headwater.memory.guard import memory_errors
+from headwater.networks.annotated.stages import QuietStage
 from headwater.networks.runtime.directory import FIRST, Hashed
 from headwater.networks.strands.compiling import compile_program
 from headwater.networks.strands.network_program import NetworkProgram
@@ -100,7 +101,7 @@ class HostedProgram:
 
 
 @dataclass
-class OpenVersion:
+class NetworkVersion:
     """What has been done to the network in the open version."""
 
     before: HostedProgram
@@ -144,8 +145,8 @@ class NetworkDriver:
         self._directory = Hashed(nodes.size)
         self._epoch = 0
         self._program = HostedProgram.of(Catalog(functions), lambda name: False)
-        self._open: OpenVersion | None = None
-        self._undo: OpenVersion | None = None
+        self._open: NetworkVersion | None = None
+        self._undo: NetworkVersion | None = None
         """A version that was taken back, while the network still has to follow."""
         shutil.rmtree(store.path / "exports", ignore_errors=True)  # of a program that did not close it
         nodes.serve(self)
@@ -174,7 +175,7 @@ class NetworkDriver:
         self.base.learn_program(version, base_part(catalog.program.maintained))
         self._renewed(catalog, opened)
 
-    def _renewed(self, catalog: Catalog, opened: OpenVersion) -> dict[str, RowChange]:
+    def _renewed(self, catalog: Catalog, opened: NetworkVersion) -> dict[str, RowChange]:
         program = HostedProgram.of(catalog, self.base.stored)
         aside = not opened.defined
         self._program = program
@@ -196,7 +197,7 @@ class NetworkDriver:
         opened = self._opened(version)
         return self._follow(opened, self.base.proceed(version, deletes, inserts))
 
-    def _follow(self, opened: OpenVersion, base: Mapping[str, RowChange]) -> Mapping[str, RowChange]:
+    def _follow(self, opened: NetworkVersion, base: Mapping[str, RowChange]) -> Mapping[str, RowChange]:
         step = moved(base)
         opened.steps.append(step)
         reports = self._waited(opened, lambda: self._changed(step))
@@ -208,12 +209,12 @@ class NetworkDriver:
         assert self._open is not None
         return reduce(composed, self._open.transitions, {})
 
-    def _opened(self, version: Version) -> OpenVersion:
+    def _opened(self, version: Version) -> NetworkVersion:
         """The open version; joined before base rows are, so that those are taken back when this is."""
         version.join(self)
         if self._open is None:
             self._ready()
-            self._open = OpenVersion(self._program)
+            self._open = NetworkVersion(self._program)
         return self._open
 
     def commit(self, version: Version) -> None:
@@ -236,7 +237,7 @@ class NetworkDriver:
             raise StoreError("closed", "this database is closed", hint="connect again")
         return self.nodes.surely(work)
 
-    def _waited(self, opened: OpenVersion, work: Callable[[], list[VersionReport]]) -> list[VersionReport]:
+    def _waited(self, opened: NetworkVersion, work: Callable[[], list[VersionReport]]) -> list[VersionReport]:
         opened.waiting = True
         try:
             return self._surely(work)
@@ -291,9 +292,14 @@ class NetworkDriver:
             self.waves += 1
             self.interrupts.check()
             counts = self.nodes.ask(CountMessages())
-            return [Counters(part.sent, part.received, part.timers) for part in counts]
+            return [
+                Counters(part.sent, part.received, part.timers, QuietStage(part.wants)) for part in counts
+            ]
 
-        settle(wave, lambda: any(part.worked for part in self.nodes.ask(Quieten())))
+        def begin(stage: QuietStage) -> None:
+            self.nodes.ask(Quieten(int(stage)))
+
+        settle(wave, begin)
 
     def _changes(self, reports: Sequence[VersionReport], before: HostedProgram) -> dict[str, RowChange]:
         infos: dict[str, RelationInfo] = {**before.checked.relations, **self._program.checked.relations}

@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from headwater.errors import DataError
 from headwater.networks.annotated.absorption import absorption
+from headwater.networks.annotated.relative import relative
 from headwater.networks.annotated.scheme import SchemeMaker
 from headwater.networks.annotated.shipping import BOUNDED, EAGER
+from headwater.networks.annotated.stages import QuietStage
 from headwater.networks.runtime.directory import FIRST, Hashed
 from headwater.networks.runtime.message_codec import decode_message, encode_message
 from headwater.networks.runtime.messages import Message
@@ -43,6 +44,7 @@ from headwater.version.statistics import VersionStatistics
 SCHEMES: Mapping[str, Callable[[], SchemeMaker]] = {
     "absorption": lambda: absorption(BOUNDED),
     "absorption-eager": lambda: absorption(EAGER),
+    "relative": relative,
 }
 """What rows carry on nodes that do not wait for each other, by the names of strategies."""
 BYTES_OF_A_ROW = 700
@@ -125,17 +127,16 @@ class NetworkPart:
     @property
     def network(self) -> HostedNetwork:
         """The present network."""
-        if self.present is None:
-            raise DataError("no-network", "this node is not part of a network of views")
+        assert self.present is not None, "no network has begun"
         return self.present
 
     # ------------------------------------------------------------------ messages
 
     def _carry(self, epoch: int, receiver: int, messages: Sequence[Message]) -> None:
         encoded = pa.table({"m": pa.array([encode_message(message) for message in messages], pa.binary())})
-        self.peers.post(receiver, says.Batch(epoch, encoded))
+        self.peers.post(receiver, says.MessageBatch(epoch, encoded))
 
-    def _batched(self, sender: int, batch: says.Batch) -> None:
+    def _batched(self, sender: int, batch: says.MessageBatch) -> None:
         for network in (self.present, self._aside):
             if network is not None and network.epoch == batch.epoch:
                 network.loop.deliver(
@@ -188,11 +189,12 @@ class NetworkPart:
     def count_messages(self, command: says.CountMessages) -> says.MessageCounts:
         """What was sent and received, once nothing is left to do here."""
         found = self.network.loop.counters()
-        return says.MessageCounts(found.sent, found.received, found.timers)
+        return says.MessageCounts(found.sent, found.received, found.timers, int(found.wants))
 
-    def quieten(self, command: says.Quieten) -> says.Quietened:
-        """No node has anything to do."""
-        return says.Quietened(self.network.loop.do(lambda node: node.quiet()))
+    def quieten(self, command: says.Quieten) -> Done:
+        """No node has anything to do: a stage begins that one of them wants."""
+        self.network.loop.do(lambda node: node.quiet(QuietStage(command.stage)))
+        return Done()
 
     def report(self, command: says.ReportNetwork) -> VersionReport:
         """What has happened to views since this was last asked."""

@@ -49,23 +49,19 @@ class CountMessages(Command["MessageCounts"]):
 
 @dataclass(frozen=True)
 class MessageCounts(Reply):
-    """Since the network began; `timers` if the node waits for a time to pass."""
+    """Since the network began; `timers` if the node waits for a time to pass, and the stage that it waits for."""
 
     sent: int
     received: int
     timers: bool
+    wants: int
 
 
 @dataclass(frozen=True)
-class Quieten(Command["Quietened"]):
-    """No node has anything to do, and no message is under way."""
+class Quieten(Command[Done]):
+    """No node has anything to do, and no message is under way: this stage begins (`networks.annotated.stages`)."""
 
-
-@dataclass(frozen=True)
-class Quietened(Reply):
-    """Whether there was work that waited for that."""
-
-    worked: bool
+    stage: int
 
 
 @dataclass(frozen=True)
@@ -76,7 +72,7 @@ class ReportNetwork(Command[VersionReport]):
 
 
 @dataclass(frozen=True)
-class Batch(Message):
+class MessageBatch(Message):
     """What one node says to another: messages of the network's own codec, in order, in a column of bytes."""
 
     epoch: int
