@@ -17,6 +17,7 @@ from headwater.cli.check import check
 from headwater.cli.compact import compact
 from headwater.cli.define import define
 from headwater.cli.depends import depends
+from headwater.cli.exchange import exchange
 from headwater.cli.explain import explain
 from headwater.cli.outcome import CommandGroup
 from headwater.cli.pipeline import pipeline
@@ -51,7 +52,8 @@ def main() -> None:
 
 
 COMMANDS = (
-    run, apply, define, show, query, watch, why, why_not, what_if, depends, explain, check, compact, pipeline, bench,
+    run, apply, define, show, query, watch, why, why_not, what_if, depends, explain, check, compact, pipeline,
+    exchange, bench,
 )  # fmt: skip
 for command in COMMANDS:
     main.add_command(command)

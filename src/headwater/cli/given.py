@@ -69,6 +69,16 @@ def rows_of(
     database: Database, origin: str, text: str, example: str
 ) -> tuple[str, tuple[tuple[object, ...], ...]]:
     """The rows of one relation that a text states, in the language of programs; their relation must be there."""
+    relation, program, heads = stated(origin, text, example)
+    info = database.info(relation)
+    for head in heads:
+        if len(head.args) != info.arity:
+            raise _wrong_arity(info, head)
+    return relation, check(program, database.functions, known={relation: info.types}).facts[relation]
+
+
+def stated(origin: str, text: str, example: str) -> tuple[str, Program, list[Atom]]:
+    """The one relation that a text states rows of, the text as a program, and its rows."""
     text = text.strip()
     if text.isidentifier():
         raise LanguageError("syntax", f"{text!r} is a relation, not a row", hint=example)
@@ -82,11 +92,7 @@ def rows_of(
         raise LanguageError(
             "syntax", f"{text!r} has rows of several relations", hint="give one relation at a time"
         )
-    info = database.info(relation)
-    for head in heads:
-        if len(head.args) != info.arity:
-            raise _wrong_arity(info, head)
-    return relation, check(program, database.functions, known={relation: info.types}).facts[relation]
+    return relation, program, heads
 
 
 def _parsed(text: str, origin: str) -> Program:

@@ -438,19 +438,21 @@ class Database:
         return dict(self._progress.subscriptions)
 
     @uninterrupted
-    def subscribe(self, name: str, view: str, *, rows: bool = True) -> Subscription:
+    def subscribe(self, name: str, view: str, *, rows: bool = True, labels: bool = False) -> Subscription:
         """From now on keep what each version does to a view until it is acknowledged. It is no version itself.
 
-        What is owed first are all rows the view has now. With `rows=False` only the versions are kept.
+        What is owed first are all rows the view has now. With `rows=False` only the versions are kept; with `labels`,
+        rows come with a column of texts for each that can hold a labelled null.
         """
         self._check_writable()
         arguments.name("name", name)
         arguments.flag("rows", rows)
+        arguments.flag("labels", labels)
         view = relation_name(view)
         known = self._progress.subscriptions.get(name)
-        if known is not None and (known.view, known.rows) == (view, rows):
+        if known is not None and (known.view, known.rows, known.labels) == (view, rows, labels):
             return known
-        return self._versions.subscribe(name, self.catalog.stored(view).name, rows=rows)
+        return self._versions.subscribe(name, self.catalog.stored(view).name, rows=rows, labels=labels)
 
     @uninterrupted
     def unsubscribe(self, name: str) -> None:

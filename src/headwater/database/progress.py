@@ -54,11 +54,18 @@ class Subscription:
     identity: str
     since: int
     acknowledged: int
+    labels: bool = False
+    """Whether rows come with the texts of their labelled nulls."""
 
     @classmethod
-    def to(cls, view: str, rows: bool, version: int) -> Subscription:
+    def to(cls, view: str, rows: bool, version: int, *, labels: bool = False) -> Subscription:
         """A new one, which is owed everything from this version on."""
-        return cls(view, rows, secrets.token_hex(8), version, version - 1)
+        return cls(view, rows, secrets.token_hex(8), version, version - 1, labels)
+
+    @property
+    def shape(self) -> str:
+        """What is kept of a version for it, by name: the view's rows, with labels or without."""
+        return f"{self.view} with labels" if self.labels else self.view
 
 
 class Progress:
@@ -70,7 +77,7 @@ class Progress:
         self._first: dict[
             str, Owed
         ] = {}  # by subscription: the view as it was when the subscription was made
-        self._owed: dict[str, list[Owed]] = {}  # by view
+        self._owed: dict[str, list[Owed]] = {}  # by the shape of subscriptions
         self._staged: Callable[[], None] | None = None
         self._said = Acknowledged(folder, ACKNOWLEDGED)
 
@@ -89,10 +96,10 @@ class Progress:
         owed: dict[str, Owed] = {}
         at = time.time() if self.subscriptions else 0.0
         for subscription in self.subscriptions.values():
-            view, rows = subscription.view, subscription.rows
-            known, change = owed.get(view), changes.get(view)
+            shape, rows = subscription.shape, subscription.rows
+            known, change = owed.get(shape), changes.get(subscription.view)
             if change and (known is None or (rows and known.table is None)):
-                owed[view] = Owed(version, at, change.arrow() if rows else None)
+                owed[shape] = Owed(version, at, change.arrow(labels=subscription.labels) if rows else None)
         self._staged = lambda: self._take(marks, owed)
         meta: dict[str, Any] = {"marks": marks} if marks else {}
         if owed:
@@ -108,7 +115,7 @@ class Progress:
         if subscription is None:
             return {"name": name}, {}
         meta = {"name": name, "at": at, "subscription": vars(subscription)}
-        return meta, {} if table is None else {OWED + subscription.view: table}
+        return meta, {} if table is None else {OWED + subscription.shape: table}
 
     def commit(self, version: Version) -> None:
         """The version is committed."""
@@ -141,7 +148,7 @@ class Progress:
         """What a subscriber has not acknowledged, in the order of versions."""
         subscription = self._subscription(name)
         first = self._first.get(name)
-        since = [one for one in self._owed.get(subscription.view, ()) if one.version > subscription.since]
+        since = [one for one in self._owed.get(subscription.shape, ()) if one.version > subscription.since]
         owed = since if first is None else [first, *since]
         return [one for one in owed if one.version > subscription.acknowledged]
 
@@ -165,7 +172,7 @@ class Progress:
 
     def _forget(self) -> None:
         for view, entries in list(self._owed.items()):
-            readers = [one.acknowledged for one in self.subscriptions.values() if one.view == view]
+            readers = [one.acknowledged for one in self.subscriptions.values() if one.shape == view]
             left = [one for one in entries if readers and one.version > min(readers)]
             if left:
                 self._owed[view] = left
@@ -184,7 +191,7 @@ class Progress:
         if kind == "subscribe":
             said = meta.get("subscription")
             subscription = Subscription(**said) if said is not None else None
-            table = tables.get(OWED + subscription.view) if subscription is not None else None
+            table = tables.get(OWED + subscription.shape) if subscription is not None else None
             self._subscribe(meta["name"], subscription, meta.get("at", 0.0), table)
             return
         owed = meta.get("owed", {"at": 0.0, "views": []})

@@ -172,15 +172,16 @@ class Versions:
             self.durability.log_time(version, cascade)
         return self._done(version)
 
-    def subscribe(self, name: str, view: str, *, rows: bool) -> Subscription:
+    def subscribe(self, name: str, view: str, *, rows: bool, labels: bool) -> Subscription:
         """Let somebody be told what versions do to a view, and first what rows it has."""
         info = self.standing.catalog.info(view)
         with self._beside() as version:
-            subscription = Subscription.to(view, rows, version.number)
+            subscription = Subscription.to(view, rows, version.number, labels=labels)
             empty = info.layout.empty()
             first = RowChange(empty, self.runner.matrix(view) if rows else empty)
             shown = shown_changes(self.codec, {view: info}, {view: first})[view]
-            self.durability.log_subscription(version, name, subscription, shown.arrow() if rows else None)
+            table = shown.arrow(labels=labels) if rows else None
+            self.durability.log_subscription(version, name, subscription, table)
         return subscription
 
     def unsubscribe(self, name: str) -> None:

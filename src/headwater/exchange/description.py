@@ -16,12 +16,15 @@ from headwater.spelling import did_you_mean
 @dataclass(frozen=True)
 class PeerDescription:
     """A peer: its relations with their columns as declarations write them (`{"B": "id: int, nam: int"}`), the trust
-    conditions that it begins with, and its own database, if it has one outside of Headwater."""
+    conditions that it begins with, and its own database, if it has one outside of Headwater: its address, the tables
+    of relations that are called otherwise there, and how to capture what its users do."""
 
     name: str
     relations: Mapping[str, str]
     trust: tuple[str, ...] = ()
     database: str | None = None
+    tables: Mapping[str, str] = field(default_factory=dict)
+    capture: str = "auto"
 
 
 @dataclass(frozen=True)

@@ -208,13 +208,33 @@ class PeerInstance:
         rejected = key[1] in self.database[self.compiled.names.rejections(relation)]
         return RowState.REJECTED if rejected else RowState.NOTHING
 
-    def take(self, transactions: Sequence[Transaction], *, own: bool = False) -> list[Step]:
-        """Take transactions on; those of this peer's users (`own`) also wait to be published."""
+    def deleted_for_good(self, edits: Iterable[Edit]) -> tuple[Edit, ...]:
+        """Edits of somebody who deletes what a table shows: what mappings bring as well is rejected, not only taken
+        back, so that it does not come again."""
+        made: list[Edit] = []
+        for edit in edits:
+            made.append(edit)
+            trusted = self.compiled.names.trusted(PeerRelation(self.name, edit.relation))
+            if edit.sign == "-" and trusted in self.database and edit.row in self.database[trusted]:
+                made.append(edit)
+        return tuple(made)
+
+    def take(
+        self,
+        transactions: Sequence[Transaction],
+        *,
+        own: bool = False,
+        more_marks: Mapping[str, Any] | None = None,
+    ) -> list[Step]:
+        """Take transactions on; those of this peer's users (`own`) also wait to be published.
+
+        `more_marks` are kept in the same version: how far the source of these transactions was read.
+        """
         rows = self.changes_of(transactions)
         insert = dict(rows.insert)
         if own:
             insert[LOG] = [(t.id.number, encode(t).decode()) for t in transactions]
-        marks: dict[str, int] = {}
+        marks: dict[str, Any] = dict(more_marks or {})
         policies = self.policies
         for transaction in transactions:
             marks[transaction.id.peer] = transaction.id.number

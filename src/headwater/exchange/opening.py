@@ -12,29 +12,51 @@ from headwater.exchange.confederation import Confederation
 from headwater.exchange.description import ConfederationDescription, PeerDescription
 from headwater.exchange.logs import open_logs
 from headwater.exchange.published import LogsInMemory, PublishedLogs
+from headwater.exchange.settings import ConfederationSettings, read_confederation
 from headwater.values import arguments
 
 
 @public
 def exchange(
+    file: str | os.PathLike[str] | None = None,
     *,
-    peers: Mapping[str, Mapping[str, str]],
+    peers: Mapping[str, Mapping[str, str]] | None = None,
     mappings: str = "",
     trust: Mapping[str, str | Sequence[str]] | None = None,
     path: str | os.PathLike[str] | None = None,
     logs: str | os.PathLike[str] | PublishedLogs | None = None,
     **options: object,
 ) -> Confederation:
-    """Open a confederation: `peers` with their relations, `mappings` between these, and the `trust` conditions that
-    peers begin with.
+    """Open a confederation: that of a TOML `file`, or `peers` with their relations, `mappings` between these, and the
+    `trust` conditions that peers begin with.
 
     With a `path`, peers live in folders of it and survive restarts; without, all of it is in memory. `logs` is where
     peers publish: a folder, by default one in `path`, the address of a database or of an object store. All else are
     options of `connect` for the databases in which peers compute.
     """
+    if file is not None:
+        if peers is not None or mappings or trust or logs is not None or options:
+            raise ExchangeError(
+                "two-descriptions",
+                "a confederation is described by a file, or by arguments",
+                hint="write all of it into the file; only path may be given with it",
+            )
+        return open_file(read_confederation(Path(arguments.folder("file", file))), path)
+    if peers is None:
+        raise ExchangeError(
+            "bad-schema",
+            "a confederation has peers",
+            hint='exchange("file.toml"), or exchange(peers={"BioSQL": {"B": "id: int"}})',
+        )
     folder = None if path is None else Path(arguments.folder("path", path))
     found = described(peers, arguments.text("mappings", mappings), trust, options)
     return Confederation(found, _logs(logs, folder), folder)
+
+
+def open_file(settings: ConfederationSettings, path: str | os.PathLike[str] | None = None) -> Confederation:
+    """The confederation of a file; its peers live where the file says, or in `path`."""
+    state = settings.state if path is None else Path(path)
+    return Confederation(settings.description, open_logs(settings.logs), state)
 
 
 def _logs(given: str | os.PathLike[str] | PublishedLogs | None, folder: Path | None) -> PublishedLogs:

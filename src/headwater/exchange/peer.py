@@ -10,6 +10,7 @@ from typing import Any
 from headwater.calls import public_class
 from headwater.database.answers import Answers
 from headwater.errors import DataError
+from headwater.exchange.attached import AttachedDatabase
 from headwater.exchange.description import ConfederationDescription
 from headwater.exchange.edit import Edit, PolicyEdit, Row, Transaction, TransactionId
 from headwater.exchange.edit_state import RowState
@@ -40,7 +41,15 @@ class Peer:
         self.name = name
         self._logs = logs
         self._instance = PeerInstance(name, description, path)
-        self._restore()
+        self._attached: AttachedDatabase | None = None
+        try:
+            self._restore()
+            described = description.peer(name)
+            if described.database is not None:
+                self._attached = AttachedDatabase(described, self._instance)
+        except BaseException:
+            self._instance.close()
+            raise
 
     def _restore(self) -> None:
         """What this peer has published and its folder does not know: the folder was lost."""
@@ -50,6 +59,8 @@ class Peer:
 
     def close(self) -> None:
         """Release the files. Whatever was edited is on the disk already, if there is one."""
+        if self._attached is not None:
+            self._attached.close()
         self._instance.close()
 
     @property
@@ -61,6 +72,35 @@ class Peer:
     def relations(self) -> tuple[str, ...]:
         """The names of its own relations."""
         return tuple(relation.name for relation in self._instance.schemas.of(self.name))
+
+    # ------------------------------------------------------------------ the peer's own database
+
+    @property
+    def database(self) -> AttachedDatabase | None:
+        """The database outside of Headwater in which its users see and edit its relations, if it has one."""
+        return self._attached
+
+    def capture(self) -> tuple[TransactionId, ...]:
+        """Take in what users did in the peer's own database since the last time; `publish` and `update` do it too."""
+        before = self._instance.taken(self.name)
+        if self._attached is not None:
+            self._attached.capture(self._take_captured)
+            self._attached.show()
+        after = self._instance.taken(self.name)
+        return tuple(TransactionId(self.name, number) for number in range(before + 1, after + 1))
+
+    def _take_captured(self, transactions: Sequence[Sequence[Edit]], marks: Mapping[str, Any]) -> None:
+        first = self._next().number
+        made = [
+            Transaction(TransactionId(self.name, number), self._instance.deleted_for_good(edits))
+            for number, edits in enumerate(transactions, first)
+        ]
+        self._instance.take(made, own=True, more_marks=marks)
+
+    def _show(self) -> None:
+        """Let the peer's own database follow."""
+        if self._attached is not None:
+            self._attached.show()
 
     # ------------------------------------------------------------------ editing and exchanging
 
@@ -86,6 +126,7 @@ class Peer:
         )
         transaction = Transaction(self._next(), edits, needed)
         self._instance.take([transaction], own=True)
+        self._show()
         return transaction.id
 
     def _next(self) -> TransactionId:
@@ -93,6 +134,7 @@ class Peer:
 
     def publish(self) -> tuple[TransactionId, ...]:
         """Let all others have what was edited here since the last time; what that was."""
+        self.capture()
         waiting = self._instance.waiting()
         last = self._logs.last(self.name)
         self._logs.append(self.name, waiting)
@@ -101,9 +143,11 @@ class Peer:
 
     def update(self) -> UpdateReport:
         """Take on what others have published since the last time, exactly once, and follow it."""
+        self.capture()
         transactions, waiting = self._ready()
         before = self._shown(self._instance)
         steps = self._instance.take(transactions) if transactions else []
+        self._show()
         net = partial(self._net, steps, self._instance, before)
         net = net if before is None else partial(_same, net())
         return UpdateReport(self.name, tuple(transactions), tuple(waiting), net)
@@ -171,6 +215,7 @@ class Peer:
         if edits:
             self._instance.check_policies(self._instance.policies.after(self.name, edits))
             self._instance.take([Transaction(self._next(), policy=edits)], own=True)
+            self._show()
         return tuple(self._instance.policies.texts.get(self.name, ()))
 
     # ------------------------------------------------------------------ reading
@@ -241,6 +286,7 @@ class Peer:
             raise DataError("no-edits", "there is nothing to resolve", hint="say which row to keep")
         transaction = Transaction(self._next(), tuple(edits))
         self._instance.take([transaction], own=True)
+        self._show()
         return transaction.id
 
     def _rivals(self, relation: str, kept: Row) -> list[Row]:

@@ -19,22 +19,16 @@ Nothing is opened here but the file itself. Paths in it are relative to its fold
 from __future__ import annotations
 
 import difflib
-import re
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from headwater.errors import DataError, PipelineError, Place
+from headwater.errors import DataError, HeadwaterError, PipelineError, Place
 from headwater.files.missing import on_null
+from headwater.files.toml_text import TomlText
 from headwater.nodes.where import RUNS
 from headwater.pipeline.kinds import PATHS, SINKS, SOURCES, TYPES, EndpointKind
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 _TOP: Mapping[str, tuple[type, ...]] = {
     "program": (str,),
@@ -48,14 +42,6 @@ _TOP: Mapping[str, tuple[type, ...]] = {
     "sink": (list,),
 }
 _SPARK: Mapping[str, tuple[type, ...]] = {"master": (str,), "log_level": (str,), "conf": (dict,)}
-_WORDS = {
-    str: "a text",
-    dict: "a table",
-    list: "a list of tables",
-    float: "a number",
-    int: "a number",
-    bool: "true or false",
-}
 
 
 @dataclass(frozen=True)
@@ -93,30 +79,19 @@ class Settings:
 
 def read_settings(file: Path) -> Settings:
     """Read and check a pipeline's file."""
-    try:
-        text = file.read_bytes().decode()
-    except OSError as error:
-        raise PipelineError("missing-file", f"cannot read {file}: {error.strerror}") from None
-    except UnicodeDecodeError as error:
-        raise PipelineError("not-utf8", f"{file}: byte {error.start + 1} is not UTF-8") from None
-    return parse_settings(text, file)
+    return _SettingsReader(TomlText.read(file, PipelineError)).settings()
 
 
 def parse_settings(text: str, file: Path) -> Settings:
     """Check what a pipeline's file says."""
-    return _SettingsReader(text, file).settings()
+    return _SettingsReader(TomlText(text, file, PipelineError)).settings()
 
 
 class _SettingsReader:
-    def __init__(self, text: str, file: Path):
-        self.file = file
-        self.lines = text.splitlines()
-        try:
-            self.data: dict[str, Any] = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
-            raise self._syntax(str(error)) from None
-        except RecursionError:
-            raise self._syntax("it is nested too deeply") from None
+    def __init__(self, toml: TomlText):
+        self.toml = toml
+        self.file = toml.file
+        self.data = toml.data
 
     def settings(self) -> Settings:
         data = self.data
@@ -182,7 +157,7 @@ class _SettingsReader:
             if "path" in values:  # as it is written: the name stays when the folder of all this moves
                 mode = f"-{values['mode']}" if "mode" in values else ""
                 paths["name"] = values.get("name") or f"{values['kind']}{mode}:{values['path']}"
-            parts.append(Part({**values, **paths}, self._place(table, number, subject)))
+            parts.append(Part({**values, **paths}, self.toml.place(table, number, subject)))
         return parts
 
     def _quarantine(self, values: Mapping[str, Any], table: str, number: int) -> dict[str, str]:
@@ -202,66 +177,15 @@ class _SettingsReader:
         table: str | None,
         number: int,
     ) -> None:
-        for key, value in values.items():
-            kinds = allowed.get(key)
-            if kinds is None:
-                near = difflib.get_close_matches(key.lower(), allowed, n=1)
-                hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(allowed)}"
-                where = f" in [{table}]" if table else ""
-                raise self._error("unknown-key", f"no key {key}{where}", table, number, key, hint)
-            if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
-                wanted = f"{key} is {_WORDS[kinds[0]]}"
-                if kinds[0] is list:
-                    wanted += f": write [[{key}]]"
-                raise self._error("wrong-type", f"{key} is {value!r}", table, number, key, wanted)
-            if key in ("columns", "options"):
-                named: dict[str, Any] = values[key]
-                for name, one in named.items():
-                    if not isinstance(one, str):
-                        hint = f'in quotes: {name} = "{one}"'
-                        raise self._error(
-                            "wrong-type", f"{key}.{name} is {one!r}, not a text", table, number, key, hint
-                        )
+        self.toml.check_keys(values, allowed, table, number)
+        for key in ("columns", "options"):
+            if key in values:
+                self.toml.check_texts(values, key, table, number)
 
     def _path(self, path: str) -> str:
-        return path if "://" in path else str(self.file.absolute().parent / path)
-
-    # ------------------------------------------------------------------ places
+        return self.toml.path(path)
 
     def _error(
         self, code: str, what: str, table: str | None, number: int, key: str | None, hint: str
-    ) -> PipelineError:
-        return PipelineError(code, what, place=self._place(table, number, key), hint=hint)
-
-    def _place(self, table: str | None, number: int, key: str | None) -> Place | None:
-        """Where a key stands: in the top table, or in the table of that name and number; or the table's head."""
-        seen, inside = -1, table is None
-        head: Place | None = None
-        for line, text in enumerate(self.lines, 1):
-            heading = re.match(r"\s*\[\[?\s*([\w.]+)\s*\]?\]", text)
-            if heading is not None:
-                if table is None:
-                    break
-                seen += heading[1] == table
-                inside = heading[1].split(".")[0] == table and seen == number
-                if inside and heading[1] == table:
-                    head = Place(str(self.file), line, heading.start(1) + 1, len(heading[1]), text)
-                if inside and heading[1] == f"{table}.{key}":
-                    return Place(str(self.file), line, heading.start(1) + 1, len(heading[1]), text)
-            found = (
-                re.match(rf"""\s*["']?({re.escape(key)})["']?\s*[.=]""", text) if key is not None else None
-            )
-            if inside and found is not None:
-                return Place(str(self.file), line, found.start(1) + 1, len(found[1]), text)
-        if head is None and key is not None and table is None:
-            return self._place(key, 0, None)
-        return head
-
-    def _syntax(self, said: str) -> PipelineError:
-        found = re.search(r"\(at line (\d+), column (\d+)\)", said)
-        line, column = (int(found[1]), int(found[2])) if found else (len(self.lines) or 1, 1)
-        text = self.lines[line - 1] if line <= len(self.lines) else ""
-        what = said.partition(" (at ")[0]
-        place = Place(str(self.file), line, column, 1, text)
-        hint = "texts are in quotes" if what.startswith("Invalid value") else None
-        return PipelineError("toml-syntax", f"this is not TOML: {what}", place=place, hint=hint)
+    ) -> HeadwaterError:
+        return self.toml.error(code, what, table, number, key, hint)

@@ -105,8 +105,9 @@ class Change:
             note=f"{inserted:,} inserted, {deleted:,} deleted{more}",
         )
 
-    def arrow(self) -> pa.Table:
-        """Both as one Arrow table with a column `_change_type`: insert or delete."""
+    def arrow(self, *, labels: bool = False) -> pa.Table:
+        """Both as one Arrow table with a column `_change_type`: insert or delete; `labels` adds a column of texts
+        for each that can hold a labelled null."""
         import pyarrow as pa
 
         if CHANGE_TYPE in self._layout.columns:
@@ -125,7 +126,7 @@ class Change:
         known = self._known()
         for kind, rows in (("insert", known.gained), ("delete", known.lost)):
             kinds = pa.array([kind] * rows.shape[0], pa.string())
-            table = self._layout.table(self._codec, rows)
+            table = self._layout.table(self._codec, rows, labels=labels)
             named = table.append_column(CHANGE_TYPE, kinds) if self._layout.arity else None
             parts.append(pa.table({CHANGE_TYPE: kinds}) if named is None else named)
         return pa.concat_tables(parts)

@@ -19,13 +19,13 @@ from typing import Any
 from headwater.errors import ExchangeError
 from headwater.exchange.edit import Edit
 from headwater.exchange.wrappers.pgoutput import (
-    Begin,
-    Commit,
-    Described,
-    Message,
-    RowMessage,
+    DecodedBegin,
+    DecodedCommit,
+    DecodedMessage,
+    DecodedRow,
+    DecodedTable,
+    DecodedTruncate,
     Texts,
-    Truncated,
     parse_message,
 )
 from headwater.exchange.wrappers.stored_rows import from_stored
@@ -106,46 +106,46 @@ class LogicalDecoding:
 
 
 def _read(
-    messages: Iterator[Message | None], tables: Mapping[str, WrappedTable]
+    messages: Iterator[DecodedMessage | None], tables: Mapping[str, WrappedTable]
 ) -> tuple[list[tuple[Edit, ...]], int]:
     """The transactions of users, and the position behind the last transaction."""
-    described: dict[int, Described] = {}
+    described: dict[int, DecodedTable] = {}
     transactions: list[tuple[Edit, ...]] = []
     edits: list[Edit] = []
     ours, end = False, 0
     for message in messages:
-        if isinstance(message, Begin):
+        if isinstance(message, DecodedBegin):
             edits, ours = [], False
-        elif isinstance(message, Described):
+        elif isinstance(message, DecodedTable):
             described[message.number] = message
-        elif isinstance(message, Truncated):
+        elif isinstance(message, DecodedTruncate):
             names = ", ".join(described[number].name for number in message.numbers)
             raise ExchangeError(
                 "truncated",
                 f"{names} was truncated, and PostgreSQL's log does not say which rows went",
                 hint="delete the rows with DELETE; for this time, drop the replication slot and capture anew",
             )
-        elif isinstance(message, RowMessage):
+        elif isinstance(message, DecodedRow):
             table = described[message.number]
             ours = ours or table.name == NOTES
             wrapped = tables.get(table.name) or tables.get(f"{table.schema}.{table.name}")
             if wrapped is not None:
                 edits += _edits(wrapped, table, message)
-        elif isinstance(message, Commit):
+        elif isinstance(message, DecodedCommit):
             end = message.end
             if edits and not ours:
                 transactions.append(tuple(edits))
     return transactions, end
 
 
-def _edits(wrapped: WrappedTable, table: Described, message: RowMessage) -> Iterator[Edit]:
+def _edits(wrapped: WrappedTable, table: DecodedTable, message: DecodedRow) -> Iterator[Edit]:
     if message.old is not None:
         yield Edit("-", wrapped.relation, _row(wrapped, table, message.old))
     if message.new is not None:
         yield Edit("+", wrapped.relation, _row(wrapped, table, message.new))
 
 
-def _row(wrapped: WrappedTable, table: Described, texts: Texts) -> tuple[Any, ...]:
+def _row(wrapped: WrappedTable, table: DecodedTable, texts: Texts) -> tuple[Any, ...]:
     stored: dict[str, Any] = dict(zip(table.columns, texts, strict=True))
     for column in wrapped.columns:
         text = stored.get(column.name)

@@ -60,6 +60,11 @@ class DeltaWrapper:
             if (table.transaction_version(self._application) or 0) < version:
                 self._commit(wrapped, table, change, version)
 
+    def rows(self) -> dict[str, set[tuple[Any, ...]]]:
+        return {
+            table.relation: set(self._rows(table, int(self._open(table).version()))) for table in self._tables
+        }
+
     def shown(self) -> int:
         """The version that all tables show."""
         found = [self._open(table).transaction_version(self._application) or 0 for table in self._tables]

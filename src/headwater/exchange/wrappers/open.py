@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, get_args
 
 from headwater.errors import ExchangeError
 from headwater.exchange.wrappers.comparison import ComparisonCapture
@@ -14,6 +14,7 @@ from headwater.exchange.wrappers.triggers import TriggerCapture
 from headwater.exchange.wrappers.wrapper import WrappedTable, Wrapper
 
 CaptureName = Literal["auto", "triggers", "comparison", "decoding"]
+CAPTURES: tuple[CaptureName, ...] = get_args(CaptureName)
 TRIGGERED = ("sqlite", "postgresql")
 """Databases whose triggers we write."""
 

@@ -5,7 +5,7 @@ Values come in PostgreSQL's text form. (See "Logical Replication Message Formats
 
 >>> begin = b"B" + (0x16B374D848).to_bytes(8, "big") + bytes(8) + (747).to_bytes(4, "big")
 >>> parse_message(begin)
-Begin(transaction=747)
+DecodedBegin(transaction=747)
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ Texts = tuple[str | None, ...]
 
 
 @dataclass(frozen=True)
-class Begin:
+class DecodedBegin:
     """A transaction begins."""
 
     transaction: int
 
 
 @dataclass(frozen=True)
-class Commit:
+class DecodedCommit:
     """It is committed; `end` is the position in the log behind it."""
 
     end: int
 
 
 @dataclass(frozen=True)
-class Described:
+class DecodedTable:
     """What a table looks like from here on, under the number that messages name it by."""
 
     number: int
@@ -41,7 +41,7 @@ class Described:
 
 
 @dataclass(frozen=True)
-class RowMessage:
+class DecodedRow:
     """A row that came (`new`), went (`old`) or changed; values in the order of the table's columns.
 
     A value that did not change and is stored aside is missing in `new`: there it is taken from `old`.
@@ -53,13 +53,13 @@ class RowMessage:
 
 
 @dataclass(frozen=True)
-class Truncated:
+class DecodedTruncate:
     """All rows of these tables went; which, nobody says."""
 
     numbers: tuple[int, ...]
 
 
-Message = Begin | Commit | Described | RowMessage | Truncated
+DecodedMessage = DecodedBegin | DecodedCommit | DecodedTable | DecodedRow | DecodedTruncate
 
 
 class _MessageReader:
@@ -98,22 +98,22 @@ class _MessageReader:
         return tuple(values)
 
 
-def parse_message(data: bytes) -> Message | None:
+def parse_message(data: bytes) -> DecodedMessage | None:
     """What a message says; `None` for those that say nothing about rows."""
     reader = _MessageReader(data)
     kind = reader.letter()
     if kind == "B":
         reader.number("Q"), reader.number("Q")
-        return Begin(reader.number("I"))
+        return DecodedBegin(reader.number("I"))
     if kind == "C":
         reader.number("B"), reader.number("Q")
-        return Commit(reader.number("Q"))
+        return DecodedCommit(reader.number("Q"))
     if kind == "R":
         return _described(reader)
     if kind == "T":
         count = reader.number("I")
         reader.number("B")
-        return Truncated(tuple(reader.number("I") for _ in range(count)))
+        return DecodedTruncate(tuple(reader.number("I") for _ in range(count)))
     if kind not in "IUD":
         return None
     number = reader.number("I")
@@ -122,12 +122,12 @@ def parse_message(data: bytes) -> Message | None:
     if side in "KO":
         old = reader.row()
         if kind == "D":
-            return RowMessage(number, old, None)
+            return DecodedRow(number, old, None)
         reader.letter()
-    return RowMessage(number, old, reader.row(old))
+    return DecodedRow(number, old, reader.row(old))
 
 
-def _described(reader: _MessageReader) -> Described:
+def _described(reader: _MessageReader) -> DecodedTable:
     number, schema, name = reader.number("I"), reader.text(), reader.text()
     reader.number("B")
     columns = []
@@ -135,4 +135,4 @@ def _described(reader: _MessageReader) -> Described:
         reader.number("B")
         columns.append(reader.text())
         reader.number("I"), reader.number("i")
-    return Described(number, schema, name, tuple(columns))
+    return DecodedTable(number, schema, name, tuple(columns))

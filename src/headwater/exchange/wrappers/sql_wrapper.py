@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any, Protocol
 
 from headwater.errors import ExchangeError
-from headwater.exchange.wrappers.stored_rows import stored_columns, to_stored
+from headwater.exchange.wrappers.stored_rows import from_stored, stored_columns, to_stored
 from headwater.exchange.wrappers.wrapper import Captured, CaptureMark, InstanceChange, WrappedTable
 from headwater.foreign.engine import open_engine, said_by, without_password
 from headwater.foreign.rows import bound, delete_row, insert_new
@@ -105,6 +105,17 @@ class SqlWrapper:
                     _change(connection, wrapped, table, changes[wrapped.relation])
             self._way.applying(connection, self._tables, False)
             self._note(connection, version, new=shown == 0)
+
+    def rows(self) -> dict[str, set[tuple[Any, ...]]]:
+        from sqlalchemy import select
+
+        with self.transaction("read") as connection:
+            return {
+                wrapped.relation: {
+                    from_stored(wrapped, row) for row in connection.execute(select(table)).mappings()
+                }
+                for wrapped, table in self._tables
+            }
 
     def shown(self) -> int:
         with self.transaction("read") as connection:

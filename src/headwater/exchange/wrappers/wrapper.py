@@ -77,6 +77,10 @@ class Wrapper(Protocol):
         """Change the tables and note the version, all or nothing; nothing if they show it already."""
         ...
 
+    def rows(self) -> Mapping[str, set[tuple[Any, ...]]]:
+        """All rows that are there now, by relation."""
+        ...
+
     def shown(self) -> int:
         """The version of the instance that the tables show; 0 before the first."""
         ...

@@ -48,6 +48,26 @@ def edges(mappings: Mappings, schemas: Schemas) -> Iterator[PositionEdge]:
                         yield PositionEdge((relation, column), end, name in tgd.existentials, tgd)
 
 
+def unknown_positions(mappings: Mappings, schemas: Schemas) -> frozenset[Position]:
+    """Where mappings can put values that nobody knows: positions of existentials, and what follows from them."""
+    found = {
+        (schemas.find(atom), column)
+        for tgd in mappings.tgds
+        for atom in tgd.heads
+        for column, term in enumerate(atom.args)
+        if isinstance(term, Variable) and term.name in tgd.existentials
+    }
+    plain = [edge for edge in edges(mappings, schemas) if not edge.special]
+    todo = list(found)
+    while todo:
+        position = todo.pop()
+        for edge in plain:
+            if edge.start == position and edge.end not in found:
+                found.add(edge.end)
+                todo.append(edge.end)
+    return frozenset(found)
+
+
 def check_weak_acyclicity(mappings: Mappings, schemas: Schemas) -> None:
     """Refuse mappings whose chase may not end."""
     graph: dict[Position, list[PositionEdge]] = {}
