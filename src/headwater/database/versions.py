@@ -8,16 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from headwater.active.cascade import Cascade, Transition
 from headwater.active.rules import completed
 from headwater.active.watch import WatchLine
 from headwater.catalog import Catalog
-from headwater.catalog.column_edits import ColumnEdit, column_edits
 from headwater.catalog.definitions import Definitions
 from headwater.catalog.edits import origins
 from headwater.database.auto_kinds import AutoKinds
+from headwater.database.defined_rows import DefinedRows
 from headwater.database.durability import Durability
 from headwater.database.outbox import Outbox
 from headwater.database.progress import Progress, Subscription
@@ -27,13 +25,11 @@ from headwater.language.datalog import parse
 from headwater.language.program import Program
 from headwater.local import persist
 from headwater.local.runner import Runner
-from headwater.maintain.base.base_changes import without
 from headwater.maintain.goals import Means
 from headwater.plan.steps import Ints
 from headwater.rules.checked import Kind, RelationInfo
 from headwater.store import Checkpoint, Record, Store
 from headwater.values.codec import Codec
-from headwater.values.layout import Layout
 from headwater.values.sources import in_order
 from headwater.values.temporary import temporary_codec
 from headwater.version.changes import Changes, EmptyChanges, shown_changes
@@ -229,31 +225,11 @@ class Versions:
     def _define(
         self, version: Version, catalog: Catalog, inserts: Mapping[str, Ints], *, whole: bool = False
     ) -> None:
-        """Go on with a catalog: its last text is new, and its facts are rows to come. Of a `whole` definition, facts
-        that were stated before are not stated again, and those that are stated no more are rows to go."""
+        """Go on with a catalog: its last text is new, and its facts are rows to come."""
         self.standing.coming = catalog.settled()
-        rows, facts, deletes = self._carried(catalog), self._facts(catalog), dict[str, Ints]()
-        if whole:
-            stated = self._stated(catalog)
-            deletes = {
-                name: without(old, facts[name]) if name in facts else old for name, old in stated.items()
-            }
-            facts = {
-                name: without(new, stated[name]) if name in stated else new for name, new in facts.items()
-            }
-        for name, more in (*facts.items(), *inserts.items()):
-            rows[name] = np.concatenate([rows[name], more]) if name in rows else more
+        defined = DefinedRows(self.codec, self.runner, self.standing.catalog, catalog)
+        rows, deletes = defined.changes(inserts, whole=whole)
         version.changes = self.runner.define(version, self.standing.coming, rows, deletes)
-
-    def _stated(self, catalog: Catalog) -> dict[str, Ints]:
-        """The rows that earlier texts state of base relations which go on in a catalog."""
-        found, old = {}, self.standing.catalog.program
-        for name, rows in self.standing.catalog.stated().items():
-            before = old.relations.get(old.facades.get(name, name))
-            info = catalog.program.relations.get(catalog.program.facades.get(name, name))
-            if before is not None and info is not None and info.base and before.types == info.types:
-                found[info.name] = info.layout.encode(self.codec, rows, name)
-        return found
 
     def _owe(
         self, version: Version, done: Mapping[str, int] | None = None, *, told_by_record: bool = False
@@ -299,52 +275,6 @@ class Versions:
             self.standing.coming = catalog
             self.runner.learn(version, catalog)
 
-    def _carried(self, catalog: Catalog) -> dict[str, Ints]:
-        """The rows of base relations that the last text renames, for those that take their place."""
-        old, rows = self.standing.catalog.program, {}
-        for new, name in origins(catalog.definitions.programs[-1]).items():
-            info = old.relations[old.facades.get(name, name)]
-            if info.lifetime is not None or info.size is not None:
-                raise DataError(
-                    "unsupported",
-                    f"{name} cannot be renamed: its rows have a lifetime, or their number a bound",
-                    hint="define another relation and insert the rows there",
-                )
-            if info.base and self.runner.stored(info.name):
-                rows[catalog.program.facades.get(new, new)] = self.runner.matrix(info.name)
-        return rows | self._recolumned(catalog)
-
-    def _recolumned(self, catalog: Catalog) -> dict[str, Ints]:
-        """The rows of base relations that the last text gives other columns."""
-        program, old, rows = (
-            catalog.definitions.programs[-1],
-            self.standing.catalog.program,
-            dict[str, Ints](),
-        )
-        for edit in column_edits(program, self.standing.catalog.definitions.current):
-            name, info = edit.relation, old.relations[edit.relation]
-            if info.lifetime is not None or info.size is not None:
-                raise DataError(
-                    "unsupported",
-                    f"{name} cannot have other columns: its rows have a lifetime, or their number a bound",
-                    hint="define another relation and insert the rows there",
-                )
-            if name in rows or self.runner.stored(name):
-                before = rows[name] if name in rows else self.runner.matrix(name)
-                rows[name] = self._with_column(edit, before, catalog.program.relations[name])
-        return {name: np.unique(found, axis=0) for name, found in rows.items()}
-
-    def _with_column(self, edit: ColumnEdit, rows: Ints, info: RelationInfo) -> Ints:
-        """Rows with the default in a column more, or without one."""
-        if not edit.added:
-            return np.delete(rows, edit.place, axis=1)
-        value = None if edit.default is None else edit.default.value
-        layout = Layout(
-            (edit.column.name,), (info.types[edit.place],), (bool(edit.column.nullable),), (False,)
-        )
-        code = layout.encode(self.codec, [(value,)], edit.relation)
-        return np.column_stack([rows, np.full(rows.shape[0], code[0, 0])])
-
     def _check_subscribed(self, catalog: Catalog) -> None:
         """Refuse a catalog in which something that somebody subscribes to is not there, or not kept."""
         for subscriber, subscription in self.progress.subscriptions.items():
@@ -355,14 +285,6 @@ class Versions:
                     f"{subscriber} subscribes to {subscription.view}",
                     hint=f"end that first: db.unsubscribe({subscriber!r})",
                 )
-
-    def _facts(self, catalog: Catalog) -> dict[str, Ints]:
-        """The rows that the last text states."""
-        found = {}
-        for name, rows in catalog.program.facts.items():
-            info = catalog.program.relations[name]
-            found[name] = info.layout.encode(self.codec, rows, name)
-        return found
 
     def _find(self, delete: Mapping[str, Any], version: Version) -> dict[str, Ints]:
         """Rows to delete, by base relation; those that cannot be there are only counted."""

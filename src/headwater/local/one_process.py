@@ -13,7 +13,7 @@ from headwater.kernel.states import VISIBLE
 from headwater.local import persist
 from headwater.local.at_rest import directory
 from headwater.local.explain import Facts, facts_of
-from headwater.maintain.base.base_changes import BaseChanges, plus, without
+from headwater.maintain.base.base_changes import BaseChanges, plus
 from headwater.maintain.engine import Engine
 from headwater.maintain.goals import GoalStatistics, Means, evaluate_goal
 from headwater.memory.guard import memory_errors
@@ -25,7 +25,7 @@ from headwater.rules.checked import Checked, Premise
 from headwater.store import Checkpoint, Store
 from headwater.values.codec import Codec
 from headwater.values.functions import Functions
-from headwater.version.row_change import RowChange
+from headwater.version.row_change import RowChange, without
 from headwater.version.spectator import Spectator
 from headwater.version.version import Version
 

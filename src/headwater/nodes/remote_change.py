@@ -7,13 +7,12 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pyarrow as pa
 
-from headwater.maintain.base.base_changes import without
 from headwater.nodes.messages.versions import ChangeCount, ChangedRows
 from headwater.nodes.row_tables import unpack
 from headwater.plan.steps import Ints
 from headwater.values.codec import Codec
 from headwater.values.types import Type
-from headwater.version.row_change import RowChange
+from headwater.version.row_change import RowChange, without
 
 Parts = Sequence[ChangedRows]
 

@@ -171,7 +171,7 @@ def composed(first: Mapping[str, RowChange], second: Mapping[str, RowChange]) ->
 
 
 def without(rows: Ints, others: Ints) -> Ints:
-    """The rows that are not among the others; each row is there once in either.
+    """The rows that are not among the others.
 
     >>> without(np.array([[1, 2], [3, 4]]), np.array([[3, 4], [5, 6]])).tolist()
     [[1, 2]]

@@ -16,6 +16,7 @@ from headwater.maintain.base.keys import last_by_key, replaced
 from headwater.maintain.base.soft_state import SoftState
 from headwater.plan.steps import Ints
 from headwater.rules.checked import Checked
+from headwater.version.row_change import without
 from headwater.version.version import Version
 
 Rows = dict[str, Ints]
@@ -113,16 +114,3 @@ class BaseChanges:
 def plus(rows: Ints | None, more: Ints) -> Ints:
     """The rows and those of the others that are not among them."""
     return more if rows is None else np.concatenate([rows, without(more, rows)])
-
-
-def without(rows: Ints, gone: Ints) -> Ints:
-    """The rows that are not among the others.
-
-    >>> without(np.array([[1, 2], [3, 4]]), np.array([[3, 4], [5, 6]])).tolist()
-    [[1, 2]]
-    """
-    if rows.shape[0] == 0 or gone.shape[0] == 0:
-        return rows
-    keys = {row.tobytes() for row in np.ascontiguousarray(gone)}
-    keep = [row.tobytes() not in keys for row in np.ascontiguousarray(rows)]
-    return np.ascontiguousarray(rows[keep])
