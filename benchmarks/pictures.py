@@ -9,7 +9,7 @@ from benchmarks.report import BenchmarkReport, ReportRow
 from benchmarks.wording import ratio
 from headwater.errors import MissingExtra
 
-BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#555555"
+BLUE, ORANGE, GREY, GREEN = "#0072B2", "#D55E00", "#555555", "#009E73"
 
 
 def require() -> None:

@@ -64,7 +64,9 @@ def _one_size(stage: Stage, company: Company, deputies: list[Report]) -> list[Re
     size = f"a view of {company.rows:,} rows"
     target = Target("at least", 10) if company.rows >= LEAST_ROWS else None
     duels = {
-        (what, rival): Duel(PART, f"a rule {what}, {size}", rival, "faster", target, size=company.rows)
+        (what, rival): Duel(
+            PART, f"a rule {what}, {size}", rival, "faster", target, series=what, size=company.rows
+        )
         for what in ("added", "dropped")
         for rival in (SCRATCH, DUCKDB)
     }
