@@ -15,11 +15,12 @@ from headwater.networks.annotated.counting import counting
 from headwater.networks.annotated.ranked import ranked
 from headwater.networks.annotated.soft_state import soft_state
 from headwater.networks.runtime.directory import Addresses
-from headwater.networks.runtime.message_codec import decode_message, encode_message
+from headwater.networks.runtime.message_codec import decode_message, encode_message, size_of
 from headwater.networks.runtime.messages import (
     Alive,
     AskedFor,
     CountedDerivations,
+    Derived,
     Dropped,
     Follows,
     FollowsBy,
@@ -204,6 +205,7 @@ def test_a_cycle_does_not_refresh_itself():
 @pytest.mark.parametrize(
     "message",
     [
+        Derived(3, ("a", 7), ((1, 5), (2, 300, 301))),
         CountedDerivations(3, ("a", -7), -2),
         Follows(0, ()),
         TakenBack(200, (None, True, 2.5)),
@@ -218,3 +220,4 @@ def test_a_cycle_does_not_refresh_itself():
 )
 def test_messages_go_through_the_codec(message):
     assert decode_message(encode_message(message)) == message
+    assert size_of(message) == len(encode_message(message))

@@ -26,6 +26,7 @@ from headwater.networks.annotated.stages import QuietStage
 from headwater.networks.annotated.tombstones import EVERY, Tombstones
 from headwater.networks.annotated.variables import OwnVariables
 from headwater.networks.orders.order import Update
+from headwater.networks.runtime.message_codec import row_size, terms_size
 from headwater.networks.runtime.messages import Derived, Gone, Message, SeenDeletions
 from headwater.networks.runtime.row_table import Entry, Row
 from headwater.networks.strands.strand import ALL_STAMPS, Firing, Strand
@@ -155,6 +156,17 @@ class Absorption:
         entry.value = both
         self._index(entry, update.value)
         return entry
+
+    def carried(self, entry: Entry) -> int:
+        return terms_size(self.numbering.export(entry.value))
+
+    def kept(self) -> int:
+        total = 0
+        for relation, shipped in enumerate(self.shipped):
+            for row, one in shipped.items():
+                total += row_size(relation, row) + terms_size(self.numbering.export(one.value))
+                total += terms_size(self.numbering.export(one.kept))
+        return total
 
     def passed(self, entry: Entry) -> Any:
         return entry.value

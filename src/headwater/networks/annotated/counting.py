@@ -19,6 +19,7 @@ from headwater.networks.annotated.instances import LocalInstances
 from headwater.networks.annotated.scheme import Host, SchemeMaker
 from headwater.networks.annotated.stages import QuietStage
 from headwater.networks.orders.order import Update
+from headwater.networks.runtime.message_codec import row_size, varint_size
 from headwater.networks.runtime.messages import CountedDerivations, Message
 from headwater.networks.runtime.row_table import Entry, Row
 from headwater.networks.strands.strand import Strand
@@ -85,6 +86,12 @@ class CountingScheme:
 
     def woken(self) -> None:
         pass
+
+    def carried(self, entry: Entry) -> int:
+        return varint_size(entry.value)
+
+    def kept(self) -> int:
+        return sum(row_size(relation, row) for relation, row in self.owed)
 
     def passed(self, entry: Entry) -> Any:
         raise AssertionError("refused")

@@ -25,6 +25,7 @@ from headwater.networks.annotated.instances import LocalInstances
 from headwater.networks.annotated.scheme import Host, SchemeMaker
 from headwater.networks.annotated.stages import QuietStage
 from headwater.networks.orders.order import Update
+from headwater.networks.runtime.message_codec import row_size
 from headwater.networks.runtime.messages import AskedFor, Follows, Message, TakenBack
 from headwater.networks.runtime.row_table import Entry, Row
 from headwater.networks.strands.strand import Strand
@@ -115,6 +116,12 @@ class DRedScheme:
 
     def derived(self, strand: Strand, row: Row, entries: Sequence[Entry | None], news: Any) -> None:
         self._say(self.instances.heads[strand.rule], row)
+
+    def carried(self, entry: Entry) -> int:
+        return 0
+
+    def kept(self) -> int:
+        return sum(row_size(relation, row) for relation, said in enumerate(self.said) for row in said)
 
     def passed(self, entry: Entry) -> Any:
         return PASSED

@@ -23,6 +23,7 @@ from headwater.networks.annotated.instances import LocalInstances
 from headwater.networks.annotated.scheme import Host, SchemeMaker
 from headwater.networks.annotated.stages import QuietStage
 from headwater.networks.orders.order import Update
+from headwater.networks.runtime.message_codec import row_size, varint_size
 from headwater.networks.runtime.messages import Message, Supported, TakenBack
 from headwater.networks.runtime.row_table import Entry, Row
 from headwater.networks.strands.strand import Strand
@@ -129,6 +130,16 @@ class RankedScheme:
         if row not in claimed:
             claimed[row] = rank = _highest(entries)
             self._tell(relation, row, rank)
+
+    def carried(self, entry: Entry) -> int:
+        return varint_size(entry.value.rank) + sum(map(varint_size, entry.value.claims.values()))
+
+    def kept(self) -> int:
+        return sum(
+            row_size(relation, row) + varint_size(rank)
+            for relation, claimed in enumerate(self.claimed)
+            for row, rank in claimed.items()
+        )
 
     def passed(self, entry: Entry) -> Any:
         return {PASSED: entry.value.rank}

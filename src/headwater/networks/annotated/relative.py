@@ -25,6 +25,7 @@ from headwater.networks.annotated.scheme import Host, SchemeMaker
 from headwater.networks.annotated.shipping import LAZY, Shipping
 from headwater.networks.annotated.stages import QuietStage
 from headwater.networks.orders.order import Update
+from headwater.networks.runtime.message_codec import instances_size, row_size
 from headwater.networks.runtime.messages import AskedFor, Dropped, FollowsBy, Grounded, Instance, Message
 from headwater.networks.runtime.row_table import Entry, Row
 from headwater.networks.strands.strand import Strand
@@ -151,6 +152,16 @@ class RelativeScheme:
         entry = Entry(update.relation, update.row, update.value, stamp)
         self.host.tables[update.relation].add(entry)
         return entry
+
+    def carried(self, entry: Entry) -> int:
+        return instances_size(instance for instance in entry.value if instance[0] >= 0)
+
+    def kept(self) -> int:
+        return sum(
+            row_size(relation, row) + instances_size(one.told) + instances_size(one.kept)
+            for relation, shipped in enumerate(self.shipped)
+            for row, one in shipped.items()
+        )
 
     def passed(self, entry: Entry) -> Any:
         return {PASSED: None}

@@ -112,6 +112,14 @@ class Scheme(Protocol):
         """The time asked for has passed."""
         ...
 
+    def carried(self, entry: Entry) -> int:
+        """How many bytes what a row carries would take on the wire."""
+        ...
+
+    def kept(self) -> int:
+        """How many bytes of rows, and of what they carry, are kept beside the tables."""
+        ...
+
     def passed(self, entry: Entry) -> Any:
         """What a best row carries when it passes on inside its recursion."""
         ...

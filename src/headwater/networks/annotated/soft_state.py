@@ -20,10 +20,12 @@ from typing import Any
 from headwater.networks.annotated.scheme import Host, SchemeMaker
 from headwater.networks.annotated.stages import QuietStage
 from headwater.networks.orders.order import Update
+from headwater.networks.runtime.message_codec import row_size
 from headwater.networks.runtime.messages import Alive, Message
 from headwater.networks.runtime.row_table import Entry, Row
 from headwater.networks.strands.strand import Strand
 
+_TIME_SIZE = 8
 REFRESHES = 3
 """How often a row is said again within its lifetime."""
 
@@ -86,6 +88,16 @@ class SoftStateScheme:
                 self.host.arrive(relation, row, until)
             elif home is not None:
                 self.host.send(home, Alive(relation, row, until))
+
+    def carried(self, entry: Entry) -> int:
+        return _TIME_SIZE
+
+    def kept(self) -> int:
+        return sum(
+            row_size(relation, row) + _TIME_SIZE
+            for relation, said in enumerate(self.said_until)
+            for row in said
+        )
 
     def passed(self, entry: Entry) -> Any:
         return entry.value

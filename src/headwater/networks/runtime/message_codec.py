@@ -11,6 +11,7 @@ trusted: what does not decode to the last byte is refused.
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterable
 from typing import Any
 
 from headwater.annotations.wire import WireReader, damaged, get_set, put_set, put_varint
@@ -29,6 +30,7 @@ from headwater.networks.runtime.messages import (
     SeenDeletions,
     Supported,
     TakenBack,
+    Terms,
 )
 from headwater.values.scalars import NAN
 
@@ -166,8 +168,61 @@ def _signed(number: int) -> int:
 
 
 def size_of(message: Message) -> int:
-    """How many bytes it takes."""
+    """How many bytes it takes: as long as `encode_message` makes it, from what is known of its parts."""
+    if type(message) in _PLAIN:
+        return row_size(message.relation, message.row)  # type: ignore[union-attr]
+    if isinstance(message, Derived):
+        return row_size(message.relation, message.row) + terms_size(message.terms)
     return len(encode_message(message))
+
+
+MOST_SIZES_KNOWN = 1 << 17
+"""Rows, and terms, whose sizes are remembered, after which all are forgotten."""
+
+_row_sizes: dict[tuple[int, tuple[Any, ...]], int] = {}
+_term_sizes: dict[tuple[int, ...], int] = {}
+
+
+def row_size(relation: int, row: tuple[Any, ...]) -> int:
+    """How many bytes a message's kind, relation and row take."""
+    found = _row_sizes.get((relation, row))
+    if found is None:
+        if len(_row_sizes) >= MOST_SIZES_KNOWN:
+            _row_sizes.clear()
+        out = bytearray(1)
+        put_varint(out, relation)
+        put_values(out, row)
+        found = _row_sizes[relation, row] = len(out)
+    return found
+
+
+def terms_size(terms: Terms) -> int:
+    """How many bytes an expression takes."""
+    return varint_size(len(terms)) + sum(map(_term_size, terms))
+
+
+def instances_size(instances: Iterable[Instance]) -> int:
+    """How many bytes some instances take, each with its rows."""
+    out = bytearray()
+    for instance in instances:
+        _put_instance(out, instance)
+    return len(out)
+
+
+def varint_size(number: int) -> int:
+    """How many bytes a number from 0 up takes."""
+    return 1 if number < 0x80 else (number.bit_length() + 6) // 7
+
+
+def _term_size(term: tuple[int, ...]) -> int:
+    found = _term_sizes.get(term)
+    if found is None:
+        if len(_term_sizes) >= MOST_SIZES_KNOWN:
+            _term_sizes.clear()
+        out = bytearray()
+        put_set(out, term)
+        found = _term_sizes[term] = len(out)
+    return found
 
 
 def put_values(out: bytearray, values: tuple[Any, ...]) -> None:
