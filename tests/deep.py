@@ -81,6 +81,7 @@ def parts(seed: int) -> Iterator[Part]:
         seed,
         done={"schedules": 10_000 + 600 + 750 + 1000},
     )
+    yield tests("programs on asynchronous nodes", "networks/test_networks_random_programs.py", seed)
     for path in sorted((TESTS / "oracle").glob("test_*.py")):
         yield tests(path.stem.removeprefix("test_"), str(path.relative_to(TESTS)), seed)
     yield tests("programs on nodes", "nodes/test_nodes_programs.py", seed)

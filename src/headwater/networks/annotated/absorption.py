@@ -24,7 +24,7 @@ from headwater.networks.annotated.scheme import Host, SchemeMaker
 from headwater.networks.annotated.shipping import LAZY, Shipping
 from headwater.networks.annotated.stages import QuietStage
 from headwater.networks.annotated.tombstones import EVERY, Tombstones
-from headwater.networks.annotated.variables import OwnVariables
+from headwater.networks.annotated.variables import OwnVariables, owner_of
 from headwater.networks.orders.order import Update
 from headwater.networks.runtime.message_codec import row_size, terms_size
 from headwater.networks.runtime.messages import Derived, Gone, Message, SeenDeletions
@@ -62,7 +62,7 @@ class Absorption:
         self.algebra = algebra
         self.numbering = Numbering(algebra)
         self.tombstones = Tombstones(host.number, host.nodes, reclaim_every)
-        self.own = OwnVariables(host.number, host.nodes)
+        self.own = OwnVariables(host.number, host.nodes, host.incarnation)
         self.base: dict[tuple[int, Row], int] = {}
         """The variables of the rows that are this node's own: base rows, and those that it publishes."""
         self.shipped: list[dict[Row, ShippedRow]] = [{} for _ in host.plan.relations]
@@ -85,10 +85,9 @@ class Absorption:
         variable = self.base.pop((relation, row))
         number = self.numbering.number(variable)
         if self._exported >> number & 1:
-            message = Gone(variable)
+            message = self.tombstones.bury(variable)
             for other in self.host.others():
                 self.host.send(other, message)
-            self.tombstones.add(variable)
             self._forget(variable)
         else:
             self._forget(variable)
@@ -98,15 +97,15 @@ class Absorption:
 
     def receive(self, sender: int, message: Message) -> None:
         if isinstance(message, Derived):
-            value = self.numbering.load(message.terms, self.tombstones.gone.__contains__)
+            value = self.numbering.load(message.terms, self.tombstones.is_gone)
             if not self.algebra.equal(value, self.algebra.zero):
                 self.host.arrive(message.relation, message.row, value)
         elif isinstance(message, Gone):
-            if self.tombstones.add(message.variable):
+            if self.tombstones.add(message):
                 self._forget(message.variable)
         else:
             assert isinstance(message, SeenDeletions)
-            self._free(self.tombstones.told(sender, message))
+            self.tombstones.told(sender, message)
             self._free(self.tombstones.drop(self.host.send))
 
     def idle(self) -> None:
@@ -128,6 +127,20 @@ class Absorption:
 
     def begin(self, stage: QuietStage) -> None:
         pass
+
+    def restarted(self, other: int, incarnation: int) -> None:
+        for message in self.tombstones.restarted(other, incarnation):
+            self.host.send(other, message)
+        nodes = self.host.nodes
+        for variable in [known for known in self.numbering.numbers if owner_of(known, nodes) == other]:
+            if self.tombstones.is_gone(variable):
+                self._forget(variable)
+        for rows in self.shipped:
+            for shipped in list(rows.values()):
+                if self.host.home(shipped.relation, shipped.row) == other:
+                    value = self.algebra.plus(shipped.value, shipped.kept)
+                    shipped.value = shipped.kept = self.algebra.zero
+                    self._ship(shipped, value)
 
     def woken(self) -> None:
         self._flush()

@@ -14,7 +14,7 @@ selections. A deletion must reach all that rests on it in whatever way the schem
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from headwater.networks.annotated.stages import QuietStage
 from headwater.networks.orders.order import Update
@@ -29,6 +29,8 @@ class Host(Protocol):
 
     number: int
     nodes: int
+    incarnation: int
+    """How often this node has been started again."""
     plan: NodePlan
     tables: list[RowTable]
 
@@ -122,6 +124,16 @@ class Scheme(Protocol):
 
     def passed(self, entry: Entry) -> Any:
         """What a best row carries when it passes on inside its recursion."""
+        ...
+
+
+@runtime_checkable
+class Recovering(Protocol):
+    """A scheme that goes on when a node was lost with all that it had."""
+
+    def restarted(self, other: int, incarnation: int) -> None:
+        """Another node has begun again, with nothing: whatever it was sent is to be sent again, and what rests on
+        its own rows is gone until it says so again. Channels to and from it are new."""
         ...
 
 

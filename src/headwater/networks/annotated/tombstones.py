@@ -10,6 +10,9 @@ how many it has seen (`SeenDeletions.seen`), and an owner up to which of its del
 (`SeenDeletions.dropped`): in turns of `every` deletions, since saying so costs a message to every node.
 
 Without first-in-first-out channels nothing is ever dropped (`every=None`).
+
+A node that is started again gives variables of its next *incarnation*; all of the one before are gone at once. Others
+tell it of their own deletions that somebody may not have seen yet: somebody may still ship it such a variable.
 """
 
 from __future__ import annotations
@@ -17,8 +20,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable
 
-from headwater.networks.annotated.variables import owner_of
-from headwater.networks.runtime.messages import SeenDeletions
+from headwater.networks.annotated.variables import incarnation_of, owner_of
+from headwater.networks.runtime.messages import Gone, SeenDeletions
 
 EVERY = 32
 """Deletions between two messages about them."""
@@ -32,13 +35,15 @@ class Tombstones:
         self.nodes = nodes
         self.every = every
         self.gone: set[int] = set()
-        self._kept: dict[int, deque[int]] = {}
+        self.incarnations: dict[int, int] = {}
+        """How often others have been started again, if at all: what they gave before is gone."""
+        self._kept: dict[int, deque[Gone]] = {}
         self._count: dict[int, int] = {}
         self._dropped: dict[int, int] = {}
         self._seen_by: list[dict[int, int]] = [{} for _ in range(nodes)]
         self._dropped_by: list[int] = [0] * nodes
-        self._own_freed = 0
-        self._own_gone: deque[int] = deque()
+        self._own: deque[Gone] = deque()
+        self._deleted = 0
         self._unsaid = 0
         self._said: dict[int, int] = {}
         self._said_dropped: dict[int, int] = {}
@@ -46,18 +51,34 @@ class Tombstones:
     def __len__(self) -> int:
         return len(self.gone)
 
-    def add(self, variable: int) -> bool:
-        """A variable is gone; whether that is news."""
+    def is_gone(self, variable: int) -> bool:
+        """Whether a variable is false."""
         if variable in self.gone:
+            return True
+        incarnations = self.incarnations
+        if not incarnations:
             return False
-        self.gone.add(variable)
+        owner = owner_of(variable, self.nodes)
+        return incarnation_of(variable, self.nodes) < incarnations.get(owner, 0)
+
+    def bury(self, variable: int) -> Gone:
+        """A variable of this node is deleted; what to tell the others."""
+        self._deleted += 1
+        message = Gone(variable, self._deleted)
+        self._own.append(message)
+        self.add(message)
+        return message
+
+    def add(self, message: Gone) -> bool:
+        """A variable is gone; whether that is news."""
+        if self.is_gone(message.variable):
+            return False
+        self.gone.add(message.variable)
         if self.every is not None:
-            owner = owner_of(variable, self.nodes)
-            self._kept.setdefault(owner, deque()).append(variable)
-            self._count[owner] = self._count.get(owner, 0) + 1
+            owner = owner_of(message.variable, self.nodes)
+            self._kept.setdefault(owner, deque()).append(message)
+            self._count[owner] = message.number
             self._unsaid += 1
-            if owner == self.number:
-                self._own_gone.append(variable)
         return True
 
     def due(self) -> bool:
@@ -76,27 +97,26 @@ class Tombstones:
             for other in others:
                 send(other, message)
 
-    def told(self, sender: int, message: SeenDeletions) -> list[int]:
-        """What another node has seen and dropped; the own variables that may be given again."""
+    def told(self, sender: int, message: SeenDeletions) -> None:
+        """What another node has seen and dropped."""
         self._seen_by[sender].update(message.seen)
         for owner, count in message.dropped:
-            assert owner == self.number
-            self._dropped_by[sender] = max(self._dropped_by[sender], count)
-        return self.freed()
+            if owner == self.number:
+                self._dropped_by[sender] = max(self._dropped_by[sender], count)
 
     def drop(self, send: Callable[[int, SeenDeletions], None]) -> list[int]:
         """Drop what can be dropped, and tell the owners; the own variables that may be given again."""
         for owner, kept in self._kept.items():
             level = self._everywhere_seen(owner)
+            while kept and kept[0].number <= level:
+                message = kept.popleft()
+                self.gone.discard(message.variable)
+                self._dropped[owner] = message.number
             dropped = self._dropped.get(owner, 0)
-            while dropped < level:
-                self.gone.discard(kept.popleft())
-                dropped += 1
-            self._dropped[owner] = dropped
             if owner != self.number and self._said_dropped.get(owner, 0) < dropped:
                 self._said_dropped[owner] = dropped
                 send(owner, SeenDeletions((), ((owner, dropped),)))
-        return self.freed()
+        return self._freed()
 
     def _everywhere_seen(self, owner: int) -> int:
         """Up to which deletion of an owner all senders have told: the owner's own are told by the deletions."""
@@ -108,14 +128,30 @@ class Tombstones:
                     break
         return level
 
-    def freed(self) -> list[int]:
+    def _freed(self) -> list[int]:
         """The own variables that all nodes have dropped, once each."""
         level = self._dropped.get(self.number, 0)
         for other in range(self.nodes):
             if other != self.number:
                 level = min(level, self._dropped_by[other])
         found = []
-        while self._own_freed < level:
-            found.append(self._own_gone.popleft())
-            self._own_freed += 1
+        while self._own and self._own[0].number <= level:
+            found.append(self._own.popleft().variable)
         return found
+
+    def restarted(self, other: int, incarnation: int) -> list[Gone]:
+        """Another node has begun again and knows of nothing: what it must be told of this one's deletions.
+
+        It has seen and dropped nothing yet, and its own deletions count from the beginning.
+        """
+        self.incarnations[other] = incarnation
+        self._seen_by[other] = {}
+        self._dropped_by[other] = 0
+        for known in (self._count, self._dropped, self._said, self._said_dropped):
+            known.pop(other, None)
+        for message in self._kept.pop(other, ()):
+            self.gone.discard(message.variable)
+        for seen in self._seen_by:
+            seen.pop(other, None)
+        self._said.clear()
+        return list(self._own)

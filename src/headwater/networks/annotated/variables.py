@@ -15,20 +15,29 @@ from __future__ import annotations
 
 from heapq import heappop, heappush
 
+INCARNATION = 1 << 32
+"""How many variables a node may give before it is started again; then it begins with the next such number."""
+
 
 def owner_of(variable: int, nodes: int) -> int:
     """The node that gave a variable."""
     return variable % nodes
 
 
+def incarnation_of(variable: int, nodes: int) -> int:
+    """How often its owner had been started again when it gave the variable."""
+    return variable // nodes // INCARNATION
+
+
 class OwnVariables:
     """The variables of one node."""
 
-    def __init__(self, owner: int, nodes: int, first: int = 0):
+    def __init__(self, owner: int, nodes: int, incarnation: int = 0):
         self.owner = owner
         self.nodes = nodes
-        self.given = first
+        self.given = 0
         """How many numbers were ever needed."""
+        self._first = incarnation * INCARNATION
         self._free: list[int] = []
 
     def give(self) -> int:
@@ -36,7 +45,7 @@ class OwnVariables:
         if self._free:
             return heappop(self._free)
         self.given += 1
-        return (self.given - 1) * self.nodes + self.owner
+        return (self._first + self.given - 1) * self.nodes + self.owner
 
     def take_back(self, variable: int) -> None:
         """Nobody has this variable any more."""

@@ -58,6 +58,7 @@ def encode_message(message: Message) -> bytes:
     elif isinstance(message, Gone):
         out.append(_GONE)
         put_varint(out, message.variable)
+        put_varint(out, message.number)
     elif isinstance(message, SeenDeletions):
         out.append(_SEEN)
         for pairs in (message.seen, message.dropped):
@@ -130,7 +131,7 @@ def decode_message(data: bytes) -> Message:
         relation, row = reader.varint(), get_values(reader)
         message = Derived(relation, row, tuple(tuple(get_set(reader)) for _ in range(reader.count())))
     elif data[0] == _GONE:
-        message = Gone(reader.varint())
+        message = Gone(reader.varint(), reader.varint())
     elif data[0] == _SEEN:
         seen, dropped = (
             tuple((reader.varint(), reader.varint()) for _ in range(reader.count())) for _ in range(2)

@@ -26,9 +26,10 @@ class Derived:
 
 @dataclass(frozen=True, slots=True)
 class Gone:
-    """`d`: this variable is false for ever, until its owner gives the number again."""
+    """`d`: this variable is false for ever, until its owner gives it again: the owner's deletion of this number."""
 
     variable: int
+    number: int
 
 
 @dataclass(frozen=True, slots=True)

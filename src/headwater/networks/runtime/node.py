@@ -17,8 +17,8 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from headwater.errors import DataError
-from headwater.networks.annotated.scheme import Scheme, SchemeMaker
+from headwater.errors import DataError, EvaluationError
+from headwater.networks.annotated.scheme import Recovering, Scheme, SchemeMaker
 from headwater.networks.annotated.stages import QuietStage
 from headwater.networks.orders.order import EvaluationOrder, Update
 from headwater.networks.orders.pipelined import Pipelined
@@ -46,8 +46,10 @@ class NetworkNode:
         directory: Directory,
         scheme: SchemeMaker,
         order: Callable[[], EvaluationOrder] = Pipelined,
+        incarnation: int = 0,
     ):
         self.number = number
+        self.incarnation = incarnation
         self.nodes = directory.nodes
         self.plan = plan
         self.directory = directory
@@ -117,6 +119,17 @@ class NetworkNode:
 
     def now(self) -> float:
         return self.clock()
+
+    def restarted(self, other: int, incarnation: int) -> None:
+        """Another node was lost with all that it had, and has begun again."""
+        if not isinstance(self.scheme, Recovering):
+            raise EvaluationError(
+                "node-lost",
+                f"node {other} was lost, and {type(self.scheme).__name__} cannot go on without what it held",
+                hint="use absorption, or soft state",
+            )
+        self.scheme.restarted(other, incarnation)
+        self._settle()
 
     def woken(self) -> None:
         """The time asked for has passed."""

@@ -23,6 +23,7 @@ from headwater.networks.runtime.messages import Message
 from headwater.networks.runtime.node import NetworkNode
 from headwater.networks.runtime.row_table import Row
 from headwater.networks.strands.node_plan import NodePlan
+from headwater.networks.transports.simulator.faults import Faults
 from headwater.networks.transports.simulator.links import LinkModel, LinkQuality, alike
 from headwater.networks.transports.simulator.traffic import Traffic
 
@@ -47,9 +48,12 @@ class Simulator:
     ):
         self.plan = plan
         self.directory = directory
-        self.nodes = [
-            NetworkNode(number, plan, directory, scheme, order) for number in range(directory.nodes)
-        ]
+        self.scheme = scheme
+        self.order = order
+        self.faults = Faults(directory.nodes)
+        self._base: list[dict[tuple[str, Row], None]] = [{} for _ in range(directory.nodes)]
+        """The base rows of each node: what it has on disk, and finds again when it is started again."""
+        self.nodes = [self._node(number) for number in range(directory.nodes)]
         self.links = links or alike(LinkQuality())
         self.now = 0.0
         self.last_message = 0.0
@@ -61,10 +65,10 @@ class Simulator:
         self._chance = random.Random(seed)
         self._events: list[tuple[float, int, int, Any]] = []
         self._sequence = 0
+        self._first = -(1 << 60)
+        """The sequence of events that come before all others of their time."""
         self._arrival: dict[tuple[int, int], float] = {}
         self._resting: set[int] = set()
-        for node in self.nodes:
-            node.clock = lambda: self.now
         for relation, rows in plan.program.facts.items():
             for row in rows:
                 self.insert(relation, row)
@@ -73,22 +77,28 @@ class Simulator:
 
     def insert(self, relation: str, row: Row) -> None:
         """Insert a base row now, at the node where it lives; what follows is under way, not yet there."""
-        node = self._owner(relation, row)
-        node.insert(self.plan.program.given.get(relation, relation), row)
-        self._take(node)
+        self._change(relation, row, True)
 
     def delete(self, relation: str, row: Row) -> None:
         """Delete a base row now."""
-        node = self._owner(relation, row)
-        node.delete(self.plan.program.given.get(relation, relation), row)
-        self._take(node)
+        self._change(relation, row, False)
 
     def at(self, time: float, call: Callable[[], None]) -> None:
         """Have something done at a time to come: a change, a failure."""
         self._push(time, _CALL, call)
 
-    def _owner(self, relation: str, row: Row) -> NetworkNode:
+    def _change(self, relation: str, row: Row, comes: bool) -> None:
         name = self.plan.program.given.get(relation, relation)
+        node = self._owner(relation, name, row)
+        if comes:
+            self._base[node.number][name, row] = None
+        else:
+            self._base[node.number].pop((name, row), None)
+        if node.number not in self.faults.down_nodes:
+            (node.insert if comes else node.delete)(name, row)
+            self._take(node)
+
+    def _owner(self, relation: str, name: str, row: Row) -> NetworkNode:
         number = self.plan.numbers.get(name)
         if number is None:
             raise DataError("unknown-relation", f"there is no relation {relation} in this network")
@@ -96,6 +106,56 @@ class Simulator:
         if home is None:
             raise DataError("no-such-node", f"{relation}{row} lives at an address that no node has")
         return self.nodes[home]
+
+    # ------------------------------------------------------------------ failures
+
+    def fail_link(self, one: int, other: int) -> None:
+        """The link between two nodes is down from now on."""
+        self.faults.cut(one, other)
+
+    def restore_link(self, one: int, other: int) -> None:
+        """It is there again, and brings what reliable channels have held back, before what is still under way."""
+        for sender, receiver, messages in self.faults.mend(one, other):
+            for message in messages:
+                self._first += 1
+                what = (self.nodes[sender], self.nodes[receiver], message)
+                heappush(self._events, (self.now, self._first, _MESSAGE, what))
+
+    def partition(self, *parts: Iterable[int]) -> None:
+        """Nothing gets from one part to another from now on."""
+        self.faults.partition(parts)
+
+    def heal(self) -> None:
+        """All links are there again."""
+        for one, other in self.faults.cuts():
+            self.restore_link(one, other)
+
+    def fail_node(self, number: int) -> None:
+        """A node is lost with all that it holds, but for its base rows."""
+        self.faults.fail(number)
+
+    def restart_node(self, number: int) -> None:
+        """A lost node begins again, with its base rows; the others notice."""
+        self.faults.down_nodes.discard(number)
+        self._resting.discard(number)
+        node = self.nodes[number] = self._node(number)
+        for other in self.nodes:
+            if other is not node and other.number not in self.faults.down_nodes:
+                other.restarted(number, node.incarnation)
+                self._take(other)
+        for other in self.nodes:
+            if other is not node and other.incarnation:
+                node.restarted(other.number, other.incarnation)
+        for relation, row in self._base[number]:
+            node.insert(relation, row)
+        self._take(node)
+
+    def _node(self, number: int) -> NetworkNode:
+        node = NetworkNode(
+            number, self.plan, self.directory, self.scheme, self.order, self.faults.incarnations[number]
+        )
+        node.clock = lambda: self.now
+        return node
 
     # ------------------------------------------------------------------ time
 
@@ -121,34 +181,50 @@ class Simulator:
         return not self._events
 
     def _quiet(self) -> bool:
-        stage = min(node.wants() for node in self.nodes)
+        stage = min(node.wants() for node in self.nodes if node.number not in self.faults.down_nodes)
         if stage is QuietStage.NOTHING:
             return False
         for node in self.nodes:
-            node.quiet(stage)
-            self._take(node)
+            if node.number not in self.faults.down_nodes:
+                node.quiet(stage)
+                self._take(node)
         return True
 
     def _step(self) -> None:
         self.now, _, kind, what = heappop(self._events)
         if kind == _MESSAGE:
-            sender, receiver, message = what
-            node = self.nodes[receiver]
-            self.last_message = self.now
-            node.handle(sender, message)
-            self._take(node)
-        elif kind == _IDLE:
-            number, received = what
-            self._resting.discard(number)
-            node = self.nodes[number]
-            if node.received == received:
-                node.idle()
-            self._take(node)
-        elif kind == _WAKE:
-            self.nodes[what].woken()
-            self._take(self.nodes[what])
-        else:
+            self._deliver(*what)
+        elif kind == _CALL:
             what()
+        else:
+            node, received = what
+            if self.nodes[node.number] is not node or node.number in self.faults.down_nodes:
+                return
+            if kind == _WAKE:
+                node.woken()
+            else:
+                self._resting.discard(node.number)
+                if node.received == received:
+                    node.idle()
+            self._take(node)
+
+    def _deliver(self, sender: NetworkNode, receiver: NetworkNode, message: Message) -> None:
+        """Give a message to its node, if both ends of the channel are still the same."""
+        if self._is_lost(sender) or self._is_lost(receiver):
+            self.traffic.lost += 1
+            return
+        if self.faults.blocks(sender.number, receiver.number):
+            if self.links(sender.number, receiver.number).reliable:
+                self.faults.hold(sender.number, receiver.number, message)
+            else:
+                self.traffic.lost += 1
+            return
+        self.last_message = self.now
+        receiver.handle(sender.number, message)
+        self._take(receiver)
+
+    def _is_lost(self, node: NetworkNode) -> bool:
+        return node.incarnation != self.faults.incarnations[node.number]
 
     def _take(self, node: NetworkNode) -> None:
         """Send what a node has said, and see that it is told when it is idle."""
@@ -158,11 +234,11 @@ class Simulator:
                 self._send(node.number, receiver, message)
         if node.wakes:
             for delay in node.wakes:
-                self._push(self.now + delay, _WAKE, node.number)
+                self._push(self.now + delay, _WAKE, (node, 0))
             node.wakes = []
         if node.number not in self._resting and node.restless():
             self._resting.add(node.number)
-            self._push(self.now + self.rest, _IDLE, (node.number, node.received))
+            self._push(self.now + self.rest, _IDLE, (node, node.received))
 
     def _send(self, sender: int, receiver: int, message: Message) -> None:
         size = size_of(message) if self.measure else 0
@@ -180,7 +256,7 @@ class Simulator:
             time = self.now + delay
             if quality.fifo:
                 time = self._arrival[sender, receiver] = max(time, self._arrival.get((sender, receiver), 0.0))
-            self._push(time, _MESSAGE, (sender, receiver, message))
+            self._push(time, _MESSAGE, (self.nodes[sender], self.nodes[receiver], message))
 
     def _push(self, time: float, kind: int, what: Any) -> None:
         self._sequence += 1
@@ -189,8 +265,9 @@ class Simulator:
     # ------------------------------------------------------------------ what there is
 
     def rows(self, relation: str) -> set[Row]:
-        """All rows of a relation, wherever they live."""
-        return {row for node in self.nodes for row in node.rows(relation)}
+        """All rows of a relation, wherever they live; nodes that are down have none."""
+        there = (node for node in self.nodes if node.number not in self.faults.down_nodes)
+        return {row for node in there for row in node.rows(relation)}
 
     def view(self, relations: Iterable[str]) -> dict[str, set[Row]]:
         """The rows of several relations."""
