@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
     from headwater.database import Database
     from headwater.exchange.confederation import Confederation
+    from headwater.networks.network import Network
     from headwater.nodes.nodes import Nodes
     from headwater.values.functions import Given
     from headwater.values.special import LabelledNull
@@ -73,6 +74,7 @@ __all__ = [
     "__version__",
     "connect",
     "exchange",
+    "network",
     "spark_session",
     "start_nodes",
 ]
@@ -210,6 +212,39 @@ def exchange(*args: Any, **options: Any) -> Confederation:
     from headwater.exchange.opening import exchange
 
     return exchange(*args, **options)
+
+
+@public
+def network(
+    program: Any,
+    topology: Any,
+    *,
+    annotation: str = "absorption",
+    order: str = "psn",
+    transport: str = "simulated",
+    metric: Literal["latency", "hops", "random"] = "latency",
+    functions: Mapping[str, Given] | None = None,
+    seed: int = 0,
+) -> Network:
+    """Run an NDlog program on a network of simulated nodes; see docs/networks.md.
+
+    - `program`: the name of one of the library (`shortest-path`), a text, or a file.
+    - `topology`: a name (`transit-stub:100`, `topohub:topozoo/Abilene`), a file, a graph of networkx, or link rows.
+    - `annotation`: what rows carry; `order`: in which order nodes evaluate: psn, bsn or sn; `transport`: simulated.
+    - `metric`: what links cost: their latency in ms, 1 each, or a random number from 1 to 100, drawn by `seed`.
+    """
+    from headwater.networks.network import network
+
+    return network(
+        program,
+        topology,
+        annotation=annotation,
+        order=order,
+        transport=transport,
+        metric=metric,
+        functions=functions,
+        seed=seed,
+    )
 
 
 def __getattr__(name: str) -> Any:

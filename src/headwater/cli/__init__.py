@@ -19,6 +19,7 @@ from headwater.cli.define import define
 from headwater.cli.depends import depends
 from headwater.cli.exchange import exchange
 from headwater.cli.explain import explain
+from headwater.cli.net import net
 from headwater.cli.outcome import CommandGroup
 from headwater.cli.pipeline import pipeline
 from headwater.cli.query import query
@@ -53,7 +54,7 @@ def main() -> None:
 
 COMMANDS = (
     run, apply, define, show, query, watch, why, why_not, what_if, depends, explain, check, compact, pipeline,
-    exchange, bench,
+    exchange, net, bench,
 )  # fmt: skip
 for command in COMMANDS:
     main.add_command(command)

@@ -29,6 +29,9 @@ from headwater.networks.transports.simulator.traffic import Traffic
 
 _MESSAGE, _IDLE, _WAKE, _CALL = range(4)
 
+Told = Callable[[float, int, int, Message, int], None]
+"""Whoever wants to know of every message: when it is sent, by whom to whom, and its bytes."""
+
 
 class Simulator:
     """Nodes, links and a clock."""
@@ -45,6 +48,7 @@ class Simulator:
         rest: float = 0.0,
         measure: bool = True,
         most_messages: int | None = None,
+        told: Told | None = None,
     ):
         self.plan = plan
         self.directory = directory
@@ -61,6 +65,7 @@ class Simulator:
         self.rest = rest
         self.measure = measure
         self.most_messages = most_messages
+        self.told = told
         self.traffic = Traffic()
         self._chance = random.Random(seed)
         self._events: list[tuple[float, int, int, Any]] = []
@@ -243,6 +248,8 @@ class Simulator:
     def _send(self, sender: int, receiver: int, message: Message) -> None:
         size = size_of(message) if self.measure else 0
         self.traffic.count(sender, receiver, type(message).__name__, size)
+        if self.told is not None:
+            self.told(self.now, sender, receiver, message, size)
         if self.most_messages is not None and self.traffic.messages > self.most_messages:
             raise EvaluationError(
                 "no-convergence", f"the network is not quiet after {self.most_messages:,} messages"
