@@ -10,12 +10,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from headwater.local.one_process import OneProcess
-from headwater.maintain.base.base_changes import plus, without
+from headwater.maintain.base.base_changes import plus
 from headwater.plan.steps import Ints
 from headwater.rules.checked import Checked
 from headwater.values.codec import Codec
 from headwater.values.functions import Functions
-from headwater.version.row_change import RowChange
+from headwater.version.row_change import RowChange, without
 
 Moved = tuple[Mapping[str, Ints], Mapping[str, Ints]]
 """Base rows that went, and base rows that came, by relation."""
