@@ -86,6 +86,9 @@ def parts(seed: int) -> Iterator[Part]:
         yield tests(path.stem.removeprefix("test_"), str(path.relative_to(TESTS)), seed)
     yield tests("programs on nodes", "nodes/test_nodes_programs.py", seed)
     yield tests("programs on asynchronous nodes", "nodes/test_nodes_asynchronous.py", seed)
+    for name in ("oracle", "equal", "reconciled"):
+        yield tests(f"exchange {name}", f"exchange/test_exchange_{name}.py", seed)
+    yield tests("killed peers", "exchange/test_exchange_interrupted.py", seed, done={"kills": 2 * 20})
 
 
 def run(part: Part, seed: int, until: float, figures: Path) -> bool | None:
@@ -95,6 +98,7 @@ def run(part: Part, seed: int, until: float, figures: Path) -> bool | None:
         "PYTHONPATH": str(TESTS.parent / "src"),
         "HEADWATER_ORACLE_EXAMPLES": str(EXAMPLES),
         "HEADWATER_SEED": str(seed),
+        "HEADWATER_KILLS": "20",
         "HEADWATER_FIGURES": str(figures),
     }
     process = subprocess.Popen(

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+
+from hypothesis import HealthCheck, settings
+
 import headwater as hw
 from headwater import LabelledNull
 
@@ -37,3 +41,12 @@ def confederation(mappings: str = ALL, **options):
 
 def rows(peer, relation, nulls=True):
     return set(peer[relation].rows(nulls=nulls))
+
+
+COMMON = settings(
+    deadline=None,
+    database=None,
+    derandomize="HEADWATER_ORACLE_EXAMPLES" not in os.environ,
+    suppress_health_check=list(HealthCheck),
+)
+"""The same examples every time, unless more are asked for."""

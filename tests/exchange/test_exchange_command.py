@@ -124,7 +124,8 @@ def test_conflicts_are_listed_and_resolved_and_the_database_follows(tmp_path: Pa
         database = "sqlite:///c.db"
         """
     )
-    run("edit", file, "A", "--insert", 'R(1, "gull"). R(2, "tern")')
+    run("edit", file, "A", "--insert", 'R(1, "gull")')
+    run("edit", file, "A", "--insert", 'R(2, "tern")')
     run("edit", file, "B", "--insert", 'S(1, "mew")')
     run("publish", file)
     run("update", file, "C", "--yes")

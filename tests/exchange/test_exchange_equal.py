@@ -8,13 +8,14 @@ from dataclasses import replace
 
 from exchange_chase import ChaseMapping, weakly_acyclic
 from exchange_equal import Clash, EqualChase
-from hypothesis import HealthCheck, given, settings
+from exchange_support import COMMON
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_exchange_oracle import VALUES, random_mapping
 
 import headwater as hw
 
-EXAMPLES = int(os.environ.get("HEADWATER_ORACLE_EXAMPLES", "10"))
+EXAMPLES = int(os.environ.get("HEADWATER_ORACLE_EXAMPLES", "6"))
 
 
 def random_setting(chance: random.Random):
@@ -90,6 +91,6 @@ def compare(seed: int, steps: int = 8) -> int:
 
 
 @given(st.integers(0, 2**32))
-@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(COMMON, max_examples=EXAMPLES)
 def test_certain_rows_and_answers_are_those_of_a_chase_that_merges_values(seed):
     compare(seed)

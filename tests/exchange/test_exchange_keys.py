@@ -30,7 +30,8 @@ def rows(peer, relation, nulls=False):
 
 def test_rivals_of_one_priority_are_deferred_until_somebody_resolves_them():
     found = made()
-    found["Ann"].edit(insert={"A": [(1, "x"), (2, "y")]})
+    found["Ann"].edit(insert={"A": [(1, "x")]})
+    found["Ann"].edit(insert={"A": [(2, "y")]})
     found["Bob"].edit(insert={"B": [(1, "z")]})
     found.exchange()
     cam = found["Cam"]
@@ -122,3 +123,44 @@ def test_resolving_what_is_no_conflict_is_refused():
     with pytest.raises(hw.DataError) as caught:
         found["Cam"].resolve("C", (1, "x"))
     assert caught.value.code == "no-conflict"
+
+
+def test_a_transaction_stands_or_falls_as_a_whole():
+    """Ann's rows come together: as one of them is beaten, the other is not taken either, nor what depends on it."""
+    found = made(trust={"Cam": "trust from Bob priority 2."})
+    ann, bob, cam = found["Ann"], found["Bob"], found["Cam"]
+    together = ann.edit(insert={"A": [(1, "x"), (2, "y")]})
+    ann.edit(insert={"A": [(3, "w")]}, depends=[together])
+    ann.edit(insert={"A": [(4, "v")]})
+    found.exchange()
+    assert rows(cam, "C") == {(1, "x"), (2, "y"), (3, "w"), (4, "v")}
+    bob.edit(insert={"B": [(1, "z")]})
+    found.exchange()
+    assert rows(cam, "C") == {(1, "z"), (4, "v")}
+    assert "rejected by reconciliation" in str(cam.why_rejected("C", (2, "y")))
+    assert rows(found["Ann"], "C") == rows(cam, "C")
+    bob.edit(delete={"B": [(1, "z")]})
+    found.exchange()
+    assert rows(cam, "C") == {(1, "x"), (2, "y"), (3, "w"), (4, "v")}
+
+
+def test_what_a_fallen_transaction_had_beaten_comes_back():
+    found = made(trust={"Cam": "trust from Bob priority 2. trust C(i, n) by a if i = 2 priority 5."})
+    found["Ann"].edit(insert={"A": [(1, "x"), (2, "y")]})
+    found["Bob"].edit(insert={"B": [(1, "z")]})
+    found["Bob"].edit(insert={"B": [(2, "q")]})
+    found.exchange()
+    assert rows(found["Cam"], "C") == {(1, "z"), (2, "q")}
+
+
+def test_a_transaction_waits_for_those_it_depends_on():
+    found = made()
+    ann, bob, cam = found["Ann"], found["Bob"], found["Cam"]
+    first = ann.edit(insert={"A": [(1, "x")]})
+    bob.edit(insert={"B": [(2, "y")]}, depends=[first])
+    bob.publish()
+    done = cam.update()
+    assert done.waiting and not done.transactions and "waiting for" in str(done)
+    ann.publish()
+    assert {str(one.id) for one in cam.update().transactions} == {"Ann:1", "Bob:1"}
+    assert rows(cam, "C") == {(1, "x"), (2, "y")}

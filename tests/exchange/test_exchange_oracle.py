@@ -8,12 +8,13 @@ import random
 import tempfile
 
 from exchange_chase import Chase, ChaseAtom, ChaseCondition, ChaseMapping, settled, weakly_acyclic
-from hypothesis import HealthCheck, given, settings
+from exchange_support import COMMON
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import headwater as hw
 
-EXAMPLES = int(os.environ.get("HEADWATER_ORACLE_EXAMPLES", "12"))
+EXAMPLES = int(os.environ.get("HEADWATER_ORACLE_EXAMPLES", "6"))
 STEPS = 14
 VALUES = range(3)
 
@@ -206,7 +207,7 @@ class Stream:
 
 
 @given(st.integers(0, 2**32), st.sampled_from(["support", "support", "dred", "recompute"]), st.booleans())
-@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(COMMON, max_examples=EXAMPLES)
 def test_peers_have_what_follows_from_the_logs_they_have_taken(seed, strategy, durable):
     with tempfile.TemporaryDirectory() as folder:
         stream = Stream(seed, folder if durable else None, strategy)

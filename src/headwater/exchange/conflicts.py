@@ -7,11 +7,12 @@ and after some rounds rows are only withheld any more, so that it ends. The orde
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from headwater.database import Database
 from headwater.exchange.edit import Row
 from headwater.exchange.reconciliation import OWN, Conflict, ConflictOption, Decision, decide
+from headwater.exchange.together import History, RelationRow, Together, no_history
 from headwater.exchange.why import PeerWhy
 from headwater.language.datalog.render import MARK, render
 from headwater.language.mappings.compile import CompiledMappings
@@ -21,6 +22,7 @@ from headwater.language.program import Atom, Comparison, Constant, Program, Quer
 from headwater.values.keys import order_key
 from headwater.version.changes import Changes
 
+KEPT_BACK = (Decision.REJECTED, Decision.DEFERRED)
 FREE_ROUNDS = 8
 """Rounds in which rows may still be let in again."""
 
@@ -32,10 +34,12 @@ class Reconciler:
         self,
         database: Database,
         compiled: CompiledMappings,
-        conditions: dict[str, tuple[TrustCondition, ...]],
+        conditions: Mapping[str, tuple[TrustCondition, ...]],
+        history: History = no_history,
     ):
         self._database = database
         self._compiled = compiled
+        self._history = history
         self._conditions = {
             peer: sorted((c for c in each if c.stance == "trust"), key=lambda c: -c.priority)
             for peer, each in conditions.items()
@@ -45,54 +49,74 @@ class Reconciler:
         """Withhold what is rejected or deferred, and let in what no longer is; what that did."""
         done: list[Changes] = []
         names = self._compiled.names
+        peers = dict.fromkeys(relation.peer for relation in self._compiled.choosing)
         while True:
             insert: dict[str, list[Row]] = {}
             delete: dict[str, list[Row]] = {}
-            for relation in self._compiled.keyed:
-                wanted = {
-                    row
-                    for row, decision in self.decisions(relation).items()
-                    if decision is not Decision.ACCEPTED
-                }
-                there = set(self._database[names.withheld(relation)].rows())
-                insert[names.withheld(relation)] = list(wanted - there)
+            wanted = {
+                key for peer in peers for key, each in self.decisions(peer).items() if each in KEPT_BACK
+            }
+            for relation in self._compiled.choosing:
+                withheld = names.withheld(relation)
+                there = set(self._database[withheld].rows())
+                rows = {row for each, row in wanted if each == relation}
+                insert[withheld] = list(rows - there)
                 if len(done) < FREE_ROUNDS:
-                    delete[names.withheld(relation)] = list(there - wanted)
+                    delete[withheld] = list(there - rows)
             if not any(insert.values()) and not any(delete.values()):
                 return done
             done.append(self._database.apply(insert, delete))
 
-    def decisions(self, relation: PeerRelation) -> dict[Row, Decision]:
-        """What becomes of the rows of a relation that have rivals."""
-        arity = len(self._compiled.schemas.columns[relation])
-        pairs = [
-            (row[:arity], row[arity:]) for row in self._database[self._compiled.names.rivals(relation)].rows()
-        ]
-        known: dict[Row, int] = {}
+    def decisions(self, peer: str) -> dict[RelationRow, Decision]:
+        """What becomes of the rows of a peer that have rivals, and of those that came with them in a transaction.
 
-        def priority(row: Row) -> int:
-            if row not in known:
-                known[row] = self.priority(relation, row)
-            return known[row]
+        A transaction falls if a row that needs it is not accepted; then rows that it had beaten are looked at again.
+        """
+        pairs = list(self._pairs(peer))
+        together = Together(self._database, self._compiled, self._history)
+        known: dict[RelationRow, int] = {}
 
-        return decide(pairs, priority)
+        def priority(key: RelationRow) -> int:
+            if key not in known:
+                known[key] = self.priority(*key)
+            return known[key]
+
+        fallen: dict[RelationRow, Decision] = {}
+        while True:
+            decided = decide([pair for pair in pairs if not fallen.keys() & set(pair)], priority)
+            beaten = {key: each for key, each in decided.items() if each in KEPT_BACK}
+            more = together.falling(peer, beaten) if pairs else {}
+            if more.keys() <= fallen.keys():
+                return {**decided, **fallen}
+            fallen = {**more, **fallen}
+
+    def _pairs(self, peer: str) -> Iterator[tuple[RelationRow, RelationRow]]:
+        for relation in self._compiled.keyed:
+            if relation.peer == peer:
+                arity = len(self._compiled.schemas.columns[relation])
+                for row in self._database[self._compiled.names.rivals(relation)].rows():
+                    yield (relation, row[:arity]), (relation, row[arity:])
 
     def conflicts(self, peer: str) -> Iterator[Conflict]:
         """The groups of rivals of a peer's relations."""
+        decided = self.decisions(peer)
+        rivals = {key for pair in self._pairs(peer) for key in pair}
         for relation in self._compiled.keyed:
             if relation.peer != peer:
                 continue
-            decided = self.decisions(relation)
             columns = self._compiled.schemas.columns[relation]
             (key, *_) = [
                 each.key for each in self._compiled.equalities.key_dependencies() if each.relation == relation
             ]
             groups: dict[Row, list[Row]] = {}
-            for row in sorted(decided, key=order_key):
+            for row in sorted((row for each, row in rivals if each == relation), key=order_key):
                 groups.setdefault(tuple(row[i] for i in key), []).append(row)
             for values, rows in groups.items():
                 options = tuple(
-                    ConflictOption(row, self.priority(relation, row), decided[row]) for row in rows
+                    ConflictOption(
+                        row, self.priority(relation, row), decided.get((relation, row), Decision.ACCEPTED)
+                    )
+                    for row in rows
                 )
                 named = {columns[i].name: value for i, value in zip(key, values, strict=True)}
                 yield Conflict(peer, relation.name, named, options)

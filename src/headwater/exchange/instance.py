@@ -25,6 +25,7 @@ from headwater.exchange.edit import Edit, PolicyEdit, Row, Transaction
 from headwater.exchange.edit_state import RowKey, RowState, settled
 from headwater.exchange.policies import Policies
 from headwater.exchange.schemas import read_schemas
+from headwater.exchange.together import History, no_history
 from headwater.exchange.wire import decode, encode
 from headwater.language.datalog.render import render
 from headwater.language.mappings import compiled, parse
@@ -71,7 +72,9 @@ class PeerInstance:
         description: ConfederationDescription,
         path: Path | None = None,
         base: Mapping[str, Sequence[Row]] | None = None,
+        history: History = no_history,
     ):
+        self.history = history
         self.name = name
         self.description = description
         self.schemas = read_schemas(description)
@@ -252,7 +255,7 @@ class PeerInstance:
     @property
     def reconciler(self) -> Reconciler:
         """What decides about rows that cannot all be true."""
-        return Reconciler(self.database, self.compiled, self.policies.conditions())
+        return Reconciler(self.database, self.compiled, self.policies.conditions(), self.history)
 
     def reconcile(self) -> list[Step]:
         """Withhold and let in rows as their priorities say; nothing where no relation has a key."""
@@ -321,7 +324,8 @@ class PeerInstance:
     def recomputed(self) -> PeerInstance:
         """The same from scratch, in memory: what follows from the base rows, without any history."""
         options = {key: value for key, value in self.description.options.items() if key != "run"}
-        return PeerInstance(self.name, replace(self.description, options=options), None, self.base_rows())
+        description = replace(self.description, options=options)
+        return PeerInstance(self.name, description, None, self.base_rows(), self.history)
 
     def program(self) -> Program:
         """What the database runs."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -41,6 +41,7 @@ class Peer:
         self.name = name
         self._logs = logs
         self._instance = PeerInstance(name, description, path)
+        self._instance.history = self._history
         self._attached: AttachedDatabase | None = None
         try:
             self._restore()
@@ -258,8 +259,9 @@ class Peer:
         curated: tuple[TransactionId, ...] = ()
         if instance.state(named.peer, (named.name, asked)) is RowState.REJECTED:
             curated = self._touching(named.peer, named.name, asked, "-")
-        decided = instance.reconciler.decisions(named) if named in instance.compiled.keyed else {}
-        withheld = decided[asked].value if asked in decided else ""
+        choosing = named in instance.compiled.choosing
+        decided = instance.reconciler.decisions(named.peer) if choosing else {}
+        withheld = decided[named, asked].value if (named, asked) in decided else ""
         return WhyRejected(named.peer, named.name, asked, asked in view, curated, withheld, found)
 
     # ------------------------------------------------------------------ conflicts
@@ -310,17 +312,21 @@ class Peer:
 
     def _touching(self, peer: str, relation: str, row: Row, sign: str) -> tuple[TransactionId, ...]:
         """The last transactions of a peer in a row that did this to a row."""
-        logs: Iterable[Transaction] = self._logs.read(peer, 0)
-        if peer == self.name:
-            logs = [*logs, *self.unpublished]
         found: tuple[TransactionId, ...] = ()
-        for transaction in logs:
-            if transaction.id.number > self._instance.taken(peer):
-                break
+        for transaction in self._history(peer):
             for edit in transaction.edits:
                 if (edit.relation, edit.row) == (relation, row):
                     found = () if edit.sign != sign else (*found, transaction.id)
         return found
+
+    def _history(self, peer: str) -> Iterator[Transaction]:
+        """The transactions of a peer that were taken on here."""
+        for transaction in self._logs.read(peer, 0):
+            if transaction.id.number > self._instance.taken(peer):
+                return
+            yield transaction
+        if peer == self.name:
+            yield from self.unpublished
 
     def __repr__(self) -> str:
         waiting = len(self.unpublished)

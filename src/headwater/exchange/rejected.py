@@ -146,4 +146,6 @@ def _objects(
 ) -> bool:
     if condition.stance == "trust" or condition.by not in (None, tgd.label):
         return False
-    return Reconciler(database, compiled, {}).speaks_of(condition, relation, row)
+    return Reconciler(database, compiled, dict[str, tuple[TrustCondition, ...]]()).speaks_of(
+        condition, relation, row
+    )

@@ -72,6 +72,8 @@ class CompiledMappings:
     equalities: Equalities
     keyed: tuple[PeerRelation, ...]
     """Relations with keys, whose rows are reconciled."""
+    choosing: tuple[PeerRelation, ...]
+    """All relations of peers that have such: rows fall with the transaction that they came with."""
 
     def rules_of(self, label: str) -> tuple[str, ...]:
         """The rules of a mapping."""
@@ -101,6 +103,7 @@ def compiled(
         found.lists,
         found.equalities,
         tuple(sorted(found.keyed)),
+        found.choosing,
     )
 
 
@@ -129,6 +132,8 @@ class _Compiler:
 
     def __post_init__(self) -> None:
         self.keyed = {key.relation for key in self.equalities.key_dependencies()}
+        choosing = {relation.peer for relation in self.keyed}
+        self.choosing = tuple(relation for relation in self.schemas.columns if relation.peer in choosing)
         self._same: set[tuple[int, Exclusion]] = set()
         self._todo: list[tuple[PeerRelation, Exclusion]] = []
         self._provenance: set[tuple[str, Exclusion]] = set()
@@ -145,9 +150,9 @@ class _Compiler:
         for relation, columns in self.schemas.columns.items():
             self._declare(self.names.contributions(relation), columns)
             self._declare(self.names.rejections(relation), columns)
-            if relation in self.keyed:
+            if relation in self.choosing:
                 self._declare(self.names.withheld(relation), columns)
-                self._rivals(relation)
+                self._candidates(relation)
             self._output(relation, NOTHING)
         for number in self.equalities.numbers:
             self._same_as(number, NOTHING)
@@ -251,7 +256,7 @@ class _Compiler:
             return
         self.rules += brought
         accepted: list[Literal] = [Positive(trusted), Negated(Atom(self.names.rejections(relation), row))]
-        if relation in self.keyed:
+        if relation in self.choosing:
             accepted.append(Negated(Atom(self.names.withheld(relation), row)))
         self._rule(None, head, accepted)
 
@@ -346,7 +351,7 @@ class _Compiler:
             self._rule(None, head, body)
         return name
 
-    def _rivals(self, relation: PeerRelation) -> None:
+    def _candidates(self, relation: PeerRelation) -> None:
         """Candidates of a relation with keys, and the pairs of them that agree in a key and differ beside it."""
         arity = len(self.schemas.columns[relation])
         row = tuple(Variable(f"x{i}") for i in range(arity))
