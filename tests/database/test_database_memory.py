@@ -67,6 +67,17 @@ def test_a_view():
     goes_on(db)
 
 
+def test_a_watched_view():
+    """What failed is forgotten with its version: what fits then is not refused for it."""
+    db = hw.connect(memory="6 MB")
+    db.define("link(a: int, b: int). reach(X, Y) :- link(X, Y). reach(X, Y) :- reach(X, Z), link(Z, Y).")
+    db.keep("reach", "watched")
+    for _ in range(3):
+        error = refused(db, lambda: db.apply(insert={"link": chain(0, 300)}), "of reach", "of 6.0 MB")
+        assert "@" not in error.message and "^" not in error.message
+    assert db.apply(insert={"link": chain(0, 100)})["reach"].counts == (5050, 0)
+
+
 def test_a_product():
     db = reach(strict=False, memory="16 MB")
     db.apply(insert={"n": [(i,) for i in range(3000)]})

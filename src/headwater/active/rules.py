@@ -7,18 +7,21 @@ into it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from headwater.active.trigger import Armed, Trigger, armed, named
 from headwater.catalog import Catalog
 from headwater.catalog.catalog import Stored
 from headwater.catalog.definitions import Types
-from headwater.errors import RuleError
+from headwater.errors import Place, RuleError
 from headwater.language.datalog.active import message_variables
 from headwater.language.program import ActiveRule, Atom, Positive, RuleAction, Variable, Wildcard
 from headwater.rules.checked import RelationInfo
 from headwater.rules.terms import part_variables, variables
+
+NOWHERE = "give it a value in the condition: X = 3, or an atom that has it"
+"""What to do about a variable of an action that nothing binds."""
 
 
 @dataclass(frozen=True)
@@ -54,18 +57,23 @@ def armed_action(rule: ActiveRule, action: RuleAction, catalog: Catalog) -> Arme
         return ArmedAction(rule, action, armed(trigger, catalog))
     if action.kind == "refuse":
         told = tuple(Variable(name) for name in message_variables(action.text))
+        _refuse_unbound(rule, told, action.place, NOWHERE)
         args = named(rule.event.args)
         whole = replace(trigger, event=replace(rule.event, args=args))
         return ArmedAction(rule, action, armed(whole, catalog, (*told, *args)))
     assert action.atom is not None
     if action.kind == "call":
         _refuse_wildcards(action.atom)
+        _refuse_unbound(rule, _variables(action.atom), action.atom.place, NOWHERE)
         return ArmedAction(rule, action, armed(trigger, catalog, action.atom.args))
     target = _target(action.atom, catalog)
     if action.kind == "insert":
         _refuse_wildcards(action.atom)
+        _refuse_unbound(rule, _variables(action.atom), action.atom.place, NOWHERE)
         return ArmedAction(rule, action, armed(trigger, catalog, action.atom.args, target.layout), target)
-    _refuse_unbound(rule, action.atom)
+    _refuse_unbound(
+        rule, _variables(action.atom), action.atom.place, "write _ to delete rows with any value there"
+    )
     there = replace(action.atom, args=named(action.atom.args))
     trigger = replace(trigger, condition=(*trigger.condition, Positive(there)))
     return ArmedAction(rule, action, armed(trigger, catalog, there.args, target.layout), target)
@@ -127,15 +135,20 @@ def _refuse_wildcards(atom: Atom) -> None:
             )
 
 
-def _refuse_unbound(rule: ActiveRule, atom: Atom) -> None:
-    """Variables of rows to delete occur in event or condition, so that a slip does not delete everything."""
+def _variables(atom: Atom) -> list[Variable]:
+    return [variable for arg in atom.args for variable in variables(arg)]
+
+
+def _refuse_unbound(rule: ActiveRule, used: Iterable[Variable], place: Place | None, hint: str) -> None:
+    """Variables of an action occur in event or condition: nothing else gives them values, and a slip would delete
+    everything."""
     parts = (Positive(rule.event), *rule.condition)
     known = {variable.name for part in parts for variable in part_variables(part)}
-    for variable in (found for arg in atom.args for found in variables(arg)):
+    for variable in used:
         if variable.name not in known:
             raise RuleError(
                 "unsafe-variable",
                 f"{variable.name} occurs neither in the event nor in the condition",
-                place=variable.place or atom.place,
-                hint="write _ to delete rows with any value there",
+                place=variable.place or place,
+                hint=hint,
             )

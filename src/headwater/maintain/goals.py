@@ -21,6 +21,7 @@ from headwater.kernel.relation import Relation
 from headwater.maintain.engine import Engine
 from headwater.plan.goals import GoalProgram
 from headwater.plan.goals.adorned import Adorned
+from headwater.plan.goals.plainly import told_plainly
 from headwater.plan.steps import Ints
 from headwater.values.codec import Codec
 from headwater.values.functions import Functions
@@ -90,9 +91,10 @@ def evaluate_goal(
     indexes = {name: set(stored[name].indexes) for name in read}
     engine.define(program.checked)
     version = Version(0, 0.0)
-    engine.apply({}, facts, version.statistics)
-    if bring is not None:
-        _bring_all(engine, program, bring, version, cost)
+    with told_plainly():
+        engine.apply({}, facts, version.statistics)
+        if bring is not None:
+            _bring_all(engine, program, bring, version, cost)
     for name in read:
         cost.looked[name] = workspace.executor.looked.get(name, 0)
         if name in workspace.executor.scans:

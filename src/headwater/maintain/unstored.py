@@ -118,6 +118,7 @@ class UnstoredViews:
             return
         if self._open.failed:
             self._compiled.clear()
+            self._open.memo.clear()
         else:
             self._open.memo.close()
         self._open = None

@@ -12,6 +12,7 @@ Undoing a version never asks. Writing a checkpoint is held to what the system ha
 
 from __future__ import annotations
 
+import gc
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -87,6 +88,11 @@ class MemoryBudget:
             return
         self._measured = None
         used = self.used
+        if (
+            used + needed > self.limit
+        ):  # engines refer to themselves: what failed may be there until it is collected
+            gc.collect()
+            used = self.used
         if used + needed > self.limit:
             message = f"{what} would take {shown_size(needed)}, and {MemoryUse(used, self.limit)} are in use"
             raise OutOfMemory("out-of-memory", message, hint=HINT)

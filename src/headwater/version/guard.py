@@ -82,7 +82,7 @@ class Guard:
         return DatabaseError(
             "called-inside",
             f"{call} was called from inside {self._call}, which is not over",
-            hint="functions that rules call must not use the database; call it afterwards",
+            hint="what rules call, or a watch inside of a version, must not use the database; call it afterwards",
         )
 
     @property

@@ -13,6 +13,7 @@ views evaluates goals: recursion ends because rows are kept (tabling), negation 
 - `gates`: several goals in one program, where nothing is evaluated before it is asked for
 - `brought`: the same over relations that are elsewhere, whose rows are brought as they are asked for
 - `program`: the outcome, as data, and in words
+- `plainly`: what went wrong, with the names that users know
 """
 
 from headwater.plan.goals.brought import brought

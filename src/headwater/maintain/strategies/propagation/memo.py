@@ -20,6 +20,7 @@ from headwater.kernel.relation import Relation
 from headwater.kernel.states import NEW, OLD
 from headwater.maintain.strategies.propagation.sides import Side, Sides
 from headwater.plan.goals import GoalProgram
+from headwater.plan.goals.plainly import told_plainly
 from headwater.plan.steps import Ints
 from headwater.rules.checked import UNIT
 from headwater.version.statistics import VersionStatistics
@@ -76,9 +77,13 @@ class Memo:
 
     def close(self) -> None:
         """Let go of all that was found, and of the stored relations."""
-        relations = self.engine.workspace.relations
         for view in self.engine.views:
             view.forget()
+        self.clear()
+
+    def clear(self) -> None:
+        """The same after a question that was not answered to its end: the engine cannot be used any more."""
+        relations = self.engine.workspace.relations
         for name, relation in relations.items():
             if name in self._in_place:
                 relations[name] = NOTHING
@@ -89,7 +94,8 @@ class Memo:
         """Add rows to seeds, and see what is found for them."""
         engine, relations = self.engine, self.engine.workspace.relations
         known = {name: rows for name, rows in seeds.items() if name in relations and rows.shape[0]}
-        engine.apply({}, known, self.statistics)
+        with told_plainly():
+            engine.apply({}, known, self.statistics)
         changes = engine.changes()
         new = {name: changes[name].gained for name in known if name in changes}
         found = {name: changes[name].gained for name in changes.keys() & self.goals}
