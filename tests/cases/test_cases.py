@@ -1,10 +1,11 @@
-"""Every case of this folder, run every way: strategies, in memory and on disk, batches and single rows."""
+"""Every case of this folder, run every way: strategies, in memory and on disk, on nodes, batches and single rows."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cases_loader import FUNCTIONS, Case, Row, Version, load_cases
@@ -12,6 +13,7 @@ from cases_loader import FUNCTIONS, Case, Row, Version, load_cases
 import headwater as hw
 from headwater.database import Database
 from headwater.language.datalog import parse
+from headwater.nodes.where import start_nodes
 from headwater.rules.check import check
 from headwater.values.functions import Functions
 
@@ -105,6 +107,19 @@ def test_a_checkpoint_after_every_version(case: Case, tmp_path: Path):
             apply_whole(db, version)
             assert rows_of(db, case) == expected, f"version {number}"
             db.checkpoint()
+
+
+@pytest.fixture(scope="module")
+def nodes() -> Iterator[Any]:
+    with start_nodes(3, run="threads", functions=FUNCTIONS) as nodes:
+        yield nodes
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_on_nodes(case: Case, nodes: Any):
+    """All relations split. Some cases are run on nodes of a real Spark (`tests/nodes`)."""
+    with hw.connect(run="threads", nodes=nodes, replicate=0, functions=FUNCTIONS) as db:
+        run(case, lambda: db, rows_at_once=True)
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)

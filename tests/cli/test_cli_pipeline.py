@@ -11,8 +11,11 @@ import time
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
+from quick_java import options
 
 import headwater as hw
+from headwater.cli import main
 
 pytest.importorskip("pyspark")
 pytestmark = pytest.mark.xdist_group("spark")
@@ -26,7 +29,7 @@ every = 0.05
 [spark]
 master = "local[2]"
 [spark.conf]
-"spark.driver.defaultJavaOptions" = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"spark.driver.defaultJavaOptions" = "QUICK"
 "spark.sql.shuffle.partitions" = 1
 
 [[source]]
@@ -50,6 +53,13 @@ def environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": SOURCE, "NO_COLOR": "1"}
 
 
+def status(folder: Path, *words: str) -> str:
+    """What is said of a pipeline, asked in this process."""
+    done = CliRunner().invoke(main, ["pipeline", "status", str(folder / "net.toml"), *words])
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
 def ran(folder: Path, *words: str) -> subprocess.CompletedProcess:
     return subprocess.run(
         command(folder, *words), cwd=folder, env=environment(), capture_output=True, text=True, timeout=200
@@ -61,7 +71,7 @@ def folder(tmp_path):
     (tmp_path / "reach.dl").write_text(
         "link(src: string, dst: string). reach(X, Y) :- link(X, Y). reach(X, Y) :- link(X, Z), reach(Z, Y)."
     )
-    (tmp_path / "net.toml").write_text(FILE)
+    (tmp_path / "net.toml").write_text(FILE.replace("QUICK", options()))
     links(tmp_path, "a,b", "b,c", "c,nowhere")
     return tmp_path
 
@@ -90,7 +100,7 @@ def test_a_pipeline_that_runs_is_stopped_and_goes_on(folder):
         links(folder, "a,b", "b,c", "c,d")
         reports.append(json.loads(process.stdout.readline()))
         assert (reports[2]["changes"], reports[2]["versions"]) == (3, 2)
-        asked = json.loads(ran(folder, "status", "net.toml", "--json").stdout)
+        asked = json.loads(status(folder, "--json"))
         assert asked["version"] == reports[2]["version"] and asked["sinks"][0]["owed"] == 0
         process.send_signal(signal.SIGTERM)
         begun = time.monotonic()
@@ -98,13 +108,12 @@ def test_a_pipeline_that_runs_is_stopped_and_goes_on(folder):
         assert time.monotonic() - begun < 60
         assert "stopping after the version at hand" in process.stderr.read()
     links(folder, "a,b")
-    waiting = ran(folder, "status", "net.toml", "--json")
-    assert json.loads(waiting.stdout)["sources"][0]["behind"] == "changed files"
+    assert json.loads(status(folder, "--json"))["sources"][0]["behind"] == "changed files"
     again = ran(folder, "run", "net.toml")
     assert again.returncode == 0, again.stderr
     assert "1 new version, 2 changes from 1 row read" in again.stderr
-    status = ran(folder, "status", "net.toml")
-    assert f"version {reports[2]['version'] + 1}" in status.stdout and "csv:links.csv" in status.stdout
+    last = ran(folder, "status", "net.toml").stdout
+    assert f"version {reports[2]['version'] + 1}" in last and "csv:links.csv" in last
     with hw.connect(folder / "state", mode="r") as db:
         assert db["reach"].rows() == [("a", "b")]
 

@@ -27,7 +27,7 @@ def kill(script: str, kills: int, seed: int) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1])  # tests/deep.py kills more of them, with other seeds
 def test_thirty_kills_at_random_moments(seed: int):
     assert kill("crash_database.py", 30, seed).startswith("30 kills, ")
 

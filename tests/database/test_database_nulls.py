@@ -304,6 +304,35 @@ def test_tables_have_nulls_and_on_request_the_labels():
     assert frame["b?"].tolist()[2] == "?g('x')"
 
 
+@pytest.mark.parametrize("library", ["arrow", "pandas", "polars"])
+@pytest.mark.parametrize("declared", ["r(a: int?, b: string?).", "q(X) :- r(X, _)."])
+def test_tables_with_labels_are_taken_as_they_are_given(library: str, declared: str):
+    given = {(1, "?g('x')"), (None, LABEL), (LABEL, None), (LabelledNull("f", (LABEL, 2.0)), "y")}
+    first = hw.connect()
+    first.define("r(a: int?, b: string?).", insert={"r": given})
+    table = getattr(first["r"], library)(labels=True)
+    second = hw.connect()
+    second.define(declared, insert={"r": table})
+    assert set(second["r"].rows()) == given and second["r"].columns == ("a", "b")
+    assert second["r"].types == first["r"].types
+    assert second.apply(delete={"r": table})["r"].counts == (0, 4)
+
+
+def test_columns_of_labels_that_hold_something_else_are_refused():
+    db = hw.connect()
+    db.define("r(a: int?, b: string?).")
+    for texts, said in (
+        (["x"], "row 1, column b?: 'x' is no labelled null"),
+        (["?f()"], "stands beside a value"),
+    ):
+        with pytest.raises(DataError, match="wrong-type") as caught:
+            db.apply(
+                insert={"r": pa.table({"a": [1], "b": ["y"] if texts[0] == "?f()" else [None], "b?": texts})}
+            )
+        assert said in str(caught.value)
+    assert db["r"].rows() == []
+
+
 def test_a_relation_that_is_renamed_takes_nulls_as_before(tmp_path: Path):
     with hw.connect(tmp_path) as db:
         db.define("n(K, count<V>) :- m(K, V).")

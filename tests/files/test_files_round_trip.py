@@ -183,11 +183,12 @@ def test_plain_text_is_read_back_or_refused(
     assert same(read_back(path, None, types), [tuple(row) for row in rows])
 
 
+@pytest.mark.parametrize("rows", [[(Months(-14),), (Months(0),)], [(Months(0),)]], ids=["some", "none"])
 @pytest.mark.parametrize("name", ["csv", "json", "arrow"])
-def test_months_are_written_and_read(tmp_path: Path, name: str) -> None:
+def test_months_are_written_and_read(tmp_path: Path, name: str, rows: list[tuple[Months]]) -> None:
     path = tmp_path / f"r.{name}"
-    write(path, to_table((INTERVAL_MONTHS,), [(Months(-14),), (Months(0),)]), 2, WRITTEN[name])
-    assert read_back(path, None, (INTERVAL_MONTHS,)) == [(Months(-14),), (Months(0),)]
+    write(path, to_table((INTERVAL_MONTHS,), rows), len(rows), WRITTEN[name])
+    assert read_back(path, None, (INTERVAL_MONTHS,)) == rows
 
 
 def test_parquet_has_no_months(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import networkx as nx
+from quick_java import quick
 
 import headwater as hw
 from headwater.database import Database
@@ -72,7 +73,7 @@ def parent(process: int) -> int:
 
 def kill_nodes() -> None:
     """Kill a worker in step 10, stop one in step 15, kill an executor in step 25; everything goes on."""
-    spark = spark_session("local-cluster[2,2,1024]")
+    spark = spark_session("local-cluster[2,2,1024]", conf=quick())
     after = [closure(links) for _, _, links in stream()]
     with (
         hw.start_nodes(2, spark=spark, patience=5.0) as nodes,
@@ -106,7 +107,7 @@ def kill_nodes() -> None:
 
 def drive(state: str) -> None:
     """Go on with the stream from wherever the state is, and say where that was and each version done."""
-    spark = spark_session("local[3]")
+    spark = spark_session("local[3]", conf=quick())
     with hw.connect(state, run="spark", spark=spark, nodes=2, replicate=0) as db:
         if not db.texts:
             db.define(TEXT)

@@ -20,7 +20,6 @@ import headwater as hw
 from headwater.database import Database
 
 REACH = "reach(X, Y) :- link(X, Y). reach(X, Y) :- link(X, Z), reach(Z, Y)."
-QUICK = {"spark.driver.defaultJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
 RUN = sys.argv[2] if len(sys.argv) > 2 else "local"
 
 
@@ -29,7 +28,11 @@ class Mine(Exception):
 
 
 def session(cores: int = 3) -> Any:
-    return hw.spark_session(f"local[{cores}]", conf=QUICK) if RUN == "spark" else None
+    if RUN != "spark":
+        return None
+    from quick_java import quick
+
+    return hw.spark_session(f"local[{cores}]", conf=quick())
 
 
 def opened(spark: Any = None) -> Database:

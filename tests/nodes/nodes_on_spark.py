@@ -23,6 +23,7 @@ from hypothesis import HealthCheck, given, settings
 from oracle_clingo import solve
 from oracle_lockstep import Lockstep, assert_exact, state_of
 from oracle_strategies import programs, streams
+from quick_java import quick
 from test_cases import apply_whole, rows_of
 
 import headwater as hw
@@ -117,7 +118,7 @@ def run_graphs(nodes: Any, steps: int) -> int:
 
 def main() -> None:
     master, every, *numbers = sys.argv[1:]
-    spark = spark_session(master)
+    spark = spark_session(master, conf=quick())
     with pytest.raises(hw.HeadwaterError, match="no-nodes"):
         start_nodes(99, spark=spark)
     for number in map(int, numbers):

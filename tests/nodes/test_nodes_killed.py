@@ -11,8 +11,8 @@ import time
 from pathlib import Path
 
 PROGRAM = Path(__file__).parent / "nodes_killed.py"
-SOURCES = Path(__file__).parents[2] / "src"
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(SOURCES)}
+PATH = [Path(__file__).parents[2] / "src", Path(__file__).parents[1]]
+ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, PATH))}
 
 
 def run(*args: str) -> subprocess.CompletedProcess[str]:

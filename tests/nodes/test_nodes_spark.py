@@ -9,13 +9,22 @@ import sys
 from pathlib import Path
 
 import pytest
+from oracle_lockstep import THOROUGH
 
 PROGRAM = Path(__file__).parent / "nodes_on_spark.py"
 ROOT = Path(__file__).parents[2]
-PATH = [ROOT / "src", ROOT / "tests" / "oracle", ROOT / "tests" / "cases"]
+PATH = [ROOT / "src", ROOT / "tests", ROOT / "tests" / "oracle", ROOT / "tests" / "cases"]
 
 
-@pytest.mark.parametrize(("master", "every"), [("local[5]", 3), ("local-cluster[2,2,1024]", 6)])
+CASES = (
+    [("local[5]", 2), ("local-cluster[2,2,1024]", 4)]
+    if THOROUGH
+    else [("local[5]", 8), ("local-cluster[2,2,1024]", 16)]
+)
+"""Where, and each which case. On nodes that are threads all of them are run (`tests/cases`)."""
+
+
+@pytest.mark.parametrize(("master", "every"), CASES)
 def test_the_same_rows_on_two_and_on_four_nodes(master: str, every: int):
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, PATH))}
     done = subprocess.run(

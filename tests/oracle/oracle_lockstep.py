@@ -39,9 +39,13 @@ def _write_figures() -> None:
         Path(os.environ["HEADWATER_FIGURES"], f"{os.getpid()}.json").write_text(json.dumps(FIGURES))
 
 
+THOROUGH = "HEADWATER_ORACLE_EXAMPLES" in os.environ
+"""Whether this is the deep run, which also tries what is much like something else (see `tests/deep.py`)."""
+
+
 def examples(number: int) -> int:
-    """How many examples to try: about half as many as is thorough, or as many as `HEADWATER_ORACLE_EXAMPLES` says."""
-    return int(os.environ.get("HEADWATER_ORACLE_EXAMPLES", max(2, number * 3 // 5)))
+    """How many examples to try: two fifths of what is thorough, or as many as `HEADWATER_ORACLE_EXAMPLES` says."""
+    return int(os.environ.get("HEADWATER_ORACLE_EXAMPLES", max(2, number * 2 // 5)))
 
 
 def state_of(db: Database) -> State:

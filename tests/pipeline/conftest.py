@@ -6,7 +6,7 @@ import os
 import time
 
 import pytest
-from pipeline_support import QUICK
+from quick_java import quick
 
 
 @pytest.fixture(scope="session")
@@ -24,7 +24,7 @@ def spark():
             "spark.sql.shuffle.partitions": 2,
             "spark.sql.session.timeZone": "America/New_York",
             "spark.driver.memory": "1g",
-            **QUICK,
+            **quick(),
         },
     )
     yield session

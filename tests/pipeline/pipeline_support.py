@@ -16,8 +16,6 @@ cheapest(X, Y, min<C>) :- link(X, Y, C).
 cheapest(X, Y, min<C>) :- link(X, Z, A), cheapest(Z, Y, B), C = A + B.
 """
 Link = tuple[str, str, int]
-QUICK = {"spark.driver.defaultJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
-"""Settings with which Java starts in half the time, and runs long jobs more slowly."""
 
 REACH = """
 WITH RECURSIVE reach(src, dst) AS (

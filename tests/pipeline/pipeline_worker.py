@@ -8,7 +8,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from pipeline_support import PROGRAM, QUICK
+from pipeline_support import PROGRAM
+from quick_java import quick
 
 import headwater as hw
 from headwater.pipeline import DeltaSink, FeedFolder, RowsFolder, Stream
@@ -17,7 +18,7 @@ SHAPE = "src string, dst string, cost bigint, _change_type string"
 
 
 def main(folder: Path) -> None:
-    spark = hw.spark_session("local[2]", conf={"spark.sql.shuffle.partitions": 1, **QUICK})
+    spark = hw.spark_session("local[2]", conf={"spark.sql.shuffle.partitions": 1, **quick()})
     db = hw.connect(folder / "state", spark=spark)
     if db.version == 0:
         db.define(PROGRAM)

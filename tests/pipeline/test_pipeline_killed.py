@@ -42,7 +42,10 @@ def dropped(folder: Path, count: int) -> list[set]:
 def killed_after(folder: Path, versions: int, pause: float) -> list[str]:
     """Start the driver, let it say so many lines, wait a moment, kill it; all that it said."""
     source = Path(hw.__path__[0]).parent
-    environment = {**os.environ, "PYTHONPATH": f"{source}{os.pathsep}{WORKER.parent}"}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(map(str, (source, WORKER.parent, WORKER.parents[1]))),
+    }
     command = [sys.executable, str(WORKER), str(folder)]
     with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as worker:
         assert worker.stdout is not None

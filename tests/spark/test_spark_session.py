@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from quick_java import options
 
 import headwater as hw
 
@@ -15,7 +16,6 @@ pytest.importorskip("pyspark")
 pytestmark = pytest.mark.xdist_group("spark")
 
 SOURCE = str(Path(hw.__path__[0]).parent)
-QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 PROGRAM = """
 import os, signal, sys
 import headwater as hw
@@ -66,7 +66,7 @@ def test_executors_in_processes_of_their_own_find_headwater(tmp_path):
     """From a folder and a process where nothing but the path tells where Headwater is."""
     environment = {**os.environ, "PYTHONPATH": SOURCE, "PATH": os.defpath}
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, "local-cluster[2,1,1024]", QUICK],
+        [sys.executable, "-c", PROGRAM, "local-cluster[2,1,1024]", options()],
         cwd=tmp_path,
         env=environment,
         capture_output=True,

@@ -10,8 +10,22 @@ import pytest
 
 from headwater.errors import DataError
 from headwater.values.arrow import arrow_type, type_from_arrow
+from headwater.values.arrow_values import arrow_values
 from headwater.values.codec import Codec, infer_types
-from headwater.values.types import BOOL, DATE, FLOAT, INT, STRING, TIMESTAMP, TIMESTAMP_NTZ, list_of
+from headwater.values.data_frames import to_pandas
+from headwater.values.record import Months, Struct
+from headwater.values.types import (
+    BOOL,
+    DATE,
+    FLOAT,
+    INT,
+    INTERVAL_MONTHS,
+    STRING,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
+    list_of,
+    parse_type,
+)
 
 pa = pytest.importorskip("pyarrow")
 
@@ -72,6 +86,19 @@ def test_pandas():
         with pytest.raises(DataError, match="r, row 2, column x: there is no value") as caught:
             Codec().to_matrix(missing, types, "r", ("x",))
         assert caught.value.code == "null-value"
+
+
+def test_months_that_are_all_zero_come_back_from_pandas():
+    pytest.importorskip("pandas")
+    type = parse_type("{m: interval_months, l: list[interval_months]}")
+    rows = [(Months(0), Struct({"m": Months(0), "l": (Months(0), None)})), (None, None)]
+    types = (INTERVAL_MONTHS, type)
+    columns = [
+        pa.array(arrow_values(column, kind), arrow_type(kind))
+        for column, kind in zip(zip(*rows, strict=True), types, strict=True)
+    ]
+    frame = to_pandas(pa.table(columns, names=["x", "y"]))
+    assert list(frame["x"]) == [Months(0), None] and frame["y"][0] == {"m": Months(0), "l": [Months(0), None]}
 
 
 def test_polars():

@@ -16,10 +16,12 @@ from hypothesis import strategies as st
 from headwater.errors import DataError
 from headwater.values.codec import Codec
 from headwater.values.functions import Functions
-from headwater.values.label_text import parse_label
+from headwater.values.label_text import literal, parse_label
 from headwater.values.labelled import LabelledNull
+from headwater.values.nanosecond import NanosecondDatetime
 from headwater.values.ordering import compare, order_keys
 from headwater.values.record import FrozenMap, Months, Struct
+from headwater.values.scalars import canonical_label
 from headwater.values.special import FIRST, LAST, LAST_PLAIN, NULL, has_special
 from headwater.values.types import BOOL, DATE, FLOAT, INT, STRING, TIMESTAMP_NTZ, list_of
 
@@ -111,6 +113,37 @@ def test_what_is_not_the_text_of_a_labelled_null(text):
 
 
 # ------------------------------------------------------------------ in and out
+
+
+WHOLE = NanosecondDatetime.at(1_000)
+"""A whole microsecond, in the class that has nanoseconds."""
+
+
+@pytest.mark.parametrize(
+    "value", [WHOLE, (WHOLE, None), Struct({"t": WHOLE}), WHOLE.replace(tzinfo=dt.timezone.utc)]
+)
+def test_what_a_labelled_null_is_made_of_is_the_same_time_with_and_without_room_for_nanoseconds(value):
+    """As it was made by a rule over a column of nanoseconds, as it is read from a file, and as a user writes it."""
+    label = LabelledNull("f", (value,))
+    assert parse_label(literal(label)) == canonical_label(label) == label
+    assert hash(parse_label(literal(label))) == hash(label)
+    assert LabelledNull("f", (WHOLE.replace(nanosecond=1),)) != LabelledNull("f", (WHOLE,))
+
+
+def test_times_with_nanoseconds_are_moved_and_copied_with_them():
+    moment = NanosecondDatetime.at(1_700_000_000_123_456_789, dt.timezone.utc)
+    second, east = dt.timedelta(seconds=1), dt.timezone(dt.timedelta(hours=2))
+    for found in (moment + second - second, second + moment - second, moment.astimezone(east)):
+        assert found == moment and hash(found) == hash(moment) and found.nanoseconds == moment.nanoseconds
+    assert str(moment.astimezone(east)) == "2023-11-15T00:13:20.123456789+02:00"
+    assert (
+        pickle.loads(pickle.dumps(moment.astimezone(east))).isoformat() == moment.astimezone(east).isoformat()
+    )
+    assert str(moment.replace(tzinfo=None, year=2001)) == "2001-11-14T22:13:20.123456789"
+    assert str(NanosecondDatetime(2024, 1, 31)) == "2024-01-31T00:00:00.000000000"
+    assert moment - moment.replace(nanosecond=0) == dt.timedelta(0)
+    with pytest.raises(TypeError):
+        moment + 1
 
 
 def test_nulls_go_in_and_out_of_every_type():

@@ -192,5 +192,5 @@ def _form(value: Any) -> str:
 
 
 def _texts(column: Any, write: Callable[[Any], str]) -> Any:
-    values = python_values(column, column_type(column))
+    values = python_values(column, column_type(column, ours=True))
     return pa.array([None if value is None else write(value) for value in values], pa.string())

@@ -66,7 +66,7 @@ def encode(table: Any, rows: int, format: Format, *, name: str = "the output") -
         data = b"".join(_text_parts(table, rows, format, name))
         return pa.py_buffer(MARK + data if data.startswith(MARK) else data)  # readers drop the first one
     if format.kind in ("json", "jsonl"):
-        values = [python_values(column, column_type(column)) for column in table.columns]
+        values = [python_values(column, column_type(column, ours=True)) for column in table.columns]
         found = list(zip(*values, strict=True)) if values else [()] * rows
         return pa.py_buffer(write_json(table.column_names, found).encode())
     if not table.column_names and rows:

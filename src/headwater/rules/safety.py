@@ -7,7 +7,7 @@ place and what would bind it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NoReturn
 
 from headwater.errors import RuleError
@@ -78,8 +78,17 @@ def check_head(rule: DraftRule) -> None:
                     "unsafe-variable",
                     f"{variable.name} is in the head but the body does not bind it",
                     place=variable.place or rule.place,
-                    hint=f"use {variable.name} in a premise, or compute it",
+                    hint=_unbound_hint(variable.name, rule.body),
                 )
+
+
+def _unbound_hint(name: str, body: Sequence[Part]) -> str:
+    """What to do about a variable of the head; a string of its letters in the body was most likely meant to be it."""
+    strings = [term.value for part in body for term in part_terms(part) if isinstance(term, Constant)]
+    for value in strings:
+        if isinstance(value, str) and value != name and value.casefold() == name.casefold():
+            return f'{value} is the string "{value}" in the body: write {name} there'
+    return f"use {name} in a premise, or compute it"
 
 
 def may_fail(item: Item) -> bool:

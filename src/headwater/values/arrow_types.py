@@ -183,24 +183,27 @@ def _without_views(arrow: Any) -> Any:
 # ------------------------------------------------------------------ what values tell
 
 
-def column_type(column: Any) -> Type | None:
-    """The type of an Arrow column, chunked or not, from its type and where need be its values."""
+def column_type(column: Any, *, ours: bool = False) -> Type | None:
+    """The type of an Arrow column, chunked or not, from its type and where need be its values.
+
+    In a table of `ours`, made by `to_table`, Arrow's intervals are months, also if all are zero.
+    """
     type = type_from_arrow(column.type)
-    return refined(type, [unwrapped(chunk) for chunk in getattr(column, "chunks", [column])])
+    return refined(type, [unwrapped(chunk) for chunk in getattr(column, "chunks", [column])], ours=ours)
 
 
-def refined(type: Type | None, chunks: Sequence[Any]) -> Type | None:
-    """The type, with nanoseconds where a value has some, and months where there are no days."""
+def refined(type: Type | None, chunks: Sequence[Any], *, ours: bool = False) -> Type | None:
+    """The type, with nanoseconds where a value has some, and months where one has some (see `column_type`)."""
     if type is None or not chunks:
         return type
     arrow = chunks[0].type
     if type in (TIMESTAMP, TIMESTAMP_NTZ) and arrow.unit == "ns":
         return Type(f"{type.name}_ns") if any(map(_has_nanoseconds, chunks)) else type
     if type == INTERVAL and str(arrow) == "month_day_nano_interval":
-        return INTERVAL_MONTHS if any(map(_has_months, chunks)) else type
+        return INTERVAL_MONTHS if ours or any(map(_has_months, chunks)) else type
     if type.parts:
         parts = [
-            refined(part, [unwrapped(children(chunk)[place]) for chunk in chunks])
+            refined(part, [unwrapped(children(chunk)[place]) for chunk in chunks], ours=ours)
             for place, part in enumerate(type.parts)
         ]
         return Type(type.name, tuple(parts), type.fields)

@@ -31,7 +31,7 @@ def to_pandas(table: pa.Table) -> Any:
 
     frame = table.to_pandas()
     for name, column in zip(table.column_names, table.columns, strict=True):
-        type = column_type(column)
+        type = column_type(column, ours=True)
         if column.null_count and type in (INT, BOOL):
             dtype = "Int64" if type == INT else "boolean"
             frame[name] = pandas.array(column.to_pylist(), dtype=dtype)

@@ -11,6 +11,7 @@ False
 
 from __future__ import annotations
 
+import datetime
 import decimal
 import re
 from collections.abc import Hashable, Mapping
@@ -116,4 +117,8 @@ def _identity(value: Any) -> Hashable:
         return ("float", "nan")
     if isinstance(value, decimal.Decimal):
         return ("decimal", value.as_tuple())
+    if isinstance(
+        value, datetime.datetime
+    ):  # a class tells only whether there are nanoseconds, as the value does
+        return ("timestamp" if value.tzinfo else "timestamp_ntz", value)
     return (type(value).__name__, value)

@@ -6,6 +6,8 @@ put in the relation's order by `in_order`, which knows whose names count (see `n
 columns by name when their names are the relation's in any order, else by position.
 pandas and polars are recognised by name and never imported here.
 
+A table may have texts of labelled nulls in columns of their own (`label_columns`).
+
 A NaN in a pandas float column is the value NaN (pandas cannot tell it from a missing one); its other missing
 values are nulls.
 
@@ -25,6 +27,7 @@ from typing import Any
 import numpy as np
 
 from headwater.errors import DataError
+from headwater.values.label_columns import merged
 from headwater.values.names import made_up, order_by_name
 from headwater.values.nanosecond import NanosecondDatetime
 from headwater.values.scalars import Misfit, class_name, common_type, is_missing, show, widen
@@ -160,6 +163,17 @@ def _columns(count: int) -> str:
 
 
 def _read(data: Any, relation: str, columns: Sequence[str] | None) -> SourceColumns:
+    source = _read_table(data, relation)
+    if source is None:
+        return _read_rows(data if isinstance(data, (list, tuple)) else list(data), relation, columns)
+    if source.names is None:
+        return source
+    found, names = merged(source.columns, source.names, relation)
+    return replace(source, columns=found, names=names)
+
+
+def _read_table(data: Any, relation: str) -> SourceColumns | None:
+    """The columns of an array, a frame or a table; `None` for rows one by one."""
     if isinstance(data, np.ndarray):
         return _read_array(data, relation)
     library = type(data).__module__.partition(".")[0]
@@ -179,7 +193,7 @@ def _read(data: Any, relation: str, columns: Sequence[str] | None) -> SourceColu
             f"rows of {relation} cannot be read from {class_name(data)}",
             hint="give a list of tuples, a table or a data frame",
         )
-    return _read_rows(data if isinstance(data, (list, tuple)) else list(data), relation, columns)
+    return None
 
 
 # ------------------------------------------------------------------ tables

@@ -307,7 +307,7 @@ class TermReader:
             meant = _OTHER_AGGREGATES.get(written.lower()) or next(
                 (name for name in AGGREGATES if misspelt(written.lower(), name)), None
             )
-            hint = "there are count, sum, min, max, avg and list; for others, read the rows and compute them there"
+            hint = "there are count, sum, min, max and avg; for others, read the rows and compute them there"
             hint = hint if meant is None else f"did you mean {meant}?"
             raise self.refuse(token, f"{written} is not an aggregate", hint, "aggregate")
         if name is None or name == "_":
