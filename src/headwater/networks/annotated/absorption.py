@@ -106,7 +106,7 @@ class Absorption:
         else:
             assert isinstance(message, SeenDeletions)
             self.tombstones.told(sender, message)
-            self._free(self.tombstones.drop(self.host.send))
+            self._free(self.tombstones.drop(self.host.send, [owner for owner, _ in message.seen]))
 
     def idle(self) -> None:
         if self.shipping.window is not None:

@@ -24,7 +24,9 @@ from headwater.networks.annotated.variables import incarnation_of, owner_of
 from headwater.networks.runtime.messages import Gone, SeenDeletions
 
 EVERY = 32
-"""Deletions between two messages about them."""
+"""Deletions between two messages about them, in a network of up to as many nodes; in a larger one, as many as there
+are nodes. So what is said about a deletion is about as much as the deletion itself."""
+_NONE: deque[Gone] = deque()
 
 
 class Tombstones:
@@ -33,15 +35,17 @@ class Tombstones:
     def __init__(self, number: int, nodes: int, every: int | None = EVERY):
         self.number = number
         self.nodes = nodes
-        self.every = every
+        self.every = None if every is None else max(every, nodes if every == EVERY else 0)
         self.gone: set[int] = set()
         self.incarnations: dict[int, int] = {}
         """How often others have been started again, if at all: what they gave before is gone."""
         self._kept: dict[int, deque[Gone]] = {}
         self._count: dict[int, int] = {}
         self._dropped: dict[int, int] = {}
-        self._seen_by: list[dict[int, int]] = [{} for _ in range(nodes)]
-        self._dropped_by: list[int] = [0] * nodes
+        self._seen_by: dict[int, dict[int, int]] = {}
+        self._dropped_by: dict[int, int] = {}
+        self._lacking: dict[int, set[int]] = {}
+        """By owner: who has not yet said that it has seen the first deletion that is kept."""
         self._own: deque[Gone] = deque()
         self._deleted = 0
         self._unsaid = 0
@@ -99,17 +103,26 @@ class Tombstones:
 
     def told(self, sender: int, message: SeenDeletions) -> None:
         """What another node has seen and dropped."""
-        self._seen_by[sender].update(message.seen)
+        seen = self._seen_by.setdefault(sender, {})
+        for owner, count in message.seen:
+            seen[owner] = count
+            kept = self._kept.get(owner)
+            if kept and kept[0].number <= count and owner in self._lacking:
+                self._lacking[owner].discard(sender)
         for owner, count in message.dropped:
             if owner == self.number:
-                self._dropped_by[sender] = max(self._dropped_by[sender], count)
+                self._dropped_by[sender] = max(self._dropped_by.get(sender, 0), count)
 
-    def drop(self, send: Callable[[int, SeenDeletions], None]) -> list[int]:
-        """Drop what can be dropped, and tell the owners; the own variables that may be given again."""
-        for owner, kept in self._kept.items():
-            level = self._everywhere_seen(owner)
-            while kept and kept[0].number <= level:
+    def drop(
+        self, send: Callable[[int, SeenDeletions], None], owners: Iterable[int] | None = None
+    ) -> list[int]:
+        """Drop what can be dropped of some owners, or of all, and tell them; the own variables that may be given
+        again."""
+        for owner in list(self._kept) if owners is None else owners:
+            kept = self._kept.get(owner, _NONE)
+            while kept and not self._lacked(owner, kept[0].number):
                 message = kept.popleft()
+                del self._lacking[owner]
                 self.gone.discard(message.variable)
                 self._dropped[owner] = message.number
             dropped = self._dropped.get(owner, 0)
@@ -118,22 +131,22 @@ class Tombstones:
                 send(owner, SeenDeletions((), ((owner, dropped),)))
         return self._freed()
 
-    def _everywhere_seen(self, owner: int) -> int:
-        """Up to which deletion of an owner all senders have told: the owner's own are told by the deletions."""
-        level = self._count.get(owner, 0)
-        for sender in range(self.nodes):
-            if sender != self.number and sender != owner:
-                level = min(level, self._seen_by[sender].get(owner, 0))
-                if not level:
-                    break
-        return level
+    def _lacked(self, owner: int, number: int) -> set[int]:
+        """Who has not said that it has seen a deletion. What the owner has seen, the deletion itself tells."""
+        found = self._lacking.get(owner)
+        if found is None:
+            found = self._lacking[owner] = {
+                sender
+                for sender in range(self.nodes)
+                if sender not in (self.number, owner) and self._seen_by.get(sender, {}).get(owner, 0) < number
+            }
+        return found
 
     def _freed(self) -> list[int]:
         """The own variables that all nodes have dropped, once each."""
-        level = self._dropped.get(self.number, 0)
-        for other in range(self.nodes):
-            if other != self.number:
-                level = min(level, self._dropped_by[other])
+        if not self._own or len(self._dropped_by) < self.nodes - 1:
+            return []
+        level = min([self._dropped.get(self.number, 0), *self._dropped_by.values()])
         found = []
         while self._own and self._own[0].number <= level:
             found.append(self._own.popleft().variable)
@@ -145,13 +158,14 @@ class Tombstones:
         It has seen and dropped nothing yet, and its own deletions count from the beginning.
         """
         self.incarnations[other] = incarnation
-        self._seen_by[other] = {}
-        self._dropped_by[other] = 0
+        self._seen_by.pop(other, None)
+        self._dropped_by.pop(other, None)
         for known in (self._count, self._dropped, self._said, self._said_dropped):
             known.pop(other, None)
         for message in self._kept.pop(other, ()):
             self.gone.discard(message.variable)
-        for seen in self._seen_by:
+        for seen in self._seen_by.values():
             seen.pop(other, None)
         self._said.clear()
+        self._lacking.clear()
         return list(self._own)
