@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import datetime
+from decimal import Decimal
+
 import pytest
 
+import headwater
+from headwater import DataError
 from headwater.language.datalog import parse
 from headwater.networks.annotated.absorption import absorption
 from headwater.networks.annotated.shipping import BOUNDED, EAGER, LAZY, windowed
 from headwater.networks.runtime.directory import Addresses, Hashed
+from headwater.networks.runtime.message_codec import decode_message, encode_message, size_of
+from headwater.networks.runtime.messages import Derived
 from headwater.networks.strands.compiling import compile_program
 from headwater.networks.strands.node_plan import plan_nodes
 from headwater.networks.transports.simulator.simulator import Simulator
 from headwater.rules.check import check
 from headwater.rules.render import render_rule
 from headwater.values.functions import Functions
+from headwater.values.labelled import LabelledNull
+from headwater.values.record import Struct
 
 REACH = """
   r1 reach(@X, @Y) :- #link(@X, @Y).
@@ -104,3 +113,93 @@ class TestWhatWentWrong:
         net.run()
         assert net.rows("best") == {(2, 2, 0)}
         assert net.rows("far") == set()
+
+
+TABLES = """
+  materialize(cost, infinity, infinity, keys(1, 2)).
+  materialize(alive, 10, infinity, keys(1)).
+  materialize(last, infinity, 2, keys(1)).
+  .decl cost(x: number, y: number, c: number)
+  .decl alive(x: number)
+  .decl last(x: number)
+  dear(X, C) :- cost(X, Y, C), C > 1.
+  up(X) :- alive(X).
+  recent(X) :- last(X).
+"""
+
+
+def test_keys_lifetimes_and_sizes_of_base_relations():
+    net = network(TABLES, Hashed(1))
+    for row in [(1, 2, 5), (1, 3, 7), (1, 2, 9), (1, 3, 1)]:
+        net.insert("cost", row)
+    for row in [(1,), (2,), (3,)]:
+        net.insert("last", row)
+    net.insert("alive", (1,))
+    net.run(until=6.0)
+    net.insert("alive", (2,))
+    net.insert("alive", (1,))
+    assert net.rows("up") == {(1,), (2,)}
+    net.run(until=12.0)
+    assert net.rows("up") == {(1,), (2,)}, "given again, it lives longer"
+    net.run(until=17.0)
+    assert net.rows("up") == set()
+    assert net.rows("dear") == {(1, 9)}
+    assert net.rows("recent") == {(2,), (3,)}
+
+
+def test_rows_that_do_not_fit_are_refused():
+    net = network(TABLES, Hashed(2))
+    for relation, row, code in [
+        ("cost", (1, 2), "wrong-arity"),
+        ("cost", ("a", 2, 3), "wrong-type"),
+        ("dear", (1, 2), "unknown-relation"),
+    ]:
+        with pytest.raises(DataError) as caught:
+            net.insert(relation, row)
+        assert caught.value.code == code
+    net.run()
+    assert net.rows("cost") == set()
+
+
+def test_functions_generators_facts_and_values_of_any_type():
+    """The same rows as in one process."""
+    text = """
+      .decl day(name: string, at: date, price: decimal(10, 2))
+      label(N, upper(N), L) :- day(N, _, _), L = f_append([N], "x").
+      count_down(N, X) :- day(N, _, _), X = range(0, strlen(N)).
+      total(sum<P>) :- day(_, _, P).
+      mean(avg<P>) :- day(_, _, P).
+      late(N) :- day(N, A, _), A > date("2024-01-31").
+      first(min<A>) :- day(_, A, _).
+      fixed(1, "a"). fixed(2, "b").
+      known(X) :- fixed(X, _).
+      always(1) :- 1 < 2.
+    """
+    rows = [
+        ("ann", datetime.date(2024, 1, 5), Decimal("1.50")),
+        ("bob", datetime.date(2024, 2, 5), Decimal("2.25")),
+    ]
+    with headwater.connect() as db:
+        db.define(text)
+        db.apply(insert={"day": rows})
+        expected = {name: set(db[name].rows()) for name in db.relations}
+    net = network(text, Hashed(3))
+    for row in rows:
+        net.insert("day", row)
+    net.run()
+    for name, wanted in expected.items():
+        assert net.rows(name) == wanted, name
+
+
+@pytest.mark.parametrize(
+    "value",
+    [None, True, 2**63 - 1, -(2**40), 1.5, "é", b"\x00", (1, (None, "a")), datetime.date(2024, 2, 29),
+     Decimal("1.75"), datetime.timedelta(days=-1, seconds=1), Struct({"a": 1}), LabelledNull("f", (1, "x"))],
+    ids=repr,
+)  # fmt: skip
+def test_messages_as_bytes(value):
+    message = Derived(3, (value, "b"), ((1, 300), (7,)))
+    assert decode_message(encode_message(message)) == message
+    assert size_of(message) == len(encode_message(message))
+    with pytest.raises(DataError):
+        decode_message(encode_message(message)[:-1])

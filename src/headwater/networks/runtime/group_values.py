@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from headwater.values.codec import Codec
+from headwater.values.decimal_types import average_type, sum_type
 from headwater.values.group_sums import add_codes, aggregated, empty_sums
 from headwater.values.keys import order_key
 from headwater.values.special import LabelledNull
@@ -81,5 +82,11 @@ class GroupValue:
         group = np.zeros(1, np.int64)
         add_codes(sums, np.zeros(len(values), np.int64), codes, 1, codec.specials)
         found = aggregated(sums, function, group, np.array([len(values)]), codec.specials)
-        result = FLOAT if function == "avg" and type_ == INT else type_
-        return codec.decode_value(int(found[0]), result)
+        return codec.decode_value(int(found[0]), _result(function, type_))
+
+
+def _result(function: str, type_: Type | None) -> Type | None:
+    """The type of a sum or an average."""
+    if type_ is not None and type_.name == "decimal":
+        return average_type(type_) if function == "avg" else sum_type(type_)
+    return FLOAT if function == "avg" else type_

@@ -1,6 +1,6 @@
 """Messages as bytes and back: one codec for all kinds.
 
-A byte for the kind, then its fields: numbers as varints, values with a byte for their type. Nothing that comes in is
+A byte for the kind, then its fields: numbers as varints, rows as `value_codec` writes them. Nothing that comes in is
 trusted: what does not decode to the last byte is refused.
 
 >>> message = Derived(3, ("a", 7), ((1, 5),))
@@ -32,7 +32,7 @@ from headwater.networks.runtime.messages import (
     TakenBack,
     Terms,
 )
-from headwater.values.scalars import NAN
+from headwater.networks.runtime.value_codec import get_values, put_values, signed, zigzag
 
 _DERIVED, _GONE, _SEEN, _INSTANCES, _DROPPED, _ALIVE = range(16, 22)
 _PLAIN: dict[type[Follows | TakenBack | AskedFor | Grounded], int] = {
@@ -42,7 +42,6 @@ _PLAIN: dict[type[Follows | TakenBack | AskedFor | Grounded], int] = {
 _NUMBERED: dict[type[CountedDerivations | Supported], int] = {CountedDerivations: 48, Supported: 49}
 """Those of a relation, a row and a number."""
 _KINDS = {tag: kind for kinds in (_PLAIN, _NUMBERED) for kind, tag in kinds.items()}
-_NULL, _FALSE, _TRUE, _INT, _TEXT, _FLOAT, _LIST, _BYTES = range(8)
 
 
 def encode_message(message: Message) -> bytes:
@@ -106,9 +105,9 @@ def _put_other(
     elif isinstance(message, Alive):
         out += struct.pack("<d", message.until)
     elif isinstance(message, CountedDerivations):
-        put_varint(out, _zigzag(message.number))
+        put_varint(out, zigzag(message.number))
     elif isinstance(message, Supported):
-        put_varint(out, _zigzag(message.rank))
+        put_varint(out, zigzag(message.rank))
 
 
 def _put_instance(out: bytearray, instance: Instance) -> None:
@@ -155,17 +154,8 @@ def _get_other(tag: int, reader: WireReader) -> Message:
         return Alive(relation, row, struct.unpack("<d", reader.raw(8))[0])
     kind = _KINDS[tag]
     if kind is CountedDerivations or kind is Supported:
-        return kind(relation, row, _signed(reader.varint()))
+        return kind(relation, row, signed(reader.varint()))
     return kind(relation, row)  # type: ignore[call-arg]
-
-
-def _zigzag(number: int) -> int:
-    """A number of either sign as one from 0 up."""
-    return number << 1 if number >= 0 else (-number << 1) - 1
-
-
-def _signed(number: int) -> int:
-    return -(number + 1 >> 1) if number & 1 else number >> 1
 
 
 def size_of(message: Message) -> int:
@@ -224,68 +214,3 @@ def _term_size(term: tuple[int, ...]) -> int:
         put_set(out, term)
         found = _term_sizes[term] = len(out)
     return found
-
-
-def put_values(out: bytearray, values: tuple[Any, ...]) -> None:
-    """Append a row, or a list."""
-    put_varint(out, len(values))
-    for value in values:
-        put_value(out, value)
-
-
-def put_value(out: bytearray, value: Any) -> None:
-    """Append a value with its type."""
-    kind = type(value)
-    if kind is int:
-        out.append(_INT)
-        put_varint(out, _zigzag(value))
-    elif kind is str:
-        out.append(_TEXT)
-        text = value.encode()
-        put_varint(out, len(text))
-        out += text
-    elif value is None:
-        out.append(_NULL)
-    elif kind is bool:
-        out.append(_TRUE if value else _FALSE)
-    elif kind is float:
-        out.append(_FLOAT)
-        out += struct.pack("<d", value)
-    elif kind is tuple:
-        out.append(_LIST)
-        put_values(out, value)
-    elif kind is bytes:
-        out.append(_BYTES)
-        put_varint(out, len(value))
-        out += value
-    else:
-        raise TypeError(f"{kind.__name__} has no wire form")
-
-
-def get_values(reader: WireReader) -> tuple[Any, ...]:
-    """The next row, or list."""
-    return tuple(get_value(reader) for _ in range(reader.count()))
-
-
-def get_value(reader: WireReader) -> Any:
-    """The next value."""
-    kind = reader.raw(1)[0]
-    if kind == _INT:
-        return _signed(reader.varint())
-    if kind == _TEXT:
-        try:
-            return reader.raw(reader.count()).decode()
-        except UnicodeDecodeError:
-            raise damaged("a text that is none") from None
-    if kind == _NULL:
-        return None
-    if kind in (_FALSE, _TRUE):
-        return kind == _TRUE
-    if kind == _FLOAT:
-        (number,) = struct.unpack("<d", reader.raw(8))
-        return NAN if number != number else number
-    if kind == _LIST:
-        return get_values(reader)
-    if kind == _BYTES:
-        return reader.raw(reader.count())
-    raise damaged(f"no value has the tag {kind}")

@@ -24,6 +24,7 @@ from headwater.networks.orders.order import EvaluationOrder, Update
 from headwater.networks.orders.pipelined import Pipelined
 from headwater.networks.runtime.best_rows import BestRows
 from headwater.networks.runtime.directory import FIRST, Directory
+from headwater.networks.runtime.given_rows import GivenRows
 from headwater.networks.runtime.message_codec import row_size
 from headwater.networks.runtime.messages import Message
 from headwater.networks.runtime.passing_on import Selector
@@ -68,7 +69,9 @@ class NetworkNode:
         self._selectors = [Selector(plan, self.tables, passing) for passing in plan.program.passing]
         self._selecting = {selector.candidates: selector for selector in self._selectors}
         self._publishers = publishers(plan, self.tables)
-        self._given: set[tuple[int, Row]] = set()
+        self.given = GivenRows(plan)
+        self.expires = False
+        """Whether rows with a lifetime expire here, by this node's clock, and not by the driver's."""
         self.clock: Callable[[], float] = time.time
         self.scheme: Scheme = scheme(self)
 
@@ -77,16 +80,21 @@ class NetworkNode:
     def insert(self, relation: str, row: Row) -> None:
         """A base row of this node is there from now on."""
         number = self._base(relation, row)
-        if (number, row) not in self._given:
-            self._given.add((number, row))
+        new, gone = self.given.insert(number, row, self.clock())
+        lifetime = self.given.lifetime(number)
+        if self.expires and lifetime is not None:
+            self.wake(lifetime)
+        for other in gone:
+            self.scheme.delete(number, other)
+        if new:
             self.scheme.insert(number, row)
+        if new or gone:
             self._settle()
 
     def delete(self, relation: str, row: Row) -> None:
         """A base row of this node is there no more."""
         number = self._base(relation, row)
-        if (number, row) in self._given:
-            self._given.discard((number, row))
+        if self.given.delete(number, row):
             self.scheme.delete(number, row)
             self._settle()
 
@@ -133,6 +141,10 @@ class NetworkNode:
 
     def woken(self) -> None:
         """The time asked for has passed."""
+        if self.expires:
+            for number, row in list(self.given.expired(self.clock())):
+                self.given.delete(number, row)
+                self.scheme.delete(number, row)
         self.scheme.woken()
         self._settle()
 

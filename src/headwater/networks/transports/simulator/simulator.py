@@ -94,6 +94,7 @@ class Simulator:
 
     def _change(self, relation: str, row: Row, comes: bool) -> None:
         name = self.plan.program.given.get(relation, relation)
+        row = self.nodes[0].given.checked(self._number(relation, name), row)
         node = self._owner(relation, name, row)
         if comes:
             self._base[node.number][name, row] = None
@@ -104,13 +105,16 @@ class Simulator:
             self._take(node)
 
     def _owner(self, relation: str, name: str, row: Row) -> NetworkNode:
-        number = self.plan.numbers.get(name)
-        if number is None:
-            raise DataError("unknown-relation", f"there is no relation {relation} in this network")
-        home = self.nodes[0].home(number, row)
+        home = self.nodes[0].home(self._number(relation, name), row)
         if home is None:
             raise DataError("no-such-node", f"{relation}{row} lives at an address that no node has")
         return self.nodes[home]
+
+    def _number(self, relation: str, name: str) -> int:
+        number = self.plan.numbers.get(name)
+        if number is None or not self.plan.relations[number].base:
+            raise DataError("unknown-relation", f"{relation} is no base relation of this network")
+        return number
 
     # ------------------------------------------------------------------ failures
 
@@ -160,6 +164,7 @@ class Simulator:
             number, self.plan, self.directory, self.scheme, self.order, self.faults.incarnations[number]
         )
         node.clock = lambda: self.now
+        node.expires = True
         return node
 
     # ------------------------------------------------------------------ time

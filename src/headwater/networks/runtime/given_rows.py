@@ -1,0 +1,94 @@
+"""The base rows that a node was given: keys, lifetimes and sizes (NDlog's `materialize`); values in canonical form.
+
+A row with the key of another replaces it. A row expires its lifetime after it was last given; giving it again
+refreshes it. When there are more rows at a node than the size allows, the oldest go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from headwater.errors import DataError
+from headwater.networks.runtime.row_table import Row
+from headwater.networks.strands.network_program import Located
+from headwater.networks.strands.node_plan import NodePlan
+from headwater.values.codec import misfit_error
+from headwater.values.scalars import Misfit, canonical
+
+
+class GivenRows:
+    """What was given of each base relation, by number, in the order in which it was last given, with the time."""
+
+    def __init__(self, plan: NodePlan):
+        self._plan = plan
+        self._rows: dict[int, dict[Row, float]] = {}
+        self._keys: dict[tuple[int, Any], Row] = {}
+
+    def checked(self, number: int, row: Row) -> Row:
+        """The row with its values in canonical form; refused if it is none of the relation's."""
+        info = self._plan.relations[number]
+        if len(row) != info.arity:
+            raise DataError("wrong-arity", f"{info.name}{row} has {len(row)} values, expected {info.arity}")
+        try:
+            return tuple(
+                value if type is None else canonical(value, type)
+                for value, type in zip(row, info.types, strict=True)
+            )
+        except Misfit as misfit:
+            column = next(i for i, type in enumerate(info.types) if type and _misfits(row[i], type))
+            raise misfit_error(misfit, info.types[column], info.name, str(column + 1)) from None
+
+    def insert(self, number: int, row: Row, now: float) -> tuple[bool, list[Row]]:
+        """A row is given: whether it is new, and which rows go for it."""
+        info = self._plan.relations[number]
+        rows = self._rows.setdefault(number, {})
+        new = rows.pop(row, None) is None
+        rows[row] = now
+        gone = []
+        if info.key is not None:
+            key = (number, tuple(row[column] for column in info.key))
+            other = self._keys.get(key)
+            if other is not None and other != row:
+                gone.append(other)
+                self.delete(number, other)
+            self._keys[key] = row
+        while info.size is not None and len(rows) > info.size:
+            oldest = next(iter(rows))
+            gone.append(oldest)
+            self.delete(number, oldest)
+        return new, gone
+
+    def delete(self, number: int, row: Row) -> bool:
+        """A row is taken away; whether it was there."""
+        info = self._plan.relations[number]
+        if self._rows.get(number, {}).pop(row, None) is None:
+            return False
+        if info.key is not None:
+            self._keys.pop((number, tuple(row[column] for column in info.key)), None)
+        return True
+
+    def expired(self, now: float) -> Iterator[tuple[int, Row]]:
+        """The rows whose time is over, with their relations: they are to be deleted."""
+        for number, info in self._expiring():
+            for row, given in list(self._rows.get(number, {}).items()):
+                if given + (info.lifetime or 0.0) > now:
+                    break
+                yield number, row
+
+    def lifetime(self, number: int) -> float | None:
+        """After how many seconds rows of a relation expire."""
+        return self._plan.relations[number].lifetime
+
+    def _expiring(self) -> Iterator[tuple[int, Located]]:
+        for number in self._rows:
+            if self._plan.relations[number].lifetime is not None:
+                yield number, self._plan.relations[number]
+
+
+def _misfits(value: Any, type: Any) -> bool:
+    try:
+        canonical(value, type)
+    except Misfit:
+        return True
+    return False
