@@ -206,7 +206,11 @@ class Stream:
             )
 
 
-@given(st.integers(0, 2**32), st.sampled_from(["support", "support", "dred", "recompute"]), st.booleans())
+@given(
+    st.integers(0, 2**32),
+    st.sampled_from(["support", "support", "dred", "recompute", "relative"]),
+    st.booleans(),
+)
 @settings(COMMON, max_examples=EXAMPLES)
 def test_peers_have_what_follows_from_the_logs_they_have_taken(seed, strategy, durable):
     with tempfile.TemporaryDirectory() as folder:

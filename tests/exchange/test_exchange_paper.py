@@ -13,7 +13,7 @@ B = {(3, 5), (3, 2), (1, 3), (3, 3)}
 U = {(2, 5), (3, 2), (5, c(5)), (2, c(2)), (3, c(3))}
 
 
-@pytest.mark.parametrize("strategy", ["support", "dred", "recompute"])
+@pytest.mark.parametrize("strategy", ["support", "relative", "absorption", "dred", "recompute", "auto"])
 def test_examples_1_to_3_the_instances(strategy):
     """All peers compute the same instances, whoever asks."""
     found = confederation(strategy=strategy)
@@ -143,9 +143,10 @@ def test_figure_2_the_internal_relations():
     assert set(database[names.output(relation)].rows()) == {(3, 5), (7, 7), (1, 3)}
 
 
-@pytest.mark.parametrize("strategy", ["support", "dred", "recompute"])
+@pytest.mark.parametrize("strategy", ["support", "relative", "dred", "recompute"])
 def test_example_10_a_deletion(strategy):
-    """Deleting uBio's row leaves B(3, 2), which G(3, 5, 2) derives by m1. (The paper calls the peers otherwise.)"""
+    """Deleting uBio's row leaves B(3, 2), which G(3, 5, 2) derives by m1. (The paper calls the peers otherwise.)
+    `relative` is the paper's PropagateDelete."""
     found = confederation(" ".join((M1, M3, M4)), strategy=strategy)
     bio, ubio = found["BioSQL"], found["uBio"]
     ubio.edit(delete={"U": [(2, 5)]})
@@ -155,6 +156,34 @@ def test_example_10_a_deletion(strategy):
     found["GUS"].edit(delete={"G": [(3, 5, 2)]})
     found.exchange()
     assert (3, 2) not in bio["B"] and (2, c(2)) not in bio["U"]
+
+
+def test_on_nodes():
+    found = confederation(run="threads", nodes=2)
+    bio = found["BioSQL"]
+    assert (rows(bio, "B"), rows(bio, "U")) == (B, U)
+    bio.trust("distrust B(i, n) from GUS if n >= 3.")
+    assert rows(bio, "B") == {(3, 5), (3, 2), (3, 3)} - {(3, 3)}
+    assert set(bio.query("ans(x, y) :- U(x, y).")) == {(2, 5), (3, 2)}
+    found.close()
+
+
+def test_copies_for_origins_count_a_derivation_once():
+    bio = confederation()["BioSQL"]
+    before = bio.why("B", (3, 2)).expression(TOKENS)
+    bio.trust("distrust B(i, n) from GUS if n >= 3.")
+    assert bio.why("B", (3, 2)).expression(TOKENS) == before
+
+
+def test_example_4_explained():
+    bio = confederation()["BioSQL"]
+    bio.trust("distrust B(i, n) from GUS if n >= 3. distrust B(i, n) by m4 if n != 2.")
+    said = str(bio.why_rejected("B", (1, 3)))
+    assert "kept out: m1(G(1, 2, 3)): distrust B(i, n) from GUS if n >= 3." in said
+    bio.edit(delete={"B": [(3, 2)]})
+    assert "rejected by its users in BioSQL:3" in str(bio.why_rejected("B", (3, 2)))
+    assert str(bio.why_rejected("B", (3, 5))) == "B(3, 5) is at BioSQL"
+    assert "no mapping brings it" in str(bio.why_rejected("B", (9, 9)))
 
 
 def test_mappings_are_refused_unless_they_are_weakly_acyclic():

@@ -13,6 +13,7 @@ from headwater.demo.acting import act
 from headwater.demo.asking import NODE, ask, leave_out_costs
 from headwater.demo.contenders import HeadwaterViews, others
 from headwater.demo.crash import kill_and_reopen
+from headwater.demo.exchanging import exchange_names
 from headwater.demo.measure import compare, follow
 from headwater.demo.picture import draw
 from headwater.demo.report import DemoReport
@@ -87,6 +88,9 @@ def main() -> None:
     acted = act(topology, node.rows)
     report.acted(acted, right=acted.lost == set(outcomes[4].changes["reach"].deleted))
 
+    names = exchange_names()
+    report.exchanged(names)
+
     if spark is not None:
         report.through_spark()
         report.turns(list(spark.turns(ours.database, transit)))
@@ -105,6 +109,8 @@ def main() -> None:
         options.picture.write_text(
             draw(topology, outcomes, transit.links[0], before, after), encoding="utf-8"
         )
+    if not names.right:
+        raise SystemExit("a peer has other rows than it should: this is a bug in Headwater")
     if not (recovery.links_right and recovery.views_right and recovery.found >= recovery.acknowledged):
         raise SystemExit("the state that was found is wrong: this is a bug in Headwater")
 

@@ -16,6 +16,7 @@ from rich.text import Text
 from headwater.demo.acting import LIFELINE, RULES, Acted
 from headwater.demo.asking import NODE, Asked, Unknown
 from headwater.demo.crash import Recovery
+from headwater.demo.exchanging import CONDITION, MAPPINGS, ExchangedNames
 from headwater.demo.measure import REPEATS, Timings
 from headwater.demo.scenario import PROGRAM
 from headwater.demo.through_spark import Turn
@@ -216,6 +217,19 @@ class DemoReport:
             f" come and go. Transit node t2 fails: {len(acted.lost):,} rows of reach go (as in the stored view:"
             f" {_yes(right)}), and {len(acted.tickets):,} nodes get a ticket in the same version. To cut off"
             f" {LIFELINE} is refused: [bold]{acted.refusal}[/]."
+        )
+
+    def exchanged(self, done: ExchangedNames) -> None:
+        """Peers who share data."""
+        self.chapter("Peers who share data: update exchange")
+        self._show(Text(textwrap.indent(MAPPINGS, "  "), style=FAINT))
+        self.say(
+            "Three peers have edited offline and published. What BioSQL would take on, translated to its own schema:"
+        )
+        self._show(Text(textwrap.indent(done.supposed, "  ")))
+        self.say(
+            f"\nWhy it has B{done.row}: {done.expression}. It states [bold]{CONDITION}[/] and has"
+            f" {len(done.trusted)} of {len(done.rows)} rows left. As in the paper: {_yes(done.right)}."
         )
 
     def through_spark(self) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from headwater.annotations.protocol import AnyAnnotation
 from headwater.calls import public_class
 from headwater.database.answers import Answers
 from headwater.errors import DataError
@@ -26,6 +27,7 @@ from headwater.exchange.relation import PeerRelationView, without_nulls
 from headwater.exchange.report import UpdateReport
 from headwater.exchange.why import PeerWhy
 from headwater.language.mappings.mapping import PeerRelation
+from headwater.spelling import did_you_mean
 from headwater.values import arguments
 
 ShownRows = dict[PeerRelation, frozenset[Row]]
@@ -249,6 +251,30 @@ class Peer:
         stored = self._instance.stored_row(view.relation, asked)
         found = self._instance.database.why(view.output, stored)
         return PeerWhy(self.name, found, self._instance.compiled, self._contributors)
+
+    def evaluate(
+        self,
+        relation: str,
+        annotation: str | AnyAnnotation,
+        base: Callable[[str, str, Row], object] | None = None,
+        mappings: Mapping[str, object] | None = None,
+    ) -> dict[Row, Any]:
+        """What each row of a relation carries in an annotation, such as viterbi or clearance: `base` says what a
+        contribution carries, by peer, relation and row, `mappings` what using a mapping multiplies by."""
+        view, compiled = self[relation], self._instance.compiled
+        rules: dict[str, object] = {}
+        for label, value in arguments.mapping("mappings", mappings, '{"m1": 0.9}').items():
+            known = compiled.rules_of(label)
+            if not known:
+                hint = did_you_mean(label, compiled.mappings.labels)
+                raise DataError("unknown-mapping", f"there is no mapping {label}", hint=hint)
+            rules |= dict.fromkeys(known, value)
+
+        def said(name: str, row: Row) -> object:
+            of = compiled.contributions.get(name)
+            return None if base is None or of is None else base(of.peer, of.name, row)
+
+        return dict(self._instance.database.evaluate(view.output, annotation, said, rules=rules).items())
 
     def why_rejected(self, relation: str, row: Sequence[Any]) -> WhyRejected:
         """Why a row is not there: who deleted it, what reconciliation decided, which conditions keep it out."""

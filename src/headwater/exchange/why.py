@@ -80,8 +80,30 @@ class PeerWhy:
                         summands[Summand(SILENT, (through,))] = None
                     else:
                         summands.update(dict.fromkeys(self._brought(through)))
-            self._equations[node] = list(summands)
+            self._equations[node] = self._once(summands)
             todo += [each for summand in summands for each in summand.premises if each not in self._base]
+
+    def _once(self, summands: Iterable[Summand[int]]) -> list[Summand[int]]:
+        """Each derivation once: what a copy that does without some origins derives, the copy that does without fewer
+        derives too."""
+        kept: list[Summand[int]] = []
+        alike: dict[tuple[object, ...], list[Summand[int]]] = {}
+        for summand in summands:
+            facts = [self._rows[each].fact for each in summand.premises]
+            named = tuple(
+                (self._compiled.relations.get(fact.relation, fact.relation), fact.row) for fact in facts
+            )
+            alike.setdefault((summand.rule, named), []).append(summand)
+        for same in alike.values():
+            without = {summand: self._without(summand) for summand in same}
+            kept += [one for one in same if not any(without[other] < without[one] for other in same)]
+        return kept
+
+    def _without(self, summand: Summand[int]) -> frozenset[object]:
+        """The origins that the premises of a derivation do without."""
+        return frozenset().union(
+            *(self._compiled.excluded.get(self._rows[each].fact.relation, ()) for each in summand.premises)
+        )
 
     def _brought(self, trusted: int) -> Iterable[Summand[int]]:
         for _, (provenance,) in self._derivations.get(trusted, ()):

@@ -66,6 +66,8 @@ class CompiledMappings:
     """The mapping of each rule that fills a provenance relation."""
     relations: Mapping[str, PeerRelation]
     """Outputs by name, those of all copies."""
+    excluded: Mapping[str, Exclusion]
+    """What copies of outputs do without, by their names."""
     contributions: Mapping[str, PeerRelation]
     lists: Mapping[str, Mapping[PeerRelation, tuple[Atom, ...]]]
     """What is on the lists of rows."""
@@ -99,6 +101,11 @@ def compiled(
         found.names,
         found.by_rule,
         found.outputs,
+        {
+            found.names.output(relation, exclusion): exclusion
+            for exclusion in tuple(found.names.numbers)
+            for relation in schemas.columns
+        },
         {found.names.contributions(relation): relation for relation in schemas.columns},
         found.lists,
         found.equalities,
