@@ -9,6 +9,7 @@ import pytest
 
 import headwater as hw
 from headwater.networks.library import programs
+from headwater.networks.network import ANNOTATIONS
 
 SQUARE = [(a, b, c) for x, y, c in [("a", "b", 1), ("b", "c", 1), ("c", "d", 1), ("d", "a", 5)]
           for a, b in [(x, y), (y, x)]]  # fmt: skip
@@ -67,7 +68,7 @@ def test_routes_on_real_networks_before_and_after_failures(name, program):
 
 
 @pytest.mark.parametrize("order", ["psn", "bsn", "sn"])
-@pytest.mark.parametrize("annotation", ["absorption", "absorption-lazy", "absorption-eager"])
+@pytest.mark.parametrize("annotation", [name for name in ANNOTATIONS if name != "counting"])
 def test_every_order_and_annotation(order, annotation):
     net = hw.network("best-cost", SQUARE, order=order, annotation=annotation)
     net.run()
@@ -114,6 +115,37 @@ def test_messages_travel_along_links_and_are_told_one_by_one():
     assert rows and {(message.sender, message.receiver) for message in rows} <= linked
     assert len(net.timeline()) == net.messages and sum(m.bytes for m in net.timeline()) == net.bytes
     assert [m.time for m in net.timeline()] == sorted(m.time for m in net.timeline())
+
+
+def test_counting_where_derivations_cannot_go_round_in_circles():
+    net = hw.network("path-vector", SQUARE, annotation="counting")
+    net.run()
+    net.fail("a", "b")
+    net.run()
+    assert {row[:2]: row[3] for row in net["bestPath"].rows()} == distances(net)
+    with pytest.raises(hw.HeadwaterError) as refused:
+        hw.network("reachable", SQUARE, annotation="counting")
+    assert refused.value.code == "diverges"
+
+
+@pytest.mark.parametrize("program", ["best-cost", "shortest-path", "reachable"])
+def test_a_proof_rests_on_links_that_are_up_and_its_messages_take_them(program):
+    net = hw.network(program, "topohub:topozoo/Abilene")
+    net.run()
+    net.fail("Chicago", "Indianapolis")
+    net.run()
+    relation = {"best-cost": "bestCost", "shortest-path": "shortestPath"}.get(program, program)
+    ends = {(source, target) for source, target, _ in net.links}
+    for row in net.at("Chicago")[relation].rows():
+        proof = net.why(relation, row)
+        assert (proof.relation, proof.row, proof.node) == (relation, row, "Chicago")
+        assert {row for _, row in proof.base()} <= set(net.links)
+        assert {(message.sender, message.receiver) for message in proof.messages()} <= ends
+        if program == "best-cost":
+            assert sum(link[2] for _, link in proof.base()) == row[2]
+    with pytest.raises(hw.HeadwaterError) as refused:
+        net.why(relation, ("Chicago", "Nowhere"))
+    assert refused.value.code == "no-such-row"
 
 
 def test_the_same_seed_gives_the_same_run():

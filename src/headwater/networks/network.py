@@ -31,9 +31,14 @@ from headwater.language.datalog import parse
 from headwater.language.datalog.program_file import names_file, read_program
 from headwater.language.program import Program
 from headwater.networks.annotated.absorption import absorption
+from headwater.networks.annotated.counting import counting
+from headwater.networks.annotated.dred import dred
+from headwater.networks.annotated.ranked import ranked
+from headwater.networks.annotated.relative import relative
 from headwater.networks.annotated.scheme import SchemeMaker
 from headwater.networks.annotated.shipping import BOUNDED, EAGER, LAZY
 from headwater.networks.constraints import link_relations
+from headwater.networks.explaining import ProofSearch, NetworkProof
 from headwater.networks.library import library_program, programs
 from headwater.networks.orders.iterations import SemiNaive
 from headwater.networks.orders.order import EvaluationOrder
@@ -41,6 +46,7 @@ from headwater.networks.orders.pipelined import Pipelined
 from headwater.networks.runtime.directory import Addresses
 from headwater.networks.runtime.messages import Message
 from headwater.networks.strands.compiling import compile_program
+from headwater.networks.strands.network_program import Best
 from headwater.networks.strands.node_plan import NodePlan, plan_nodes
 from headwater.networks.timeline import MOST_MESSAGES_KEPT, SentMessage, sent_message
 from headwater.networks.topologies import as_topology
@@ -59,6 +65,11 @@ ANNOTATIONS: Mapping[str, Callable[[], SchemeMaker]] = {
     "absorption": lambda: absorption(BOUNDED),
     "absorption-lazy": lambda: absorption(LAZY),
     "absorption-eager": lambda: absorption(EAGER),
+    "relative": relative,
+    "relative-eager": lambda: relative(EAGER),
+    "support": ranked,
+    "dred": dred,
+    "counting": counting,
 }
 """What rows carry, by name."""
 ORDERS: Mapping[str, Callable[[], EvaluationOrder]] = {
@@ -104,7 +115,8 @@ def network(
     - `program`: the name of one of the library, a text, or a file.
     - `topology`: a name (`transit-stub:100`, `topohub:topozoo/Abilene`), a file, a graph of networkx, or link rows.
     - `annotation`: what rows carry: absorption (of each row and sender one explanation is kept at a time),
-      absorption-lazy (all are kept, and one is sent), absorption-eager (all are sent).
+      absorption-lazy (all are kept, and one is sent), absorption-eager (all are sent), relative, relative-eager,
+      support (ranks, by the simulator's one clock), dred, counting (where derivations cannot go round in circles).
     - `order`: psn, bsn or sn. `transport`: simulated.
     - `metric`: what links cost: their latency in ms, 1 each, or a random number from 1 to 100.
     """
@@ -284,6 +296,19 @@ class Network:
     def bytes(self) -> int:
         """How many bytes they had."""
         return self._simulator.traffic.bytes
+
+    def why(self, relation: str, row: Iterable[Any]) -> NetworkProof:
+        """Why a row is there: a proof from base rows, with the messages that it took, their links and times."""
+        name, asked = self._known(relation), tuple(row)
+        view = self._plan.program.views[name]
+        table = self._plan.numbers[view.candidates if isinstance(view, Best) else view]
+        home = self._simulator.nodes[0].home(table, asked)
+        if home is None or asked not in set(self._simulator.nodes[home].rows(name)):
+            raise DataError(
+                "no-such-row", f"{name}{asked!r} is not in this network", hint="net[...].rows() has all"
+            )
+        explainer = ProofSearch(self._plan, self._simulator.nodes, self._names, self._timeline)
+        return explainer.proof(home, table, asked)
 
     def timeline(self) -> list[SentMessage]:
         """All messages, in the order in which they were sent."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from headwater.networks.runtime.messages import Derived, Message
 from headwater.networks.strands.node_plan import NodePlan
@@ -27,6 +27,8 @@ class SentMessage:
     bytes: int
     relation: str | None = None
     row: tuple[object, ...] | None = None
+    table: int | None = field(default=None, repr=False)
+    """The relation's number in the program, where helping relations have their own."""
 
     def __str__(self) -> str:
         what = self.kind if self.row is None else f"{self.relation}({', '.join(map(form, self.row))})"
@@ -48,4 +50,4 @@ def sent_message(
         return SentMessage(time, names[sender], names[receiver], kind, size)
     relation = plan.relations[message.relation]
     shown = relation.owner or relation.name
-    return SentMessage(time, names[sender], names[receiver], kind, size, shown, message.row)
+    return SentMessage(time, names[sender], names[receiver], kind, size, shown, message.row, message.relation)
