@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from headwater.errors import DataError
 from headwater.networks.runtime.node import NetworkNode
 from headwater.networks.runtime.row_table import Entry, Row
-from headwater.networks.strands.network_program import Best
+from headwater.networks.strands.network_program import Best, PassingOn
 from headwater.networks.strands.node_plan import NodePlan
 from headwater.networks.strands.strand import ALL_STAMPS, Firing
 from headwater.networks.timeline import SentMessage
@@ -95,9 +95,10 @@ class ProofSearch:
                 key = (numbers[message.receiver], message.table, message.row)
                 self._came.setdefault(key, {})[numbers[message.sender]] = message
         program = plan.program
+        bests: list[PassingOn | Best] = [*program.passing]
+        bests += [each for each in program.publications if isinstance(each, Best)]
         self._sources: Mapping[int, int] = {
-            plan.numbers[each.relation]: plan.numbers[each.candidates]
-            for each in (*program.passing, *(p for p in program.publications if isinstance(p, Best)))
+            plan.numbers[each.relation]: plan.numbers[each.candidates] for each in bests
         }
         self._known: dict[tuple[Key, int], NetworkProof | None] = {}
 

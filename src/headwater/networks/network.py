@@ -38,7 +38,7 @@ from headwater.networks.annotated.relative import relative
 from headwater.networks.annotated.scheme import SchemeMaker
 from headwater.networks.annotated.shipping import BOUNDED, EAGER, LAZY
 from headwater.networks.constraints import link_relations
-from headwater.networks.explaining import ProofSearch, NetworkProof
+from headwater.networks.explaining import NetworkProof, ProofSearch
 from headwater.networks.library import library_program, programs
 from headwater.networks.orders.iterations import SemiNaive
 from headwater.networks.orders.order import EvaluationOrder
