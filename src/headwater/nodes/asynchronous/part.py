@@ -7,7 +7,7 @@ What comes for a network that is not the present one is of no use any more: batc
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,10 +15,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from headwater.networks.annotated.absorption import absorption
-from headwater.networks.annotated.relative import relative
-from headwater.networks.annotated.scheme import SchemeMaker
-from headwater.networks.annotated.shipping import BOUNDED, EAGER
+from headwater.networks.annotated.named import SCHEMES
 from headwater.networks.annotated.stages import QuietStage
 from headwater.networks.runtime.directory import FIRST, Hashed
 from headwater.networks.runtime.message_codec import decode_message, encode_message
@@ -41,12 +38,12 @@ from headwater.values.codec import Codec
 from headwater.values.functions import Functions
 from headwater.version.statistics import VersionStatistics
 
-SCHEMES: Mapping[str, Callable[[], SchemeMaker]] = {
-    "absorption": lambda: absorption(BOUNDED),
-    "absorption-eager": lambda: absorption(EAGER),
-    "relative": relative,
+OF_STRATEGY = {
+    "absorption": "absorption-bounded",
+    "absorption-eager": "absorption-eager",
+    "relative": "relative",
 }
-"""What rows carry on nodes that do not wait for each other, by the names of strategies."""
+"""What rows carry on nodes that do not wait for each other: the scheme of each strategy."""
 BYTES_OF_A_ROW = 700
 """About what a row takes on a node, with what it carries and where it is indexed."""
 
@@ -94,7 +91,9 @@ class NetworkPart:
             self.clear()
         checked = self._checked(command.program)
         plan = plan_nodes(compile_program(checked), self.functions)
-        node = NetworkNode(self.number, plan, Hashed(self.peers.nodes), SCHEMES[command.strategy]())
+        node = NetworkNode(
+            self.number, plan, Hashed(self.peers.nodes), SCHEMES[OF_STRATEGY[command.strategy]]()
+        )
         node.pause = lambda: self._pause(node, command.most_derivations)
         views = [name for name, info in checked.relations.items() if not info.base and not info.internal]
         changes = ViewChanges(node, views)
