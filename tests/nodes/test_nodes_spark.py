@@ -47,4 +47,7 @@ def test_provenance_on_asynchronous_nodes_some_of_which_are_killed():
     assert done.returncode == 0, done.stdout + done.stderr
     assert len(re.findall(r"recovered in", done.stdout)) == 4
     found = re.findall(r"(\d) nodes, (\S+): 12 versions the same, (\d+) explanations the same", done.stdout)
-    assert [(nodes, strategy) for nodes, strategy, _ in found] == [("2", "absorption"), ("4", "absorption-eager")]
+    assert [(nodes, strategy) for nodes, strategy, _ in found] == [
+        ("2", "absorption"),
+        ("4", "absorption-eager"),
+    ]

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from headwater.annotations.wire import WireReader, damaged, put_varint
-from headwater.errors import DataError, HeadwaterError
+from headwater.errors import HeadwaterError
 from headwater.language.datalog import parse
 from headwater.networks.annotated.named import SCHEMES
 from headwater.networks.annotated.stages import QuietStage
@@ -122,7 +122,7 @@ class NodeProcess:
         elif isinstance(command, AskRows):
             return RowsTold(loop.do(lambda node: tuple(node.rows(command.relation))))
         else:
-            raise DataError("unknown-command", f"{type(command).__name__} is nothing that a node does")
+            raise AssertionError(f"{type(command).__name__} is nothing that a node does")
         return Fine()
 
     def _begin(self, command: BeginEpoch) -> None:
