@@ -12,6 +12,10 @@ import pytest
 from headwater.database import Database
 from headwater.database.relation_view import RelationView
 from headwater.errors import HeadwaterError
+from headwater.exchange.confederation import Confederation
+from headwater.exchange.peer import Peer
+from headwater.exchange.relation import PeerRelationView
+from headwater.exchange.why import PeerWhy
 from headwater.maintain.strategies import STRATEGIES
 from headwater.options import Options
 from headwater.rules.rewrites import REWRITES
@@ -61,7 +65,16 @@ def test_every_option_of_connect_is_in_the_reference():
 
 @pytest.mark.parametrize(
     ("kind", "title"),
-    [(Database, "Database"), (Changes, "Changes"), (Change, "Changes"), (RelationView, "RelationView")],
+    [
+        (Database, "Database"),
+        (Changes, "Changes"),
+        (Change, "Changes"),
+        (RelationView, "RelationView"),
+        (Confederation, "Exchange"),
+        (Peer, "Exchange"),
+        (PeerRelationView, "Exchange"),
+        (PeerWhy, "Exchange"),
+    ],
 )
 def test_every_public_method_is_in_the_reference(kind, title):
     assert public(kind) <= quoted(section("docs/reference.md", title))

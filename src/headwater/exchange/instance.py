@@ -17,7 +17,7 @@ from typing import Any
 
 from headwater.database import Database
 from headwater.database.answers import Answers
-from headwater.errors import DataError
+from headwater.errors import DataError, RuleError, UnknownRelation
 from headwater.exchange.border import Border
 from headwater.exchange.conflicts import Reconciler
 from headwater.exchange.description import ConfederationDescription
@@ -32,7 +32,8 @@ from headwater.language.mappings import compiled, parse
 from headwater.language.mappings.compile import CompiledMappings
 from headwater.language.mappings.internal import RowList
 from headwater.language.mappings.mapping import PeerRelation
-from headwater.language.program import Column, Constant, Declaration, Program
+from headwater.language.program import Atom, Column, Constant, Declaration, Program
+from headwater.rules.check import check
 from headwater.values.codec import Codec
 from headwater.values.layout import Layout
 from headwater.values.types import INT, STRING
@@ -109,7 +110,25 @@ class PeerInstance:
         found = compiled(self.schemas, self.mappings, policies.conditions())
         kept = tuple(Declaration(name, columns) for name, columns in KEPT.items())
         program = replace(found.program, declarations=(*kept, *found.program.declarations))
-        return replace(found, program=replace(program, text=render(program)))
+        program = replace(program, text=render(program))
+        self._check(replace(found, program=program))
+        return replace(found, program=program)
+
+    def _check(self, found: CompiledMappings) -> None:
+        """Refuse what the database would refuse, before anything is changed, and in the users' words."""
+        if self._program() == found.program.text:
+            return
+        for relations in found.lists.values():
+            for relation, atoms in relations.items():
+                self.rows_of(relation, [_values(atom) for atom in atoms])
+        try:
+            check(found.program, self.database.functions)
+        except RuleError as error:
+            for relation in self.schemas.columns:
+                error.message = re.sub(
+                    rf"\b{relation.peer}_{relation.name}_[otcr]\d*\b", str(relation), error.message
+                )
+            raise
 
     def check_policies(self, policies: Policies) -> None:
         """Refuse conditions that cannot be kept."""
@@ -126,7 +145,7 @@ class PeerInstance:
         delete: dict[str, list[Row]] = {}
         for listed, relations in self.compiled.lists.items():
             for relation, atoms in relations.items():
-                wanted = {tuple(t.value for t in atom.args if isinstance(t, Constant)) for atom in atoms}
+                wanted = set(map(_values, atoms))
                 name = RowList(listed, relation).name
                 there = set(self.database[name].rows())
                 insert[name], delete[name] = list(wanted - there), list(there - wanted)
@@ -149,9 +168,16 @@ class PeerInstance:
                 found.append(Edit(sign, relation.name, row))
         return found
 
+    def named(self, name: str) -> PeerRelation:
+        """The relation of a name; of this peer, where several have it."""
+        try:
+            return self.schemas.named(name, self.name)
+        except RuleError as error:
+            raise UnknownRelation(error.code, error.message, hint=error.hint) from None
+
     def own(self, name: str) -> PeerRelation:
         """A relation of this peer."""
-        relation = self.schemas.named(name, self.name)
+        relation = self.named(name)
         if relation.peer != self.name:
             raise DataError(
                 "not-yours",
@@ -330,3 +356,8 @@ class PeerInstance:
     def program(self) -> Program:
         """What the database runs."""
         return self.compiled.program
+
+
+def _values(atom: Atom) -> Row:
+    """The row that an atom of constants names."""
+    return tuple(term.value for term in atom.args if isinstance(term, Constant))

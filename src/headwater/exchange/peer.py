@@ -225,7 +225,7 @@ class Peer:
 
     def __getitem__(self, name: str) -> PeerRelationView:
         instance = self._instance
-        relation = instance.schemas.named(arguments.relation_name(name), self.name)
+        relation = instance.named(arguments.relation_name(name))
         columns = tuple(column.name for column in instance.schemas.columns[relation])
         output = instance.compiled.names.output(relation)
         return PeerRelationView(instance.database, relation, output, columns, instance.border)

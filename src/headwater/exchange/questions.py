@@ -27,6 +27,7 @@ from headwater.language.program import (
     Variable,
 )
 
+_FORM = "ask: ans(x, y) :- U(x, z), U(y, z)."
 _QUALIFIED = re.compile(r"\b([^\W\d]\w*)\.([^\W\d]\w*)(?=\s*\()")
 
 
@@ -37,9 +38,11 @@ def question_text(text: str, compiled: CompiledMappings, peer: str) -> str:
         return compiled.names.output(compiled.schemas.named(found[0]))
 
     text = _QUALIFIED.sub(output, text)
+    if not text.strip():
+        raise LanguageError("syntax", "the question is empty", hint=_FORM)
     if ":-" not in text and "?-" not in text:
         text = f"?- {text.strip().removesuffix('.')}."
-    program = parse(f"{MARK}\n{text}", "<question>")
+    program = parse(f'{MARK}\n#line 1 "<question>"\n{text}', "<question>")
     own = {head.relation for rule in program.rules for head in rule.heads}
     known = {*own, *compiled.relations}
 
@@ -57,7 +60,7 @@ def question_text(text: str, compiled: CompiledMappings, peer: str) -> str:
 
 def _goal(rules: tuple[Rule, ...]) -> Query:
     if not rules:
-        raise LanguageError("syntax", "found no question", hint="ask: ans(x, y) :- U(x, z), U(y, z).")
+        raise LanguageError("syntax", "found no question", hint=_FORM)
     head = rules[-1].heads[0]
     names: list[str] = []
     for number, term in enumerate(head.args):

@@ -41,6 +41,11 @@ def _columns(peer: str, name: str, written: str) -> tuple[Column, ...]:
             place=place,
             hint='write {"B": "id: int, nam: string"}',
         ) from error
+    names = [column.name for column in declaration.columns]
+    if len(set(names)) < len(names):
+        raise ExchangeError(
+            "bad-schema", f"{peer}.{name} has two columns of one name", hint="name them differently"
+        )
     for column in declaration.columns:
         if column.type is None:
             raise ExchangeError(

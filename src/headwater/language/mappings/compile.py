@@ -204,7 +204,7 @@ class _Compiler:
                 "not-yours",
                 f"{peer} can state conditions on its own relations only",
                 place=condition.place,
-                hint=f"{', '.join(r.name for r in self.schemas.of(peer))}; 'from' names where data comes from",
+                hint=f"its own: {', '.join(r.name for r in self.schemas.of(peer))}; 'from' says where data is from",
             )
 
     def _origin(self, peer: str, condition: TrustCondition) -> ExcludedOrigin | None:
