@@ -358,3 +358,11 @@ def test_a_memory_budget(reach: Folder) -> None:
     assert "memory: " in reach.done("explain", "-s", "state", "--memory", "64MB")
     for command in ("why", "why-not", "depends", "show", "apply", "what-if", "compact", "define", "explain"):
         assert "--memory" in reach.done(command, "--help"), command
+
+
+def test_labelled_nulls_that_files_cannot_hold_are_told(folder: Folder):
+    folder.write("made.dl", "p(x: int). made(X, ?f(X)) :- p(X). plain(X) :- p(X). p(1). p(2).")
+    done = folder.run("run", "made.dl", "-D", "out", "-s", "state")
+    assert "note: 2 labelled nulls of made written as missing" in done.stderr
+    assert "of plain" not in done.stderr
+    assert (folder.path / "out" / "made.csv").read_text() == "1\t\n2\t\n"

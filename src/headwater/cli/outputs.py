@@ -19,14 +19,18 @@ from typing import Any
 import click
 
 from headwater.cli.inputs import named_file, refuse_options, unsupported
+from headwater.cli.outcome import note
+from headwater.cli.screen import counted
 from headwater.cli.state import Described
 from headwater.database import Database
+from headwater.database.relation_view import RelationView
 from headwater.errors import DataError
 from headwater.files.formats import SOUFFLE, WRITTEN, Format, format_of, split_extension, with_options
 from headwater.files.json_values import to_json
 from headwater.files.order import in_order
 from headwater.files.write import encode, write
 from headwater.language.program import Directive, Program
+from headwater.values.labelled import LABEL
 
 _OPTIONS = ("IO", "filename", "delimiter", "rfc4180", "headers")
 _STDOUT, _PRINTSIZE = ("stdout", "stdoutcsv"), ("stdoutprintsize",)
@@ -126,7 +130,8 @@ def write_outputs(database: Database, outputs: Sequence[Output], *, sort: bool) 
         written.append((output, rows))
         if output.format is None:
             continue
-        table = in_order(view.arrow()) if sort else view.arrow()
+        table = _table(view)
+        table = in_order(table) if sort else table
         if output.path is not None:
             write(output.path, table, rows, output.format)
         elif output.format.kind in ("json", "jsonl"):
@@ -144,6 +149,21 @@ def write_outputs(database: Database, outputs: Sequence[Output], *, sort: bool) 
         stream.write(sizes.encode())
     stream.flush()
     return written
+
+
+def _table(view: RelationView) -> Any:
+    """The rows of a view as files hold them; says so where labelled nulls become missing values."""
+    if any(column + LABEL in view.columns for column in view.columns):
+        return view.arrow()
+    table = view.arrow(labels=True)
+    texts = table.columns[len(view.columns) :]
+    labelled = sum(len(column) - column.null_count for column in texts)
+    if labelled:
+        note(
+            f"{counted(labelled, 'labelled null')} of {view.name} written as missing, which files cannot tell apart; "
+            "a state folder (-s) keeps them"
+        )
+    return table.select(list(view.columns)) if texts else table
 
 
 def _print(
