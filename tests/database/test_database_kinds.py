@@ -108,11 +108,46 @@ def test_kinds_and_names_are_there_after_a_restart(tmp_path: Path, checkpoint: b
         assert db["spare"].rows() == [("a text now",)]
 
 
+@pytest.mark.parametrize("kind", ["virtual", "watched", "removals"])
+def test_why_a_row_is_there_that_is_not_stored(kind: str, tmp_path: Any):
+    """Also where a view that is stored reads one that is not; nothing is left behind."""
+    text = (
+        f"link(src: string, dst: string?). {REACH} far(X) :- reach(X, Y), !link(X, Y). top(max<X>) :- far(X)."
+    )
+    rows = [("a", "b"), ("b", "c"), ("c", "b"), ("c", None)]
+    stored, other = hw.connect(), hw.connect(tmp_path)
+    stored.define(text, insert={"link": rows})
+    views = ("reach", "far", "top")
+    unkept = views if kind == "virtual" else views[:2]
+    other.define(text + "".join(f"\n.kind {view} {kind}" for view in unkept) + "\n", insert={"link": rows})
+    version = other.version
+    for view in views:
+        for row in stored[view].rows():
+            expected, found = stored.why(view, row), other.why(view, row)
+            assert found.to_json() == {**expected.to_json(), "notes": list(found.notes)}
+    assert code_of(lambda: other.why("reach", ("b", "a"))) == "row-not-there"
+    assert other.version == version and not any(other.info(view).kept for view in unkept)
+    change = other.apply(insert={"link": [("c", "d")]}, delete={"link": [("a", "b")]})
+    stored.apply(insert={"link": [("c", "d")]}, delete={"link": [("a", "b")]})
+    assert all(set(other[view].rows()) == set(stored[view].rows()) for view in views)
+    assert kind == "virtual" or change["reach"]
+    other.close()
+    with hw.connect(tmp_path, mode="r") as reader:
+        assert str(reader.why("reach", ("b", "d")).proof()) == str(stored.why("reach", ("b", "d")).proof())
+
+
+def test_what_is_refused_over_a_view_that_is_watched(db: Any):
+    db.define("far(X) :- reach(X, Y), !link(X, Y).\n.kind reach watched\n")
+    for call in (lambda: db.why_not("far", ("zz",)), lambda: db.evaluate("far", "trust")):
+        with pytest.raises(hw.HeadwaterError, match="reach is watched") as caught:
+            call()
+        assert caught.value.code == "virtual-relation"
+
+
 def test_what_a_virtual_view_does_not_have(db: Any):
     db.keep("reach", "virtual")
     for call in (
         lambda: db.subscribe("me", "reach"),
-        lambda: db.why("reach", ("a", "b")),
         lambda: db.why_not("reach", ("b", "a")),
         lambda: db.evaluate("reach", "counting"),
     ):

@@ -25,7 +25,8 @@ from headwater.errors import DataError, HeadwaterWarning, RuleError, UnknownRela
 from headwater.language.datalog.render import render
 from headwater.language.program import ActiveRule, Program, Rule
 from headwater.rules.check import check
-from headwater.rules.checked import Checked, RelationInfo
+from headwater.rules.checked import Absent, Checked, Premise, RelationInfo
+from headwater.rules.strata import reachable
 from headwater.rules.unfilled import Strictness, doubts
 from headwater.spelling import did_you_mean, near
 from headwater.values.functions import Functions
@@ -92,11 +93,25 @@ class Catalog:
         """The same of a relation whose rows are kept; refused for others."""
         info = self.info(name)
         if not info.kept:
-            raise DataError(
-                "virtual-relation",
-                f"{name} is {info.kind.value}: its rows are derived when somebody asks, and nothing is kept of them",
-                hint=f"keep it: .kind {name} stored, or db.keep({name!r}, 'stored')",
-            )
+            raise _not_kept(info)
+        return info
+
+    def unkept(self, name: str) -> list[str]:
+        """The view and all that it reads, directly or not, as far as their rows are not kept."""
+        graph: dict[str, list[str]] = {}
+        for stratum in (*self.program.strata, *self.program.virtual):
+            for rule in stratum.rules:
+                read = [item.relation for item in rule.body if isinstance(item, (Premise, Absent))]
+                graph.setdefault(rule.relation, []).extend(read)
+        below = sorted({name, *reachable(graph, name)})
+        infos = (self.program.relations[each] for each in below)
+        return [info.name for info in infos if not info.kept and not info.internal]
+
+    def explained(self, name: str) -> RelationInfo:
+        """A relation whose rows can be explained: all that they come from is kept; refused for others."""
+        info = self.info(name)
+        for unkept in self.unkept(info.name):
+            raise _not_kept(self.info(unkept))
         return info
 
     def base(self, name: str) -> RelationInfo | None:
@@ -249,3 +264,11 @@ class Catalog:
         types = {info.owner or info.name: info.types for info in infos}
         nullable = {info.owner or info.name: info.nullable for info in infos if any(info.nullable)}
         return replace(self, definitions=self.definitions.settled(types, nullable))
+
+
+def _not_kept(info: RelationInfo) -> DataError:
+    return DataError(
+        "virtual-relation",
+        f"{info.name} is {info.kind.value}: its rows are derived when somebody asks, and nothing is kept of them",
+        hint=f"keep it: .kind {info.name} stored, or db.keep({info.name!r}, 'stored')",
+    )

@@ -558,13 +558,29 @@ class Database:
             raise not_there(Fact(relation, tuple(row.values()) if isinstance(row, dict) else tuple(row)))
         return Evidence(self.runner.derivations(key), self.catalog, self.version, self.guard)
 
-    @reads
     def why(
         self, relation: str, row: Any, *, depth: int | None = None, limit: int | None = MOST_DERIVATIONS
     ) -> Why:
-        """Why a row is there: all derivations (at most `limit`, `depth` levels deep), proof, minimal explanations."""
+        """Why a row is there: all derivations (at most `limit`, `depth` levels deep), proof, minimal explanations.
+
+        Views that are not stored are derived once more, as far as the row may come from them.
+        """
         depth, limit = arguments.limit("depth", depth), arguments.limit("limit", limit)
+        if self.runner.here and self.catalog.unkept(self.info(relation).name):
+            return self._why_unkept(relation, row, depth, limit)
+        return self._why(relation, row, depth, limit)
+
+    @reads
+    def _why(self, relation: str, row: Any, depth: int | None, limit: int | None) -> Why:
         return why(self._evidence_of(relation, row), relation, row, depth=depth, limit=limit)
+
+    @changes
+    def _why_unkept(self, relation: str, row: Any, depth: int | None, limit: int | None) -> Why:
+        def ask(catalog: Catalog) -> Why:
+            evidence = replace(self._evidence(), catalog=catalog)
+            return why(evidence, relation, row, depth=depth, limit=limit)
+
+        return self._versions.while_stored(self.catalog.unkept(relation), ask)
 
     @changes
     def why_not(

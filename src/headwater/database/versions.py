@@ -5,8 +5,8 @@ Relations that no text declares take their types from the first rows they get.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
 
 from headwater.active.cascade import Cascade, Transition
 from headwater.active.rules import completed
@@ -36,6 +36,8 @@ from headwater.version.changes import Changes, EmptyChanges, shown_changes
 from headwater.version.guard import Guard
 from headwater.version.row_change import RowChange
 from headwater.version.version import Version
+
+Answer = TypeVar("Answer")
 
 BESIDE = ("subscribe", "watch")
 """Kinds of records that are no versions."""
@@ -214,6 +216,21 @@ class Versions:
                 change.resolve()
             shown = shown_changes(self.codec, self.standing.coming.program.relations, version.changes)
         return Changes(version.number, shown, self._unchanged(), version.statistics)
+
+    def while_stored(self, views: Iterable[str], ask: Callable[[Catalog], Answer]) -> Answer:
+        """What is asked about views that are not stored: they are derived, and taken back."""
+        with (
+            self.runner.interrupts,
+            Version(self.standing.number, self.standing.time(), guard=self.guard) as version,
+        ):
+            version.abandon()
+            version.join(self.standing)
+            self._define(
+                version,
+                self._defined(parse("\n".join(f".kind {view} stored" for view in views)), None, False),
+                {},
+            )
+            return ask(self.standing.coming)
 
     # ------------------------------------------------------------------ pieces
 

@@ -35,4 +35,4 @@ class Evidence:
 
     def info(self, name: str) -> RelationInfo:
         """A relation's columns, types and kind."""
-        return self.catalog.stored(relation_name(name))
+        return self.catalog.explained(relation_name(name))
