@@ -225,11 +225,8 @@ class Versions:
         ):
             version.abandon()
             version.join(self.standing)
-            self._define(
-                version,
-                self._defined(parse("\n".join(f".kind {view} stored" for view in views)), None, False),
-                {},
-            )
+            kinds = parse("\n".join(f".kind {view} stored" for view in views))
+            self._define(version, self._defined(kinds, None, False), {})
             return ask(self.standing.coming)
 
     # ------------------------------------------------------------------ pieces
