@@ -183,6 +183,39 @@ def rules(quick: bool, out: Path | None, repeat: int) -> None:
             click.echo(f"wrote {path}")
 
 
+@command.command("exchange")
+@click.option("--quick", is_flag=True, help="Small sizes: does everything work? Says nothing about speed.")
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="FOLDER",
+    help="Also write exchange.json, exchange.md and pictures.",
+)
+@click.option(
+    "--repeat",
+    type=click.IntRange(min=1),
+    default=3,
+    show_default=True,
+    help="Repetitions of each measurement.",
+)
+def exchange(quick: bool, out: Path | None, repeat: int) -> None:
+    """Update exchange between peers: figures 4 to 10 of green-2007.
+
+    Ranked support beside DRed, PropagateDelete and recomputation; from scratch beside Nemo. Instances are compared in
+    the same run; a wrong one ends it.
+    """
+    from benchmarks.exchange.run import run, write
+
+    report = _measured(
+        "exchange",
+        lambda bar: run(BenchmarkOptions(quick=quick, repeat=1 if quick else repeat), bar),
+        drawn=out is not None,
+    )
+    if out is not None:
+        for path in write(report, out):
+            click.echo(f"wrote {path}")
+
+
 @command.command("spark")
 @click.option("--quick", is_flag=True, help="Small sizes: does everything work? Says nothing about speed.")
 @click.option(

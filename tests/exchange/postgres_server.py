@@ -1,11 +1,12 @@
 """A PostgreSQL server of our own: a cluster in a temporary folder, reached through a socket there.
 
-Debian's package is used where it is installed, and installed where we are root and apt can. `skipped()` says why
+Debian's package is used where it is installed, and installed where we are root and apt can. `NoServer` says why
 there is none.
 """
 
 from __future__ import annotations
 
+import fcntl
 import glob
 import os
 import pwd
@@ -30,6 +31,12 @@ class NoServer(Exception):
 
 def binaries() -> Path:
     """Where `initdb` and `postgres` are; installs them if that can be done."""
+    with open(Path(tempfile.gettempdir()) / "headwater-postgresql.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # tests run in several processes, and apt in one
+        return _binaries()
+
+
+def _binaries() -> Path:
     found = _installed()
     if found is None and os.geteuid() == 0 and shutil.which("apt-get"):
         environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}

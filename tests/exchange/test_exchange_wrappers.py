@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from decimal import Decimal
@@ -362,7 +363,7 @@ steps = st.lists(
 )
 
 
-@settings(max_examples=25)
+@settings(max_examples=int(os.environ.get("HEADWATER_ORACLE_EXAMPLES", "25")))
 @given(steps)
 def test_random_edits_and_applications_against_a_model(stream: list[Any]) -> None:
     """The model: edits by hand; each is captured once, in order, and the tables hold what was done to them."""

@@ -1,0 +1,207 @@
+"""The figures of green-2007, section 6: what is done, at which sizes, beside whom."""
+
+from __future__ import annotations
+
+from benchmarks.duel import Duel
+from benchmarks.exchange.measuring import (
+    NEMO,
+    Sharing,
+    contributed,
+    from_scratch,
+    nemo_from_scratch,
+    nemo_sizes,
+    same_rows,
+    same_sizes,
+)
+from benchmarks.exchange.swissprot import Dataset
+from benchmarks.exchange.workload import SharingWorkload
+from benchmarks.report import Check, ReportRow, Target
+from benchmarks.stage import Stage
+
+RECOMPUTE, DRED, PROPAGATE = "recompute", "dred", "PropagateDelete"
+STRATEGIES = {RECOMPUTE: "recompute", DRED: "dred", PROPAGATE: "relative"}
+"""Those that deletions are measured beside, and what Headwater calls them."""
+SHARES = (1, 10, 20, 30, 50, 70, 80, 90)
+"""Percent of the entries of each peer that are deleted at once."""
+MOST_TRACED = 30
+"""Percent deleted up to which PropagateDelete is measured: its state is Python's own objects, and beyond it takes
+minutes on a ring."""
+PEERS = (2, 5, 10, 20, 30)
+DATASETS: tuple[Dataset, ...] = ("string", "integer")
+
+
+def deletions(stage: Stage) -> list[ReportRow]:
+    """Figure 4: ranked support beside recomputation, DRed and PropagateDelete, by how much is deleted."""
+    base = 60 if stage.options.quick else 2000
+    shares = (10, 90) if stage.options.quick else SHARES
+    stage.begin("figure 4", 2 * len(shares))
+    rows: list[ReportRow] = []
+    for cycles in (0, 1):
+        workload = SharingWorkload.make(5, "integer", stage.options.seed, cycles)
+        entries = workload.base(base)
+        ours = Sharing(workload)
+        rivals = {name: Sharing(workload, strategy) for name, strategy in STRATEGIES.items()}
+        for one in (ours, *rivals.values()):
+            one.take(workload.transactions("+", entries))
+        for share in shares:
+            gone = {peer: each[: len(each) * share // 100] for peer, each in entries.items()}
+            rows += _deleted(stage, workload, ours, rivals, gone, share, cycles)
+            stage.step(f"{cycles} cycles, {share} % deleted")
+        for one in (ours, *rivals.values()):
+            one.close()
+    return rows
+
+
+def _deleted(
+    stage: Stage,
+    workload: SharingWorkload,
+    ours: Sharing,
+    rivals: dict[str, Sharing],
+    gone: dict[int, range],
+    share: int,
+    cycles: int,
+) -> list[ReportRow]:
+    what = f"{share} % deleted, {'a cycle' if cycles else 'no cycle'}"
+    duels = {
+        name: Duel(
+            "figure 4", what, name, "faster", Target("at least", 1) if name == RECOMPUTE else None,
+            series=f"{name}{cycles}", size=share, detail=share not in (10, 50, 90),
+        )
+        for name in rivals
+    }  # fmt: skip
+    away, back = workload.transactions("-", gone), workload.transactions("+", gone)
+    for turn in range(stage.options.repeat):
+        taking_part = {
+            name: rival
+            for name, rival in rivals.items()
+            if name != PROPAGATE or (turn == 0 and share <= MOST_TRACED)
+        }
+        seconds = ours.take(away)
+        for name, rival in taking_part.items():
+            duels[name].ours.append(seconds)
+            duels[name].theirs.append(rival.take(away))
+        if turn == 0:
+            for name, rival in taking_part.items():
+                stage.checks.append(Check("figure 4", what, name, same_rows(what, ours, rival, name)))
+        for one in (ours, *taking_part.values()):
+            one.take(back)
+    return [duel.row() for duel in duels.values() if duel.theirs]
+
+
+def joining(stage: Stage) -> list[ReportRow]:
+    """Figures 5 and 6: what it takes a peer to join, from nothing, beside Nemo; and what it holds then."""
+    counts = (2, 3) if stage.options.quick else PEERS
+    total = 120 if stage.options.quick else 10_000
+    stage.begin("figures 5 and 6", len(counts) * len(DATASETS))
+    rows: list[ReportRow] = []
+    for dataset in DATASETS:
+        for peers in counts:
+            workload = SharingWorkload.make(peers, dataset, stage.options.seed)
+            what = f"{peers} peers, {dataset}s"
+            rows += _joined(
+                stage, workload, workload.base(total // peers), "figure 5", what, dataset, peers, sized=True
+            )
+            stage.step(what)
+    return rows
+
+
+def cycles(stage: Stage) -> list[ReportRow]:
+    """Figure 10: mappings that close cycles."""
+    base = 60 if stage.options.quick else 2000
+    stage.begin("figure 10", 4)
+    rows: list[ReportRow] = []
+    for count in range(4):
+        workload = SharingWorkload.make(5, "integer", stage.options.seed, count)
+        what = f"{count} cycles"
+        rows += _joined(stage, workload, workload.base(base), "figure 10", what, "integer", count, sized=True)
+        stage.step(what)
+    return rows
+
+
+def _joined(
+    stage: Stage,
+    workload: SharingWorkload,
+    entries: dict[int, range],
+    part: str,
+    what: str,
+    series: str,
+    size: int,
+    *,
+    sized: bool,
+) -> list[ReportRow]:
+    duel = Duel(part, what, NEMO, "longer", Target("at most", 2), series=series, size=size)
+    held = (0, 0, 0)
+    with contributed(workload, entries) as folder:
+        for turn in range(stage.options.repeat):
+            seconds, sharing = from_scratch(workload, folder)
+            theirs, engine = nemo_from_scratch(workload, folder)
+            duel.ours.append(seconds)
+            duel.theirs.append(theirs)
+            if turn == 0:
+                held = sharing.size()
+                sizes = nemo_sizes(workload, engine)
+                stage.checks.append(Check(part, what, NEMO, same_sizes(what, sharing.outputs(), sizes, NEMO)))
+            sharing.close()
+    found = [duel.row()]
+    if sized:
+        part = "figure 6" if part == "figure 5" else part
+        rows = Duel(part, f"rows, {what}", "contributions", "longer", unit="rows", series=series, size=size)
+        rows.ours, rows.theirs = [float(held[0])], [float(held[1])]
+        memory = Duel(
+            part, f"memory a row, {what}", "8 bytes", "longer", unit="bytes", series=series, size=size
+        )
+        memory.ours, memory.theirs = [held[2] / max(1, held[0])], [8.0]
+        memory.detail = True
+        found += [rows.row(), memory.row()]
+    return found
+
+
+def updates(stage: Stage) -> list[ReportRow]:
+    """Figures 7, 8 and 9: insertions and deletions of 1 and 10 percent, by the number of peers."""
+    counts = (2, 3) if stage.options.quick else PEERS
+    total = 120 if stage.options.quick else 10_000
+    stage.begin("figures 7 to 9", len(counts) * len(DATASETS))
+    rows: list[ReportRow] = []
+    for dataset in DATASETS:
+        for peers in counts:
+            workload = SharingWorkload.make(peers, dataset, stage.options.seed)
+            entries = workload.base(total // peers)
+            ours, again = Sharing(workload), Sharing(workload, "recompute")
+            for one in (ours, again):
+                one.take(workload.transactions("+", entries))
+            for share in (1, 10):
+                rows += _updated(stage, workload, ours, again, entries, share)
+            for one in (ours, again):
+                one.close()
+            stage.step(f"{peers} peers, {dataset}s")
+    return rows
+
+
+def _updated(
+    stage: Stage,
+    workload: SharingWorkload,
+    ours: Sharing,
+    again: Sharing,
+    entries: dict[int, range],
+    share: int,
+) -> list[ReportRow]:
+    """New entries come, and go again."""
+    peers = len(workload.peers)
+    extra = {
+        peer: range(each.stop, each.stop + max(1, len(each) * share // 100)) for peer, each in entries.items()
+    }
+    series = f"{workload.dataset} {share} %"
+    what = f"{share} %, {peers} peers, {workload.dataset}s"
+    inserted = "figure 7" if workload.dataset == "string" else "figure 8"
+    goal = Target("at least", 1)
+    come = Duel(inserted, f"insert {what}", RECOMPUTE, "faster", goal, series=series, size=peers)
+    go = Duel("figure 9", f"delete {what}", RECOMPUTE, "faster", goal, series=series, size=peers)
+    signed = {sign: workload.transactions(sign, extra) for sign in "+-"}
+    for turn in range(stage.options.repeat):
+        for duel, transactions in ((come, signed["+"]), (go, signed["-"])):
+            duel.ours.append(ours.take(transactions))
+            duel.theirs.append(again.take(transactions))
+            if turn == 0 and share == 10:
+                compared = same_rows(duel.what, ours, again, RECOMPUTE)
+                stage.checks.append(Check(duel.part, duel.what, RECOMPUTE, compared))
+    return [come.row(), go.row()]

@@ -1,0 +1,162 @@
+"""Doing things to a confederation under the clock: here, Headwater by one strategy or another, and Nemo.
+
+The clock is that of the process: its CPU seconds, those of all of its threads. So other work on the machine counts
+little, and a rival that uses several cores gets no credit for it; none of these does.
+"""
+
+from __future__ import annotations
+
+import gc
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+from benchmarks.answers import WrongAnswer
+from benchmarks.exchange.workload import SharingWorkload
+from headwater.errors import MissingExtra
+from headwater.exchange.edit import Transaction
+from headwater.exchange.instance import PeerInstance
+
+NEMO = "Nemo"
+T = TypeVar("T")
+
+
+def timed(work: Callable[[], T]) -> tuple[float, T]:
+    """How many CPU seconds some work took, and its result."""
+    started = time.process_time()
+    result = work()
+    return time.process_time() - started, result
+
+
+class Sharing:
+    """The instance of one peer, which holds those of all: what it takes on, it computes for everybody."""
+
+    def __init__(self, workload: SharingWorkload, strategy: str = "support"):
+        self.workload = workload
+        self.instance = PeerInstance("P0", workload.description(strategy))
+
+    def take(self, transactions: list[Transaction]) -> float:
+        """Translate updates to all peers; how long that took. What transactions come to is worked out before."""
+        rows = self.instance.changes_of(transactions)
+        gc.collect()
+        seconds, _ = timed(lambda: self.instance.database.apply(rows.insert, rows.delete))
+        return seconds
+
+    def outputs(self) -> dict[str, int]:
+        """How many rows each relation of each peer has."""
+        names = self.instance.compiled.names
+        return {
+            relation.name: len(self.instance.database[names.output(relation)])
+            for peer in self.workload.peers
+            for relation in self.instance.schemas.of(peer.name)
+        }
+
+    def size(self) -> tuple[int, int, int]:
+        """Rows of all relations (contributions, provenance and all), contributions alone, and bytes."""
+        database = self.instance.database
+        rows = sum(len(database[name]) for name in database.relations)
+        base = sum(len(database[name]) for name in self.instance.compiled.contributions)
+        return rows, base, database.nbytes
+
+    def close(self) -> None:
+        """Free the memory."""
+        self.instance.close()
+
+
+@contextmanager
+def contributed(workload: SharingWorkload, entries: dict[int, range]) -> Iterator[Path]:
+    """A folder with the contributions as files, for as long as it is needed."""
+    with tempfile.TemporaryDirectory() as folder:
+        workload.write_csv(Path(folder), entries)
+        yield Path(folder)
+
+
+def from_scratch(workload: SharingWorkload, folder: Path) -> tuple[float, Sharing]:
+    """Read the contributions from files, define everything, derive everything."""
+    gc.collect()
+    return timed(lambda: _load(workload, folder))
+
+
+def _load(workload: SharingWorkload, folder: Path) -> Sharing:
+    import pyarrow as pa
+    from pyarrow import csv
+
+    sharing = Sharing(workload)
+    names = sharing.instance.compiled.names
+    tables: dict[str, Any] = {}
+    for peer in workload.peers:
+        for relation in sharing.instance.schemas.of(peer.name):
+            columns = [column.name for column in sharing.instance.schemas.columns[relation]]
+            kind = pa.int64() if workload.dataset == "integer" else pa.string()
+            types = {name: pa.int64() if name == "key" else kind for name in columns}
+            table = csv.read_csv(
+                folder / f"{relation.name}.csv",
+                read_options=csv.ReadOptions(column_names=columns),
+                convert_options=csv.ConvertOptions(column_types=types),
+            )
+            inside = sharing.instance.database.info(names.contributions(relation)).columns
+            tables[names.contributions(relation)] = table.rename_columns(inside)
+    sharing.instance.database.apply(insert=tables)
+    return sharing
+
+
+def nemo_from_scratch(workload: SharingWorkload, folder: Path) -> tuple[float, Any]:
+    """The same by Nemo: it reads the same files, and derives the same relations."""
+    nemo = require_nemo()
+    text = workload.nemo(folder)
+    gc.collect()
+
+    def reason() -> Any:
+        engine = nemo.NemoEngine(nemo.load_string(text))
+        engine.reason()
+        return engine
+
+    return timed(reason)
+
+
+def nemo_sizes(workload: SharingWorkload, engine: Any) -> dict[str, int]:
+    """How many rows Nemo has for each relation of each peer."""
+    return {
+        name: sum(1 for _ in engine.result(f"{name}_o")) for peer in workload.peers for name in peer.relations
+    }
+
+
+def require_nemo() -> Any:
+    """The module of Nemo's bindings."""
+    try:
+        import nmo_python
+    except ImportError as error:
+        raise MissingExtra(
+            "missing-extra", "nemo-python is not installed", hint="pip install 'headwater[bench]'"
+        ) from error
+    return nmo_python
+
+
+def same_sizes(what: str, ours: dict[str, int], theirs: dict[str, int], against: str) -> int:
+    """Refuse answers that differ; how many rows were compared."""
+    if ours != theirs:
+        wrong = {name: (ours[name], theirs.get(name)) for name in ours if ours[name] != theirs.get(name)}
+        raise WrongAnswer("wrong-answer", f"{what}: {against} has other rows: {wrong}", hint="this is a bug")
+    return sum(ours.values())
+
+
+def same_rows(what: str, ours: Sharing, theirs: Sharing, against: str) -> int:
+    """Refuse instances that differ in any row; how many rows were compared."""
+    total = 0
+    for peer in ours.workload.peers:
+        for relation in ours.instance.schemas.of(peer.name):
+            name = ours.instance.compiled.names.output(relation)
+            left, right = (_sorted(one.instance.database[name].arrow()) for one in (ours, theirs))
+            if not left.equals(right):
+                raise WrongAnswer(
+                    "wrong-answer", f"{what}: {relation} differs from {against}'s", hint="this is a bug"
+                )
+            total += left.num_rows
+    return total
+
+
+def _sorted(table: Any) -> Any:
+    return table.sort_by([(name, "ascending") for name in table.column_names]).combine_chunks()
