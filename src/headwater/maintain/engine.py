@@ -298,44 +298,11 @@ class Engine:
         executor = self.workspace.executor
         before, scans = executor.touched, dict(executor.scans)
         if view.grouping is not None:
-            self._resolve(view.stratum.relations)
-            if view.grouping not in self._groupings:
-                self._groupings.append(view.grouping)
-            cost.strategy = "grouping"
-            if deltas is None or view.strategy.name == "recompute":
-                view.grouping.from_scratch(view.rules, cost)
-            else:
-                view.grouping.change(view.rules, deltas, cost, view.redefined)
+            self._by_groups(view, view.grouping, deltas, cost)
         elif view.propagated:
             self._write_whole(view)
         else:
-            droppable = view.rules.own.isdisjoint(self._read) and not self._proceeded
-            replaced = self._replaced if droppable else None
-            task = Task(
-                self.workspace,
-                view.rules,
-                view.choosers,
-                deltas or {},
-                cost,
-                statistics.events,
-                replaced,
-                self._resolve,
-                view.redefined,
-            )
-            if view.strategy not in self._refreshed:
-                self._refreshed.append(view.strategy)
-            if deltas is None:
-                view.strategy.derive(task)
-            elif view.anew == IMPROVES_ITSELF:
-                task.iterate()
-            elif view.anew is not None:
-                task.recompute(view.anew)
-            else:
-                view.strategy.refresh(task)
-            self._anew.append((view, view.anew))
-            view.anew = "was-stopped" if cost.stopped else IMPROVES_ITSELF if cost.iterated else None
-            if cost.stopped:
-                statistics.events.append(Stopped(view.stratum.relations, cost.rounds))
+            self._by_strategy(view, deltas, cost, statistics)
         for chooser in view.choosers.values():
             cost.touched += chooser.touched
             if deltas is not None and chooser.largest > LARGE_GROUP:
@@ -349,14 +316,67 @@ class Engine:
             view.redefined = None
         cost.seconds = time.perf_counter() - started
         if deltas is not None:
-            for name, count in executor.scans.items():
-                if count > scans.get(name, 0) and name != UNIT:
-                    statistics.events.append(Scanned(name, view.stratum.relations))
-            for name, key in executor.built:
-                columns = self.workspace.infos[name].layout.names(key)
-                statistics.events.append(Indexed(name, columns))
+            self._tell_looks(view, scans, statistics)
         executor.built.clear()
         view.derived = True
+
+    def _by_groups(
+        self, view: View, grouping: Grouping, deltas: dict[str, Delta] | None, cost: StratumStatistics
+    ) -> None:
+        """Bring aggregates up to date: those of the groups that the deltas are about, or all."""
+        self._resolve(view.stratum.relations)
+        if grouping not in self._groupings:
+            self._groupings.append(grouping)
+        cost.strategy = "grouping"
+        if deltas is None or view.strategy.name == "recompute":
+            grouping.from_scratch(view.rules, cost)
+        else:
+            grouping.change(view.rules, deltas, cost, view.redefined)
+
+    def _by_strategy(
+        self,
+        view: View,
+        deltas: dict[str, Delta] | None,
+        cost: StratumStatistics,
+        statistics: VersionStatistics,
+    ) -> None:
+        """Let the view's strategy bring it up to date, or derive it."""
+        droppable = view.rules.own.isdisjoint(self._read) and not self._proceeded
+        task = Task(
+            self.workspace,
+            view.rules,
+            view.choosers,
+            deltas or {},
+            cost,
+            statistics.events,
+            self._replaced if droppable else None,
+            self._resolve,
+            view.redefined,
+        )
+        if view.strategy not in self._refreshed:
+            self._refreshed.append(view.strategy)
+        if deltas is None:
+            view.strategy.derive(task)
+        elif view.anew == IMPROVES_ITSELF:
+            task.iterate()
+        elif view.anew is not None:
+            task.recompute(view.anew)
+        else:
+            view.strategy.refresh(task)
+        self._anew.append((view, view.anew))
+        view.anew = "was-stopped" if cost.stopped else IMPROVES_ITSELF if cost.iterated else None
+        if cost.stopped:
+            statistics.events.append(Stopped(view.stratum.relations, cost.rounds))
+
+    def _tell_looks(self, view: View, scans: Mapping[str, int], statistics: VersionStatistics) -> None:
+        """Say what a change of a view cost beyond itself: relations scanned since `scans`, and indexed."""
+        executor = self.workspace.executor
+        for name, count in executor.scans.items():
+            if count > scans.get(name, 0) and name != UNIT:
+                statistics.events.append(Scanned(name, view.stratum.relations))
+        for name, key in executor.built:
+            columns = self.workspace.infos[name].layout.names(key)
+            statistics.events.append(Indexed(name, columns))
 
     def _lift(self, redefined: Redefined) -> None:
         """Where strata have become one, lift the ranks of each above those of all before it: then each count is that
