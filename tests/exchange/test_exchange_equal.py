@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from test_exchange_oracle import VALUES, random_mapping
 
 import headwater as hw
+from headwater.exchange.instance import PeerInstance
 
 EXAMPLES = int(os.environ.get("HEADWATER_ORACLE_EXAMPLES", "6"))
 
@@ -43,6 +44,22 @@ def dependency(number: int, arities, name, key, column) -> str:
     return f"k{number}: {atoms[0]}, {atoms[1]} -> a{column} = b{column}."
 
 
+def decided(instance: PeerInstance) -> dict:
+    names = instance.compiled.names
+    return {name: set(instance.database[names.output(name)].rows()) for name in instance.schemas.columns}
+
+
+def decided_anew(peer) -> dict:
+    """What the peer would have if it took all at once, and had decided nothing yet."""
+    now = peer.instance
+    base = {name: rows for name, rows in now.base_rows().items() if not name.endswith("_x")}
+    beside = PeerInstance(now.name, now.description, None, base, now.history)
+    try:
+        return decided(beside)
+    finally:
+        beside.close()
+
+
 def compare(seed: int, steps: int = 8) -> int:
     chance = random.Random(seed)
     arities, mappings, keys = random_setting(chance)
@@ -66,6 +83,7 @@ def compare(seed: int, steps: int = 8) -> int:
             len(seen.instance.database[seen.instance.compiled.names.clash(number)])
             for number in seen.instance.compiled.equalities.numbers
         ) or any(other.conflicts for other in peer.values())
+        assert decided_anew(seen) == decided(seen.instance)
         try:
             chase.run()
         except Clash:

@@ -164,3 +164,38 @@ def test_a_transaction_waits_for_those_it_depends_on():
     ann.publish()
     assert {str(one.id) for one in cam.update().transactions} == {"Ann:1", "Bob:1"}
     assert rows(cam, "C") == {(1, "x"), (2, "y")}
+
+
+def test_a_row_is_rejected_as_it_is_shown():
+    """The name was derived as a value that nobody knew: rejecting the row that users see hides it all the same."""
+    found = made("n: A(i, x) -> exists n C(i, n). b: B(i, n) -> C(i, n). key: C(i, n), C(i, m) -> n = m.")
+    ann, bob, cam = found["Ann"], found["Bob"], found["Cam"]
+    ann.edit(insert={"A": [(1, "x")]})
+    bob.edit(insert={"B": [(1, "bee")]})
+    found.exchange()
+    assert rows(cam, "C") == {(1, "bee")}
+    cam.edit(delete={"C": [(1, "bee")]})
+    assert rows(cam, "C") == set()
+    assert set(cam.query("ans(n) :- C(1, n).")) == set()
+    cam.edit(insert={"C": [(1, "bee")]})
+    assert rows(cam, "C", nulls=True) == {(1, "bee")}
+
+
+def test_equalities_reach_other_peers_and_go_with_their_reason():
+    """Two keys, one after another, make a value known that a third relation holds."""
+    found = hw.exchange(
+        peers={"P": {"R": "x: int, y: int"}, "Q": {"S": "x: int, z: int"}, "V": {"W": "y: int, z: int"}},
+        mappings="""
+            m: R(x, y) -> exists z S(x, z), W(y, z).
+            s: S(x, z), S(x, v) -> z = v.
+            w: W(y, z), W(y, v) -> z = v.
+        """,
+    )
+    p, v = found["P"], found["V"]
+    p.edit(insert={"R": [(1, 10), (1, 11), (2, 11), (3, 12)]})
+    v.edit(insert={"W": [(10, 7)]})
+    found.exchange()
+    assert rows(v, "S") == {(1, 7), (2, 7)} and rows(v, "W") == {(10, 7), (11, 7)}
+    p.edit(delete={"R": [(1, 11)]})
+    found.exchange()
+    assert rows(v, "S") == {(1, 7)} and rows(v, "W") == {(10, 7)}

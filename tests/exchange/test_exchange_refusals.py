@@ -132,3 +132,13 @@ def test_a_confederation_may_grow(tmp_path):
     found["New"].update()
     assert rows(found["New"], "N") == {(2,)}
     found.close()
+
+
+def test_conditions_that_need_too_many_copies_are_refused():
+    names = [f"P{i}" for i in range(7)]
+    peers = {name: {f"R{name}": "x: int"} for name in names}
+    mappings = "\n".join(f"m{a}{b}: R{a}(x) -> R{b}(x)." for a in names for b in names if a != b)
+    trust = {a: f"distrust from {b}." for a, b in zip(names, names[1:], strict=False)}
+    with pytest.raises(hw.RuleError) as caught:
+        hw.exchange(peers=peers, mappings=mappings, trust=trust)["P0"]
+    assert caught.value.code == "too-many-copies" and "by m1" in str(caught.value.hint)

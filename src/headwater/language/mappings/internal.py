@@ -17,7 +17,7 @@ from typing import Literal as OneOf
 from headwater.errors import RuleError
 from headwater.language.mappings.mapping import PeerRelation
 
-MOST_EXCLUSIONS = 64
+MOST_EXCLUSIONS = 32
 """Copies of the confederation that trust conditions about origins may need."""
 
 
