@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 from decimal import Decimal
 
+import networkx as nx
 import pytest
 
 import headwater
@@ -203,3 +204,20 @@ def test_messages_as_bytes(value):
     assert size_of(message) == len(encode_message(message))
     with pytest.raises(DataError):
         decode_message(encode_message(message)[:-1])
+
+
+def test_bounded_shipping_keeps_a_few_terms_a_row():
+    """Non-linear closure of a complete graph: a row has very many minimal terms, and needs few of them."""
+    net = network("r(X, Y) :- e(X, Y). r(X, Y) :- r(X, Z), r(Z, Y).", Hashed(4), BOUNDED)
+    edges = [(x, y) for x in range(7) for y in range(7) if x != y]
+    for edge in edges:
+        net.insert("e", edge)
+    net.run()
+    assert len(net.rows("r")) == 49
+    terms = [len(entry.value) for node in net.nodes for table in node.tables for entry in table.rows.values()]
+    assert max(terms) <= 5
+    for edge in edges[:20]:
+        net.delete("e", edge)
+    net.run()
+    left = nx.transitive_closure(nx.DiGraph(edges[20:]))
+    assert net.rows("r") == set(left.edges)

@@ -17,10 +17,9 @@ from headwater.values.codec import Codec
 from headwater.values.decimal_types import average_type, sum_type
 from headwater.values.group_sums import add_codes, aggregated, empty_sums
 from headwater.values.keys import order_key
+from headwater.values.scalars import INT_MAX, INT_MIN
 from headwater.values.special import LabelledNull
 from headwater.values.types import FLOAT, INT, Type
-
-INT_MIN, INT_MAX = -(2**63), 2**63 - 1
 
 
 class GroupValue:

@@ -25,7 +25,6 @@ from headwater.networks.orders.pipelined import Pipelined
 from headwater.networks.runtime.best_rows import BestRows
 from headwater.networks.runtime.directory import FIRST, Directory
 from headwater.networks.runtime.given_rows import GivenRows
-from headwater.networks.runtime.message_codec import row_size
 from headwater.networks.runtime.messages import Message
 from headwater.networks.runtime.passing_on import Selector
 from headwater.networks.runtime.publishing import publishers
@@ -160,25 +159,15 @@ class NetworkNode:
     def rows(self, relation: str) -> Iterable[Row]:
         """The rows of a user's relation that live here."""
         view = self.plan.program.views[relation]
-        if isinstance(view, Best):
-            best = BestRows(view.selections)
-            for row in self.tables[self.plan.numbers[view.candidates]].rows:
-                best.appeared(row)
-            return list(best.rows())
-        return self.tables[self.plan.numbers[view]].rows
-
-    def carried(self, relation: str) -> int:
-        """How many bytes what the rows of a user's relation carry here would take on the wire."""
-        found = (self.entry(relation, row) for row in self.rows(relation))
-        return sum(self.scheme.carried(entry) for entry in found if entry is not None)
-
-    def state(self) -> int:
-        """How many bytes all rows of this node, with what they carry, and all that its scheme keeps would take."""
-        total = self.scheme.kept()
-        for relation, table in enumerate(self.tables):
-            for entry in table.rows.values():
-                total += row_size(relation, entry.row) + self.scheme.carried(entry)
-        return total
+        if not isinstance(view, Best):
+            return self.tables[self.plan.numbers[view]].rows
+        candidates = self.plan.numbers[view.candidates]
+        if candidates in self._selecting:
+            return self._selecting[candidates].best()
+        best = BestRows(view.selections)
+        for row in self.tables[candidates].rows:
+            best.appeared(row)
+        return best.rows()
 
     def entry(self, relation: str, row: Row) -> Entry | None:
         """A row that lives here, with what it carries."""

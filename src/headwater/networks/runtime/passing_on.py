@@ -1,14 +1,18 @@
 """AggSel inside a recursion (liu-2008 section 6, algorithm 4): of all candidates, only best rows go on.
 
 All candidates are kept where they live. One that is best passes on to the table that rules of the recursion read,
-with all that it rests on; when it is best again after it was beaten, again with all. A row that was beaten stays
-there: what follows from it is true, and worse than what follows from the row that beat it, as long as rules do not
-make better of worse. It goes with the base rows that it rests on.
+with all that it rests on; when it is best again after it was beaten, again with all.
+
+A row that was beaten stays there: what follows from it is true, and worse than what follows from the row that beat
+it, as long as rules do not make better of worse. It goes with the base rows that it rests on. The paper takes its
+consequences back. That would be wrong where values improve themselves around a cycle (`s(Y, max<C>) :- s(X, B),
+w(X, Y, D), C = min(B + D, 9).`): the better row may follow from the one that it beats, and would go with it, and come
+back, for ever. Rules outside of the recursion read published rows, which do go.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from headwater.networks.runtime.best_rows import BestRows
@@ -27,6 +31,10 @@ class Selector:
         self._passed: dict[Any, set[Row]] = {}
         self._news: dict[Row, None] = {}
         tables[self.candidates].watchers += [self._rows, self]
+
+    def best(self) -> Iterable[Row]:
+        """The best candidates of all groups."""
+        return self._rows.rows()
 
     def appeared(self, row: Row) -> None:
         pass

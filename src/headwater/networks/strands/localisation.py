@@ -17,14 +17,15 @@ to be known, and such a rule is refused.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from headwater.errors import RuleError
 from headwater.language.program import Constant, Variable
 from headwater.networks.strands.network_program import NOWHERE, Located, Missing
-from headwater.rules.checked import UNIT, Absent, CheckedRule, Compute, Item, Premise, Test
-from headwater.rules.terms import part_variables
+from headwater.rules.checked import UNIT, Absent, CheckedRule, Compute, Item, Premise
+from headwater.rules.terms import part_variables, variables
+from headwater.values.types import Type
 
 Site = Variable | Constant | None
 """The location of a premise: a variable, a constant, or `NOWHERE`."""
@@ -57,12 +58,12 @@ class Localiser:
 
     # ------------------------------------------------------------------ helping relations
 
-    def helper(self, name: str, like: str, types: Sequence[object], location: int | None) -> str:
+    def helper(self, name: str, like: str, types: Sequence[Type | None], location: int | None) -> str:
         """A new relation that serves the same user's relation as `like`."""
         while name in self.relations:
             name += "~"
         owner = self.relations[like].owner or like
-        self.relations[name] = Located(name, tuple(types), location, owner=owner)  # type: ignore[arg-type]
+        self.relations[name] = Located(name, tuple(types), location, owner=owner)
         return name
 
     def asks(self, relation: str) -> Missing:
@@ -128,7 +129,7 @@ class _Localising:
         waiting = self.pending
         self.pending = []
         for item in waiting:
-            if not _ready(item, bound):
+            if not is_ready(item, bound):
                 self.pending.append(item)
             elif isinstance(item, Absent):
                 if _same(self._site(item), group.site):
@@ -258,13 +259,10 @@ def _names(items: Iterable[Item]) -> set[str]:
     return {variable.name for item in items for variable in part_variables(item)}
 
 
-def _ready(item: Item, bound: set[str]) -> bool:
-    """Whether all that an item reads has a value."""
-    if isinstance(item, Compute):
-        read = {variable.name for variable in part_variables(Test("=", item.value, item.value))}
-    else:
-        read = _names([item])
-    return read <= bound
+def is_ready(item: Item, bound: Collection[str]) -> bool:
+    """Whether all that an item reads has a value: all its variables, but for the one that it computes."""
+    read = variables(item.value) if isinstance(item, Compute) else part_variables(item)
+    return all(variable.name in bound for variable in read)
 
 
 def _copied(group: Group, head: tuple[Variable | Constant, ...]) -> tuple[str, tuple[int, ...]] | None:

@@ -20,9 +20,9 @@ from typing import Any
 
 from headwater.language.program import Call, Constant, Term, Variable
 from headwater.networks.runtime.row_table import Entry, Row, RowTable
+from headwater.networks.strands.localisation import is_ready
 from headwater.networks.strands.scalars import Evaluator, Registers
 from headwater.rules.checked import CheckedRule, Compute, Item, Premise, Test
-from headwater.rules.terms import part_variables
 
 ALL_STAMPS = 1 << 62
 """Above every stamp."""
@@ -130,18 +130,10 @@ class _Making:
     def _next(self, left: Sequence[Item]) -> Item:
         """What can be decided now; else the premise with most values known, in the order of writing."""
         for item in left:
-            if not isinstance(item, Premise) and self._ready(item):
+            if not isinstance(item, Premise) and is_ready(item, self.places):
                 return item
         premises = [item for item in left if isinstance(item, Premise)]
         return max(premises, key=lambda item: len(self._bound(item)) - len(item.args) * 0.01)
-
-    def _ready(self, item: Item) -> bool:
-        read = (
-            part_variables(Test("=", item.value, item.value))
-            if isinstance(item, Compute)
-            else part_variables(item)
-        )
-        return all(variable.name in self.places for variable in read)
 
     def _bound(self, item: Premise) -> tuple[int, ...]:
         return tuple(
