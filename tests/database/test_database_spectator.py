@@ -31,7 +31,7 @@ class Lines:
 def test_rounds_and_derivations_are_shown_while_a_view_is_derived():
     lines = Lines()
     db = hw.connect(progress=False)
-    db.engine.workspace.spectator = Spectator(lines, patience=0.0)
+    db.engine.workspace.pause.spectator = Spectator(lines, patience=0.0)
     db.define(CLOSURE, insert={"link": LINKS})
     assert lines.seen[0].startswith("deriving reach: ")
     assert lines.seen[-1] == ""
@@ -40,7 +40,7 @@ def test_rounds_and_derivations_are_shown_while_a_view_is_derived():
 def test_nothing_is_left_on_the_line_when_a_version_is_refused():
     lines = Lines()
     db = hw.connect(max_rounds=3)
-    db.engine.workspace.spectator = Spectator(lines, patience=0.0)
+    db.engine.workspace.pause.spectator = Spectator(lines, patience=0.0)
     with pytest.raises(hw.EvaluationError):
         db.define(CLOSURE, insert={"link": LINKS})
     assert lines.seen[-1] == ""

@@ -206,8 +206,8 @@ def assert_same(relation: Relation, model: Model, *, between: bool = False) -> N
     assert sorted(values_of(relation, relation.live_rows())) == visible
     lost = {values for values, row in model.rows.items() if row.was and not row.visible}
     gained = {values for values, row in model.rows.items() if row.visible and not row.was}
-    assert set(values_of(relation, relation.lost())) == lost
-    assert set(values_of(relation, relation.gained())) == gained
+    assert set(values_of(relation, relation.change()[0])) == lost
+    assert set(values_of(relation, relation.change()[1])) == gained
     if between:
         assert relation.visible == len(visible)
         assert not (relation.state & (TOUCHED | WANTED | DYING)).any()

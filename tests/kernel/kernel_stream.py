@@ -13,7 +13,16 @@ from headwater.kernel.relation import Fallen, Relation
 class Stream:
     """Versions of random operations; after each the relation is compared with the model."""
 
-    def __init__(self, seed: int, arity: int, *, selected: bool = False, domain: int = 4):
+    def __init__(
+        self,
+        seed: int,
+        arity: int,
+        *,
+        selected: bool = False,
+        domain: int = 4,
+        counts: tuple[int, ...] = (0, 1, 3, 10, 40),
+    ):
+        self.counts = counts
         self.rng = random.Random(seed)
         self.arity = arity
         self.relation = Relation("r", arity, selected=selected)
@@ -112,7 +121,7 @@ class Stream:
 
     def tuples(self) -> list[Values]:
         """Rows, some more than once, each with the highest rank of its premises."""
-        count = self.rng.choice([0, 1, 3, 10, 40])
+        count = self.rng.choice(self.counts)
         return [
             (*self.rng.choices(self.values, k=self.arity), self.rng.randint(0, self.clock))
             for _ in range(count)

@@ -12,6 +12,7 @@ from kernel_model import Model, assert_indexed, assert_same, matrix, stored_rows
 from kernel_stream import Stream
 
 from headwater.kernel import version_end
+from headwater.kernel.prefetch import BLOCK
 from headwater.kernel.relation import Relation
 
 SEEDS = range(6)
@@ -78,6 +79,17 @@ def test_random_versions_that_start_over(seed: int):
     stream.operations += [stream.kill_all, stream.kill_all]
     for _ in range(30):
         stream.version(stream.rng.randint(2, 7), keep=stream.rng.random() < 0.5)
+
+
+@pytest.mark.parametrize("arity", [1, 2, 3, 5])
+@pytest.mark.parametrize("seed", range(2))
+def test_random_versions_of_several_blocks(seed: int, arity: int):
+    """Rows are looked for in blocks: what comes twice in one, or just before its end, is found like all else."""
+    counts = (1, BLOCK - 1, BLOCK, BLOCK + 1, 3 * BLOCK)
+    stream = Stream(seed, arity, selected=seed == 1, domain=30 if arity < 3 else 5, counts=counts)
+    stream.relation.index((0,))
+    for number in range(6):
+        stream.version(4, keep=number % 3 != 2)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -182,8 +194,8 @@ def test_a_row_that_goes_and_comes_back_is_no_change():
     relation = filled([(1, 2), (3, 4)], 2)
     delete(relation, [(1, 2), (3, 4)])
     insert(relation, [(3, 4), (5, 6)], rank=2)
-    assert values_of(relation, relation.lost()) == [(1, 2)]
-    assert values_of(relation, relation.gained()) == [(5, 6)]
+    assert values_of(relation, relation.change()[0]) == [(1, 2)]
+    assert values_of(relation, relation.change()[1]) == [(5, 6)]
 
 
 def test_what_was_rolled_back_never_was():

@@ -10,7 +10,6 @@ from headwater.database.durability import Durability
 from headwater.database.versions import Versions
 from headwater.errors import DataError, HeadwaterError, StoreError
 from headwater.events import CheckpointFailed, MovedToNodes
-from headwater.kernel.compiled import load as load_kernel
 from headwater.local.one_process import OneProcess
 from headwater.options import Options
 from headwater.values.codec import Codec
@@ -48,8 +47,6 @@ class Running:
                 self._python,
             )
         else:
-            if self._options.mode == "w":
-                load_kernel()
             self._versions.runner = OneProcess(
                 self._codec,
                 self._functions,

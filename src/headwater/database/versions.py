@@ -338,7 +338,8 @@ class Versions:
         return Changes(version.number, shown, self._unchanged(), version.statistics)
 
     def _unchanged(self) -> EmptyChanges:
-        return EmptyChanges(self.codec, lambda: self.standing.catalog)
+        standing = self.standing  # and not all versions: changes must not hold the rows of a whole database
+        return EmptyChanges(self.codec, lambda: standing.catalog)
 
     # ------------------------------------------------------------------ recovery
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -40,19 +40,23 @@ class WatchKeeper:
         self._timeout = options.action_timeout
         self.functions = dict(options.actions or {})
         """What active rules can call, by name."""
-        self._outbox = versions.outbox
+        self._outbox = outbox = versions.outbox
         self._durable = durable
         self._unnamed = 0
         self.delivery = Delivery(
-            lambda: tuple(self._outbox.lines.values()),
-            self._outbox.acknowledge,
-            self._outbox.settle,
+            lambda: tuple(outbox.lines.values()),
+            outbox.acknowledge,
+            outbox.settle,
             lambda: guard.closed,
             options.max_cascade,
         )
-        self._outbox.cause = lambda: self.delivery.cause
+        # The outbox must not hold who holds it: a database that nobody holds is gone at once, with its memory.
+        outbox.cause = _weakly(self._cause)
         if options.mode == "w":
-            self._outbox.action_of = self._action
+            outbox.action_of = _weakly(self._action)
+
+    def _cause(self) -> tuple[str, ...]:
+        return self.delivery.cause
 
     @property
     def lines(self) -> dict[str, WatchLine]:
@@ -146,8 +150,8 @@ class WatchKeeper:
         assert line.rule is not None
         action = line.rule[1]
         if action.kind in ("insert", "delete"):
-            return Action(partial(self._change, action), transactional=True)
-        return Action(partial(self._outside, action))
+            return Action(_weakly(self._change, action), transactional=True)
+        return Action(_weakly(self._outside, action))
 
     def _outside(self, action: RuleAction, event: WatchEvent) -> None:
         if action.kind == "append":
@@ -206,6 +210,18 @@ class WatchKeeper:
                 message = f"{line.name} was not told {count}: {line.error or 'there was no time'}"
                 hint = "a watch with a name, of a database with a path, is told when it is attached again"
                 warn(HeadwaterWarning("undelivered", message, hint=hint))
+
+
+def _weakly(method: Callable[..., Any], *first: object) -> Callable[..., Any]:
+    """A method to be called without holding whose it is, with these arguments first."""
+    held = weakref.WeakMethod(method)
+
+    def call(*arguments: object) -> Any:
+        found = held()
+        assert found is not None, "what calls it does not outlive it"
+        return found(*first, *arguments)
+
+    return call
 
 
 def _callback(do: object) -> Callable[[WatchEvent], Any]:

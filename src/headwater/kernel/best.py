@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from headwater.kernel.compiled import compiled
-from headwater.kernel.hashing import ROW, hash_row
+from headwater.kernel.hashing import ROW, hash_row, home
 from headwater.kernel.special import FIRST, LAST
 from headwater.kernel.states import LEADING, LIVE, VISIBLE, WANTED
 
@@ -51,7 +51,7 @@ def chain_of(row, rows, columns, slots):
     """The first row of the chain that the row is in."""
     mask = np.int64(slots.shape[0] - 1)
     tag = hash_row(rows, row, columns)
-    p = tag & mask
+    p = home(tag, slots.shape[0])
     first = np.int64(-1)
     while first < 0:
         entry = slots[p]

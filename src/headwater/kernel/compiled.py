@@ -1,69 +1,45 @@
-"""Machine code for the kernel: numba functions compiled once per machine and kernel version.
+"""Machine code for the kernel: numba functions, compiled once for a machine (see `machine_code`).
 
-numba's own disk cache looks only at the file of a function, not at what the function calls, so an edit in a
-called module would go unnoticed. Compiled code therefore lives in a folder named after a hash of all kernel
-sources, under `HEADWATER_CACHE` or the user's cache folder.
-
-Importing the kernel loads neither numba nor machine code: whoever only reads rows needs none of it. `load` gets all
-functions at once; calling one of them does so too. Writers and nodes call it before they change anything, so that
-nothing compiles in the middle of a change.
+Importing the kernel loads neither numba nor machine code: whoever only reads rows needs none of it. A function is
+loaded when it is first called, so that a program waits for what it uses and for nothing else. What ends a version is
+loaded before one begins (`load_endings`): keeping or undoing it must not fail, and compiling takes memory. Nodes load
+everything when they come up (`load`).
 """
 
 from __future__ import annotations
 
-import hashlib
-import os
 import sys
-import tempfile
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache, update_wrapper
-from pathlib import Path
 from typing import Any
 
-Function = Callable[..., Any]
+from headwater.kernel.machine_code import Function, digest_of, kept, machine_code_folder
 
-
-@cache
-def cache_folder() -> Path:
-    """The folder of this kernel version's machine code; a temporary one where no folder can be written."""
-    import numba
-
-    digest = hashlib.sha256()
-    for source in sorted(Path(__file__).parent.glob("*.py")):
-        digest.update(source.read_bytes())
-    digest.update(numba.__version__.encode())
-    root = (
-        os.environ.get("HEADWATER_CACHE") or os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    )
-    folder = Path(root) / "headwater" / f"kernel-{digest.hexdigest()[:16]}"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        probe = folder / f".probe-{os.getpid()}"
-        probe.touch()
-        probe.unlink()
-    except OSError:
-        folder = Path(tempfile.mkdtemp(prefix="headwater-kernel-"))
-    return folder
+PACKAGE = __name__.removesuffix("compiled")
 
 
 @cache
 def _announce() -> None:
-    if not any(cache_folder().rglob("*.nbi")):
-        print("headwater: compiling the kernel for this machine (once, about half a minute)", file=sys.stderr)
+    if not any(machine_code_folder().glob("*.nbi")):
+        print(
+            "headwater: compiling the kernel for this machine (once; what a program uses, some seconds)",
+            file=sys.stderr,
+        )
 
 
 class Kernel:
     """A function that stands for its machine code until that is loaded, and then gives way to it in all modules."""
 
-    def __init__(self, function: Function, signature: str | None):
+    def __init__(self, function: Function, signature: str | None, *, ending: bool = False):
         self.function = function
         self.signature = signature
+        self.ending = ending
         self.machine_code: Function | None = None
         update_wrapper(self, function)
 
     def __call__(self, *arguments: Any) -> Any:
-        load()
+        load([self])
         assert self.machine_code is not None
         return self.machine_code(*arguments)
 
@@ -80,45 +56,77 @@ class Kernel:
             inlined: Function = numba.njit(**options, forceinline=True)(self.function)
             return inlined
         _announce()
-        config: Any = numba.config
-        before = config.CACHE_DIR
-        config.CACHE_DIR = str(cache_folder())
-        try:
-            called: Function = numba.njit(self.signature, **options, cache=True)(self.function)
-            return called
-        finally:
-            config.CACHE_DIR = before
+        called: Any = numba.njit(**options)(self.function)
+        called._cache = kept(self.function, digest_of(self.function, self.signature, _python))
+        called.compile(self.signature)
+        called.disable_compile()
+        function: Function = called
+        return function
 
     def give_way(self, machine_code: Function) -> None:
         """Let every module of the kernel that has this function have its machine code instead."""
         self.machine_code = machine_code
+        _behind[id(machine_code)] = self
         for name, module in list(sys.modules.items()):
             if name.startswith(PACKAGE):
                 names = [known for known, value in vars(module).items() if value is self]
                 vars(module).update(dict.fromkeys(names, machine_code))
 
 
-PACKAGE = __name__.removesuffix("compiled")
-_waiting: list[Kernel] = []
-"""Functions that have not been loaded, those that others call before the others."""
-_loading = threading.Lock()
+class Instruction(Kernel):
+    """A kernel that is given as code of LLVM: `function` is what `numba.extending.intrinsic` takes."""
+
+    def compile(self) -> Function:
+        from numba.extending import intrinsic
+
+        made: Function = intrinsic(self.function)
+        return made
 
 
-def compiled(signature: str | None = None) -> Callable[[Function], Function]:
-    """A function to be compiled with the given signature; without one, it is inlined into compiled functions."""
+_kernels: list[Kernel] = []
+"""All functions, those that others call before the others."""
+_behind: dict[int, Kernel] = {}
+"""The functions behind machine code that is loaded."""
+_loading = threading.RLock()
+
+
+def _python(value: object) -> Function | None:
+    """The Python function behind a kernel, or behind its machine code."""
+    kernel = value if isinstance(value, Kernel) else _behind.get(id(value))
+    return None if kernel is None else kernel.function
+
+
+def compiled(signature: str | None = None, *, ending: bool = False) -> Callable[[Function], Function]:
+    """A function to be compiled with the given signature; without one, it is inlined into compiled functions.
+
+    `ending`: a version may need it to end.
+    """
 
     def decorate(function: Function) -> Function:
-        kernel = Kernel(function, signature)
-        _waiting.append(kernel)
-        return kernel
+        _kernels.append(Kernel(function, signature, ending=ending))
+        return _kernels[-1]
 
     return decorate
 
 
-def load() -> None:
-    """Load the machine code of all functions, compiling what was never compiled on this machine."""
-    if _waiting:
-        with _loading:
-            while _waiting:
-                _waiting[0].give_way(_waiting[0].compile())
-                del _waiting[0]
+def instruction(function: Function) -> Function:
+    """An instruction of the processor, as a function that compiled ones can call."""
+    _kernels.append(Instruction(function, None))
+    return _kernels[-1]
+
+
+def load(kernels: Iterable[Kernel] | None = None) -> None:
+    """Load machine code, compiling what was never compiled on this machine: of these functions, or of all."""
+    with _loading:
+        for kernel in _kernels:
+            if kernel.signature is None and kernel.machine_code is None:
+                kernel.give_way(kernel.compile())
+        for kernel in list(_kernels) if kernels is None else kernels:
+            if kernel.machine_code is None:
+                kernel.give_way(kernel.compile())
+
+
+@cache
+def load_endings() -> None:
+    """Load what may be needed to end a version."""
+    load([kernel for kernel in _kernels if kernel.ending])

@@ -1,9 +1,10 @@
 """Open-addressing tables from keys to rows, as free functions over plain arrays.
 
-A table is a power-of-two array of int64 slots. A slot is 0 (empty) or `(low 32 bits of the hash) << 32 | row + 1`,
-so that most probes are decided without touching the row, and an entry's home position is known without
-hashing it again. Collisions go to the next slot; removal shifts entries back, so there are no tombstones and a
-table never degrades under inserts and deletes.
+A table is a power-of-two array of int64 slots. A slot is 0 (empty) or `tag << 32 | row + 1`, where the tag is 32 bits
+of the hash, so that most probes are decided without touching the row, and an entry's home position is known
+without hashing it again. The home grows with the tag: entries are about in the order of their tags, in a table of any
+size, so that moving them to a larger one reads and writes memory from front to back. Collisions go to the next slot;
+removal shifts entries back, so there are no tombstones and a table never degrades under inserts and deletes.
 
 A key is some columns of a row: `columns` says which. Keys of any width are hashed column by column.
 """
@@ -38,6 +39,12 @@ def tag_of(hash_value):
 
 
 @compiled()
+def home(tag, size):
+    """Where the entry of a tag belongs in a table of some size."""
+    return (tag * np.int64(size)) >> 32
+
+
+@compiled()
 def hash_row(rows, row, columns):
     """The tag of a stored row's key."""
     h = np.uint64(0)
@@ -46,27 +53,27 @@ def hash_row(rows, row, columns):
     return tag_of(h)
 
 
-@compiled("void(int64[::1], int64[:, ::1], int64[::1], int64[::1])")
+@compiled("void(int64[::1], int64[:, ::1], int64[::1], int64[::1])", ending=True)
 def fill_slots(slots, rows, columns, entries):
     """Enter rows whose keys are distinct into an empty table."""
     mask = np.int64(slots.shape[0] - 1)
     for e in range(entries.shape[0]):
         row = entries[e]
         tag = hash_row(rows, row, columns)
-        p = tag & mask
+        p = home(tag, slots.shape[0])
         while slots[p] != 0:
             p = (p + 1) & mask
         slots[p] = (tag << 32) | (row + 1)
 
 
-@compiled("void(int64[::1], int64[::1])")
+@compiled("void(int64[::1], int64[::1])", ending=True)
 def move_slots(old, new):
     """Move all entries of a table into a larger empty one."""
     mask = np.int64(new.shape[0] - 1)
     for s in range(old.shape[0]):
         entry = old[s]
         if entry != 0:
-            p = (entry >> 32) & ROW & mask
+            p = home((entry >> 32) & ROW, new.shape[0])
             while new[p] != 0:
                 p = (p + 1) & mask
             new[p] = entry
@@ -95,8 +102,8 @@ def close_gap(slots, position):
         entry = slots[p]
         if entry == 0:
             break
-        home = (entry >> 32) & ROW & mask
-        if ((p - home) & mask) >= ((p - gap) & mask):
+        first = home((entry >> 32) & ROW, slots.shape[0])
+        if ((p - first) & mask) >= ((p - gap) & mask):
             slots[gap] = entry
             gap = p
     slots[gap] = 0

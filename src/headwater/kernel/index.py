@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from headwater.kernel import hashing
 from headwater.kernel.compiled import compiled
-from headwater.kernel.hashing import ROW, close_gap, hash_row
+from headwater.kernel.hashing import ROW, close_gap, hash_row, home
 from headwater.kernel.memory import grown, shrunk
 
 if TYPE_CHECKING:
@@ -78,7 +78,8 @@ class Index:
 
 
 @compiled(
-    "int64(int32[::1], int64, int64[:, ::1], int64[::1], int64[::1], int32[::1], int32[::1], int64[::1])"
+    "int64(int32[::1], int64, int64[:, ::1], int64[::1], int64[::1], int32[::1], int32[::1], int64[::1])",
+    ending=True,
 )
 def enter(which, start, rows, columns, slots, following, previous, sizes):
     """Enter rows from position `start` on; stop early, and say where, when the table is too full."""
@@ -89,7 +90,7 @@ def enter(which, start, rows, columns, slots, following, previous, sizes):
             return np.int64(i)
         row = np.int64(which[i])
         tag = hash_row(rows, row, columns)
-        p = tag & mask
+        p = home(tag, slots.shape[0])
         while True:
             entry = slots[p]
             if entry == 0:
@@ -117,7 +118,9 @@ def enter(which, start, rows, columns, slots, following, previous, sizes):
     return np.int64(which.shape[0])
 
 
-@compiled("void(int32[::1], int64[:, ::1], int64[::1], int64[::1], int32[::1], int32[::1], int64[::1])")
+@compiled(
+    "void(int32[::1], int64[:, ::1], int64[::1], int64[::1], int32[::1], int32[::1], int64[::1])", ending=True
+)
 def leave(which, rows, columns, slots, following, previous, sizes):
     """Take rows out of their chains; an empty chain leaves the table."""
     mask = np.int64(slots.shape[0] - 1)
@@ -130,7 +133,7 @@ def leave(which, rows, columns, slots, following, previous, sizes):
         if earlier >= 0:
             following[earlier] = later
             continue
-        p = hash_row(rows, row, columns) & mask
+        p = home(hash_row(rows, row, columns), slots.shape[0])
         while (slots[p] & ROW) - 1 != row:
             p = (p + 1) & mask
         if later >= 0:
@@ -155,7 +158,7 @@ def lead(which, rows, columns, slots, following, previous):
             previous[later] = earlier
         first = earlier
         tag = hash_row(rows, row, columns)
-        p = tag & mask
+        p = home(tag, slots.shape[0])
         while True:
             if (slots[p] >> 32) & ROW == tag:
                 first = (slots[p] & ROW) - 1

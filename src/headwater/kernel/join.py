@@ -19,7 +19,7 @@ from __future__ import annotations
 import numpy as np
 
 from headwater.kernel.compiled import compiled
-from headwater.kernel.hashing import ROW, mix, tag_of
+from headwater.kernel.hashing import ROW, home, mix, tag_of
 from headwater.kernel.special import LAST, LAST_PLAIN
 
 
@@ -39,7 +39,7 @@ def first_row(bindings, b, sources, constants, columns, slots, rows):
     for j in range(sources.shape[0]):
         h = mix(h, key_value(bindings, b, sources[j], constants))
     tag = tag_of(h)
-    p = tag & mask
+    p = home(tag, slots.shape[0])
     found = np.int64(-1)
     while True:
         entry = slots[p]
@@ -288,6 +288,21 @@ def append_float_sum(bindings, left, right, constants, subtract, outputs, out):
         ):
             special = np.int64(b)
     return special
+
+
+@compiled("int64(int64[:, ::1], boolean[::1], int64[::1], int64[:, ::1])")
+def keep(bindings, good, outputs, out):
+    """Columns of the bindings that are good, and their ranks last; a single answer holds for all."""
+    last = bindings.shape[1] - 1
+    same = good.shape[0] == 1
+    m = np.int64(0)
+    for b in range(bindings.shape[0]):
+        if good[0] if same else good[b]:
+            for j in range(outputs.shape[0]):
+                out[m, j] = bindings[b, outputs[j]]
+            out[m, outputs.shape[0]] = bindings[b, last]
+            m += 1
+    return m
 
 
 @compiled("void(int64[:, ::1], int64[::1], int64[::1], int64[:, ::1])")

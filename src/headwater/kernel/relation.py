@@ -30,17 +30,18 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from headwater.kernel import hashing, rowops, version_end
+from headwater.kernel import hashing, journal, rowops, version_end
 from headwater.kernel.index import Index
-from headwater.kernel.memory import Room, Unbounded, grown, zeros
+from headwater.kernel.memory import LARGE, Room, Unbounded, grown, zeros
+from headwater.kernel.prefetch import BLOCK
 from headwater.kernel.states import DYING, LEADING, LIVE, STORED, TOUCHED, VISIBLE, WAS
 
 Ints = npt.NDArray[np.int64]
 Rows = npt.NDArray[np.int32]
+INT64 = np.dtype(np.int64)
+NO_ROWS: Rows = np.empty(0, np.int32)
 CHUNK = 1 << 16
 SMALL = 16
-FEWEST_ROWS_GROWN = 256
-"""By how many rows a relation grows at the least: each time, small arrays are copied."""
 PIECE = 1 << 20
 """How many rows enter a new index at a time."""
 JOURNAL_BYTES = 36
@@ -65,6 +66,11 @@ class Backup(NamedTuple):
     ranks: Ints
     state: npt.NDArray[np.uint8]
     journal: int
+
+
+def _first(rows: Rows, count: int) -> Rows:
+    """The first rows of an array that is not needed any more; those after them keep no memory to speak of."""
+    return rows[:count] if rows.shape[0] < PIECE or 2 * count > rows.shape[0] else rows[:count].copy()
 
 
 class _Arrays:
@@ -105,6 +111,7 @@ class Relation:
         self.count_column = arity + 1
         self.head_rank_column = arity + 2 if selected else arity
         self.columns: Ints = np.arange(arity, dtype=np.int64)
+        self._scratch: Ints = np.empty(2 * BLOCK, np.int64)
         self.indexes: dict[tuple[int, ...], Index] = {}
         self.clear()
         self.room.keep(self)
@@ -162,7 +169,7 @@ class Relation:
         """Make room for `extra` more rows, though not for finding them."""
         need = int(self.sizes[0]) + extra
         if need > self.state.shape[0]:
-            size = max(need, self.state.shape[0] * 9 // 8 + FEWEST_ROWS_GROWN)
+            size = max(need, self._larger())
             self.ask(
                 (size - self.state.shape[0]) * self._row_bytes(), f"room for {size:,} rows of {self.name}"
             )
@@ -170,6 +177,11 @@ class Relation:
             for index in self.indexes.values():
                 index.reserve(size)
             self.state = grown(self.state, size)  # last: its length says what there is room for
+
+    def _larger(self) -> int:
+        """How many rows there should be room for when there is too little. Small arrays are copied each time."""
+        there: int = self.state.shape[0]
+        return 2 * there + SMALL if self.rows.nbytes < LARGE else there * 9 // 8
 
     def _reserve(self, extra: int) -> None:
         """Make room for `extra` more rows and journal entries."""
@@ -244,10 +256,11 @@ class Relation:
         A tuple that is not live enters with the given rank and is returned (as a row number); it is not
         visible yet. A live row's count grows where the premises' rank is below the row's own.
         """
-        fresh = [self._add(tuples[start : start + CHUNK], rank) for start in range(0, tuples.shape[0], CHUNK)]
-        if len(fresh) == 1:
-            return fresh[0]
-        return np.concatenate(fresh) if fresh else np.empty(0, np.int32)
+        if tuples.shape[0] <= CHUNK:
+            return self._add(tuples, rank)
+        return np.concatenate(
+            [self._add(tuples[start : start + CHUNK], rank) for start in range(0, tuples.shape[0], CHUNK)]
+        )
 
     def _add(self, tuples: Ints, rank: int) -> Rows:
         self._reserve(tuples.shape[0])
@@ -257,12 +270,14 @@ class Relation:
         try:
             n = rowops.add(
                 tuples, self.arity, self.rows, self.state, self.slots, self.free, self.sizes, self.journal_rows,
-                self.journal, self.created, self.count_column, self.head_rank_column, rank, fresh,
+                self.journal, self.created, self.count_column, self.head_rank_column, rank, fresh, self._scratch,
             )  # fmt: skip
-            created = self.created[before : int(self.sizes[4])]
-            for index in self.indexes.values():
-                index.insert(self, created)
-                entered += 1
+            after = int(self.sizes[4])
+            if self.indexes and after > before:
+                created = self.created[before:after]
+                for index in self.indexes.values():
+                    index.insert(self, created)
+                    entered += 1
         except BaseException:
             # Rows that an index lacks cannot be taken out of it again: such indexes go, until they are needed.
             while len(self.indexes) > entered:
@@ -277,7 +292,7 @@ class Relation:
         dead = np.empty(tuples.shape[0], np.int32)
         n, m = rowops.subtract(
             tuples, self.arity, self.rows, self.state, self.slots, self.sizes, self.journal_rows, self.journal,
-            self.rank_column, self.count_column, self.head_rank_column, falling, dead,
+            self.rank_column, self.count_column, self.head_rank_column, falling, dead, self._scratch,
         )  # fmt: skip
         return Fallen(falling[:n], dead[:m])
 
@@ -355,7 +370,9 @@ class Relation:
     def find(self, tuples: Ints) -> Rows:
         """The row number of each tuple, -1 where it is not stored."""
         out = np.empty(tuples.shape[0], np.int32)
-        rowops.find(np.require(tuples, np.int64, ("C", "W")), self.arity, self.rows, self.slots, out)
+        if not tuples.flags.carray or tuples.dtype is not INT64:
+            tuples = np.require(tuples, np.int64, ("C", "W"))
+        rowops.find(tuples, self.arity, self.rows, self.state, self.slots, out, self._scratch)
         return out
 
     def live(self, rows: Ints) -> bool:
@@ -370,18 +387,32 @@ class Relation:
             return np.flatnonzero(self.state[: self.sizes[0]] & TOUCHED).astype(np.int32)
         return np.concatenate((self.journal_rows[: self.sizes[3]], self.created[: self.sizes[4]]))
 
-    def lost(self) -> Rows:
-        """Rows that were in the relation when the version, or its present transition, began and are not now."""
-        whole = self.backup is not None or self.proceeded
-        touched = self.touched() if whole else self.journal_rows[: self.sizes[3]]
-        lost: Rows = touched[(self.state[touched] & (WAS | VISIBLE)) == WAS]
-        return lost
+    def change(self) -> tuple[Rows, Rows]:
+        """The rows that were in the relation when the version, or its present transition, began and are not now;
+        and those that are in it now and were not."""
+        if self.backup is not None or self.proceeded:
+            touched = self.touched()
+            state = self.state[touched] & (WAS | VISIBLE)
+            return touched[state == WAS], touched[state == VISIBLE]
+        entries, created = self.sizes[3], self.sizes[4]
+        if not entries and not created:
+            return NO_ROWS, NO_ROWS
+        lost, gained = np.empty(entries, np.int32), np.empty(entries + created, np.int32)
+        n, m = journal.changed(self.journal_rows, self.created, self.sizes, self.state, lost, gained)
+        return _first(lost, n), _first(gained, m)
 
-    def gained(self) -> Rows:
-        """Rows that are in the relation now and were not when the version, or its present transition, began."""
-        touched = self.touched()
-        gained: Rows = touched[(self.state[touched] & (WAS | VISIBLE)) == VISIBLE]
-        return gained
+    def dead(self) -> Rows:
+        """The rows that this version changed or created, and that have no support now."""
+        if self.backup is not None:
+            touched = self.touched()
+            gone: Rows = touched[(self.state[touched] & LIVE) == 0]
+            return gone
+        most = self.sizes[3] + self.sizes[4]
+        if not most:
+            return NO_ROWS
+        dead = np.empty(most, np.int32)
+        n = journal.dead_rows(self.journal_rows, self.created, self.sizes, self.state, dead)
+        return _first(dead, n)
 
     def proceed(self) -> None:
         """End a transition of the open version: what is visible now `WAS` there when the next one begins. All of it
@@ -394,7 +425,7 @@ class Relation:
     def whole_change(self) -> tuple[Rows, Rows]:
         """The rows lost and gained since the version began, over all its transitions."""
         if not self.proceeded:
-            return self.lost(), self.gained()
+            return self.change()
         touched, entries = self.touched(), int(self.sizes[3])
         if self.backup is None:
             was = np.zeros(touched.shape[0], np.uint8)

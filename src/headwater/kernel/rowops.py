@@ -3,6 +3,10 @@
 `sizes` is [slots ever used, rows stored, entries of `free`, of the journal, of `created`]; the caller has
 reserved room. A tuple's last column is the highest rank among the premises of this derivation: it supports a row only
 if it is below the row's own rank, so that no support ever rests on a cycle.
+
+Tuples are looked up a block at a time (see `prefetch`): the slots of a block are asked for first, then the rows that
+they lead to, then each tuple is compared and dealt with. `scratch` has room for two numbers for each tuple of a
+block. Rows of two columns are by far the most frequent; they have code of their own, in which no column is counted.
 """
 # mypy: disallow-untyped-defs = False, disallow-untyped-calls = False
 
@@ -11,166 +15,213 @@ from __future__ import annotations
 import numpy as np
 
 from headwater.kernel.compiled import compiled
-from headwater.kernel.hashing import ROW, close_gap, hash_row, mix, tag_of
+from headwater.kernel.hashing import ROW, home, mix, tag_of
+from headwater.kernel.journal import noted, touch
+from headwater.kernel.prefetch import BLOCK, prefetch
 from headwater.kernel.states import DYING, LEADING, LIVE, STORED, TOUCHED, VISIBLE, WAS
 
 NOT_DYING = np.uint8(0xFF ^ DYING)
-NOT_TOUCHED = np.uint8(0xFF ^ TOUCHED)
 NOT_LIVE = np.uint8(0xFF ^ LIVE)
 NOT_VISIBLE = np.uint8(0xFF ^ VISIBLE)
-NOT_WAS = np.uint8(0xFF ^ WAS)
 NOT_LEADING = np.uint8(0xFF ^ LEADING)
-
-
-@compiled()
-def touch(row, rows, state, sizes, journal_rows, journal, rank_column, count_column, head_rank_column):
-    """Put the row as it is now into the journal, unless it is there."""
-    if state[row] & TOUCHED == 0:
-        j = sizes[3]
-        sizes[3] = j + 1
-        journal_rows[j] = row
-        journal[j, 0] = rows[row, rank_column]
-        journal[j, 1] = rows[row, count_column]
-        journal[j, 2] = rows[row, head_rank_column]
-        journal[j, 3] = state[row]
-        state[row] |= TOUCHED
-
-
-@compiled()
-def locate(tuples, t, arity, rows, slots, tag):
-    """The position in `slots` of the tuple's row, or of the empty slot where it would go."""
-    mask = np.int64(slots.shape[0] - 1)
-    p = tag & mask
-    while True:
-        entry = slots[p]
-        if entry == 0:
-            break
-        if (entry >> 32) & ROW == tag:
-            row = (entry & ROW) - 1
-            if arity == 2:  # by far the most frequent width: no loop
-                if rows[row, 0] == tuples[t, 0] and rows[row, 1] == tuples[t, 1]:
-                    break
-            else:
-                same = True
-                for j in range(arity):
-                    if rows[row, j] != tuples[t, j]:
-                        same = False
-                        break
-                if same:
-                    break
-        p = (p + 1) & mask
-    return p
 
 
 @compiled()
 def hash_tuple(tuples, t, arity):
     """The tag of a tuple's first `arity` columns."""
     h = np.uint64(0)
-    if arity == 2:
-        return tag_of(mix(mix(h, tuples[t, 0]), tuples[t, 1]))
     for j in range(arity):
         h = mix(h, tuples[t, j])
     return tag_of(h)
 
 
-@compiled(
-    "int64(int64[:, ::1], int64, int64[:, ::1], uint8[::1], int64[::1], int32[::1], int64[::1],"
-    " int32[::1], int64[:, ::1], int32[::1], int64, int64, int64, int32[::1])"
-)
-def add(
-    tuples, arity, rows, state, slots, free, sizes, journal_rows, journal, created,
-    count_column, head_rank_column, rank, fresh,
-):  # fmt: skip
-    """Add a support per tuple. Writes rows that became live to `fresh`; those of them new to `created` too."""
-    n = np.int64(0)
-    rank_column = arity
-    for t in range(tuples.shape[0]):
-        tag = hash_tuple(tuples, t, arity)
-        p = locate(tuples, t, arity, rows, slots, tag)
+@compiled()
+def approach(tuples, start, count, arity, rows, state, slots, scratch):
+    """Look for a block of tuples as far as it goes without their rows, which are asked for meanwhile.
+
+    `scratch` gets the tag of each, and the position of the first slot with that tag, or of the empty one before it.
+    """
+    size = slots.shape[0]
+    mask = np.int64(size - 1)
+    width = rows.shape[1]
+    for i in range(count):
+        tag = hash_tuple(tuples, start + i, arity)
+        scratch[i] = tag
+        prefetch(slots, home(tag, size))
+    for i in range(count):
+        tag = scratch[i]
+        p = home(tag, size)
+        while True:
+            entry = slots[p]
+            if entry == 0:
+                break
+            if (entry >> 32) & ROW == tag:
+                row = (entry & ROW) - 1
+                prefetch(rows, row * width)
+                prefetch(rows, row * width + arity)
+                prefetch(state, row)
+                break
+            p = (p + 1) & mask
+        scratch[BLOCK + i] = p
+
+
+@compiled()
+def arrive(tuples, t, arity, rows, slots, tag, position):
+    """The position in `slots` of the tuple's row, or of the empty slot where it would go, from `position` on."""
+    mask = np.int64(slots.shape[0] - 1)
+    p = position
+    while True:
         entry = slots[p]
         if entry == 0:
-            if sizes[2] > 0:
-                sizes[2] -= 1
-                row = np.int64(free[sizes[2]])
-            else:
-                row = sizes[0]
-                sizes[0] += 1
-            sizes[1] += 1
-            for j in range(arity):
-                rows[row, j] = tuples[t, j]
-            rows[row, rank_column] = rank
-            rows[row, head_rank_column] = rank
-            rows[row, count_column] = 1
-            slots[p] = (tag << 32) | (row + 1)
-            state[row] = LIVE | STORED | TOUCHED
-            created[sizes[4]] = row
-            sizes[4] += 1
-            fresh[n] = row
-            n += 1
-        else:
+            break
+        if (entry >> 32) & ROW == tag:
             row = (entry & ROW) - 1
-            if state[row] & LIVE == 0:
-                touch(
-                    row,
-                    rows,
-                    state,
-                    sizes,
-                    journal_rows,
-                    journal,
-                    rank_column,
-                    count_column,
-                    head_rank_column,
-                )
-                state[row] = (state[row] & NOT_LEADING) | LIVE
+            same = True
+            for j in range(arity):
+                if rows[row, j] != tuples[t, j]:
+                    same = False
+                    break
+            if same:
+                break
+        p = (p + 1) & mask
+    return p
+
+
+@compiled()
+def add_tuples(
+    tuples, arity, rows, state, slots, free, sizes, journal_rows, journal, created,
+    count_column, head_rank_column, rank, fresh, scratch,
+):  # fmt: skip
+    """What `add` does, for one arity."""
+    rank_column = arity
+    top, stored, spare = sizes[0], sizes[1], sizes[2]
+    entries, new = sizes[3], sizes[4]
+    n = np.int64(0)
+    for start in range(0, tuples.shape[0], BLOCK):
+        count = min(BLOCK, tuples.shape[0] - start)
+        approach(tuples, start, count, arity, rows, state, slots, scratch)
+        for i in range(count):
+            t = start + i
+            tag = scratch[i]
+            p = arrive(tuples, t, arity, rows, slots, tag, scratch[BLOCK + i])
+            entry = slots[p]
+            if entry == 0:
+                if spare > 0:
+                    spare -= 1
+                    row = np.int64(free[spare])
+                else:
+                    row = top
+                    top += 1
+                stored += 1
+                for j in range(arity):
+                    rows[row, j] = tuples[t, j]
                 rows[row, rank_column] = rank
                 rows[row, head_rank_column] = rank
                 rows[row, count_column] = 1
+                slots[p] = (tag << 32) | (row + 1)
+                state[row] = LIVE | STORED | TOUCHED
+                created[new] = row
+                new += 1
                 fresh[n] = row
                 n += 1
-            elif tuples[t, arity] < rows[row, head_rank_column]:
-                touch(
+            else:
+                row = (entry & ROW) - 1
+                live = state[row] & LIVE != 0
+                if live and tuples[t, arity] >= rows[row, head_rank_column]:
+                    continue
+                entries = noted(
                     row,
                     rows,
                     state,
-                    sizes,
+                    entries,
                     journal_rows,
                     journal,
                     rank_column,
                     count_column,
                     head_rank_column,
                 )
-                rows[row, count_column] += 1
+                if live:
+                    rows[row, count_column] += 1
+                else:
+                    state[row] = (state[row] & NOT_LEADING) | LIVE
+                    rows[row, rank_column] = rank
+                    rows[row, head_rank_column] = rank
+                    rows[row, count_column] = 1
+                    fresh[n] = row
+                    n += 1
+    sizes[0], sizes[1], sizes[2] = top, stored, spare
+    sizes[3], sizes[4] = entries, new
     return n
 
 
 @compiled(
+    "int64(int64[:, ::1], int64, int64[:, ::1], uint8[::1], int64[::1], int32[::1], int64[::1],"
+    " int32[::1], int64[:, ::1], int32[::1], int64, int64, int64, int32[::1], int64[::1])"
+)
+def add(
+    tuples, arity, rows, state, slots, free, sizes, journal_rows, journal, created,
+    count_column, head_rank_column, rank, fresh, scratch,
+):  # fmt: skip
+    """Add a support per tuple. Writes rows that became live to `fresh`; those of them new to `created` too."""
+    if arity == 2 and head_rank_column == 2:
+        return add_tuples(
+            tuples,
+            2,
+            rows,
+            state,
+            slots,
+            free,
+            sizes,
+            journal_rows,
+            journal,
+            created,
+            3,
+            2,
+            rank,
+            fresh,
+            scratch,
+        )
+    return add_tuples(
+        tuples, arity, rows, state, slots, free, sizes, journal_rows, journal, created,
+        count_column, head_rank_column, rank, fresh, scratch,
+    )  # fmt: skip
+
+
+@compiled(
     "UniTuple(int64, 2)(int64[:, ::1], int64, int64[:, ::1], uint8[::1], int64[::1], int64[::1],"
-    " int32[::1], int64[:, ::1], int64, int64, int64, int32[::1], int32[::1])"
+    " int32[::1], int64[:, ::1], int64, int64, int64, int32[::1], int32[::1], int64[::1])"
 )
 def subtract(
     tuples, arity, rows, state, slots, sizes, journal_rows, journal,
-    rank_column, count_column, head_rank_column, falling, dead,
+    rank_column, count_column, head_rank_column, falling, dead, scratch,
 ):  # fmt: skip
     """Take a support per tuple. Writes rows that died to `dead`, those of them still visible to `falling`."""
     n = np.int64(0)
     m = np.int64(0)
-    for t in range(tuples.shape[0]):
-        tag = hash_tuple(tuples, t, arity)
-        entry = slots[locate(tuples, t, arity, rows, slots, tag)]
-        if entry == 0:
-            continue
-        row = (entry & ROW) - 1
-        if state[row] & LIVE == 0 or tuples[t, arity] >= rows[row, head_rank_column]:
-            continue
-        touch(row, rows, state, sizes, journal_rows, journal, rank_column, count_column, head_rank_column)
-        rows[row, count_column] -= 1
-        if rows[row, count_column] == 0:
-            dead[m] = row
-            m += 1
-            if state[row] & VISIBLE != 0:
-                falling[n] = row
-                n += 1
-            state[row] &= NOT_LIVE
+    entries = sizes[3]
+    for start in range(0, tuples.shape[0], BLOCK):
+        count = min(BLOCK, tuples.shape[0] - start)
+        approach(tuples, start, count, arity, rows, state, slots, scratch)
+        for i in range(count):
+            t = start + i
+            entry = slots[arrive(tuples, t, arity, rows, slots, scratch[i], scratch[BLOCK + i])]
+            if entry == 0:
+                continue
+            row = (entry & ROW) - 1
+            if state[row] & LIVE == 0 or tuples[t, arity] >= rows[row, head_rank_column]:
+                continue
+            entries = noted(
+                row, rows, state, entries, journal_rows, journal, rank_column, count_column, head_rank_column
+            )
+            rows[row, count_column] -= 1
+            if rows[row, count_column] == 0:
+                dead[m] = row
+                m += 1
+                if state[row] & VISIBLE != 0:
+                    falling[n] = row
+                    n += 1
+                state[row] &= NOT_LIVE
+    sizes[3] = entries
     return n, m
 
 
@@ -284,79 +335,16 @@ def settle(which, state):
         state[which[i]] &= NOT_DYING
 
 
-@compiled("void(int64[:, ::1], int64, int64[:, ::1], int64[::1], int32[::1])")
-def find(tuples, arity, rows, slots, out):
+@compiled("void(int64[:, ::1], int64, int64[:, ::1], uint8[::1], int64[::1], int32[::1], int64[::1])")
+def find(tuples, arity, rows, state, slots, out, scratch):
     """The row of each tuple, or -1."""
-    for t in range(tuples.shape[0]):
-        tag = hash_tuple(tuples, t, arity)
-        out[t] = np.int32((slots[locate(tuples, t, arity, rows, slots, tag)] & ROW) - 1)
-
-
-@compiled("void(int32[::1], uint8[::1])")
-def seal(touched, state):
-    """End a version: what is visible now is what was there when the next one begins."""
-    for i in range(touched.shape[0]):
-        row = touched[i]
-        s = state[row] & NOT_TOUCHED & NOT_DYING & NOT_WAS & NOT_LEADING
-        if s & VISIBLE != 0:
-            s |= WAS
-        state[row] = s
-
-
-@compiled("void(int64, uint8[::1])")
-def seal_all(top, state):
-    """What `seal` does, to all rows."""
-    for row in range(top):
-        s = state[row] & NOT_TOUCHED & NOT_DYING & NOT_WAS & NOT_LEADING
-        if s & VISIBLE != 0:
-            s |= WAS
-        state[row] = s
-
-
-@compiled("void(int32[::1], int64[:, ::1], int64[:, ::1], uint8[::1], int64, int64, int64)")
-def restore(touched, journal, rows, state, rank_column, count_column, head_rank_column):
-    """Undo a version: put rows back as the journal has them."""
-    for i in range(touched.shape[0]):
-        row = touched[i]
-        state[row] = np.uint8(journal[i, 3])
-        rows[row, rank_column] = journal[i, 0]
-        rows[row, count_column] = journal[i, 1]
-        rows[row, head_rank_column] = journal[i, 2]
-
-
-@compiled("void(int32[::1], int64[::1], int64[:, ::1], uint8[::1], int64[::1], int32[::1], int64[::1])")
-def remove(dead, columns, rows, state, slots, free, sizes):
-    """Take rows out of the index over whole rows and give their slots back."""
-    mask = np.int64(slots.shape[0] - 1)
-    for i in range(dead.shape[0]):
-        row = np.int64(dead[i])
-        p = hash_row(rows, row, columns) & mask
-        while (slots[p] & ROW) - 1 != row:
-            p = (p + 1) & mask
-        close_gap(slots, p)
-        state[row] = 0
-        free[sizes[2]] = row
-        sizes[2] += 1
-        sizes[1] -= 1
-
-
-@compiled("void(int32[::1], int64[::1], int64[:, ::1], uint8[::1], int64[::1], int32[::1], int64[::1])")
-def uncreate(created, columns, rows, state, slots, free, sizes):
-    """Undo the creation of rows, the last one first: a slot goes back to where it came from, so `free` has room."""
-    mask = np.int64(slots.shape[0] - 1)
-    for i in range(created.shape[0] - 1, -1, -1):
-        row = np.int64(created[i])
-        p = hash_row(rows, row, columns) & mask
-        while (slots[p] & ROW) - 1 != row:
-            p = (p + 1) & mask
-        close_gap(slots, p)
-        state[row] = 0
-        sizes[1] -= 1
-        if row == sizes[0] - 1:
-            sizes[0] = row
-        else:
-            free[sizes[2]] = row
-            sizes[2] += 1
+    for start in range(0, tuples.shape[0], BLOCK):
+        count = min(BLOCK, tuples.shape[0] - start)
+        approach(tuples, start, count, arity, rows, state, slots, scratch)
+        for i in range(count):
+            t = start + i
+            p = arrive(tuples, t, arity, rows, slots, scratch[i], scratch[BLOCK + i])
+            out[t] = np.int32((slots[p] & ROW) - 1)
 
 
 @compiled("void(int64, uint8[::1])")

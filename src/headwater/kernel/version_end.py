@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from headwater.kernel import hashing, rowops
+from headwater.kernel import hashing, journal
 from headwater.kernel.memory import shrunk
 from headwater.kernel.states import LIVE, STORED
 
@@ -34,14 +34,15 @@ class CommitPlan(NamedTuple):
     compact: bool
 
 
+NOTHING_DEAD = CommitPlan(np.empty(0, np.int32), np.empty(0, np.int32), False, False)
+
+
 def planned(relation: Relation) -> CommitPlan:
     """What the end of the open version will do to a relation; there is room for it from now on."""
-    touched = relation.touched()
-    dead = touched[(relation.state[touched] & LIVE) == 0]
-    ghosts = relation.ghosts
+    dead, ghosts = relation.dead(), relation.ghosts
     count = ghosts.shape[0] + dead.shape[0]
     if count == 0:
-        return CommitPlan(dead, ghosts, False, False)
+        return NOTHING_DEAD
     few = relation.pinned or count <= MOST_ROWS_REMOVED
     some = count if few else MOST_ROWS_REMOVED
     of_dead = max(0, dead.shape[0] - some)
@@ -68,10 +69,9 @@ def _still_dead(relation: Relation, ghosts: Rows, dead: Rows) -> Rows:
 def commit(relation: Relation, plan: CommitPlan) -> bool:
     """Forget the journal and do what is planned; return whether the relation was compacted."""
     if relation.backup is not None:
-        rowops.seal_all(relation.sizes[0], relation.state)
+        journal.seal_all(relation.sizes[0], relation.state)
     else:
-        rowops.seal(relation.journal_rows[: relation.sizes[3]], relation.state)
-        rowops.seal(relation.created[: relation.sizes[4]], relation.state)
+        journal.seal(relation.journal_rows, relation.created, relation.sizes, relation.state)
     _forget(relation)
     if plan.empty and _emptied(relation):
         return False
@@ -90,7 +90,7 @@ def rollback(relation: Relation) -> None:
         relation.rows[:top, relation.arity :] = relation.backup.ranks
         relation.state[:top] = relation.backup.state
         entries = relation.backup.journal
-    rowops.restore(
+    journal.restore(
         relation.journal_rows[:entries], relation.journal, relation.rows, relation.state,
         relation.rank_column, relation.count_column, relation.head_rank_column,
     )  # fmt: skip
@@ -101,7 +101,7 @@ def rollback(relation: Relation) -> None:
     if created.shape[0]:
         for index in relation.indexes.values():
             index.remove(relation, created)
-        rowops.uncreate(
+        journal.uncreate(
             created, relation.columns, relation.rows, relation.state, relation.slots, relation.free, relation.sizes
         )  # fmt: skip
     _forget(relation)
@@ -149,8 +149,9 @@ def _trim(relation: Relation) -> None:
 
 def _forget(relation: Relation) -> None:
     """Forget the journal, and give back what a large one took."""
-    large = relation.sizes[3] + relation.sizes[4] > MOST_ROWS_REMOVED
-    relation.sizes[3] = relation.sizes[4] = 0
+    sizes = relation.sizes
+    large = sizes[3] + sizes[4] > MOST_ROWS_REMOVED
+    sizes[3] = sizes[4] = 0
     relation.backup = None
     relation.lifted = 0
     relation.proceeded = False
@@ -166,6 +167,6 @@ def _remove(relation: Relation, dead: Rows) -> None:
         return
     for index in relation.indexes.values():
         index.remove(relation, dead)
-    rowops.remove(
+    journal.remove(
         dead, relation.columns, relation.rows, relation.state, relation.slots, relation.free, relation.sizes
     )

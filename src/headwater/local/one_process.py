@@ -55,7 +55,7 @@ class OneProcess:
         self.engine = Engine(
             codec, functions, strategy=strategy, max_rounds=max_rounds, at_max_rounds=at_max_rounds
         )
-        self.engine.workspace.spectator = spectator or Spectator()
+        self.engine.workspace.pause.spectator = spectator or Spectator()
         self.interrupts = self.engine.workspace.interrupts
         self.base_changes = BaseChanges()
         version = Version(0, 0.0)

@@ -10,6 +10,7 @@ import time
 import weakref
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -25,7 +26,7 @@ from headwater.events import (
     SortedValues,
     Stopped,
 )
-from headwater.kernel.compiled import load as load_kernel
+from headwater.kernel.compiled import load_endings
 from headwater.kernel.relation import CHUNK, Relation
 from headwater.maintain.definition import Definition, following
 from headwater.maintain.grouping import Grouping
@@ -60,7 +61,7 @@ class Engine:
     ):
         self.workspace = Workspace(codec, functions, max_rounds, at_max_rounds)
         self.strategy = strategy
-        self.unstored = UnstoredViews(self.workspace, self._beside)
+        self.unstored = UnstoredViews(self.workspace, partial(_beside, self.workspace))
         self._take(Definition())
         self.changed: set[str] = set()
         """Relations touched since whoever empties this set did so last."""
@@ -73,7 +74,7 @@ class Engine:
         self._replaced: dict[str, Relation] = {}
         self._told: dict[str, RowChange] = {}
         """What the open version did, once somebody has asked."""
-        self._unresolved: dict[str, weakref.WeakSet[RowChange]] = {}
+        self._unresolved: dict[str, list[weakref.ref[RowChange]]] = {}
         """Changes of earlier versions that are worked out before their relation is changed."""
         self._defined: Definition | None = None
         """What was defined when the version began, if it has defined something else."""
@@ -103,18 +104,6 @@ class Engine:
         self.steps = self.unstored.defined(definition.checked, definition.views)
         self._read = definition.read()
 
-    def _beside(self) -> Engine:
-        """An engine for questions, with the same values and functions, that is interrupted with this one."""
-        workspace = self.workspace
-        engine = Engine(
-            workspace.codec,
-            workspace.functions,
-            max_rounds=workspace.max_rounds,
-            at_max_rounds="stop" if workspace.stops else "raise",
-        )
-        engine.workspace.interrupts = workspace.interrupts
-        return engine
-
     def _restore(self, definition: Definition) -> None:
         """Go back to what was defined before; rows are as they were."""
         self._take(definition)
@@ -135,7 +124,7 @@ class Engine:
 
         `possible` names further base relations that may change on other nodes, if there are any.
         """
-        load_kernel()
+        load_endings()
         deltas = self._deltas
         changing = {*delete, *insert, *possible}
         for name in dict.fromkeys((*delete, *insert)):
@@ -144,7 +133,7 @@ class Engine:
             self._touched[name] = None
             no_ops = self._delete(relation, delete[name]) if name in delete else 0
             no_ops += self._insert(relation, insert[name]) if name in insert else 0
-            deltas[name] = Delta(relation.lost(), relation.gained())
+            deltas[name] = Delta(*relation.change())
             statistics.count_base(name, deltas[name].gained.shape[0], deltas[name].lost.shape[0], no_ops)
         defined = None if self._proceeded else self._defined
         before = Before(self.checked if defined is None else defined.checked, self._at_start, deltas)
@@ -194,7 +183,7 @@ class Engine:
         for name in view.stratum.relations:
             relation = self.workspace.relations[name]
             if self._at_start(name) in (None, relation):
-                self._deltas[name] = Delta(relation.lost(), relation.gained())
+                self._deltas[name] = Delta(*relation.change())
 
     def _write_whole(self, view: View) -> None:
         """Derive a view that reads views which are not stored, in its place."""
@@ -242,10 +231,10 @@ class Engine:
 
     def _concerns(self, view: View, deltas: Mapping[str, Delta]) -> bool:
         """Whether anything that the view reads has changed, here or on a node that works on it too."""
-        found = any(
-            (delta := deltas.get(name, NO_CHANGE)).lost.shape[0] or delta.gained.shape[0]
-            for name in view.rules.inputs
-        )
+        found = False
+        for name in view.rules.inputs:
+            delta = deltas.get(name, NO_CHANGE)
+            found = found or bool(delta.lost.shape[0] or delta.gained.shape[0])
         exchange = self.workspace.exchange
         return found if exchange.quiet(view.rules.rules) else exchange.sums(float(found))[0] > 0
 
@@ -290,7 +279,8 @@ class Engine:
     ) -> None:
         started = time.perf_counter()
         statistics.strata.append(cost)
-        self._touched.update(dict.fromkeys(view.stratum.relations))
+        for name in view.stratum.relations:
+            self._touched[name] = None
         if deltas is None:
             self._tell_rules_changed(view, statistics)
         if view.redefined is not None and deltas is not None:
@@ -509,7 +499,8 @@ class Engine:
             strategy.commit()
         for name, change in self._told.items():
             for below in (name, *change.rests_on):
-                self._unresolved.setdefault(below, weakref.WeakSet()).add(change)
+                held = [known for known in self._unresolved.get(below, ()) if known() is not None]
+                self._unresolved[below] = [*held, weakref.ref(change)]
         statistics.memory = self.workspace.budget.recent_use
         self._close()
 
@@ -552,6 +543,20 @@ class Engine:
     def _resolve(self, names: Iterable[str]) -> None:
         """Work out changes that somebody may still ask for, before these relations are changed."""
         for name in names:
-            for change in self._unresolved.get(name, ()):
-                change.resolve()
+            for held in self._unresolved.get(name, ()):
+                change = held()
+                if change is not None:
+                    change.resolve()
             self._unresolved.pop(name, None)
+
+
+def _beside(workspace: Workspace) -> Engine:
+    """An engine for questions, with the values and functions of another, that is interrupted with it."""
+    engine = Engine(
+        workspace.codec,
+        workspace.functions,
+        max_rounds=workspace.max_rounds,
+        at_max_rounds="stop" if workspace.stops else "raise",
+    )
+    engine.workspace.pause.interrupts = workspace.interrupts
+    return engine

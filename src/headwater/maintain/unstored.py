@@ -349,7 +349,7 @@ class UnstoredViews:
 
 def to_write(relation: Relation, difference: Difference) -> tuple[Ints, Ints]:
     """What to delete from a stored relation, and to insert, so that it differs by this from before the version."""
-    lost, gained = relation.codes(relation.lost()), relation.codes(relation.gained())
+    lost, gained = map(relation.codes, relation.change())
     delete = np.concatenate((difference.lost, without(gained, difference.gained)))
     return delete, np.concatenate((difference.gained, without(lost, difference.lost)))
 

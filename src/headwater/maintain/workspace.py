@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from headwater.errors import EvaluationError, OutOfMemory
-from headwater.kernel.relation import Relation
+from headwater.kernel.relation import NO_ROWS, Relation, Rows
 from headwater.kernel.states import OLD
 from headwater.maintain.demanded import Demanded, Differing
 from headwater.maintain.exchange import Alone, Exchange
@@ -22,12 +22,10 @@ from headwater.values.codec import Codec
 from headwater.values.functions import Functions
 from headwater.version.spectator import Spectator
 
-Rows = npt.NDArray[np.int32]
-NO_ROWS: Rows = np.empty(0, np.int32)
+__all__ = ["NO_CHANGE", "NO_ROWS", "Delta", "Redefined", "Rows", "RuleSet", "Sizes", "Workspace", "quiet"]
 
 
-@dataclass(frozen=True)
-class Delta:
+class Delta(NamedTuple):
     """How a relation differs from what it was when the version began."""
 
     lost: Rows
@@ -37,10 +35,41 @@ class Delta:
 NO_CHANGE = Delta(NO_ROWS, NO_ROWS)
 
 
+class Sizes:
+    """How large relations are now: what `headwater.plan.order` chooses by."""
+
+    def __init__(self, relations: Mapping[str, Relation]):
+        self._relations = relations
+
+    def size(self, relation: str) -> int:
+        """How many rows are stored."""
+        return self._relations[relation].stored
+
+    def fanout(self, relation: str, key: tuple[int, ...]) -> float:
+        """Rows per key: known where an index exists, else guessed as if columns were independent."""
+        found = self._relations[relation]
+        index = found.indexes.get(key)
+        if index is not None and index.keys:
+            return found.stored / index.keys
+        return float(found.stored ** (1 - len(key) / max(1, found.arity)))
+
+
+class Pauses:
+    """What happens between pieces of work: an interrupt is raised, and who looks on is told."""
+
+    def __init__(self, interrupts: Interrupts):
+        self.interrupts = interrupts
+        self.spectator = Spectator()
+
+    def __call__(self) -> None:
+        self.interrupts.check()
+        self.spectator.look()
+
+
 class Workspace:
     """The relations of a database by name, and one clock that never goes back.
 
-    Implements `headwater.plan.order.Statistics`.
+    Nothing in it refers back to it: a database that nobody holds is gone at once, with its memory.
     """
 
     def __init__(
@@ -56,15 +85,25 @@ class Workspace:
         self.functions = functions
         self.max_rounds = max_rounds
         self.stops = at_max_rounds == "stop"
-        self.interrupts = interrupts or Interrupts()
+        self.pause = Pauses(interrupts or Interrupts())
         self.exchange: Exchange = Alone()
         self.relations: dict[str, Relation] = {}
         self.infos: dict[str, RelationInfo] = {}
         self.clock = 0
         self.version = 0
-        self.spectator = Spectator()
+        self.sizes = Sizes(self.relations)
         self.executor = Executor(self.relations, codec, functions, self.pause)
-        self.planner = Planner(codec, functions, self)
+        self.planner = Planner(codec, functions, self.sizes)
+
+    @property
+    def interrupts(self) -> Interrupts:
+        """What stops long work."""
+        return self.pause.interrupts
+
+    @property
+    def spectator(self) -> Spectator:
+        """Who looks on."""
+        return self.pause.spectator
 
     def before(self, relations: Mapping[str, Relation], infos: dict[str, RelationInfo]) -> Workspace:
         """The same with relations as they were once: for rules that are gone."""
@@ -79,31 +118,6 @@ class Workspace:
         """The numbers of all rows that premises see now: a scan."""
         found = self.relations[relation]
         return found.earlier_rows() if self.executor.pinned.get(relation) is OLD else found.live_rows()
-
-    def pause(self) -> None:
-        """Called between pieces of work: where an interrupt is raised, and who looks on is told."""
-        self.interrupts.check()
-        self.spectator.look()
-
-    def size(self, relation: str) -> int:
-        """How many rows are stored."""
-        return self.relations[relation].stored
-
-    def fanout(self, relation: str, key: tuple[int, ...]) -> float:
-        """Rows per key: known where an index exists, else guessed as if columns were independent."""
-        found = self.relations[relation]
-        index = found.indexes.get(key)
-        if index is not None and index.keys:
-            return found.stored / index.keys
-        return float(found.stored ** (1 - len(key) / max(1, found.arity)))
-
-
-@dataclass(frozen=True)
-class KnownPlan:
-    """The plan in use, and the version that last looked whether sizes have changed."""
-
-    plan: Plan
-    version: int
 
 
 MOST_PLANS_KEPT = 8
@@ -137,18 +151,24 @@ class RuleSet:
                     self.lower.append((rule, position, item.relation, isinstance(item, Absent)))
         self.inputs = {relation for _, _, relation, _ in self.lower}
         self.inputs |= {relation for demanded in self.demanded.values() for _, relation in demanded.lower}
-        self._plans: dict[tuple[str, Hashable], KnownPlan] = {}
+        self._plans: dict[tuple[str, Hashable], Plan] = {}
+        """Those in use."""
         self._by_sizes: dict[tuple[str, Hashable], dict[tuple[int, ...], Plan]] = {}
         self._reads = {
-            rule.label: tuple(item.relation for item in rule.body if isinstance(item, Premise))
+            rule.label: frozenset(item.relation for item in rule.body if isinstance(item, Premise))
             for rule in self.rules
         }
+        self._read = tuple(frozenset[str]().union(*self._reads.values()))
+        self._magnitudes: list[int] = []
+        """How large the relations that rules read were when this was last looked at, about."""
+        self._looked_at = -1
+        """The version that did so."""
 
     def plan(self, rule: CheckedRule, position: int) -> Plan:
         """The plan from a delta at `position`, or from the head for position -1."""
         known = self._plans.get((rule.label, position))
-        if known is not None and known.version == self.workspace.version:
-            return known.plan
+        if known is not None and self._looked_at == self.workspace.version:
+            return known
         planner = self.workspace.planner
         if position < 0:
             return self.known(rule, position, lambda: planner.goal(rule, self.own))
@@ -156,21 +176,37 @@ class RuleSet:
 
     def known(self, rule: CheckedRule, name: Hashable, make: Callable[[], Plan]) -> Plan:
         """A plan of a rule by some name: made on first use, and again when sizes have changed much."""
+        if self._looked_at != self.workspace.version:
+            self._forget_plans()
         known = self._plans.get((rule.label, name))
-        if known is not None and known.version == self.workspace.version:
-            return known.plan
-        sizes = tuple(self.workspace.size(name).bit_length() // 3 for name in self._reads[rule.label])
-        made = self._by_sizes.setdefault((rule.label, name), {})
-        plan = made.get(sizes)
-        if plan is None:
-            if len(made) >= MOST_PLANS_KEPT:
-                made.clear()
-            plan = made[sizes] = make()
-        self._plans[(rule.label, name)] = KnownPlan(plan, self.workspace.version)
-        return plan
+        if known is None:
+            relations = self.workspace.relations
+            sizes = tuple(relations[read].stored.bit_length() // 3 for read in self._reads[rule.label])
+            made = self._by_sizes.setdefault((rule.label, name), {})
+            known = made.get(sizes)
+            if known is None:
+                if len(made) >= MOST_PLANS_KEPT:
+                    made.clear()
+                known = made[sizes] = make()
+            self._plans[(rule.label, name)] = known
+        return known
+
+    def _forget_plans(self) -> None:
+        """Look, once a version, for relations whose sizes have changed much: rules that read one get other plans."""
+        relations = self.workspace.relations
+        now = [relations[name].stored.bit_length() // 3 for name in self._read]
+        if now != self._magnitudes:
+            same = len(now) == len(self._magnitudes)
+            other = {name for i, name in enumerate(self._read) if not same or now[i] != self._magnitudes[i]}
+            stale = {label for label, reads in self._reads.items() if not reads.isdisjoint(other)}
+            self._plans = {key: plan for key, plan in self._plans.items() if key[0] not in stale}
+            self._magnitudes = now
+        self._looked_at = self.workspace.version
 
     def run(self, rule: CheckedRule, position: int, rows: Rows, access: Access, sink: Sink) -> int:
-        """Run a rule from the given rows; return the number of derivations found."""
+        """Run a rule from the given rows; return the number of derivations found. Without rows, no plan is made."""
+        if not rows.shape[0]:
+            return 0
         demanded = self.demanded.get(rule.label)
         try:
             if demanded is not None and position >= 0:
@@ -213,7 +249,7 @@ class RuleSet:
     def smallest_premise(self, rule: CheckedRule) -> int:
         """The position of the premise to find all derivations of a rule from."""
         premises = [(i, item.relation) for i, item in enumerate(rule.body) if isinstance(item, Premise)]
-        return min(premises, key=lambda entry: self.workspace.size(entry[1]))[0]
+        return min(premises, key=lambda entry: self.workspace.sizes.size(entry[1]))[0]
 
     def premise_relation(self, rule: CheckedRule, position: int) -> Relation:
         """The relation of the premise at a position."""

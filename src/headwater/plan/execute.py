@@ -28,6 +28,9 @@ from headwater.values.types import FLOAT, INT, Type, type_of
 
 PIECE = 1 << 14
 ANY_RANK = np.iinfo(np.int64).max
+AT_START: Ints = np.array([0, 0, 0], np.int64)
+AT_CHAIN: Ints = np.array([0, -1, 0], np.int64)
+"""Where joins begin: see `join`."""
 
 
 class Access(NamedTuple):
@@ -87,6 +90,8 @@ class Executor:
         self.codec = codec
         self.functions = functions
         self.looked: defaultdict[str, int] = defaultdict(int)
+        self.touched = 0
+        """How many rows were looked at, of all relations."""
         self.scans: dict[str, int] = {}
         self.built: list[tuple[str, tuple[int, ...]]] = []
         self.pinned: dict[str, Accept] = {}
@@ -94,11 +99,6 @@ class Executor:
         engine, whose open version is none of this one's."""
         self._buffers: dict[tuple[int, int], Ints] = {}
         self._constants: dict[int, tuple[Constant, int, Type | None]] = {}
-
-    @property
-    def touched(self) -> int:
-        """How many rows were looked at, of all relations."""
-        return sum(self.looked.values())
 
     def run(
         self,
@@ -113,7 +113,8 @@ class Executor:
             return 0
         relation = self.relations[plan.start.relation]
         rank_column = relation.rank_column if plan.start.own else -1
-        return self._start(plan, types, np.ascontiguousarray(rows), relation.rows, rank_column, access, sink)
+        rows = rows if rows.flags.c_contiguous else np.ascontiguousarray(rows)
+        return self._start(plan, types, rows, relation.rows, rank_column, access, sink)
 
     def ask(
         self, plan: Plan, types: Mapping[str, Type | None], tuples: Ints, access: Access, sink: Sink
@@ -144,18 +145,24 @@ class Executor:
         start: Start = plan.start
         split = start.position if start.position is not None else -1
         out = self._buffer(0, start.outputs.shape[0] + 1)
-        cursor = np.zeros(3, np.int64)
+        cursor = AT_START.copy()
         found = 0
-        while cursor[0] < rows.shape[0]:
+        while True:
             n = join.gather(
                 rows, matrix, start.constants, start.equalities, rank_column, start.outputs, cursor, out
             )
             if n:
                 found += self._steps(plan, types, 0, out[:n], access, split, sink)
-            if cursor[0] < rows.shape[0]:
-                self.between_pieces()
-        self.looked[start.relation] += int(cursor[2])
+            if cursor[0] >= rows.shape[0]:
+                break
+            self.between_pieces()
+        self._look(start.relation, int(cursor[2]))
         return found
+
+    def _look(self, relation: str, rows: int) -> None:
+        """Count rows that were looked at."""
+        self.looked[relation] += rows
+        self.touched += rows
 
     def _steps(
         self,
@@ -213,7 +220,7 @@ class Executor:
             accept = self.pinned.get(step.relation, accept)
             limit, rank_column = ANY_RANK, -1
         out = self._buffer(depth + 1, step.outputs.shape[0] + 1)
-        cursor = np.array([0, 0 if not step.key else -1, 0], np.int64)
+        cursor = (AT_CHAIN if step.key else AT_START).copy()
         index = None
         if step.key and not step.whole:
             if step.key not in relation.indexes and relation.stored:
@@ -226,7 +233,7 @@ class Executor:
             n = join.scan(relation.sizes[0], relation.rows, relation.state, accept, rank_column, limit, which)
             which = which[:n]
             self.scans[step.relation] = self.scans.get(step.relation, 0) + 1
-            self.looked[step.relation] += int(relation.sizes[0])
+            self._look(step.relation, int(relation.sizes[0]))
         found = 0
         while cursor[0] < bindings.shape[0]:
             if index is not None:
@@ -246,7 +253,7 @@ class Executor:
                 )  # fmt: skip
             if n:
                 found += self._steps(plan, types, depth + 1, out[:n], access, split, sink)
-        self.looked[step.relation] += int(cursor[2])
+        self._look(step.relation, int(cursor[2]))
         return found
 
     def _anti_join(self, depth: int, step: AntiJoin, bindings: Ints, access: Access, split: int) -> Ints:
@@ -259,7 +266,7 @@ class Executor:
             bindings, step.sources, step.constants, relation.columns, relation.slots, relation.rows,
             relation.state, avoid, step.outputs, cursor, out,
         )  # fmt: skip
-        self.looked[step.relation] += bindings.shape[0]
+        self._look(step.relation, bindings.shape[0])
         return out[:n]
 
     # ------------------------------------------------------------------ terms
@@ -268,7 +275,8 @@ class Executor:
         left, left_type = self._term(step.left, step.columns, types, bindings)
         right, right_type = self._term(step.right, step.columns, types, bindings)
         good = self.functions.compare(step.op, left, right, left_type, right_type, self.codec)
-        return np.ascontiguousarray(bindings[good][:, [*step.outputs, bindings.shape[1] - 1]])
+        out = np.empty((bindings.shape[0], step.outputs.shape[0] + 1), np.int64)
+        return out[: join.keep(bindings, good, step.outputs, out)]
 
     def _extend(self, step: Extend, types: Mapping[str, Type | None], bindings: Ints) -> Ints:
         value, _ = self._term(step.value, step.columns, types, bindings)

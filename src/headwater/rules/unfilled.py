@@ -78,8 +78,7 @@ def _near(
 ) -> list[HeadwaterWarning]:
     """Refuse a relation that is most likely a slip for one of the others, or for a test; doubt a plural."""
     meant = [name for name in others if misspelt(suspect.relation, name)]
-    tests = [name for name in functions.names() if functions.is_test(name)]
-    meant += [name for name in tests if _slip(suspect, name, functions)]
+    meant += [name for name in functions.tests() if _slip(suspect, name, functions)]
     if meant:
         raise unknown(suspect.relation, meant, suspect.place)
     return [

@@ -53,8 +53,9 @@ from headwater.values.special import (
     LabelledNull,
     has_special,
     is_untyped,
+    plain_float_code,
 )
-from headwater.values.types import FLOAT, INT, STRING, Type
+from headwater.values.types import FLOAT, INT, Type
 
 __all__ = ["Codec", "infer_types"]
 
@@ -231,27 +232,33 @@ class Codec:
     def _few(
         self, data: Any, types: Sequence[Type | None], intern: bool, nullable: Sequence[bool]
     ) -> tuple[Codes, int] | None:
-        """A few tuples of plain ints and strings, value by value: for one row the columnar way costs ten times
-        as much. Anything else, and anything wrong, is left to that: `None`."""
+        """A few tuples of plain ints, floats and strings, value by value: for one row the columnar way costs ten
+        times as much. Anything else, and anything wrong, is left to that: `None`."""
         if type(data) is not list or len(data) > MOST_ROWS_ENCODED_SINGLY:
             return None
         code = self.strings.code if intern else self.strings.find
+        names = [None if expected is None else expected.name for expected in types]
         rows = []
         unknown = 0
         for values in data:
             if type(values) is not tuple or len(values) != len(types):
                 return None
             row = []
-            for column, (value, expected) in enumerate(zip(values, types, strict=True)):
-                if type(value) is int and expected == INT and FIRST_PLAIN <= value <= LAST_PLAIN:
+            known = True
+            for column, value in enumerate(values):
+                kind, name = type(value), names[column]
+                if kind is int and name == "int" and FIRST_PLAIN <= value <= LAST_PLAIN:
                     row.append(value)
-                elif type(value) is str and expected == STRING and value.isascii():
+                elif kind is str and name == "string" and value.isascii():
                     row.append(code(value))
+                    known = known and row[-1] != -1
+                elif kind is float and name == "float" and (bits := plain_float_code(value)) is not None:
+                    row.append(bits)
                 elif value is None and nullable and nullable[column]:
                     row.append(NULL)
                 else:
                     return None
-            if intern or all(each != -1 for each, kind in zip(row, types, strict=True) if kind == STRING):
+            if known:
                 rows.append(row)
             else:
                 unknown += 1

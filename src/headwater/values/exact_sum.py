@@ -9,7 +9,8 @@ sum of zero is 0.0.
 
 How: a float64 is a 53-bit integer times a power of two, and all of them are multiples of 2**-1074. A group's
 sum is such a multiple, kept as limbs of 32 bits in signed 64-bit accumulators; one addition changes three
-limbs by less than 2**33 each, so carries need to be settled only once in 2**28 additions. Only the limbs
+limbs by less than 2**33 each, so carries need to be settled only once in 2**28 additions (and limbs that are put back
+unsettled, on top of as many, still fit). Only the limbs
 between the lowest and the highest exponent seen so far, over all groups, are there. A sum of ints has two.
 
 >>> sums = ExactSums()
@@ -155,9 +156,7 @@ class ExactSums:
 
     def save(self, groups: Ints) -> SavedSums:
         """The state of some groups, for `restore`."""
-        limbs = self._limbs[groups]
-        settle(limbs)
-        return SavedSums(limbs, self._base, self._special[groups])
+        return SavedSums(self._limbs[groups], self._base, self._special[groups])
 
     def restore(self, groups: Ints, saved: SavedSums) -> None:
         """Put groups back to what they were when saved, in place."""
@@ -174,6 +173,8 @@ class ExactSums:
 
     def _with_special(self, groups: Ints, values: Floats) -> Floats:
         special = self._special[groups] > 0
+        if not special.any():
+            return values
         nan = special[:, 0] | special[:, 1] & special[:, 2]
         infinite = np.where(special[:, 1], np.inf, -np.inf)
         return np.where(nan, np.nan, np.where(special.any(axis=1), infinite, values))

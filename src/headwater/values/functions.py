@@ -27,6 +27,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Any, cast
 
 import numpy as np
@@ -142,8 +143,12 @@ class Functions:
 
     def is_test(self, name: str) -> bool:
         """Whether a call may stand as a literal by itself."""
-        overloads = self._overloads(name)
-        return name in _INT_TESTS or any(overload.signature.returns == BOOL for overload in overloads)
+        return name in _INT_TESTS or _are_tests(self._overloads(name))
+
+    def tests(self) -> list[str]:
+        """The names of all functions for which that is so."""
+        registered = [name for name in self._functions if name not in _BUILTINS and self.is_test(name)]
+        return sorted([*_built_in_tests(), *registered])
 
     def is_generator(self, name: str) -> bool:
         """Whether a call gives any number of values, for `expand`."""
@@ -254,6 +259,15 @@ class Functions:
     def _overloads(self, name: str) -> Sequence[Overload]:
         """The ways to call a function, which may be a member of a family (see `families`)."""
         return self._functions.get(name) or member(name)
+
+
+def _are_tests(overloads: Sequence[Overload]) -> bool:
+    return any(overload.signature.returns == BOOL for overload in overloads)
+
+
+@cache
+def _built_in_tests() -> frozenset[str]:
+    return frozenset(name for name, known in _BUILTINS.items() if name in _INT_TESTS or _are_tests(known))
 
 
 def is_label(name: str) -> bool:

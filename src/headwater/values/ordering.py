@@ -33,8 +33,16 @@ from headwater.values.dictionary import Codes
 from headwater.values.keys import order_key
 from headwater.values.scalars import is_coded
 from headwater.values.signatures import FunctionMismatch
-from headwater.values.special import FIRST, NULL_KEY, LabelledNull, float_keys, has_special, is_special
-from headwater.values.types import FLOAT, INT, STRING, Type, TypeClash, unify
+from headwater.values.special import (
+    FIRST,
+    MOST_COMPARED_SINGLY,
+    NULL_KEY,
+    LabelledNull,
+    float_keys,
+    has_special,
+    is_special,
+)
+from headwater.values.types import FLOAT, STRING, Type, TypeClash, unify
 
 ORDERED_VALUE = 100
 """About what a string or list takes while it is put in order."""
@@ -44,6 +52,7 @@ _OPERATORS: dict[str, Callable[[Codes, Codes], NDArray[np.bool_]]] = {
     ">=": np.greater_equal,
 }  # fmt: skip
 _NUMBERS = {"int", "float", "decimal"}
+_INT_AND_FLOAT = {"int", "float"}
 
 
 _ORDERS = ("<", "<=", ">", ">=")
@@ -92,10 +101,11 @@ def _same(left: Type, right: Type) -> bool:
 
 def _mixed_sign(left: Codes, right: Codes, left_type: Type, right_type: Type, codec: Codec) -> Codes:
     """-1, 0 or 1 as the left is below, equal to or above the right, where they are numbers of different types."""
-    if {left_type, right_type} == {INT, FLOAT}:
-        if left_type == INT:
-            return _int_to_float(codec.specials.numbers(left), floats(right, codec.specials))
-        return -_int_to_float(codec.specials.numbers(right), floats(left, codec.specials))
+    if {left_type.name, right_type.name} == _INT_AND_FLOAT:
+        compared = _few_int_to_float if max(left.size, right.size) <= MOST_COMPARED_SINGLY else _int_to_float
+        if left_type.name == "int":
+            return compared(codec.specials.numbers(left), floats(right, codec.specials))
+        return -compared(codec.specials.numbers(right), floats(left, codec.specials))
     rows = np.broadcast_arrays(left, right)
     pairs = zip(
         codec.decode_column(rows[0], left_type), codec.decode_column(rows[1], right_type), strict=True
@@ -114,6 +124,14 @@ def _sign(left: Any, right: Any) -> int:
 
 def _holds(op: str, left: Codes, right: Codes) -> NDArray[np.bool_]:
     return _OPERATORS[op](left, right)
+
+
+def _few_int_to_float(ints: Codes, numbers: NDArray[np.float64]) -> Codes:
+    """What `_int_to_float` does, one after another."""
+    few, others = ints.tolist(), numbers.tolist()
+    few, others = (few * len(others), others) if len(few) == 1 else (few, others)
+    others = others * len(few) if len(others) == 1 else others
+    return np.array([_sign(one, other) for one, other in zip(few, others, strict=True)], np.int64)
 
 
 def _int_to_float(ints: Codes, numbers: NDArray[np.float64]) -> Codes:

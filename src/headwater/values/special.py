@@ -232,8 +232,27 @@ def float_keys(bits: Codes) -> Codes:
     return bits ^ ((bits >> 63) & np.int64(2**63 - 1))
 
 
+_DOUBLE, _BITS = struct.Struct("<d"), struct.Struct("<q")
+
+
+def plain_float_code(value: float) -> int | None:
+    """The code of a float that is its own bits, as most are; `None` for others, and for NaN.
+
+    >>> plain_float_code(-0.0), plain_float_code(float("nan")), plain_float_code(-5e-324)
+    (0, None, None)
+    """
+    if value != value:
+        return None
+    bits = _float_bits(value + 0.0)
+    return bits if bits > LAST else None
+
+
+def _float_bits(value: float) -> int:
+    bits: int = _BITS.unpack(_DOUBLE.pack(value))[0]
+    return bits
+
+
 def _number(entry: Entry) -> int:
     if isinstance(entry, float):
-        bits: int = struct.unpack("<q", struct.pack("<d", entry))[0]
-        return bits
+        return _float_bits(entry)
     return entry if isinstance(entry, int) and FIRST <= entry < -FIRST else 0

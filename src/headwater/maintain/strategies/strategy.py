@@ -12,6 +12,7 @@ from headwater.maintain.fixpoint import Fixpoint, Lose
 from headwater.maintain.iteration import Iteration
 from headwater.maintain.selection import Chooser, Unsettled
 from headwater.maintain.workspace import NO_CHANGE, Delta, Redefined, RuleSet, Workspace, quiet
+from headwater.plan.steps import Join
 from headwater.rules.checked import Stratum
 from headwater.version.statistics import StratumStatistics
 
@@ -84,22 +85,21 @@ class Task:
 
     def stored(self) -> int:
         """How many rows the stratum holds."""
-        return sum(self.workspace.size(name) for name in self.rules.own)
+        relations = self.workspace.relations
+        return sum(relations[name].stored for name in self.rules.own)
 
     def expected_losses(self) -> float:
         """About how many derivations lose a premise of a lower stratum, from the indexes' average chains."""
-        total = 0.0
+        total, sizes = 0.0, self.workspace.sizes
         for rule, position, relation, negated in self.rules.lower:
             delta = self.deltas.get(relation, NO_CHANGE)
             rows = (delta.gained if negated else delta.lost).shape[0]
             if rows:
                 fanout = 1.0
                 for step in self.rules.plan(rule, position).steps:
-                    key, name = getattr(step, "key", None), getattr(step, "relation", "")
-                    if key is not None and not getattr(step, "whole", False):
-                        fanout *= max(
-                            1.0, self.workspace.fanout(name, key) if key else self.workspace.size(name)
-                        )
+                    if isinstance(step, Join) and not step.whole:
+                        name, key = step.relation, step.key
+                        fanout *= max(1.0, sizes.fanout(name, key) if key else sizes.size(name))
                 total += rows * fanout
         return total
 

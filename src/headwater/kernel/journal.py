@@ -1,0 +1,156 @@
+"""The journal of a version: what rows were before it, and what has become of them when it ends.
+
+A row is in the journal once, from before it is first changed: `journal` has its rank, count, head rank and state,
+`journal_rows` its number. Rows that the version made are in `created` instead; there is nothing to go back to.
+`sizes` is as in `rowops`.
+"""
+# mypy: disallow-untyped-defs = False, disallow-untyped-calls = False
+
+from __future__ import annotations
+
+import numpy as np
+
+from headwater.kernel.compiled import compiled
+from headwater.kernel.hashing import ROW, close_gap, hash_row, home
+from headwater.kernel.states import DYING, LEADING, LIVE, TOUCHED, VISIBLE, WAS
+
+PASSING = np.uint8(0xFF ^ (DYING | TOUCHED | WAS | LEADING))
+"""All bits but those that say something about the open version."""
+
+
+@compiled()
+def noted(row, rows, state, entries, journal_rows, journal, rank_column, count_column, head_rank_column):
+    """Put the row as it is now into the journal, unless it is there; the number of entries then."""
+    if state[row] & TOUCHED == 0:
+        journal_rows[entries] = row
+        journal[entries, 0] = rows[row, rank_column]
+        journal[entries, 1] = rows[row, count_column]
+        journal[entries, 2] = rows[row, head_rank_column]
+        journal[entries, 3] = state[row]
+        state[row] |= TOUCHED
+        entries += 1
+    return entries
+
+
+@compiled()
+def touch(row, rows, state, sizes, journal_rows, journal, rank_column, count_column, head_rank_column):
+    """Put the row as it is now into the journal, unless it is there."""
+    sizes[3] = noted(
+        row, rows, state, sizes[3], journal_rows, journal, rank_column, count_column, head_rank_column
+    )
+
+
+@compiled(
+    "UniTuple(int64, 2)(int32[::1], int32[::1], int64[::1], uint8[::1], int32[::1], int32[::1])", ending=True
+)
+def changed(journal_rows, created, sizes, state, lost, gained):
+    """Write the rows that were there and are not to `lost`, those that are there and were not to `gained`."""
+    n = np.int64(0)
+    m = np.int64(0)
+    for i in range(sizes[3]):
+        row = journal_rows[i]
+        s = state[row] & (WAS | VISIBLE)
+        if s == WAS:
+            lost[n] = row
+            n += 1
+        elif s == VISIBLE:
+            gained[m] = row
+            m += 1
+    for i in range(sizes[4]):
+        row = created[i]
+        if state[row] & (WAS | VISIBLE) == VISIBLE:
+            gained[m] = row
+            m += 1
+    return n, m
+
+
+@compiled("int64(int32[::1], int32[::1], int64[::1], uint8[::1], int32[::1])", ending=True)
+def dead_rows(journal_rows, created, sizes, state, dead):
+    """Write the rows without support to `dead`."""
+    n = np.int64(0)
+    for i in range(sizes[3]):
+        if state[journal_rows[i]] & LIVE == 0:
+            dead[n] = journal_rows[i]
+            n += 1
+    for i in range(sizes[4]):
+        if state[created[i]] & LIVE == 0:
+            dead[n] = created[i]
+            n += 1
+    return n
+
+
+@compiled()
+def sealed(state):
+    """A state as the next version finds it: what is visible now is what was there."""
+    s = state & PASSING
+    if s & VISIBLE != 0:
+        s |= WAS
+    return s
+
+
+@compiled("void(int32[::1], int32[::1], int64[::1], uint8[::1])", ending=True)
+def seal(journal_rows, created, sizes, state):
+    """End a version: what is visible now is what was there when the next one begins."""
+    for i in range(sizes[3]):
+        state[journal_rows[i]] = sealed(state[journal_rows[i]])
+    for i in range(sizes[4]):
+        state[created[i]] = sealed(state[created[i]])
+
+
+@compiled("void(int64, uint8[::1])", ending=True)
+def seal_all(top, state):
+    """What `seal` does, to all rows."""
+    for row in range(top):
+        state[row] = sealed(state[row])
+
+
+@compiled("void(int32[::1], int64[:, ::1], int64[:, ::1], uint8[::1], int64, int64, int64)", ending=True)
+def restore(touched, journal, rows, state, rank_column, count_column, head_rank_column):
+    """Undo a version: put rows back as the journal has them."""
+    for i in range(touched.shape[0]):
+        row = touched[i]
+        state[row] = np.uint8(journal[i, 3])
+        rows[row, rank_column] = journal[i, 0]
+        rows[row, count_column] = journal[i, 1]
+        rows[row, head_rank_column] = journal[i, 2]
+
+
+@compiled()
+def forget_slot(row, columns, rows, slots):
+    """Take a row out of the table over whole rows."""
+    mask = np.int64(slots.shape[0] - 1)
+    p = home(hash_row(rows, row, columns), slots.shape[0])
+    while (slots[p] & ROW) - 1 != row:
+        p = (p + 1) & mask
+    close_gap(slots, p)
+
+
+@compiled(
+    "void(int32[::1], int64[::1], int64[:, ::1], uint8[::1], int64[::1], int32[::1], int64[::1])", ending=True
+)
+def remove(dead, columns, rows, state, slots, free, sizes):
+    """Take rows out of the table over whole rows and give their places back."""
+    for i in range(dead.shape[0]):
+        row = np.int64(dead[i])
+        forget_slot(row, columns, rows, slots)
+        state[row] = 0
+        free[sizes[2]] = row
+        sizes[2] += 1
+        sizes[1] -= 1
+
+
+@compiled(
+    "void(int32[::1], int64[::1], int64[:, ::1], uint8[::1], int64[::1], int32[::1], int64[::1])", ending=True
+)
+def uncreate(created, columns, rows, state, slots, free, sizes):
+    """Undo the creation of rows, the last one first: a place goes back to where it came from, so `free` has room."""
+    for i in range(created.shape[0] - 1, -1, -1):
+        row = np.int64(created[i])
+        forget_slot(row, columns, rows, slots)
+        state[row] = 0
+        sizes[1] -= 1
+        if row == sizes[0] - 1:
+            sizes[0] = row
+        else:
+            free[sizes[2]] = row
+            sizes[2] += 1

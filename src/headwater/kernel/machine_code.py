@@ -1,0 +1,109 @@
+"""Where machine code is kept from one process to the next.
+
+numba's own disk cache goes by the file of a function: an edit in a called module goes unnoticed, and any edit of the
+file, or another place of it, makes all its functions compile again. Here machine code is kept under a digest of what
+it was made from: the function, the functions and constants that it uses, and its signature. So what was compiled
+stays good through upgrades, environments and places, until one of these is another; then only what uses it is
+compiled again. (numba itself sees to its own version and to the processor.)
+
+The folder is below `HEADWATER_CACHE` or the user's cache folder; a temporary one where that cannot be written.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from types import CodeType
+from typing import Any
+
+import numpy as np
+
+Function = Callable[..., Any]
+
+
+@cache
+def machine_code_folder() -> Path:
+    """The folder of all machine code; a temporary one where no folder can be written."""
+    root = (
+        os.environ.get("HEADWATER_CACHE") or os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    )
+    folder = Path(root) / "headwater" / "kernel"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        probe = folder / f".probe-{os.getpid()}"
+        probe.touch()
+        probe.unlink()
+    except OSError:
+        folder = Path(tempfile.mkdtemp(prefix="headwater-kernel-"))
+    return folder
+
+
+def digest_of(function: Function, signature: str, called: Callable[[object], Function | None]) -> str:
+    """What tells the machine code of a function from that of any other.
+
+    `called` gives the Python function that stands behind a value which the function uses, if there is one.
+    """
+    digest = hashlib.sha256(signature.encode())
+    seen: set[Function] = set()
+
+    def take(one: Function) -> None:
+        if one in seen:
+            return
+        seen.add(one)
+        digest.update(one.__name__.encode())
+        _take_code(digest, one.__code__, documented=one.__doc__ is not None)
+        for name in one.__code__.co_names:
+            value = one.__globals__.get(name)
+            below = called(value)
+            if below is not None:
+                take(below)
+            elif isinstance(value, int | float | np.generic):
+                digest.update(f"{name}={value!r}:{type(value).__name__}".encode())
+
+    take(function)
+    return digest.hexdigest()[:20]
+
+
+def _take_code(digest: Any, code: CodeType, *, documented: bool = False) -> None:
+    digest.update(code.co_code)
+    digest.update(repr((code.co_names, code.co_varnames[: code.co_argcount])).encode())
+    for value in code.co_consts[1 if documented else 0 :]:
+        if isinstance(value, CodeType):
+            _take_code(digest, value)
+        else:
+            digest.update(repr(value).encode())
+
+
+def kept(function: Function, digest: str) -> Any:
+    """The cache of a function's machine code, for numba."""
+    from numba.core import caching
+
+    class Locator(caching._CacheLocator):
+        """Tells numba where, and under which name."""
+
+        _py_file = function.__code__.co_filename
+
+        def get_cache_path(self) -> str:
+            return str(machine_code_folder())
+
+        def get_source_stamp(self) -> str:
+            return digest
+
+        def get_disambiguator(self) -> str:
+            return digest
+
+        @classmethod
+        def from_function(cls, py_func: Function, py_file: str) -> Any:
+            return cls()
+
+    class KeptResult(caching.CompileResultCacheImpl):
+        _locator_classes = [Locator]  # type: ignore[list-item]
+
+    class KeptFunction(caching.FunctionCache):
+        _impl_class = KeptResult
+
+    return KeptFunction(function)  # type: ignore[no-untyped-call]

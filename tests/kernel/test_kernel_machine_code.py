@@ -1,0 +1,90 @@
+"""Machine code: kept by what it was made from, and loaded when it is first used."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import headwater
+from headwater.kernel.machine_code import digest_of
+
+CALLED = """
+FACTOR = {factor}
+def below(x):
+    return x {below}
+"""
+TEXT = """
+def above(x):
+    {document}
+    return below(x) * FACTOR + {more}
+"""
+
+
+def made(
+    *, factor: int = 3, below: str = "+ 1", more: int = 5, document: str = "pass", before: str = ""
+) -> Callable[..., Any]:
+    """A function that calls another and reads a constant."""
+    space: dict[str, Any] = {}
+    text = before + CALLED.format(factor=factor, below=below) + TEXT.format(document=document, more=more)
+    exec(text, space)  # noqa: S102
+    function: Callable[..., Any] = space["above"]
+    return function
+
+
+def digest(function: Callable[..., Any], signature: str = "int64(int64)") -> str:
+    return digest_of(function, signature, lambda value: value if callable(value) else None)
+
+
+def test_a_digest_is_of_all_that_matters_and_of_nothing_else():
+    known = digest(made())
+    assert digest(made()) == known
+    assert digest(made(before="# further down\n\n\n")) == known
+    assert digest(made(document="'what it does'")) == digest(made(document="'in other words'"))
+    others = [made(factor=4), made(below="- 1"), made(more=6)]
+    assert len({known, *map(digest, others), digest(made(), "int64(int32)")}) == 5
+
+
+USE = """
+import sys
+import numpy as np
+from headwater.kernel import compiled, rowops
+from headwater.kernel.compiled import Kernel
+print("numba" in sys.modules)
+state = np.full(3, 255, np.uint8)
+rowops.settle(np.array([0, 2], np.int32), state)
+print(state.tolist(), isinstance(rowops.settle, Kernel), isinstance(rowops.add, Kernel))
+print(sum(rowops.settle.stats.cache_misses.values()))
+"""
+
+
+def used(package: Path, cache: Path) -> tuple[list[str], str]:
+    """What another process says that settles rows with the package in a folder."""
+    done = subprocess.run(
+        [sys.executable, "-c", USE],
+        env={**os.environ, "PYTHONPATH": str(package), "HEADWATER_CACHE": str(cache)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    return done.stdout.splitlines(), done.stderr
+
+
+def test_a_function_is_compiled_once_wherever_the_package_is(tmp_path: Path):
+    """The first call compiles the function and no other; an upgrade that did not change it takes what is there."""
+    package = Path(headwater.__file__).parent
+    said, told = used(package.parent, tmp_path / "cache")
+    assert said == ["False", "[247, 255, 247] False True", "1"] and "compiling" in told
+    kept = sorted((tmp_path / "cache").rglob("*.nbc"))
+    assert [path.name.partition("-")[0] for path in kept] == ["rowops.settle"]
+    shutil.copytree(package, tmp_path / "upgrade" / "headwater", ignore=shutil.ignore_patterns("__pycache__"))
+    source = tmp_path / "upgrade" / "headwater" / "kernel" / "rowops.py"
+    source.write_text(source.read_text().replace('"""Clear `DYING`."""', '"""Clear it."""\n'))
+    said, told = used(tmp_path / "upgrade", tmp_path / "cache")
+    assert said == ["False", "[247, 255, 247] False True", "0"] and told == ""
+    assert sorted((tmp_path / "cache").rglob("*.nbc")) == kept
