@@ -42,6 +42,10 @@ INT64 = np.dtype(np.int64)
 NO_ROWS: Rows = np.empty(0, np.int32)
 CHUNK = 1 << 16
 SMALL = 16
+FEWEST_ROWS_GROWN = 256
+"""By how many rows a relation grows at the least."""
+FEWEST_ROWS_DOUBLED = 4096
+"""From how many rows on a relation is doubled, until its arrays grow in place."""
 PIECE = 1 << 20
 """How many rows enter a new index at a time."""
 JOURNAL_BYTES = 36
@@ -179,9 +183,12 @@ class Relation:
             self.state = grown(self.state, size)  # last: its length says what there is room for
 
     def _larger(self) -> int:
-        """How many rows there should be room for when there is too little. Small arrays are copied each time."""
+        """How many rows there should be room for when there is too little. Arrays that are not large are copied each
+        time: those of some size are doubled, but many small relations should not take twice what they need."""
         there: int = self.state.shape[0]
-        return 2 * there + SMALL if self.rows.nbytes < LARGE else there * 9 // 8
+        if self.rows.nbytes < LARGE and there > FEWEST_ROWS_DOUBLED:
+            return 2 * there
+        return there * 9 // 8 + FEWEST_ROWS_GROWN
 
     def _reserve(self, extra: int) -> None:
         """Make room for `extra` more rows and journal entries."""
