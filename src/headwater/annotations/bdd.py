@@ -41,6 +41,11 @@ def alike(number: int) -> int:
     return 0
 
 
+def same(number: int) -> int:
+    """Rows have the same numbers outside."""
+    return number
+
+
 class BDD(Restrictable[Diagram]):
     """Positive Boolean expressions by their decision diagrams; `nodes` is the capacity of the manager. Rows of one
     `locality` have neighbouring levels.
@@ -80,25 +85,16 @@ class BDD(Restrictable[Diagram]):
         self.one = self._manager.true()
 
     def plus(self, left: Diagram, right: Diagram) -> Diagram:
-        self._tick()
-        try:
-            return left | right
-        except self._full as error:
-            raise self._exhausted() from error
+        return self._done(lambda: left | right)
 
     def times(self, left: Diagram, right: Diagram) -> Diagram:
-        self._tick()
-        try:
-            return left & right
-        except self._full as error:
-            raise self._exhausted() from error
+        return self._done(lambda: left & right)
 
     def variable(self, number: int) -> Diagram:
-        try:
-            level = self._levels.get(number)
-            return self._manager.var(self._taken(number) if level is None else level)
-        except self._full as error:
-            raise self._exhausted() from error
+        level = self._levels.get(number)
+        if level is None:
+            level = self._taken(number)
+        return self._done(lambda: self._manager.var(level))
 
     def _taken(self, number: int) -> int:
         """A variable of the manager for a row that had none, near those of its locality."""
@@ -133,14 +129,10 @@ class BDD(Restrictable[Diagram]):
         known = [self._levels[number] for number in gone if number in self._levels]
         if not known:
             return value
-        self._tick()
-        try:
-            cube = self.one
-            for level in known:
-                cube = cube & self._manager.var(level)
-            return value.forall(cube)
-        except self._full as error:
-            raise self._exhausted() from error
+        cube = self.one
+        for level in known:
+            cube = cube & self._manager.var(level)
+        return self._done(lambda: value.forall(cube))
 
     def support(self, value: Diagram) -> frozenset[int]:
         """The rows the function depends on."""
@@ -171,11 +163,12 @@ class BDD(Restrictable[Diagram]):
     def decode(self, data: bytes) -> Diagram:
         """The function with these prime implicants, or this diagram."""
         if data[:1] == bytes((wire.DIAGRAM,)):
-            return self._drawn(data)
+            return self.drawn(data)
         return self.of_masks(self._dnf.decode(data))
 
-    def diagram(self, value: Diagram) -> bytes:
-        """The diagram itself: each node's row, and how far back its two followers are; those come first."""
+    def diagram(self, value: Diagram, name: Callable[[int], int] = same) -> bytes:
+        """The diagram itself: each node's row, and how far back its two followers are; those come first. `name` says
+        what rows are called outside."""
         places: dict[Diagram, int] = {self.zero: 0, self.one: 1}
         out = bytearray()
         todo = [value]
@@ -188,7 +181,7 @@ class BDD(Restrictable[Diagram]):
             todo.pop()
             if node not in places:
                 place = len(places)
-                wire.put_varint(out, self._rows[node.node_var()])
+                wire.put_varint(out, name(self._rows[node.node_var()]))
                 for child in node.cofactors():
                     wire.put_varint(out, 0 if child == self.zero else place - places[child])
                 places[node] = place
@@ -196,13 +189,15 @@ class BDD(Restrictable[Diagram]):
         wire.put_varint(head, places[value] if value in (self.zero, self.one) else len(places))
         return bytes(head + out)
 
-    def _drawn(self, data: bytes) -> Diagram:
-        """The function of a diagram, whatever order of variables it was drawn in."""
+    def drawn(self, data: bytes, number: Callable[[int], int | None] = same) -> Diagram:
+        """The function of a diagram, whatever order of variables it was drawn in. `number` gives the number of a row
+        by what it is called outside; a row that has none is gone, and false."""
         reader = wire.WireReader(data, wire.DIAGRAM)
         size = reader.varint()
         known = [self.zero, self.one]
         while len(known) < size:
-            variable = self.variable(reader.varint())
+            found = number(reader.varint())
+            variable = self.zero if found is None else self.variable(found)
             with_it, without = (self._follower(known, reader.varint()) for _ in range(2))
             known.append(self.plus(self.times(variable, with_it), without))
         reader.end()
@@ -248,14 +243,20 @@ class BDD(Restrictable[Diagram]):
             known[node] = minimal([*known[without], *(term | mask for term in known[with_it])])
         return known[value]
 
-    def _tick(self) -> None:
+    def _done(self, operation: Callable[[], Diagram]) -> Diagram:
+        """The outcome of an operation; garbage is collected now and then, and when there is no room."""
         self._operations += 1
         if self._operations % COLLECT_EVERY == 0:
             self._manager.gc()
-
-    def _exhausted(self) -> EvaluationError:
-        return EvaluationError(
-            "out-of-nodes",
-            "the decision diagrams do not fit into their manager",
-            hint="give BDD more nodes, or use the annotation dnf",
-        )
+        try:
+            return operation()
+        except self._full:
+            self._manager.gc()
+        try:
+            return operation()
+        except self._full as error:
+            raise EvaluationError(
+                "out-of-nodes",
+                "the decision diagrams do not fit into their manager",
+                hint="give BDD more nodes, or use the annotation dnf",
+            ) from error

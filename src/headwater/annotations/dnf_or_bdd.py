@@ -11,10 +11,10 @@ are compared with `equal`. Without the library for diagrams (`oxidd`), everythin
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 
 from headwater.annotations import wire
-from headwater.annotations.bdd import BDD, NODES, Diagram, Locality, alike
+from headwater.annotations.bdd import BDD, NODES, Diagram, Locality, alike, same
 from headwater.annotations.minimal_dnf import MinimalDNF, Terms
 from headwater.annotations.protocol import Names, Restrictable, plain
 from headwater.errors import MissingExtra
@@ -47,7 +47,8 @@ class DnfOrBdd(Restrictable[Mixed]):
     ) -> None:
         self._dnf = MinimalDNF()
         self._nodes = nodes
-        self._locality = locality
+        self.locality = locality
+        """Which rows belong together; to be said before there are any."""
         self._most_terms = most_terms
         self._bdd: BDD | None = None
         self._missing = False
@@ -62,7 +63,7 @@ class DnfOrBdd(Restrictable[Mixed]):
         """Where diagrams are, made when the first one is needed; `None` without the library."""
         if self._bdd is None and not self._missing:
             try:
-                self._bdd = BDD(self._nodes, self._locality)
+                self._bdd = BDD(self._nodes, lambda number: self.locality(number))
             except MissingExtra:
                 self._missing = True
         return self._bdd
@@ -163,11 +164,22 @@ class DnfOrBdd(Restrictable[Mixed]):
         assert self._bdd is not None
         return self._bdd.diagram(self._drawn(value))
 
+    def drawing(self, value: Mixed, name: Callable[[int], int]) -> bytes | None:
+        """The diagram of a value that is one, for others who call rows by other names; `None` for one that is not."""
+        if isinstance(value, frozenset):
+            return None
+        assert self._bdd is not None
+        return self._bdd.diagram(value, name)
+
+    def drawn(self, data: bytes, number: Callable[[int], int | None]) -> Mixed:
+        """The value of such a diagram, in which rows that have no number are false."""
+        bdd = self._diagrams() or BDD(self._nodes)  # the error for a missing library
+        return self._settled(bdd.drawn(data, number))
+
     def decode(self, data: bytes) -> Mixed:
         if data[:1] != bytes((wire.DIAGRAM,)):
             return self._dnf.decode(data)
-        bdd = self._diagrams() or BDD(self._nodes)  # the error for a missing library
-        return self._settled(bdd.decode(data))
+        return self.drawn(data, same)
 
     def show(self, value: Mixed, names: Names = plain) -> str:
         if isinstance(value, frozenset):

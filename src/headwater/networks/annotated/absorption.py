@@ -61,6 +61,7 @@ class Absorption:
         self.shipping = shipping
         self.algebra = algebra
         self.numbering = Numbering(algebra)
+        self.numbering.grouped(lambda variable: owner_of(variable, host.nodes))
         self.tombstones = Tombstones(host.number, host.nodes, reclaim_every)
         self.own = OwnVariables(host.number, host.nodes, host.incarnation)
         self.base: dict[tuple[int, Row], int] = {}
@@ -268,6 +269,7 @@ class Absorption:
                 self.host.tables[holder.table].remove(holder)
         for shipped in fallen:
             self._ship_again(shipped)
+        self.numbering.released(number)
 
     def _unindex(self, holder: Holder) -> None:
         for number in bits(holder.mask):

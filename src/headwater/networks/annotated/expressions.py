@@ -2,7 +2,8 @@
 
 Variables of a large network have large numbers, and a node meets few of them. So each node numbers those that it
 knows from 0 on, and gives a number again when its variable is gone. Expressions inside are over these numbers, in any
-`Restrictable` annotation; outside they are terms over the network's variables.
+`Restrictable` annotation; outside they are terms over the network's variables, or diagrams where `dnf_or_bdd` makes
+those: variables of one node are next to each other in them.
 """
 
 from __future__ import annotations
@@ -10,8 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
+from headwater.annotations.dnf_or_bdd import DnfOrBdd
 from headwater.annotations.minimal_dnf import MinimalDNF, bits
-from headwater.networks.runtime.messages import Terms
+from headwater.annotations.wire import damaged
+from headwater.networks.runtime.messages import Shape
 
 MOST_TERMS_KNOWN = 1 << 14
 """Terms that are remembered with their form outside."""
@@ -51,6 +54,7 @@ class Numbering:
         self._variables: list[int] = []
         self._free: list[int] = []
         self._masks = isinstance(algebra, MinimalDNF)
+        self._mixed = algebra if isinstance(algebra, DnfOrBdd) else None
         self._out: dict[int, tuple[int, ...]] = {}
 
     def number(self, variable: int) -> int:
@@ -74,13 +78,29 @@ class Numbering:
             self._out.clear()
         return number
 
+    def grouped(self, group: Callable[[int], int]) -> None:
+        """Have variables of one group next to each other in diagrams."""
+        if self._mixed is not None:
+            self._mixed.locality = lambda number: group(self.variable(number))
+
+    def released(self, number: int) -> None:
+        """No expression has this number any more."""
+        if self._mixed is not None:
+            self._mixed.forget((number,))
+
     def variable(self, number: int) -> int:
         """The variable with this number."""
         return self._variables[number]
 
-    def load(self, terms: Terms, is_gone: Callable[[int], bool]) -> Any:
+    def load(self, terms: Shape, is_gone: Callable[[int], bool]) -> Any:
         """An expression from outside, without the terms that rest on variables that are gone."""
         numbers = self.numbers
+        if isinstance(terms, bytes):
+            if self._mixed is None:
+                raise damaged("a diagram, where nobody makes any")
+            return self._mixed.drawn(
+                terms, lambda variable: None if is_gone(variable) else self.number(variable)
+            )
         if self._masks:
             masks = []
             for term in terms:
@@ -98,8 +118,12 @@ class Numbering:
         left = [term for term in terms if not any(map(is_gone, term))]
         return self.algebra.of([map(self.number, term) for term in left])
 
-    def export(self, value: Any) -> Terms:
+    def export(self, value: Any) -> Shape:
         """An expression as others read it."""
+        if self._mixed is not None:
+            drawing = self._mixed.drawing(value, self.variable)
+            if drawing is not None:
+                return drawing
         if not self._masks:
             terms = self.algebra.terms(value)
             return tuple(sorted(tuple(sorted(self._variables[number] for number in term)) for term in terms))

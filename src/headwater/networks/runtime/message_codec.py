@@ -28,13 +28,15 @@ from headwater.networks.runtime.messages import (
     Instance,
     Message,
     SeenDeletions,
+    Shape,
     Supported,
     TakenBack,
-    Terms,
 )
 from headwater.networks.runtime.value_codec import get_values, put_values, signed, zigzag
 
 _DERIVED, _GONE, _SEEN, _INSTANCES, _DROPPED, _ALIVE = range(16, 22)
+_A_DIAGRAM = 0
+"""In the place of how many terms there are: no row is shipped without any."""
 _PLAIN: dict[type[Follows | TakenBack | AskedFor | Grounded], int] = {
     Follows: 32, TakenBack: 33, AskedFor: 34, Grounded: 35,
 }  # fmt: skip
@@ -51,9 +53,14 @@ def encode_message(message: Message) -> bytes:
         out.append(_DERIVED)
         put_varint(out, message.relation)
         put_values(out, message.row)
-        put_varint(out, len(message.terms))
-        for term in message.terms:
-            put_set(out, term)
+        if isinstance(message.terms, bytes):
+            out.append(_A_DIAGRAM)
+            put_varint(out, len(message.terms))
+            out += message.terms
+        else:
+            put_varint(out, len(message.terms))
+            for term in message.terms:
+                put_set(out, term)
     elif isinstance(message, Gone):
         out.append(_GONE)
         put_varint(out, message.variable)
@@ -128,7 +135,7 @@ def decode_message(data: bytes) -> Message:
     message: Message
     if data[0] == _DERIVED:
         relation, row = reader.varint(), get_values(reader)
-        message = Derived(relation, row, tuple(tuple(get_set(reader)) for _ in range(reader.count())))
+        message = Derived(relation, row, _get_shape(reader))
     elif data[0] == _GONE:
         message = Gone(reader.varint(), reader.varint())
     elif data[0] == _SEEN:
@@ -187,8 +194,17 @@ def row_size(relation: int, row: tuple[Any, ...]) -> int:
     return found
 
 
-def terms_size(terms: Terms) -> int:
+def _get_shape(reader: WireReader) -> Shape:
+    count = reader.count()
+    if count == _A_DIAGRAM:
+        return reader.raw(reader.count())
+    return tuple(tuple(get_set(reader)) for _ in range(count))
+
+
+def terms_size(terms: Shape) -> int:
     """How many bytes an expression takes."""
+    if isinstance(terms, bytes):
+        return 1 + varint_size(len(terms)) + len(terms)
     return varint_size(len(terms)) + sum(map(_term_size, terms))
 
 

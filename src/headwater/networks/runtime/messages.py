@@ -14,6 +14,9 @@ from headwater.networks.runtime.row_table import Row
 Terms = tuple[tuple[int, ...], ...]
 """A positive Boolean expression by its minimal terms, each a tuple of variables in order."""
 
+Shape = Terms | bytes
+"""An expression by its terms, or as a diagram (`annotations.bdd`), where it has too many of them."""
+
 
 @dataclass(frozen=True, slots=True)
 class Derived:
@@ -21,7 +24,7 @@ class Derived:
 
     relation: int
     row: Row
-    terms: Terms
+    terms: Shape
 
 
 @dataclass(frozen=True, slots=True)
