@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 
 from headwater.errors import RuleError
-from headwater.language.mappings.mapping import Egd, Mappings, PeerRelation, Schemas, Tgd
+from headwater.language.mappings.mapping import Egd, Mappings, PeerRelation, Schemas, Tgd, fresh, variables
 from headwater.language.program import Atom, Call, Comparison, Constant, Literal, Positive, Term, Variable
 
 Position = tuple[PeerRelation, int]
@@ -124,6 +124,7 @@ class Equalities:
     def _spread(self, mapping: Tgd | Egd) -> tuple[list[Literal], list[tuple[int, Term, Variable]]]:
         """The body with another variable for each further occurrence of a value that may be equal to others."""
         seen: set[str] = set()
+        taken = {name for atom in mapping.premises for name in variables(atom.args)}
         compared = {name for each in mapping.body if isinstance(each, Comparison) for name in _names(each)}
         body: list[Literal] = []
         choices: list[tuple[int, Term, Variable]] = []
@@ -146,7 +147,7 @@ class Equalities:
                         )
                     seen.add(term.name)
                 if number is not None and repeated:
-                    further = Variable(f"also_{len(choices) + 1}")
+                    further = Variable(fresh(f"also_{len(choices) + 1}", taken))
                     choices.append((number, term, further))
                     term = further
                 terms.append(term)

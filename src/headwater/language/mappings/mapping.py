@@ -6,7 +6,7 @@ A relation is named by its peer and its own name. Atoms of mappings name relatio
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 
 from headwater.errors import Place, RuleError
@@ -135,10 +135,22 @@ def variables(terms: tuple[Term, ...]) -> list[str]:
     return [term.name for term in terms if isinstance(term, Variable)]
 
 
+def fresh(name: str, taken: Container[str]) -> str:
+    """A name that is not taken.
+
+    >>> fresh("any_1", {"any_1"})
+    'any_1_'
+    """
+    while name in taken:
+        name += "_"
+    return name
+
+
 def without_wildcards(literals: tuple[Literal, ...]) -> tuple[Literal, ...]:
     """Literals whose wildcards are variables that occur nowhere else."""
     made: list[Literal] = []
     number = 0
+    taken = {name for each in literals if isinstance(each, Positive) for name in variables(each.atom.args)}
     for literal in literals:
         if not isinstance(literal, Positive):
             made.append(literal)
@@ -147,7 +159,7 @@ def without_wildcards(literals: tuple[Literal, ...]) -> tuple[Literal, ...]:
         for term in literal.atom.args:
             if isinstance(term, Wildcard):
                 number += 1
-                term = Variable(f"any_{number}", place=term.place)
+                term = Variable(fresh(f"any_{number}", taken), place=term.place)
             terms.append(term)
         atom = literal.atom
         made.append(Positive(Atom(atom.relation, tuple(terms), place=atom.place)))
