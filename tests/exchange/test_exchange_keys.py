@@ -135,6 +135,9 @@ def test_a_transaction_stands_or_falls_as_a_whole():
     found.exchange()
     assert rows(cam, "C") == {(1, "x"), (2, "y"), (3, "w"), (4, "v")}
     bob.edit(insert={"B": [(1, "z")]})
+    bob.publish()
+    supposed = cam.preview()
+    assert (supposed.inserted("C"), supposed.deleted("C")) == ([(1, "z")], [(1, "x"), (2, "y"), (3, "w")])
     found.exchange()
     assert rows(cam, "C") == {(1, "z"), (4, "v")}
     assert "rejected by reconciliation" in str(cam.why_rejected("C", (2, "y")))

@@ -52,6 +52,8 @@ KEPT = {
 }  # fmt: skip
 
 
+PLACES = ("run", "nodes", "budget", "replicate", "min_ship", "spark")
+"""Options that say where a peer computes."""
 Step = tuple[Changes, CompiledMappings]
 """What a version did, and the program that it ran under."""
 
@@ -319,15 +321,15 @@ class PeerInstance:
         border = self.border
         if border is None:
             return self.database.query(question)
-        beside = Database(strict=False)
-        for name, relation in self.compiled.relations.items():
-            if re.search(rf"\b{name}\b", question):
-                columns = ", ".join(
-                    f"c{i}: {column.type}?" for i, column in enumerate(self.schemas.columns[relation])
-                )
-                shown = border.shown(relation, self.database[name].where())
-                beside.define(f".decl {name}({columns})", insert={name: shown.rows()})
-        return beside.query(question)
+        with Database(strict=False) as beside:
+            for name, relation in self.compiled.relations.items():
+                if re.search(rf"\b{name}\b", question):
+                    columns = ", ".join(
+                        f"c{i}: {column.type}?" for i, column in enumerate(self.schemas.columns[relation])
+                    )
+                    shown = border.shown(relation, self.database[name].where())
+                    beside.define(f".decl {name}({columns})", insert={name: shown.rows()})
+            return beside.query(question)
 
     def stored_row(self, relation: PeerRelation, row: Row) -> Row:
         """A row that is stored for one that is shown."""
@@ -349,7 +351,7 @@ class PeerInstance:
 
     def recomputed(self) -> PeerInstance:
         """The same from scratch, in memory: what follows from the base rows, without any history."""
-        options = {key: value for key, value in self.description.options.items() if key != "run"}
+        options = {key: value for key, value in self.description.options.items() if key not in PLACES}
         description = replace(self.description, options=options)
         return PeerInstance(self.name, description, None, self.base_rows(), self.history)
 

@@ -148,7 +148,7 @@ class Peer:
         """Take on what others have published since the last time, exactly once, and follow it."""
         self.capture()
         transactions, waiting = self._ready()
-        before = self._shown(self._instance)
+        before = self._shown(self._instance) if transactions else None
         steps = self._instance.take(transactions) if transactions else []
         self._show()
         net = partial(self._net, steps, self._instance, before)
@@ -188,6 +188,8 @@ class Peer:
         return NetChange.together(NetChange.of(changes, compiled, self.name) for changes, compiled in steps)
 
     def _supposed(self, transactions: Sequence[Transaction]) -> NetChange:
+        if not transactions:
+            return NetChange()
         before = self._shown(self._instance)
         if before is None and not any(transaction.policy for transaction in transactions):
             rows = self._instance.changes_of(transactions)
@@ -195,6 +197,10 @@ class Peer:
             return NetChange.of(done, self._instance.compiled, self.name)
         beside = self._instance.recomputed()
         try:
+            beside.history = lambda peer: (
+                *self._history(peer),
+                *(transaction for transaction in transactions if transaction.id.peer == peer),
+            )
             return self._net(beside.take(transactions), beside, before)
         finally:
             beside.close()
