@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from random import Random
+from threading import Timer
 from typing import Any
 
 import pytest
@@ -192,6 +193,8 @@ def test_rules_come_and_go(threads: Nodes):
         assert added["reach"].inserted == [("a", "c")] and len(added["back"].inserted) == 3
         dropped = db.drop_rule("r2")
         assert dropped["reach"].deleted == [("a", "c")] and dropped["back"].deleted == [("c", "a")]
+        assert not list(db.keep("back", "virtual")) and len(db["back"].rows()) == 2
+        assert len(db.keep("back", "stored")["back"].inserted) == 2
 
 
 def test_recursion_without_end_is_broken_off_and_undone(threads: Nodes):
@@ -203,6 +206,32 @@ def test_recursion_without_end_is_broken_off_and_undone(threads: Nodes):
         assert db["m"].rows() == [] and db["n"].rows() == []
         db.apply(insert={"n": [(0,)]})
         assert db["m"].rows() == [(0,)]
+
+
+def test_ctrl_c_breaks_a_version_off_and_undoes_it(threads: Nodes):
+    with hw.connect(run="threads", nodes=threads, strategy="absorption") as db:
+        db.define("n(x: int). m(X) :- n(X). m(Y) :- m(X), Y = X + 1, X != 0.")
+        db.apply(insert={"n": [(0,)]})
+        timer = Timer(0.5, threads.interrupts.note)
+        timer.start()
+        with pytest.raises(KeyboardInterrupt):
+            db.apply(insert={"n": [(1,)]})
+        timer.join()
+        assert db["m"].rows() == [(0,)]
+        db.apply(insert={"n": [(-2,)]})
+        assert set(db["m"].rows()) == {(-2,), (-1,), (0,)}
+
+
+def test_rows_that_tell_types_in_a_version_that_fails_leave_no_trace(threads: Nodes):
+    """The network begins anew for the types, and again for what they were before."""
+    with hw.connect(run="threads", nodes=threads, strategy="absorption") as db:
+        db.define("p(X, Y) :- a(X), b(Y). q(X, Z) :- p(X, Y), d(Y), Z = 10 / Y.")
+        db.apply(insert={"a": [("x",)]})
+        with pytest.raises(hw.EvaluationError):
+            db.apply(insert={"b": [(0,)], "d": [(0,)]})
+        assert db["p"].rows() == [] and db["a"].rows() == [("x",)]
+        changes = db.apply(insert={"b": [(5,)], "d": [(5,)]})
+        assert changes["q"].inserted == [("x", 2)] and changes["p"].inserted == [("x", 5)]
 
 
 def test_active_rules_act_in_the_same_version(threads: Nodes):
@@ -247,6 +276,12 @@ def test_nodes_are_killed_between_versions_and_in_the_middle_of_them():
         for number, change in enumerate(materials(3, 8)):
             if number == 2:
                 kill(meeting.processes[0])
+            if number == 3:
+                kill(meeting.processes[1])
+                text = "both(X) :- affected(X), deepest(X, _)."
+                added = db.define(text)
+                expected_rows = set(one.define(text)["both"].inserted)
+                assert set(added["both"].inserted if "both" in added else []) == expected_rows
             if number == 5:
                 driver: Any = db.runner
                 settle = driver._settle
@@ -270,4 +305,4 @@ def test_nodes_are_killed_between_versions_and_in_the_middle_of_them():
                 assert (before[view] | came) - went == set(one[view].rows())
                 if view in expected:
                     assert (came, went) == (set(expected[view].inserted), set(expected[view].deleted))
-        assert nodes.losses >= 2
+        assert nodes.losses >= 3

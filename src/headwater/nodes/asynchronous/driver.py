@@ -17,7 +17,7 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -109,8 +109,10 @@ class NetworkVersion:
     """Whether there is another network now, and the one from before is put aside."""
     steps: list[Moved] = field(default_factory=list)
     transitions: list[Mapping[str, RowChange]] = field(default_factory=list)
-    waiting: bool = False
-    """Whether somebody waits for the last step, and will send it again if nodes are lost."""
+    waiting: Literal["", "definition", "change"] = ""
+    """What somebody waits for, and will send again if nodes are lost."""
+    failed: bool = False
+    """Whether a node could not go on: it will do nothing more."""
 
 
 class NetworkDriver:
@@ -176,11 +178,11 @@ class NetworkDriver:
         self._renewed(catalog, opened)
 
     def _renewed(self, catalog: Catalog, opened: NetworkVersion) -> dict[str, RowChange]:
-        program = HostedProgram.of(catalog, self.base.stored)
-        aside = not opened.defined
-        self._program = program
-        reports = self._waited(opened, lambda: self._begin(program, self.base.rows(), aside=aside))
+        self._program = program = HostedProgram.of(catalog, self.base.stored)
         opened.defined = True
+        reports = self._waited(
+            opened, "definition", lambda: self._begin(program, self.base.rows(), aside=True)
+        )
         changes = self._changes(reports, opened.before)
         opened.transitions.append(changes)
         return changes
@@ -200,7 +202,7 @@ class NetworkDriver:
     def _follow(self, opened: NetworkVersion, base: Mapping[str, RowChange]) -> Mapping[str, RowChange]:
         step = moved(base)
         opened.steps.append(step)
-        reports = self._waited(opened, lambda: self._changed(step))
+        reports = self._waited(opened, "change", lambda: self._changed(step))
         changes = {**base, **self._changes(reports, opened.before)}
         opened.transitions.append(changes)
         return changes
@@ -237,12 +239,20 @@ class NetworkDriver:
             raise StoreError("closed", "this database is closed", hint="connect again")
         return self.nodes.surely(work)
 
-    def _waited(self, opened: NetworkVersion, work: Callable[[], list[VersionReport]]) -> list[VersionReport]:
-        opened.waiting = True
+    def _waited(
+        self,
+        opened: NetworkVersion,
+        what: Literal["definition", "change"],
+        work: Callable[[], list[VersionReport]],
+    ) -> list[VersionReport]:
+        opened.waiting = what
         try:
             return self._surely(work)
+        except BaseException:
+            opened.failed = True
+            raise
         finally:
-            opened.waiting = False
+            opened.waiting = ""
 
     def _begin_empty(self) -> list[VersionReport]:
         self.nodes.ask(Clear(self._options))
@@ -272,6 +282,8 @@ class NetworkDriver:
         """For each node, the rows that live there."""
         tables: list[dict[str, pa.Table]] = [{} for _ in range(self.nodes.size)]
         for name, codes in rows.items():
+            if not codes.shape[0]:
+                continue
             layout = program.checked.relations[name].layout
             column = program.local.relations[name].location
             if column is None:
@@ -306,6 +318,8 @@ class NetworkDriver:
         found: dict[str, RemoteChange] = {}
         for report in reports:
             for name, change in report.changes.items():
+                if name in self._program.checked.left_out:
+                    continue  # its rows are not lost: they are derived when somebody asks
                 if name not in found:
                     found[name] = RemoteChange(name, self.codec, infos[name].layout.code_types, lambda _: [])
                 found[name].add(change)
@@ -328,6 +342,8 @@ class NetworkDriver:
         try:
             if undo.defined:
                 self.nodes.ask(EndVersion(back=True))
+            elif undo.failed:
+                reports = self._begin(self._program, self.base.rows())
             else:
                 for lost, gained in reversed(undo.steps):
                     reports = self._changed((gained, lost))
@@ -350,10 +366,11 @@ class NetworkDriver:
             self._begin(self._program, self.base.rows())
             return "derived all views again"
         self._begin(opened.before, taken_back(self.base.rows(), opened.steps))
-        if opened.defined:
-            self._begin(self._program, self.base.rows(), aside=True)
-        else:
-            for step in opened.steps[:-1] if opened.waiting else opened.steps:
+        again = opened.steps[-1:] if opened.waiting == "change" else []
+        if opened.defined and opened.waiting != "definition":
+            self._begin(self._program, taken_back(self.base.rows(), again), aside=True)
+        elif not opened.defined:
+            for step in opened.steps[: len(opened.steps) - len(again)]:
                 self._changed(step)
         return f"derived all views again, then did {len(opened.steps)} changes of the open version"
 

@@ -84,11 +84,13 @@ class NetworkPart:
 
     def begin(self, command: says.BeginNetwork) -> Done:
         """Be a node of another network."""
-        if command.aside:
-            self._forget()
-            self._aside, self.present = self.present, None
-        else:
+        if not command.aside:
             self.clear()
+        elif self._aside is None:
+            self._aside, self.present = self.present, None
+        elif self.present is not None:  # another one of the same version
+            self.present.loop.end()
+            self.present = None
         checked = self._checked(command.program)
         plan = plan_nodes(compile_program(checked), self.functions)
         node = NetworkNode(

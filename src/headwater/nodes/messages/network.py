@@ -13,8 +13,8 @@ from headwater.nodes.messages.versions import ProgramText, VersionReport
 
 @dataclass(frozen=True)
 class BeginNetwork(Command[Done]):
-    """Be a node of a new network, which holds nothing yet. `epoch` tells its messages from those of earlier ones. The
-    present network is put aside with `aside`, else forgotten."""
+    """Be a node of a new network, which holds nothing yet. `epoch` tells its messages from those of earlier ones.
+    With `aside`, the network from before the version is put aside, else all are forgotten."""
 
     program: ProgramText
     strategy: str
