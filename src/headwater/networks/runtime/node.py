@@ -29,7 +29,7 @@ from headwater.networks.runtime.messages import Message
 from headwater.networks.runtime.passing_on import Selector
 from headwater.networks.runtime.publishing import publishers
 from headwater.networks.runtime.row_table import Entry, Row, RowTable
-from headwater.networks.strands.network_program import Best
+from headwater.networks.strands.network_program import Best, PassingOn
 from headwater.networks.strands.node_plan import NodePlan
 from headwater.networks.strands.strand import Firing
 
@@ -65,9 +65,12 @@ class NetworkNode:
         """Called now and then while strands run; may raise."""
         self.order = order()
         self._firing = Firing(self.tables, self._found)
-        self._selectors = [Selector(plan, self.tables, passing) for passing in plan.program.passing]
+        self._best: dict[str, BestRows] = {}
+        self._selectors = [
+            Selector(plan, self.tables, passing, self.best_rows(passing)) for passing in plan.program.passing
+        ]
         self._selecting = {selector.candidates: selector for selector in self._selectors}
-        self._publishers = publishers(plan, self.tables)
+        self._publishers = publishers(plan, self.tables, self.best_rows)
         self.given = GivenRows(plan)
         self.expires = False
         """Whether rows with a lifetime expire here, by this node's clock, and not by the driver's."""
@@ -161,13 +164,18 @@ class NetworkNode:
         view = self.plan.program.views[relation]
         if not isinstance(view, Best):
             return self.tables[self.plan.numbers[view]].rows
-        candidates = self.plan.numbers[view.candidates]
-        if candidates in self._selecting:
-            return self._selecting[candidates].best()
-        best = BestRows(view.selections)
-        for row in self.tables[candidates].rows:
-            best.appeared(row)
-        return best.rows()
+        return self.best_rows(view).rows()
+
+    def best_rows(self, spec: Best | PassingOn) -> BestRows:
+        """The best of some candidates, kept up from the first time that somebody asks."""
+        found = self._best.get(spec.candidates)
+        if found is None:
+            table = self.tables[self.plan.numbers[spec.candidates]]
+            found = self._best[spec.candidates] = BestRows(spec.selections)
+            for row in table.rows:
+                found.appeared(row)
+            table.watchers.append(found)
+        return found
 
     def entry(self, relation: str, row: Row) -> Entry | None:
         """A row that lives here, with what it carries."""

@@ -12,7 +12,7 @@ back, for ever. Rules outside of the recursion read published rows, which do go.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from headwater.networks.runtime.best_rows import BestRows
@@ -24,17 +24,14 @@ from headwater.networks.strands.node_plan import NodePlan
 class Selector:
     """The best rows of one relation that have passed on."""
 
-    def __init__(self, plan: NodePlan, tables: Sequence[RowTable], passing: PassingOn):
+    def __init__(self, plan: NodePlan, tables: Sequence[RowTable], passing: PassingOn, best: BestRows):
         self.candidates = plan.numbers[passing.candidates]
         self.relation = plan.numbers[passing.relation]
-        self._rows = BestRows(passing.selections)
+        self._rows = best
+        self._changed = best.follow()
         self._passed: dict[Any, set[Row]] = {}
         self._news: dict[Row, None] = {}
-        tables[self.candidates].watchers += [self._rows, self]
-
-    def best(self) -> Iterable[Row]:
-        """The best candidates of all groups."""
-        return self._rows.rows()
+        tables[self.candidates].watchers.append(self)
 
     def appeared(self, row: Row) -> None:
         pass
@@ -52,12 +49,13 @@ class Selector:
 
     def waiting(self) -> bool:
         """Whether there may be rows to pass on."""
-        return bool(self._rows.changed or self._news)
+        return bool(self._changed or self._news)
 
     def take(self) -> Iterator[Row]:
         """The rows that pass on now: newly best, or best with news."""
         news, self._news = self._news, {}
-        changed, self._rows.changed = self._rows.changed, {}
+        changed = list(self._changed)
+        self._changed.clear()
         for group in changed:
             before, now = self._passed.get(group, set()), set(self._rows.best(group))
             if now:

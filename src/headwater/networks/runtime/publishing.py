@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from operator import itemgetter
 from typing import Any, Protocol
 
-from headwater.networks.runtime.best_rows import BestRows
+from headwater.networks.runtime.best_rows import BestFollower, BestRows
 from headwater.networks.runtime.group_values import GroupValue
 from headwater.networks.runtime.row_table import Row, RowTable
 from headwater.networks.strands.network_program import Best, Bindings, Missing, Publication, PublishedGroups
@@ -36,19 +36,23 @@ class Publisher(Protocol):
         ...
 
 
-def publishers(plan: NodePlan, tables: Sequence[RowTable]) -> list[Publisher]:
-    """Those of a program, watching a node's tables."""
-    return [_publisher(plan, tables, publication) for publication in plan.program.publications]
+def publishers(
+    plan: NodePlan, tables: Sequence[RowTable], best: Callable[[Best], BestRows]
+) -> list[Publisher]:
+    """Those of a program, watching a node's tables; `best` gives the best rows of candidates."""
+    return [_publisher(plan, tables, best, publication) for publication in plan.program.publications]
 
 
-def _publisher(plan: NodePlan, tables: Sequence[RowTable], publication: Publication) -> Publisher:
+def _publisher(
+    plan: NodePlan, tables: Sequence[RowTable], best: Callable[[Best], BestRows], publication: Publication
+) -> Publisher:
     relation = plan.numbers[publication.relation]
     if isinstance(publication, Missing):
         return _MissingRows(
             relation, tables[plan.numbers[publication.asked]], tables[plan.numbers[publication.present]]
         )
     if isinstance(publication, Best):
-        return _BestPublished(relation, publication, tables[plan.numbers[publication.candidates]])
+        return _BestPublished(relation, best(publication))
     inputs = [(each, tables[plan.numbers[each.relation]]) for each in publication.inputs]
     asked = None if publication.asked is None else tables[plan.numbers[publication.asked]]
     return _Groups(relation, publication, inputs, asked)
@@ -92,28 +96,15 @@ class _MissingRows:
 class _BestPublished:
     """The best rows of groups, for rules outside of the recursion."""
 
-    def __init__(self, relation: int, publication: Best, candidates: RowTable):
+    def __init__(self, relation: int, best: BestRows):
         self.relation = relation
-        self._rows = BestRows(publication.selections)
-        self._said: dict[Any, dict[Row, None]] = {}
-        candidates.watchers.append(self._rows)
+        self._best = BestFollower(best)
 
     def touched(self) -> bool:
-        return bool(self._rows.changed)
+        return self._best.touched()
 
     def difference(self) -> Difference:
-        gone: list[Row] = []
-        new: list[Row] = []
-        for group in self._rows.changed:
-            before, now = self._said.get(group, {}), dict(self._rows.best(group))
-            gone += [row for row in before if row not in now]
-            new += [row for row in now if row not in before]
-            if now:
-                self._said[group] = now
-            else:
-                self._said.pop(group, None)
-        self._rows.changed.clear()
-        return gone, new
+        return self._best.difference()
 
 
 class _Inputs:

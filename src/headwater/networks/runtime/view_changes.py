@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from headwater.networks.runtime.best_rows import BestRows
+from headwater.networks.runtime.best_rows import BestFollower, BestRows
 from headwater.networks.runtime.node import NetworkNode
 from headwater.networks.runtime.row_table import Row
 from headwater.networks.strands.network_program import Best
@@ -39,21 +39,10 @@ class _Selected:
     """A view whose rows are the best of a table's."""
 
     def __init__(self, rows: BestRows):
-        self._rows = rows
-        self._told: dict[object, dict[Row, None]] = {}
+        self._best = BestFollower(rows)
 
     def take(self) -> Changed:
-        came: list[Row] = []
-        went: list[Row] = []
-        for group in self._rows.changed:
-            before, now = self._told.get(group, {}), dict(self._rows.best(group))
-            came += [row for row in now if row not in before]
-            went += [row for row in before if row not in now]
-            if now:
-                self._told[group] = now
-            else:
-                self._told.pop(group, None)
-        self._rows.changed.clear()
+        went, came = self._best.difference()
         return came, went
 
 
@@ -65,9 +54,7 @@ class ViewChanges:
         for name in views:
             view = node.plan.program.views[name]
             if isinstance(view, Best):
-                rows = BestRows(view.selections)
-                node.tables[node.plan.numbers[view.candidates]].watchers.append(rows)
-                self._views[name] = _Selected(rows)
+                self._views[name] = _Selected(node.best_rows(view))
             else:
                 stored = _Stored()
                 node.tables[node.plan.numbers[view]].watchers.append(stored)
