@@ -198,7 +198,14 @@ def rules(quick: bool, out: Path | None, repeat: int) -> None:
     show_default=True,
     help="Repetitions of each measurement.",
 )
-def exchange(quick: bool, out: Path | None, repeat: int) -> None:
+@click.option(
+    "--only",
+    multiple=True,
+    type=click.IntRange(4, 10),
+    metavar="FIGURE",
+    help="Measure this figure alone (4 to 10), with those that are measured together with it; may be repeated.",
+)
+def exchange(quick: bool, out: Path | None, repeat: int, only: tuple[int, ...]) -> None:
     """Update exchange between peers: figures 4 to 10 of green-2007.
 
     Ranked support beside DRed, PropagateDelete and recomputation; from scratch beside Nemo. Instances are compared in
@@ -208,7 +215,7 @@ def exchange(quick: bool, out: Path | None, repeat: int) -> None:
 
     report = _measured(
         "exchange",
-        lambda bar: run(BenchmarkOptions(quick=quick, repeat=1 if quick else repeat), bar),
+        lambda bar: run(BenchmarkOptions(quick=quick, repeat=1 if quick else repeat), bar, only),
         drawn=out is not None,
     )
     if out is not None:

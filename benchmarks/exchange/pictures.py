@@ -58,9 +58,7 @@ def _deletions(report: BenchmarkReport) -> Any:
             lines.append((rival, colour, mark, "-", _theirs(rows)))
             if rival == RECOMPUTE:
                 lines.insert(0, ("ranked support", BLUE, "o", "-", _ours(rows)))
-        _plot(axes, lines, title, "percent of all entries deleted at once", "seconds")
-        axes.set_yscale("log")
-        axes.yaxis.set_major_formatter(lambda y, _: f"{y:g}")
+        _plot(axes, lines, title, "percent of all entries deleted at once", "seconds", logarithmic=True)
     return figure
 
 
@@ -74,9 +72,9 @@ def _joining(report: BenchmarkReport) -> Any:
         rows = _of(report, "figure 5", series=dataset)
         lines.append((f"Headwater, {dataset}s", BLUE, "o", style, _ours(rows)))
         lines.append((f"Nemo, {dataset}s", ORANGE, "s", style, _theirs(rows)))
-        held = _of(report, "figure 6", series=dataset, rival="contributions")
-        sizes.append((f"all rows, {dataset}s", BLUE, "o", style, _ours(held)))
-        sizes.append((f"contributions, {dataset}s", GREY, "^", style, _theirs(held)))
+    held = _of(report, "figure 6", series="integer", rival="contributions")  # as many as of strings
+    sizes.append(("all rows", BLUE, "o", "-", _ours(held)))
+    sizes.append(("contributions", GREY, "^", "-", _theirs(held)))
     _plot(places[0], lines, "Figure 5: time to join, from files", "peers", "seconds")
     _plot(places[1], sizes, "Figure 6: rows of the instance", "peers", "rows")
     places[1].yaxis.set_major_formatter(lambda y, _: f"{y:,.0f}")
@@ -102,9 +100,7 @@ def _updates(report: BenchmarkReport) -> Any:
             lines.append(
                 (f"recompute{'' if len(datasets) == 1 else f', {dataset}s'}", GREY, "^", style, _theirs(rows))
             )
-        _plot(axes, lines, title, "peers", "seconds")
-        axes.set_yscale("log")
-        axes.yaxis.set_major_formatter(lambda y, _: f"{y:g}")
+        _plot(axes, lines, title, "peers", "seconds", logarithmic=True)
     return figure
 
 
@@ -125,8 +121,6 @@ def _cycles(report: BenchmarkReport) -> Any:
     ]
     _plot(places[1], sizes, "rows of the instance", "cycles", "rows")
     places[1].yaxis.set_major_formatter(lambda y, _: f"{y:,.0f}")
-    for axes in places:
-        axes.set_xticks([row.size for row in rows])
     return figure
 
 
@@ -137,8 +131,8 @@ def _figure(parts: int) -> tuple[Any, Any]:
     return figure, figure.subplots(1, parts)
 
 
-def _plot(axes: Any, lines: Sequence[Line], title: str, x: str, y: str) -> None:
-    """Lines with marks, on scales that begin at zero."""
+def _plot(axes: Any, lines: Sequence[Line], title: str, x: str, y: str, *, logarithmic: bool = False) -> None:
+    """Lines with marks; the scale begins at zero, unless it is logarithmic."""
     for label, colour, mark, style, points in lines:
         axes.plot(
             [place for place, _ in points], [one for _, one in points], style, color=colour, marker=mark,
@@ -147,7 +141,14 @@ def _plot(axes: Any, lines: Sequence[Line], title: str, x: str, y: str) -> None:
     axes.set_title(title, fontsize=10, loc="left")
     axes.set_xlabel(x)
     axes.set_ylabel("CPU seconds, median" if y == "seconds" else y)
-    axes.set_ylim(bottom=0)
+    if logarithmic:
+        axes.set_yscale("log")
+        axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+        axes.yaxis.set_minor_formatter(lambda value, _: f"{value:g}" if f"{value:e}"[0] in "25" else "")
+    else:
+        axes.set_ylim(bottom=0)
+    if x != "percent of all entries deleted at once":
+        axes.set_xticks(sorted({place for *_, points in lines for place, _ in points}))
     axes.grid(True, which="major", color="#dddddd", linewidth=0.8)
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)

@@ -3,20 +3,34 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from benchmarks.exchange.figures import cycles, deletions, joining, updates
 from benchmarks.exchange.pictures import draw
 from benchmarks.markdown import markdown
 from benchmarks.options import BenchmarkOptions
-from benchmarks.report import BenchmarkReport
+from benchmarks.report import BenchmarkReport, ReportRow
 from benchmarks.stage import Onlooker, Stage, Unwatched
 
+FIGURES: dict[tuple[int, ...], Callable[[Stage], list[ReportRow]]] = {
+    (4,): deletions,
+    (5, 6): joining,
+    (7, 8, 9): updates,
+    (10,): cycles,
+}
+"""What is measured together, by the numbers of the figures."""
 
-def run(options: BenchmarkOptions, progress: Onlooker | None = None) -> BenchmarkReport:
-    """Measure; raises `WrongAnswer` as soon as two answers differ."""
+
+def run(
+    options: BenchmarkOptions, progress: Onlooker | None = None, only: Sequence[int] = ()
+) -> BenchmarkReport:
+    """Measure (the figures asked for); raises `WrongAnswer` as soon as two answers differ."""
     stage = Stage(options, progress or Unwatched())
-    rows = [*deletions(stage), *joining(stage), *updates(stage), *cycles(stage)]
+    rows: list[ReportRow] = []
+    for numbers, measure in FIGURES.items():
+        if not only or set(only) & set(numbers):
+            rows += measure(stage)
     stage.notes += [
         "Figures are numbered as in Green et al. 2007. One process computes the instances of all peers, as peers do.",
         "Seconds are CPU seconds of the process. What edits come to, row by row, is worked out before.",
