@@ -6,7 +6,7 @@ if it is below the row's own rank, so that no support ever rests on a cycle.
 
 Tuples are looked up a block at a time (see `prefetch`): the slots of a block are asked for first, then the rows that
 they lead to, then each tuple is compared and dealt with. `scratch` has room for two numbers for each tuple of a
-block. Rows of two columns are by far the most frequent; they have code of their own, in which no column is counted.
+block. Rows of two columns are by far the most frequent: they are hashed and compared without counting columns.
 """
 # mypy: disallow-untyped-defs = False, disallow-untyped-calls = False
 
@@ -30,6 +30,8 @@ NOT_LEADING = np.uint8(0xFF ^ LEADING)
 def hash_tuple(tuples, t, arity):
     """The tag of a tuple's first `arity` columns."""
     h = np.uint64(0)
+    if arity == 2:
+        return tag_of(mix(mix(h, tuples[t, 0]), tuples[t, 1]))
     for j in range(arity):
         h = mix(h, tuples[t, j])
     return tag_of(h)
@@ -76,23 +78,30 @@ def arrive(tuples, t, arity, rows, slots, tag, position):
             break
         if (entry >> 32) & ROW == tag:
             row = (entry & ROW) - 1
-            same = True
-            for j in range(arity):
-                if rows[row, j] != tuples[t, j]:
-                    same = False
+            if arity == 2:
+                if rows[row, 0] == tuples[t, 0] and rows[row, 1] == tuples[t, 1]:
                     break
-            if same:
-                break
+            else:
+                same = True
+                for j in range(arity):
+                    if rows[row, j] != tuples[t, j]:
+                        same = False
+                        break
+                if same:
+                    break
         p = (p + 1) & mask
     return p
 
 
-@compiled()
-def add_tuples(
+@compiled(
+    "int64(int64[:, ::1], int64, int64[:, ::1], uint8[::1], int64[::1], int32[::1], int64[::1],"
+    " int32[::1], int64[:, ::1], int32[::1], int64, int64, int64, int32[::1], int64[::1])"
+)
+def add(
     tuples, arity, rows, state, slots, free, sizes, journal_rows, journal, created,
     count_column, head_rank_column, rank, fresh, scratch,
 ):  # fmt: skip
-    """What `add` does, for one arity."""
+    """Add a support per tuple. Writes rows that became live to `fresh`; those of them new to `created` too."""
     rank_column = arity
     top, stored, spare = sizes[0], sizes[1], sizes[2]
     entries, new = sizes[3], sizes[4]
@@ -152,39 +161,6 @@ def add_tuples(
     sizes[0], sizes[1], sizes[2] = top, stored, spare
     sizes[3], sizes[4] = entries, new
     return n
-
-
-@compiled(
-    "int64(int64[:, ::1], int64, int64[:, ::1], uint8[::1], int64[::1], int32[::1], int64[::1],"
-    " int32[::1], int64[:, ::1], int32[::1], int64, int64, int64, int32[::1], int64[::1])"
-)
-def add(
-    tuples, arity, rows, state, slots, free, sizes, journal_rows, journal, created,
-    count_column, head_rank_column, rank, fresh, scratch,
-):  # fmt: skip
-    """Add a support per tuple. Writes rows that became live to `fresh`; those of them new to `created` too."""
-    if arity == 2 and head_rank_column == 2:
-        return add_tuples(
-            tuples,
-            2,
-            rows,
-            state,
-            slots,
-            free,
-            sizes,
-            journal_rows,
-            journal,
-            created,
-            3,
-            2,
-            rank,
-            fresh,
-            scratch,
-        )
-    return add_tuples(
-        tuples, arity, rows, state, slots, free, sizes, journal_rows, journal, created,
-        count_column, head_rank_column, rank, fresh, scratch,
-    )  # fmt: skip
 
 
 @compiled(
