@@ -111,11 +111,17 @@ def engine(quick: bool, only: tuple[str, ...], out: Path | None, repeat: int | N
     metavar="FOLDER",
     help="Also write provenance.json, provenance.md and pictures.",
 )
-def provenance(quick: bool, only: tuple[int, ...], out: Path | None) -> None:
+@click.option(
+    "--seeds",
+    type=click.IntRange(min=1),
+    default=None,
+    help="Networks that are drawn for each figure. [default: 10; 2 if quick]",
+)
+def provenance(quick: bool, only: tuple[int, ...], out: Path | None, seeds: int | None) -> None:
     """What provenance costs and saves across nodes: figures 7 to 14 of liu-2008.
 
-    Delete-and-rederive, relative and absorption provenance on simulated nodes, ranked support beside them. Every
-    view is compared with ranked support's in the same run; a wrong one ends it.
+    Delete-and-rederive, relative and absorption provenance and ranked support on simulated nodes. Every view is
+    compared with that of one process in the same run; a wrong one ends it.
     """
     from rich.console import Console
 
@@ -130,7 +136,7 @@ def provenance(quick: bool, only: tuple[int, ...], out: Path | None) -> None:
         if out is not None:
             require()
         with errors.status("measuring") as status:
-            report = run(quick=quick, only=only, told=lambda what: status.update(what))
+            report = run(quick=quick, only=only, seeds=seeds, told=lambda what: status.update(what))
     except HeadwaterError as error:
         raise click.ClickException(str(error)) from None
     console.print(table(report))

@@ -2,9 +2,9 @@
 
     python tests/deep.py 30        # minutes; script/test --deep 30 does this
 
-Random programs against clingo, DuckDB, networkx and plain Python, in one process and on nodes; schedules of messages;
-writers that are killed; nodes that are lost. Each round takes a new seed, which it prints; `--seed` repeats a round.
-Ends at the first failure, with its output. In any case the last line says how much was done.
+Random programs against clingo, DuckDB, networkx and plain Python, in one process, on nodes and in networks; writers
+that are killed; nodes that are lost. Each round takes a new seed, which it prints; `--seed` repeats a round. Ends
+at the first failure, with its output. In any case the last line says how much was done.
 """
 
 from __future__ import annotations
@@ -75,12 +75,6 @@ def parts(seed: int) -> Iterator[Part]:
         "lost nodes", "nodes/nodes_lost.py", "-n", "30", "--seed", str(seed), done={"node losses": 30}
     )
     yield tests("killed stores", "store/test_store_crash.py", seed, done={"kills": 3 * 8})
-    yield tests(
-        "schedules",
-        "networks/test_networks_schedules.py",
-        seed,
-        done={"schedules": 10_000 + 600 + 750 + 1000},
-    )
     yield tests("killed peers", "exchange/test_exchange_interrupted.py", seed, done={"kills": 2 * 20})
     yield tests("killed with databases", "exchange/test_exchange_killed.py", seed, done={"kills": 10})
     for path in sorted(TESTS.glob("*/test_*.py")):

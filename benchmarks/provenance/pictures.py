@@ -6,15 +6,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from benchmarks.provenance.points import FigureReport, Point, ProvenanceReport
+from benchmarks.provenance.points import FigureReport, Mean, Measure, Point, ProvenanceReport
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#555555", "#E69F00", "#56B4E9", "#000000")
 MARKS = "osD^vPX*"
-METRICS: tuple[tuple[str, Callable[[Point], float]], ...] = (
-    ("provenance, bytes a row", lambda point: point.provenance),
-    ("messages between nodes", lambda point: point.messages),
-    ("state of operators, MB a node", lambda point: point.state / point.nodes / 1e6),
-    ("CPU seconds (all nodes' work)", lambda point: point.seconds),
+Metric = Callable[[Point, Measure], float]
+METRICS: tuple[tuple[str, Metric], ...] = (
+    ("provenance, bytes a row", lambda point, measure: measure.provenance),
+    ("communication, KB a node", lambda point, measure: measure.bytes / point.nodes / 1e3),
+    ("state of operators, KB a node", lambda point, measure: measure.state / point.nodes / 1e3),
+    ("convergence, seconds in the network", lambda point, measure: measure.converged),
 )
 
 
@@ -45,30 +46,40 @@ def _draw(report: FigureReport, path: Path) -> Path:
     return path
 
 
-def _lines(axes: Any, report: FigureReport, value: Callable[[Point], float]) -> None:
+def _mean(point: Point, value: Metric) -> Mean:
+    return point.mean(lambda measure: value(point, measure))
+
+
+def _lines(axes: Any, report: FigureReport, value: Metric) -> None:
     """A line for every scheme, over what was varied."""
     for i, scheme in enumerate(report.schemes):
-        points = [point for point in report.of(scheme) if not point.given_up]
-        _line(axes, points, [value(point) for point in points], scheme, i)
+        points = [point for point in report.of(scheme) if point.given_up is None]
+        means = [_mean(point, value) for point in points]
+        axes.errorbar(
+            [point.x for point in points], [mean.value for mean in means], [mean.margin for mean in means],
+            color=COLOURS[i % len(COLOURS)], marker=MARKS[i % len(MARKS)], markersize=4.5, linewidth=1.2,
+            elinewidth=0.8, capsize=2, label=scheme,
+        )  # fmt: skip
     axes.set_xlabel(report.x_label, fontsize=8)
     axes.set_yscale("symlog", linthresh=_least(report, value))
+    axes.set_ylim(bottom=0)
     axes.grid(True, which="major", color="#dddddd", linewidth=0.8)
 
 
-def _bars(axes: Any, report: FigureReport, value: Callable[[Point], float]) -> None:
+def _bars(axes: Any, report: FigureReport, value: Metric) -> None:
     """A bar for every scheme, with its number; those that did not converge say so."""
     points = [report.of(scheme)[0] for scheme in report.schemes]
-    most = max(value(point) for point in points if not point.given_up)
-    for place, point in enumerate(points):
-        found = 0.0 if point.given_up else value(point)
-        axes.barh(place, found, 0.7, color=COLOURS[place % 4])
-        text = f"no end after {point.seconds:.0f} s" if point.given_up else _number(found)
-        axes.text(found + most * 0.01, place, f" {text}", va="center", fontsize=7)
+    means = [Mean(0.0, 0.0) if point.given_up is not None else _mean(point, value) for point in points]
+    most = max((mean.value for mean in means), default=0.0) or 1.0
+    for place, (point, mean) in enumerate(zip(points, means, strict=True)):
+        axes.barh(place, mean.value, 0.7, color=COLOURS[place % 4])
+        text = _number(mean.value) if point.given_up is None else f"no end after {point.given_up:.0f} s"
+        axes.text(mean.value + most * 0.01, place, f" {text}", va="center", fontsize=7)
     axes.set_yticks(
         range(len(points)), [f"{point.scheme} ({point.x:g} {report.x_label})" for point in points], fontsize=7
     )
     axes.invert_yaxis()
-    axes.set_xlim(0, most * 1.2)
+    axes.set_xlim(0, most * 1.25)
     axes.grid(True, axis="x", color="#dddddd", linewidth=0.8)
     axes.set_axisbelow(True)
 
@@ -82,14 +93,7 @@ def _number(value: float) -> str:
     return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
 
 
-def _line(axes: Any, points: list[Point], values: list[float], scheme: str, i: int) -> None:
-    axes.plot(
-        [point.x for point in points], values, color=COLOURS[i % len(COLOURS)], marker=MARKS[i % len(MARKS)],
-        markersize=5, linewidth=1.2, label=scheme,
-    )  # fmt: skip
-
-
-def _least(report: FigureReport, value: Any) -> float:
+def _least(report: FigureReport, value: Metric) -> float:
     """Where the logarithmic scale begins: at the least value that is not 0."""
-    values = [value(point) for point in report.points if not point.given_up and value(point) > 0]
-    return min(values, default=1.0)
+    values = [_mean(point, value).value for point in report.points if point.given_up is None]
+    return min((one for one in values if one > 0), default=1.0)

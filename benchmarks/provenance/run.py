@@ -10,20 +10,29 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from benchmarks.machine import load, machine, versions
+from benchmarks.provenance.aims import aims
 from benchmarks.provenance.figures import TITLES, measure
+from benchmarks.provenance.flaps import measure_flaps
 from benchmarks.provenance.measuring import FigureStage
 from benchmarks.provenance.page import markdown
 from benchmarks.provenance.pictures import draw
 from benchmarks.provenance.points import ProvenanceReport
 
+QUICK_SEEDS, SEEDS = 2, 10
+
 
 def run(
-    *, quick: bool = False, only: Sequence[int] = (), told: Callable[[str], None] = lambda what: None
+    *,
+    quick: bool = False,
+    only: Sequence[int] = (),
+    seeds: int | None = None,
+    told: Callable[[str], None] = lambda what: None,
 ) -> ProvenanceReport:
-    """Measure; raises as soon as a view is not what ranked support has."""
-    stage = FigureStage(quick, told=told)
+    """Measure; raises as soon as a view is not what ranked support has in one process."""
+    stage = FigureStage(quick, seeds or (QUICK_SEEDS if quick else SEEDS), told=told)
     started, clock, before = datetime.datetime.now(datetime.timezone.utc), time.perf_counter(), load()
     figures = measure(stage, only or tuple(TITLES))
+    flaps = None if only else measure_flaps(stage)
     found = {name: version for name, version in versions().items() if name not in ("duckdb", "pathway")}
     try:
         found["oxidd"] = importlib.metadata.version("oxidd")
@@ -31,11 +40,14 @@ def run(
         found["oxidd"] = "not installed"
     return ProvenanceReport(
         quick,
+        stage.seeds,
         machine(before),
         found,
         started.isoformat(timespec="seconds"),
         time.perf_counter() - clock,
         tuple(figures),
+        aims(figures, flaps),
+        flaps,
         stage.compared,
         tuple(stage.notes),
     )

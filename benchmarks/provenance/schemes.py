@@ -1,147 +1,144 @@
-"""The schemes of the comparison: ways of maintaining a view across nodes, and ranked support in one process."""
+"""The schemes of the comparison: ways of maintaining a view on nodes; and one process, to compare answers with."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
-from typing import Protocol
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 
-from benchmarks.provenance.workloads import Workload
+from benchmarks.provenance.workloads import Fact, Row, Workload
 from headwater.database import Database
 from headwater.errors import DataError
-from headwater.networks.simulated.absorption import EAGER, LAZY, AbsorptionCluster
-from headwater.networks.simulated.aggregate_selection import BestOf
-from headwater.networks.simulated.channels import Row
-from headwater.networks.simulated.cluster import Measures, SimulatedCluster
-from headwater.networks.simulated.dred import DRedCluster
-from headwater.networks.simulated.relative import RelativeCluster
+from headwater.language.datalog import parse
+from headwater.networks.annotated.absorption import absorption
+from headwater.networks.annotated.dred import dred
+from headwater.networks.annotated.ranked import ranked
+from headwater.networks.annotated.relative import relative
+from headwater.networks.annotated.scheme import SchemeMaker
+from headwater.networks.annotated.shipping import LAZY, timed
+from headwater.networks.runtime.directory import Hashed
+from headwater.networks.runtime.message_codec import row_size
+from headwater.networks.strands.compiling import compile_program
+from headwater.networks.strands.node_plan import NodePlan, plan_nodes
+from headwater.networks.transports.simulator.simulator import Simulator
+from headwater.rules.check import check
+from headwater.values.functions import Functions
 
-SLICE = 1000
-"""How many messages are delivered between two looks at the clock."""
+EVERY_SECOND = timed(1.0)
+"""The paper's eager propagation: once a second."""
+SLICE = 500
+"""Events between two looks at the clock."""
 
 
-class Scheme(Protocol):
-    """Somebody who maintains a view, on so many nodes."""
+@dataclass(frozen=True)
+class MeasuredScheme:
+    """A way of maintaining a view, by name."""
 
     name: str
-    nodes: int
+    maker: SchemeMaker
 
-    def change(self, insert: Sequence[Row], delete: Sequence[Row], patience: float) -> bool:
-        """Apply changes, deletes one after the other; return whether the view converged in so many CPU seconds."""
-        ...
 
-    def measures(self) -> Measures:
-        """What it has cost so far."""
-        ...
+DRED = MeasuredScheme("dred", dred())
+RELATIVE_EAGER = MeasuredScheme("relative eager", relative(EVERY_SECOND))
+RELATIVE_LAZY = MeasuredScheme("relative lazy", relative(LAZY))
+ABSORPTION_EAGER = MeasuredScheme("absorption eager", absorption(EVERY_SECOND))
+ABSORPTION_LAZY = MeasuredScheme("absorption lazy", absorption(LAZY))
+RANKED = MeasuredScheme("ranked", ranked())
+ALL = (DRED, RELATIVE_EAGER, RELATIVE_LAZY, ABSORPTION_EAGER, ABSORPTION_LAZY, RANKED)
 
-    def answer(self) -> set[Row]:
-        """The rows of the view."""
-        ...
+
+@lru_cache(maxsize=16)
+def planned(text: str) -> NodePlan:
+    """What nodes run for a text."""
+    return plan_nodes(compile_program(check(parse(text), Functions())))
 
 
 class OnNodes:
-    """A cluster of simulated nodes."""
+    """A workload's view on simulated nodes."""
 
-    def __init__(self, cluster: SimulatedCluster, name: str = ""):
-        self.cluster = cluster
-        self.name = name or cluster.name
-        self.nodes = cluster.channels.nodes
+    def __init__(self, workload: Workload, scheme: MeasuredScheme, nodes: int):
+        self.workload = workload
+        self.nodes = nodes
+        self.network = Simulator(
+            planned(workload.program), Hashed(nodes), scheme.maker, links=workload.links(nodes)
+        )
+        self.converging = 0.0
+        """Simulated seconds from changes until the last message that they gave rise to, of all changes so far."""
 
-    def change(self, insert: Sequence[Row], delete: Sequence[Row], patience: float) -> bool:
-        """All insertions at once, then each deletion in isolation."""
+    def change(self, insert: Sequence[Fact], delete: Sequence[Fact], patience: float) -> bool:
+        """All insertions at once, then each deletion in isolation; whether it converged in so many CPU seconds."""
         end = time.process_time() + patience
-        self.cluster.insert(insert)
-        if not self._settle(end):
-            return False
-        for row in delete:
-            self.cluster.delete([row])
+        steps: list[tuple[Sequence[Fact], Sequence[Fact]]] = [(insert, ())] if insert else []
+        steps += [((), (fact,)) for fact in delete]
+        for new, gone in steps:
+            started = self.network.now
+            for relation, row in new:
+                self.network.insert(relation, row)
+            for relation, row in gone:
+                self.network.delete(relation, row)
             if not self._settle(end):
                 return False
+            self.converging += max(0.0, self.network.last_message - started)
         return True
 
     def _settle(self, end: float) -> bool:
-        channels = self.cluster.channels
-        while channels.waiting():
-            channels.deliver(self.cluster.handle, SLICE)
-            if time.process_time() > end:
-                return False
-        self.cluster.run()
-        return True
-
-    def measures(self) -> Measures:
-        """What it has cost so far."""
-        return self.cluster.measures()
+        while time.process_time() < end:
+            self.network.steps(SLICE)
+            if self.network.is_quiet():
+                self.network.run(self.network.now)  # what waits until all nodes are at rest begins
+                if self.network.is_quiet():
+                    return True
+        return False
 
     def answer(self) -> set[Row]:
         """The rows of the view."""
-        return self.cluster.view()
+        return self.network.rows(self.workload.answer)
+
+    def provenance(self) -> float:
+        """Bytes of annotation for each row of the view."""
+        carried = rows = 0
+        for node in self.network.nodes:
+            for row in node.rows(self.workload.answer):
+                entry = node.entry(self.workload.answer, row)
+                carried += 0 if entry is None else node.scheme.carried(entry)
+                rows += 1
+        return carried / max(1, rows)
+
+    def state(self) -> int:
+        """Bytes that all nodes hold: rows with what they carry, and what schemes keep beside them."""
+        total = 0
+        for node in self.network.nodes:
+            total += node.scheme.kept()
+            for relation, table in enumerate(node.tables):
+                for entry in table.rows.values():
+                    total += row_size(relation, entry.row) + node.scheme.carried(entry)
+        return total
 
 
-class RankedSupport:
-    """Headwater's default, in one process: no messages, no provenance. Also what answers are compared with."""
-
-    name = "ranked support"
-    nodes = 1
+class OneProcess:
+    """The same rules by Headwater's default, in one process: what answers are compared with."""
 
     def __init__(self, workload: Workload):
+        self.workload = workload
         self.database = Database()
         self.database.define(workload.program)
-        self.database.apply(insert=dict(workload.facts))
 
-    def change(self, insert: Sequence[Row], delete: Sequence[Row], patience: float) -> bool:
-        """All insertions in one version, then a version for each deletion."""
-        self.database.apply(insert={"base": list(insert)})
-        for row in delete:
-            self.database.apply(delete={"base": [row]})
-        return True
-
-    def measures(self) -> Measures:
-        """Rows, and the bytes allocated for them."""
-        relations = self.database.engine.workspace.relations
-        return Measures(len(self.database["answer"]), 0, 0, 0.0, sum(r.nbytes for r in relations.values()))
+    def change(self, insert: Sequence[Fact], delete: Sequence[Fact]) -> None:
+        """All insertions in one version, all deletions in the next."""
+        self.database.apply(insert=_by_relation(insert))
+        self.database.apply(delete=_by_relation(delete))
 
     def answer(self) -> set[Row]:
         """The rows of the view."""
-        return set(self.database["answer"].rows())
+        return set(self.database[self.workload.answer].rows())
 
 
-Make = Callable[[Workload, int], Scheme]
-
-
-def dred(workload: Workload, nodes: int) -> Scheme:
-    """Delete and rederive."""
-    return OnNodes(DRedCluster(workload.query, nodes))
-
-
-def relative_lazy(workload: Workload, nodes: int) -> Scheme:
-    """Relative provenance."""
-    return OnNodes(RelativeCluster(workload.query, nodes))
-
-
-def absorption_eager(workload: Workload, nodes: int) -> Scheme:
-    """Absorption provenance, every derivation shipped."""
-    return OnNodes(AbsorptionCluster(workload.query, nodes, batch=EAGER))
-
-
-def absorption_lazy(workload: Workload, nodes: int) -> Scheme:
-    """Absorption provenance, derivations shipped as needed."""
-    return OnNodes(AbsorptionCluster(workload.query, nodes, batch=LAZY))
-
-
-def ranked_support(workload: Workload, nodes: int) -> Scheme:
-    """One process, whatever the number of nodes."""
-    return RankedSupport(workload)
-
-
-def selecting(name: str, selection: BestOf | None) -> Make:
-    """Absorption provenance, lazy, with aggregate selection."""
-    return lambda workload, nodes: OnNodes(
-        AbsorptionCluster(workload.query, nodes, batch=LAZY, selection=selection),
-        name,
-    )
-
-
-ALL: tuple[Make, ...] = (dred, relative_lazy, absorption_eager, absorption_lazy, ranked_support)
+def _by_relation(facts: Iterable[Fact]) -> dict[str, list[Row]]:
+    found: dict[str, list[Row]] = {}
+    for relation, row in facts:
+        found.setdefault(relation, []).append(row)
+    return found
 
 
 def compare(scheme: str, what: str, ours: Iterable[Row], expected: Iterable[Row]) -> int:

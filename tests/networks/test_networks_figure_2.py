@@ -1,16 +1,21 @@
-"""liu-2008 figure 2, step by step: tuples, places and provenance; and the counts of sections 3.2, 4 and 5."""
+"""liu-2008 figures 2 and 5, step by step, by rules: tuples, places, provenance; the counts of sections 3.2 to 5."""
 
 from __future__ import annotations
 
 from collections import Counter
 
 import pytest
+from asynchronous import SCHEMES, network, planned
 
 from headwater.annotations.minimal_dnf import MinimalDNF
-from headwater.networks.simulated.absorption import CONVENTIONAL, EAGER, LAZY, AbsorptionCluster
-from headwater.networks.simulated.dred import DRedCluster
-from headwater.networks.simulated.queries import reachable
-from headwater.networks.simulated.relative import RelativeCluster
+from headwater.networks.annotated.absorption import absorption
+from headwater.networks.annotated.dred import dred
+from headwater.networks.annotated.scheme import SchemeMaker
+from headwater.networks.annotated.shipping import BOUNDED, CONVENTIONAL, EAGER, LAZY
+from headwater.networks.queries import REACHABLE
+from headwater.networks.runtime.directory import Addresses
+from headwater.networks.transports.simulator.links import LinkQuality, alike
+from headwater.networks.transports.simulator.simulator import Simulator
 
 LINKS = [("A", "B"), ("B", "C"), ("C", "A"), ("C", "B")]
 NODES = "ABC"
@@ -52,95 +57,113 @@ HELD = {
 }
 HELD[4] = HELD[3]
 
-
-def place(key):
-    return NODES.index(key)
+PLAN = planned(REACHABLE)
 
 
-def show(value) -> str:
+def three_nodes(scheme: SchemeMaker, nodes: str = NODES) -> tuple[Simulator, list]:
+    """A network whose messages take a second each; a log of sender, receiver, kind, relation, row and terms."""
+    net = network(REACHABLE, scheme, Addresses(nodes), links=alike(LinkQuality(1.0)))
+    log: list = []
+    send = net._send
+
+    def noted(sender, receiver, message):
+        relation = getattr(message, "relation", None)
+        log.append(
+            (
+                nodes[sender],
+                nodes[receiver],
+                type(message).__name__,
+                None if relation is None else PLAN.relations[relation].name,
+                getattr(message, "row", None),
+                getattr(message, "terms", None),
+            )
+        )
+        send(sender, receiver, message)
+
+    net._send = noted  # type: ignore[method-assign]
+    return net, log
+
+
+def show(terms) -> str:
     """With the paper's numbers, p1 to p4 in the order of the links: ours are n · nodes + node for the n-th row."""
     number = {0: 1, 1: 2, 2: 3, 5: 4}
-    return DNF.show(DNF.of([number[v] for v in term] for term in DNF.terms(value)))
+    return DNF.show(DNF.of([number[variable] for variable in term] for term in terms))
 
 
 def lines(text: str) -> list[str]:
     return sorted(" ".join(line.replace("*", "").split()) for line in text.splitlines() if line.strip())
 
 
-def steps(cluster: AbsorptionCluster):
-    """Insert the links; yield after each step what was shipped, and what nodes held before it arrived."""
-    cluster.channels.log = []
-    cluster.insert(LINKS)
-    for step in range(5):
-        tables = [row for node in cluster.nodes for row in node.fixpoint.table.items()]
-        held = " | ".join(f"({', '.join(row)}) {show(value)}" for row, value in sorted(tables))
-        yield step, list(cluster.channels.log), held
-        cluster.channels.log.clear()
-        cluster.channels.deliver(cluster.handle, cluster.channels.waiting())
+def held(net: Simulator) -> str:
+    found = []
+    for node in net.nodes:
+        for row in node.rows("reachable"):
+            assert row[0] == NODES[node.number]
+            terms = node.scheme.numbering.export(node.entry("reachable", row).value)
+            found.append(f"({', '.join(row)}) {show(terms)}")
+    return " | ".join(sorted(found))
 
 
 def test_every_step_ships_and_holds_what_the_figure_says():
-    cluster = AbsorptionCluster(reachable(), 3, place=place, batch=CONVENTIONAL)
-    for step, log, held in steps(cluster):
-        if step == 0:
-            assert [(message.kind, message.row) for _, _, message in log] == [
-                ("base", link) for link in LINKS
-            ]
-            continue
-        shipped = sorted(
-            f"({', '.join(message.row)}) {NODES[a]} → {NODES[b]} {show(DNF.decode(message.body))}"
-            for a, b, message in log
-        )
+    net, log = three_nodes(absorption(CONVENTIONAL))
+    for link in LINKS:
+        net.insert("link", link)
+    assert [(relation, row) for *_, relation, row, _ in log] == [("link~at_1", link[::-1]) for link in LINKS]
+    for step in range(1, 5):
+        log.clear()
+        net.run(step)
+        assert held(net) == HELD[step]
+        shipped = sorted(f"({', '.join(row)}) {a} → {b} {show(terms)}" for a, b, *_, row, terms in log)
         assert shipped == lines(SHIPPED.get(step, ""))
-        assert held == HELD[step]
-    for node in cluster.nodes:
-        assert all(row[0] == NODES[node.number] for row in node.fixpoint.table)
 
 
-def inserted(cluster) -> int:
-    cluster.insert(LINKS)
-    cluster.run()
-    assert cluster.view() == {(x, y) for x in NODES for y in NODES}
-    return cluster.channels.messages
+def inserted(net: Simulator) -> int:
+    for link in LINKS:
+        net.insert("link", link)
+    net.run()
+    assert net.rows("reachable") == {(x, y) for x in NODES for y in NODES}
+    return net.traffic.messages
 
 
-def without_c_b(cluster) -> tuple[int, int]:
+def without_c_b(net: Simulator) -> tuple[int, int]:
     """Messages and lost rows when link(C, B) goes."""
-    before, rows = cluster.channels.messages, cluster.view()
-    cluster.delete([("C", "B")])
-    cluster.run()
-    return cluster.channels.messages - before, len(rows - cluster.view())
+    before, rows = net.traffic.messages, net.rows("reachable")
+    net.delete("link", ("C", "B"))
+    net.run()
+    return net.traffic.messages - before, len(rows - net.rows("reachable"))
 
 
-def test_without_provenance_16_tuples_are_shipped():
-    assert inserted(DRedCluster(reachable(), 3, place=place)) == 16
+@pytest.mark.parametrize("name", ["dred", "ranked", "relative, lazy"])
+def test_without_absorption_16_tuples_are_shipped(name):
+    assert inserted(three_nodes(SCHEMES[name])[0]) == 16
 
 
 def test_with_provenance_4_more():
-    assert inserted(AbsorptionCluster(reachable(), 3, place=place, batch=CONVENTIONAL)) == 20
+    assert inserted(three_nodes(absorption(CONVENTIONAL))[0]) == 20
 
 
-def test_lazily_as_many_as_without_provenance():
-    assert inserted(AbsorptionCluster(reachable(), 3, place=place, batch=LAZY)) == 16
+@pytest.mark.parametrize("shipping", [LAZY, BOUNDED], ids=lambda shipping: shipping.name)
+def test_lazily_as_many_as_without_provenance(shipping):
+    assert inserted(three_nodes(absorption(shipping))[0]) == 16
 
 
 def test_min_ship_keeps_back_what_was_absorbed():
     """Of the four, the derivation p1·p2·p3·p4 is absorbed by p2·p4, which its sender has shipped before."""
-    assert inserted(AbsorptionCluster(reachable(), 3, place=place, batch=EAGER)) == 19
+    assert inserted(three_nodes(absorption(EAGER))[0]) == 19
 
 
-@pytest.mark.parametrize("batch", [CONVENTIONAL, EAGER])
-def test_deleting_link_c_b_takes_two_messages_and_no_row(batch):
-    cluster = AbsorptionCluster(reachable(), 3, place=place, batch=batch)
-    inserted(cluster)
-    assert without_c_b(cluster) == (2, 0)
+@pytest.mark.parametrize("shipping", [CONVENTIONAL, EAGER], ids=lambda shipping: shipping.name)
+def test_deleting_link_c_b_takes_two_messages_and_no_row(shipping):
+    net, _ = three_nodes(absorption(shipping))
+    inserted(net)
+    assert without_c_b(net) == (2, 0)
 
 
-def test_lazily_what_was_put_by_follows():
+def test_lazily_what_was_kept_back_follows():
     """The two, and three derivations that take the place of shipped ones which needed p4."""
-    cluster = AbsorptionCluster(reachable(), 3, place=place, batch=LAZY)
-    inserted(cluster)
-    assert without_c_b(cluster) == (5, 0)
+    net, _ = three_nodes(absorption(LAZY))
+    inserted(net)
+    assert without_c_b(net) == (5, 0)
 
 
 def test_delete_and_rederive_ships_16_tuples_and_their_duplicates():
@@ -149,37 +172,46 @@ def test_delete_and_rederive_ships_16_tuples_and_their_duplicates():
     Three rows are taken back by two nodes, and three are derived again that their nodes have from their own links:
     only who receives such a message can know that it is a duplicate, as section 3.2 says of insertions.
     """
-    cluster = DRedCluster(reachable(), 3, place=place)
-    inserted(cluster)
-    cluster.channels.log = []
-    messages, lost = without_c_b(cluster)
-    shipped = [(message.kind, message.row) for _, _, message in cluster.channels.log]
-    assert Counter(kind for kind, _ in shipped) == {"no base": 1, "delete": 12, "insert": 9}
+    net, log = three_nodes(dred())
+    inserted(net)
+    log.clear()
+    messages, lost = without_c_b(net)
+    shipped = [(kind, relation, row) for _, _, kind, relation, row, _ in log]
+    assert Counter((kind, relation) for kind, relation, _ in shipped) == {
+        ("TakenBack", "link~at_1"): 1,
+        ("TakenBack", "reachable"): 12,
+        ("Follows", "reachable"): 9,
+    }
     assert (messages, lost) == (22, 0)
-    left = {("insert", link) for link in LINKS if link != ("C", "B")}
-    assert len(set(shipped) - left) == 16
+    own = {("Follows", "reachable", link) for link in LINKS if link != ("C", "B")}
+    assert len(set(shipped) - own) == 16
 
 
-def test_who_did_not_take_a_row_back_is_asked_for_it():
-    """reachable(A, D) follows from link(A, B) at B and link(A, C) at C; when B takes it back, C sends it again."""
-    cluster = DRedCluster(reachable(), 4, place="ABCD".index)
-    cluster.insert([("A", "B"), ("A", "C"), ("B", "D"), ("C", "D")])
-    cluster.run()
-    cluster.channels.log = []
-    cluster.delete([("B", "D")])
-    shipped = [("ABCD"[a], "ABCD"[b], message.kind, message.row) for a, b, message in cluster.channels.log]
-    assert ("A", "D") in cluster.view() and ("B", "D") not in cluster.view()
-    assert shipped == [
-        ("B", "A", "delete", ("A", "D")),
-        ("B", "D", "no base", ("B", "D")),
-        ("A", "C", "ask", ("A", "D")),
-        ("C", "A", "insert", ("A", "D")),
-    ]
+ASKED = [("A", "B"), ("A", "C"), ("B", "D"), ("C", "D")]
+
+
+@pytest.mark.parametrize("requests", [False, True])
+def test_who_did_not_take_a_row_back_need_not_be_asked_for_it(requests):
+    """reachable(A, D) follows from link(A, B) at B and link(A, C) at C; when B takes it back, C still says so."""
+    net, log = three_nodes(dred(requests=requests), "ABCD")
+    for link in ASKED:
+        net.insert("link", link)
+    net.run()
+    log.clear()
+    net.delete("link", ("B", "D"))
+    net.run()
+    assert ("A", "D") in net.rows("reachable") and ("B", "D") not in net.rows("reachable")
+    shipped = [(a, b, kind, row) for a, b, kind, _, row, _ in log]
+    assert sorted(shipped[:2]) == [("B", "A", "TakenBack", ("A", "D")), ("B", "D", "TakenBack", ("D", "B"))]
+    asking = [("A", "C", "AskedFor", ("A", "D")), ("C", "A", "Follows", ("A", "D"))]
+    assert shipped[2:] == (asking if requests else [])
 
 
 def test_relative_provenance_asks_ancestors():
-    cluster = RelativeCluster(reachable(), 3, place=place)
-    inserted(cluster)
-    messages, lost = without_c_b(cluster)
+    net, log = three_nodes(SCHEMES["relative, lazy"])
+    inserted(net)
+    log.clear()
+    messages, lost = without_c_b(net)
     assert lost == 0
     assert 2 < messages < 16
+    assert {"Dropped", "AskedFor", "Grounded"} <= {kind for _, _, kind, *_ in log}

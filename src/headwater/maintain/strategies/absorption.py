@@ -14,7 +14,7 @@ than `MOST_TERMS`, or a version tests terms for absorption out of all proportion
 (`MOST_TESTS`), the stratum is left to ranked support (`TooLarge`).
 
 In one process nothing is under way between versions, so a variable's number is free again after the version in
-which it went. (Across nodes it is not; see `headwater.networks.simulated`.)
+which it went. (Across nodes it is not; see `networks/annotated/tombstones`.)
 """
 
 from __future__ import annotations

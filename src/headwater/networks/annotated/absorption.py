@@ -201,6 +201,9 @@ class Absorption:
             shipped = self.shipped[relation][row] = ShippedRow(relation, row, self.algebra.zero)
             self._ship(shipped, value if self.shipping.keeps else self.numbering.one_term(value))
             return
+        if not self.shipping.absorbs:
+            self._ship(shipped, value)
+            return
         known = self.algebra.plus(shipped.value, shipped.kept)
         if self.algebra.equal(self.algebra.plus(known, value), known):
             return

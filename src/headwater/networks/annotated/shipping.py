@@ -1,6 +1,7 @@
 """MinShip (liu-2008 section 5, algorithm 3): when the derivations of a row are shipped.
 
 The first one goes out at once, whatever the way. Others, as far as what was shipped does not absorb them:
+- *conventional*: all of them at once, absorbed or not: a Ship without memory, as in figure 2 of the paper;
 - *eager*: at once; with a `window` W, when W rows have some, and when the node has nothing else to do; with a
   `timer`, every so many seconds;
 - *lazy*: when all that was shipped of the row has become false;
@@ -22,11 +23,14 @@ class Shipping:
     keeps: bool = True
     """Whether derivations that are not shipped are kept."""
     at_once: bool = False
+    absorbs: bool = True
+    """Whether what the receiver knows already is not shipped again."""
     window: int | None = None
     timer: float | None = None
 
 
 EAGER = Shipping("eager", at_once=True)
+CONVENTIONAL = Shipping("conventional", at_once=True, absorbs=False)
 LAZY = Shipping("lazy")
 BOUNDED = Shipping("bounded", keeps=False)
 

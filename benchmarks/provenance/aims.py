@@ -1,0 +1,81 @@
+"""What is wanted of absorption provenance on nodes, and what was found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from benchmarks.provenance.flaps import Flaps
+from benchmarks.provenance.points import Aim, FigureReport, Point
+
+FEWER_MESSAGES, FEWER_BYTES = 100, 30
+"""How many times less than dred, on deletions."""
+MULTI_SHARE = 0.6
+"""Of the messages of selecting by each of two aggregates alone."""
+
+
+def aims(figures: Sequence[FigureReport], flaps: Flaps | None) -> tuple[Aim, ...]:
+    """Those that the measured figures tell about."""
+    found = {figure.number: figure for figure in figures}
+    return (*_eager(found.get(7)), *_deletions(found.get(8)), *_multi(found.get(14)), *_flaps(flaps))
+
+
+def _eager(figure: FigureReport | None) -> Iterable[Aim]:
+    points = figure.of("absorption eager") if figure is not None else []
+    if points:
+        last = points[-1]
+        met = last.given_up is None and last.x == 1
+        how = f"{last.total(lambda m: m.messages):,.0f} messages" if met else f"given up at {last.x:g}"
+        yield Aim("eager absorption converges on all links", "converges", how, met)
+
+
+def _deletions(figure: FigureReport | None) -> Iterable[Aim]:
+    lazy, dred = _last(figure, "absorption lazy"), _last(figure, "dred")
+    if lazy is None or dred is None:
+        return
+    fewer = dred.total(lambda m: m.messages) / lazy.total(lambda m: m.messages)
+    what = "lazy absorption beside dred on deletions"
+    yield Aim(
+        f"{what}: messages",
+        f"at least {FEWER_MESSAGES} times fewer",
+        f"{fewer:,.0f} times fewer",
+        fewer >= FEWER_MESSAGES,
+    )
+    fewer = dred.total(lambda m: m.bytes) / lazy.total(lambda m: m.bytes)
+    yield Aim(
+        f"{what}: bytes",
+        f"at least {FEWER_BYTES} times fewer",
+        f"{fewer:,.0f} times fewer",
+        fewer >= FEWER_BYTES,
+    )
+
+
+def _multi(figure: FigureReport | None) -> Iterable[Aim]:
+    for shape in ("dense", "sparse"):
+        cost, hops = _last(figure, f"single: cost, {shape}"), _last(figure, f"single: hops, {shape}")
+        multi = _last(figure, f"multi, {shape}")
+        if cost is not None and hops is not None and multi is not None:
+            both = cost.total(lambda m: m.messages) + hops.total(lambda m: m.messages)
+            share = multi.total(lambda m: m.messages) / both
+            yield Aim(
+                f"messages of selecting by both at once, of those of selecting by each ({shape})",
+                f"at most {MULTI_SHARE:.0%}",
+                f"{share:.0%}",
+                share <= MULTI_SHARE,
+            )
+
+
+def _flaps(flaps: Flaps | None) -> Iterable[Aim]:
+    if flaps is not None:
+        first, last = flaps.samples[0], flaps.samples[-1]
+        met = last.variables <= 2 * first.variables and last.state <= 1.5 * first.state
+        yield Aim(
+            f"{flaps.flaps:,} flaps of a link without growth",
+            "as much at the end as at the beginning",
+            f"variables {first.variables} and {last.variables}, bytes held {first.state:,} and {last.state:,}",
+            met,
+        )
+
+
+def _last(figure: FigureReport | None, scheme: str) -> Point | None:
+    points = figure.of(scheme) if figure is not None else []
+    return points[-1] if points and points[-1].given_up is None else None
