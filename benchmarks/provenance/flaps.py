@@ -6,7 +6,7 @@ import random
 from dataclasses import dataclass
 
 from benchmarks.provenance.measuring import FigureStage
-from benchmarks.provenance.schemes import ABSORPTION_LAZY, OneProcess, OnNodes, compare
+from benchmarks.provenance.schemes import ABSORPTION_LAZY, CentralView, OnNodes, compare
 from benchmarks.provenance.workloads import links
 from headwater.networks.annotated.absorption import Absorption
 
@@ -38,7 +38,7 @@ def measure_flaps(stage: FigureStage) -> Flaps:
     flaps = 200 if stage.quick else 10_000
     workload = links(1, True, 0.0, 0)
     facts = workload.facts[:LINKS]
-    view, reference = OnNodes(workload, ABSORPTION_LAZY, NODES), OneProcess(workload)
+    view, reference = OnNodes(workload, ABSORPTION_LAZY, NODES), CentralView(workload)
     view.change(facts, (), stage.patience)
     reference.change(facts, ())
     chance = random.Random(0)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from benchmarks.provenance.points import Measure, Point
-from benchmarks.provenance.schemes import MeasuredScheme, OneProcess, OnNodes, compare
+from benchmarks.provenance.schemes import CentralView, MeasuredScheme, OnNodes, compare
 from benchmarks.provenance.workloads import Fact, Workload
 
 
@@ -88,7 +88,7 @@ def _run(
     scheme: MeasuredScheme,
     nodes: int,
 ) -> None:
-    view, reference = OnNodes(workload, scheme, nodes), OneProcess(workload)
+    view, reference = OnNodes(workload, scheme, nodes), CentralView(workload)
     view.change(workload.fixed, (), stage.patience)
     reference.change(workload.fixed, ())
     before: dict[int, tuple[int, int, float, float]] = {}

@@ -116,7 +116,7 @@ class OnNodes:
         return total
 
 
-class OneProcess:
+class CentralView:
     """The same rules by Headwater's default, in one process: what answers are compared with."""
 
     def __init__(self, workload: Workload):
