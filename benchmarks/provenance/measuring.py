@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from benchmarks.provenance.points import Measure, Point
+from benchmarks.provenance.points import Point, SeedMeasure
 from benchmarks.provenance.schemes import CentralView, MeasuredScheme, OnNodes, compare
 from benchmarks.provenance.workloads import Fact, Workload
 
@@ -52,7 +52,7 @@ class _Places:
 
     scheme: str
     nodes: int
-    found: dict[tuple[int, float], list[Measure]] = field(default_factory=dict)
+    found: dict[tuple[int, float], list[SeedMeasure]] = field(default_factory=dict)
     given_up: dict[tuple[int, float], float] = field(default_factory=dict)
 
     def points(self) -> list[Point]:
@@ -112,7 +112,7 @@ def _run(
         compare(places.scheme, f"figure {step.figure} at {step.x:g}", view.answer(), reference.answer())
         stage.compared += 1
         places.found.setdefault((step.figure, step.x), []).append(
-            Measure(
+            SeedMeasure(
                 rows=len(view.answer()),
                 provenance=view.provenance(),
                 messages=traffic.messages - messages,

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from benchmarks.provenance.points import FigureReport, Mean, Measure, Point, ProvenanceReport
+from benchmarks.provenance.points import FigureReport, Mean, Point, ProvenanceReport, SeedMeasure
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#555555", "#E69F00", "#56B4E9", "#000000")
 MARKS = "osD^vPX*"
-Metric = Callable[[Point, Measure], float]
+Metric = Callable[[Point, SeedMeasure], float]
 METRICS: tuple[tuple[str, Metric], ...] = (
     ("provenance, bytes a row", lambda point, measure: measure.provenance),
     ("communication, KB a node", lambda point, measure: measure.bytes / point.nodes / 1e3),

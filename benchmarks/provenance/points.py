@@ -27,7 +27,7 @@ _NORMAL_95 = 1.96
 
 
 @dataclass(frozen=True)
-class Measure:
+class SeedMeasure:
     """One scheme at one place of a figure, with one seed."""
 
     rows: int
@@ -73,14 +73,14 @@ class Point:
     scheme: str
     x: float
     nodes: int
-    measures: tuple[Measure, ...] = ()
+    measures: tuple[SeedMeasure, ...] = ()
     given_up: float | None = None
 
-    def mean(self, metric: Callable[[Measure], float]) -> Mean:
+    def mean(self, metric: Callable[[SeedMeasure], float]) -> Mean:
         """A metric over all seeds."""
         return mean([metric(measure) for measure in self.measures])
 
-    def total(self, metric: Callable[[Measure], float]) -> float:
+    def total(self, metric: Callable[[SeedMeasure], float]) -> float:
         """Its mean alone."""
         return self.mean(metric).value
 
