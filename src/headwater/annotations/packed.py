@@ -11,11 +11,11 @@ six to eleven bytes here. Terms are masks again (`minimal_dnf`) while they are w
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import lru_cache
 
-from headwater.annotations.minimal_dnf import Terms, bits
-from headwater.annotations.wire import put_set, put_varint
+from headwater.annotations.minimal_dnf import Terms
+from headwater.annotations.wire import put_varint
 
 MOST_TERMS_REMEMBERED = 1 << 9
 """Of how many terms the packed form is remembered: a row is packed again with each term that it gains."""
@@ -34,32 +34,52 @@ def pack(expressions: Iterable[Terms]) -> bytes:
 @lru_cache(MOST_TERMS_REMEMBERED)
 def _packed(term: int) -> bytes:
     out = bytearray()
-    put_set(out, bits(term))
+    put_varint(out, term.bit_count())
+    before = 0
+    while term:
+        low = term & -term
+        number = low.bit_length()
+        gap = number - before - 1
+        if gap < 0x80:
+            out.append(gap)
+        else:
+            put_varint(out, gap)
+        before = number
+        term ^= low
     return bytes(out)
 
 
 def unpack(data: bytes) -> list[Terms]:
-    """The expressions again. What was packed here is not checked."""
+    """The expressions again. What was packed here is not checked. (One loop over the bytes: this is where reading
+    state costs time.)"""
     found: list[Terms] = []
-    values = _varints(data)
-    for count in values:
-        terms = []
-        for _ in range(count):
-            term, number = 0, -1
-            for _ in range(next(values)):
-                number += next(values) + 1
-                term |= 1 << number
-            terms.append(term)
-        found.append(frozenset(terms))
-    return found
-
-
-def _varints(data: bytes) -> Iterator[int]:
-    number = shift = 0
+    terms: list[int] = []
+    terms_left = rows_left = -1
+    term = high = shift = 0
+    number = -1
     for byte in data:
-        if byte < 0x80:
-            yield number | byte << shift if shift else byte
-            number = shift = 0
-        else:
-            number |= (byte & 0x7F) << shift
+        if byte >= 0x80:
+            high |= (byte & 0x7F) << shift
             shift += 7
+            continue
+        value = byte
+        if shift:
+            value = high | byte << shift
+            high = shift = 0
+        if rows_left > 0:
+            number += value + 1
+            term |= 1 << number
+            rows_left -= 1
+        elif terms_left > 0:
+            rows_left = value
+            term, number = 0, -1
+        else:
+            terms, terms_left, rows_left = [], value, -1
+        if rows_left == 0:
+            terms.append(term)
+            terms_left -= 1
+            rows_left = -1
+        if terms_left == 0:
+            found.append(frozenset(terms))
+            terms_left = -1
+    return found

@@ -105,9 +105,11 @@ class ExpressionTable:
             self._remember(number)
         self._values[number] = pack(value)
         self._keep_open(number, value)
-        for variable in bits(value.mask & ~before):
-            self._index.setdefault(variable, array("I")).append(number)
-            self._grown.add(variable)
+        news = value.mask & ~before
+        if news:
+            for variable in bits(news):
+                self._index.setdefault(variable, array("I")).append(number)
+                self._grown.add(variable)
         return number
 
     def remove(self, number: int) -> None:
