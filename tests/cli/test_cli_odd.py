@@ -32,6 +32,18 @@ RIGHT: dict[str, list[str]] = {
     "compact": ["-s", "state"],
     "pipeline run": ["pipeline.toml"],
     "pipeline status": ["pipeline.toml"],
+    "net run": ["reachable", "-t", "grid:2"],
+    "net check": ["reachable"],
+    "exchange init": ["other.toml"],
+    "exchange edit": ["bio.toml", "GUS", "--insert", "G(1, 2, 3)"],
+    "exchange publish": ["bio.toml"],
+    "exchange update": ["bio.toml", "--yes"],
+    "exchange status": ["bio.toml"],
+    "exchange show": ["bio.toml", "GUS", "G"],
+    "exchange why": ["bio.toml", "GUS", "G(1, 2, 3)"],
+    "exchange trust": ["bio.toml", "BioSQL"],
+    "exchange conflicts": ["bio.toml", "GUS"],
+    "exchange resolve": ["bio.toml", "GUS", "--keep", "G(1, 2, 3)"],
 }
 """Arguments with which each command is done. (Benchmarks are no part of the package.)"""
 
@@ -60,6 +72,9 @@ def with_odd(name: str, odd: str) -> "list[list[str]]":
 def test_odd_arguments(state: Folder, name: str) -> None:
     state.write("more.dl", "lone(x) :- link(x, _), !reach(x, x).")
     state.write("pipeline.toml", "[state]\n")
+    if name.startswith("exchange"):
+        state.done("exchange", "init", "bio.toml")
+        state.done("exchange", "edit", "bio.toml", "GUS", "--insert", "G(1, 2, 3)")
     shutil.copytree("state", "kept")
     for odd in ODD:
         shutil.rmtree("state")

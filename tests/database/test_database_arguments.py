@@ -232,7 +232,9 @@ CALLS: dict[str, Callable[[Database], Call]] = {
     "evaluate, a value of a row": lambda db: Call(
         lambda value: db.evaluate("reach", "tropical", {"link": {(1, 2): value}}), {"value": 1.0}
     ),
-    "subscribe": lambda db: Call(db.subscribe, {"name": "me", "view": "reach", "rows": True}),
+    "subscribe": lambda db: Call(
+        db.subscribe, {"name": "me", "view": "reach", "rows": True, "labels": False}
+    ),
     "unsubscribe": lambda db: Call(db.unsubscribe, {"name": "reader"}),
     "owed": lambda db: Call(db.owed, {"name": "reader"}),
     "acknowledge": lambda db: Call(db.acknowledge, {"name": "reader", "version": db.version}),

@@ -10,10 +10,18 @@ import time
 
 from headwater.networks.transports.tcp import TcpNetwork
 
-net = TcpNetwork("reach(X, Y) :- link(X, Y). reach(X, Y) :- link(X, Z), reach(Z, Y).", nodes=2)
-net.insert("link", ("a", "b"))
-print(*net.processes, flush=True)
-if sys.argv[1] == "error":
-    raise RuntimeError("the program's own error")
-if sys.argv[1] == "wait":
-    time.sleep(60)
+RULES = "reach(X, Y) :- link(X, Y). reach(X, Y) :- link(X, Z), reach(Z, Y)."
+
+
+def leave(way: str) -> None:
+    net = TcpNetwork(RULES, nodes=2)
+    net.insert("link", ("a", "b"))
+    print(*net.processes, flush=True)
+    if way == "error":
+        raise RuntimeError("the program's own error")
+    if way == "wait":
+        time.sleep(60)
+
+
+if __name__ == "__main__":
+    leave(sys.argv[1])

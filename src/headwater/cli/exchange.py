@@ -73,8 +73,10 @@ def init(file: Path, peers: tuple[str, ...]) -> None:
     """
     from headwater.cli.outcome import note
     from headwater.cli.peers import opened, print_status
+    from headwater.values.arguments import text
 
     if not file.exists():
+        text("FILE.toml", str(file))
         file.write_text(EXAMPLE.format(name=file.name, stem=file.stem), encoding="utf-8")
         note(f"wrote an example to {file}")
     with opened(file) as confederation:

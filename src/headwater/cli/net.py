@@ -28,7 +28,7 @@ def net() -> None:
     """Run NDlog programs on networks of simulated nodes.
 
     \b
-    Try:
+    Example:
       headwater net run shortest-path --topology topohub:topozoo/Abilene
       headwater net run program.ndlog --topology transit-stub:100 --fail 10%
       headwater net check program.ndlog
@@ -80,6 +80,8 @@ def check(program: str, include: tuple[Path, ...], macros: tuple[str, ...]) -> N
         to = "" if location is None else f"   -> {shown(getattr(rule.head[location], 'name', '?'))}"
         click.echo(f"  {render_rule(rule)}{to}")
     if found:
+        kinds = {breach.constraint for breach in found}
+        click.echo(f"{len(kinds)} of {len(CONSTRAINTS)} constraints broken", err=True)
         raise click.exceptions.Exit(1)
 
 

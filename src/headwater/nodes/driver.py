@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import logging
 import shutil
-import uuid
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,18 +17,16 @@ from functools import reduce
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from headwater.catalog import Catalog
-from headwater.errors import DataError, SparkError, StoreError
+from headwater.errors import DataError
 from headwater.events import Repartitioned
 from headwater.local.explain import Facts, RelationFacts
 from headwater.local.table_names import ROWS, TableName
 from headwater.maintain.engine import Engine
-from headwater.maintain.goals import GoalStatistics, Means, evaluate_goal
+from headwater.maintain.goals import GoalStatistics, Means
 from headwater.nodes.goals import guessed_fanout
 from headwater.nodes.messages.message import Answer, Command, Reply
-from headwater.nodes.messages.reading import Count, Describe, Export, FetchRows, Find
+from headwater.nodes.messages.reading import Describe, Find
 from headwater.nodes.messages.state import Clear, EngineOptions, Load, StoredState, WriteSegments
 from headwater.nodes.messages.versions import (
     ChangedRows,
@@ -45,11 +42,11 @@ from headwater.nodes.messages.versions import (
 from headwater.nodes.nodes import Nodes
 from headwater.nodes.owners import Owners
 from headwater.nodes.remote_change import RemoteChange
-from headwater.nodes.row_tables import pack, unpack
+from headwater.nodes.remote_rows import counted, evaluate_remotely, exported, fetched, refuse_closed
+from headwater.nodes.row_tables import pack
 from headwater.nodes.searched import engine_with_derivations
 from headwater.nodes.spread import REPLICATE, Spread
-from headwater.plan.goals import GoalProgram, brought
-from headwater.plan.goals.adorned import Adorned
+from headwater.plan.goals import GoalProgram
 from headwater.plan.steps import Ints
 from headwater.plan.stored_rows import Key
 from headwater.rules.checked import Premise, described
@@ -211,9 +208,11 @@ class Driver:
 
     def _surely(self, work: Callable[[], list[Answer]]) -> list[Answer]:
         """What the nodes answer. Once this is closed they are gone, or hold another database."""
-        if self.nodes.user is not self:
-            raise StoreError("closed", "this database is closed", hint="connect again")
+        refuse_closed(self.nodes, self)
         return self.nodes.surely(work)
+
+    def _ask(self, command: Command[Answer]) -> list[Answer]:
+        return self._surely(lambda: self.nodes.ask(command))
 
     def _do(self, sent: Sent) -> list[Reply]:
         self._open.append(sent)
@@ -338,7 +337,7 @@ class Driver:
     # ------------------------------------------------------------------ reading
 
     def count(self, name: str) -> int:
-        return sum(part.rows for part in self._surely(lambda: self.nodes.ask(Count(name))))
+        return counted(self._ask, name)
 
     def stored(self, name: str) -> bool:
         """Known for base relations; of a view it is not ruled out."""
@@ -353,14 +352,7 @@ class Driver:
         self, name: str, codec: Codec, columns: tuple[int, ...] = (), values: Ints | None = None
     ) -> Ints:
         """All rows, or those that have one of the given combinations of values in some columns."""
-        layout = self._spread.checked.relations[name].layout
-        types, command = layout.code_types, FetchRows(name)
-        if values is not None:
-            codes = layout.codes(columns)
-            command = FetchRows(name, columns, pack(codec, values, [types[code] for code in codes]))
-        fetched = self._surely(lambda: self.nodes.ask(command))
-        parts = [unpack(codec, part.rows, types) for part in fetched if part.rows is not None]
-        return np.concatenate([np.empty((0, len(types)), np.int64), *parts])
+        return fetched(self._ask, self._spread.checked.relations[name].layout, name, codec, columns, values)
 
     def table(self, name: str, *, labels: bool = False) -> pa.Table:
         """All rows, brought here, as values."""
@@ -370,24 +362,10 @@ class Driver:
     def holds(self, name: str, rows: Ints) -> bool:
         """Whether any node has it."""
         row = pack(self.codec, rows, self._spread.checked.relations[name].layout.code_types)
-        return any(part.found for part in self._surely(lambda: self.nodes.ask(Find(name, row))))
+        return any(part.found for part in self._ask(Find(name, row)))
 
     def export(self, name: str, *, labels: bool = False) -> list[str]:
-        """Files of the relation's rows as they are now, a Parquet file from each node, for Spark to read.
-
-        They are removed when the database is closed. Refused where Spark has no core left to read them with: it
-        would wait for ever.
-        """
-        if self.nodes.hosting.spare(self.nodes.size) <= 0:
-            raise SparkError(
-                "no-free-core",
-                f"all cores of the session run nodes, so that Spark cannot read {name}",
-                hint="use fewer nodes, or a session with a core more than there are nodes",
-            )
-        folder = self.store.path / "exports" / f"{name}-{uuid.uuid4().hex[:12]}"
-        folder.mkdir(parents=True)
-        exported = self._surely(lambda: self.nodes.ask(Export(name, str(folder), labels)))
-        return [part.file for part in exported if part.file is not None]
+        return exported(self._ask, self.nodes, self.store, name, labels)
 
     def fanout(self, premise: Premise, bound: set[str]) -> float:
         return guessed_fanout(premise, bound, self._spread.sizes)
@@ -395,17 +373,11 @@ class Driver:
     def evaluate(
         self, program: GoalProgram, facts: Mapping[str, Ints], means: Means
     ) -> tuple[Ints, GoalStatistics]:
-        """Rows are brought here as they are asked for."""
-        away = brought(program, (name for name in program.stored if name not in facts))
-
-        def bring(call: Adorned, values: Ints | None) -> Ints:
-            return self._rows(call.relation, means.codec, call.bound, values)
-
-        return evaluate_goal(away, {}, facts, means, bring)
+        return evaluate_remotely(self._rows, program, facts, means)
 
     def facts(self) -> Facts:
         """Sizes of all nodes together, and the join orders of the first."""
-        described = self._surely(lambda: self.nodes.ask(Describe()))
+        described = self._ask(Describe())
         relations = {name: RelationFacts() for name in described[0].relations}
         facts = Facts(self._spread.program.checked.relations, relations, described[0].views)
         everywhere = {name for name, home in self._spread.program.homes.items() if home == EVERYWHERE}

@@ -9,7 +9,7 @@ special values mean nothing to another codec.
 What comes in is checked: each value against its column's type, and nothing is rounded or guessed (see
 `scalars`). Rows are counted from 1 in messages.
 
->>> from headwater.values.types import INT
+>>> from headwater.values.types import INT, STRING
 >>> codec = Codec()
 >>> matrix = codec.to_matrix([("a", 1), ("b", 2)], (STRING, INT), "edge", ("node", "cost"))
 >>> matrix.tolist(), codec.decode_rows(matrix, (STRING, INT))

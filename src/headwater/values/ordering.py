@@ -10,6 +10,7 @@ hold where one side is null. Where rows are put in order, nulls come after all v
 by their text.
 
 >>> from headwater.values.special import NULL
+>>> from headwater.values.types import FLOAT, INT
 >>> codec = Codec()
 >>> big, near = np.array([2**53 + 1]), codec.encode_column([2.0**53], FLOAT)
 >>> compare("=", big, near, INT, FLOAT, codec).tolist(), compare(">", big, near, INT, FLOAT, codec).tolist()

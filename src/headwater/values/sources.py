@@ -168,7 +168,7 @@ def _read(data: Any, relation: str, columns: Sequence[str] | None) -> SourceColu
         return _read_rows(data if isinstance(data, (list, tuple)) else list(data), relation, columns)
     if source.names is None:
         return source
-    found, names = merged(source.columns, source.names, relation)
+    found, names = merged(source.columns, source.names)
     return replace(source, columns=found, names=names)
 
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import logging
 import shutil
-import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
@@ -22,11 +21,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from headwater.catalog import Catalog
-from headwater.errors import DataError, HeadwaterError, SparkError, StoreError
+from headwater.errors import DataError, HeadwaterError
 from headwater.local import persist
 from headwater.local.explain import Facts, RelationFacts, ViewFacts
 from headwater.maintain.engine import Engine
-from headwater.maintain.goals import GoalStatistics, Means, evaluate_goal
+from headwater.maintain.goals import GoalStatistics, Means
 from headwater.memory.guard import memory_errors
 from headwater.networks.annotated.stages import QuietStage
 from headwater.networks.runtime.directory import FIRST, Hashed
@@ -36,7 +35,7 @@ from headwater.networks.transports.node_loop import Counters, settle
 from headwater.nodes.asynchronous.base_rows import BaseRows, Moved, base_part, moved, taken_back
 from headwater.nodes.coordinator import NodeLost
 from headwater.nodes.goals import guessed_fanout
-from headwater.nodes.messages.message import Answer
+from headwater.nodes.messages.message import Answer, Command
 from headwater.nodes.messages.network import (
     BeginNetwork,
     ChangeNetwork,
@@ -45,15 +44,14 @@ from headwater.nodes.messages.network import (
     Quieten,
     ReportNetwork,
 )
-from headwater.nodes.messages.reading import Count, Export, FetchRows
 from headwater.nodes.messages.state import Clear, EngineOptions
 from headwater.nodes.messages.versions import ProgramText, Shipped, VersionReport
 from headwater.nodes.nodes import Nodes
 from headwater.nodes.remote_change import RemoteChange
-from headwater.nodes.row_tables import pack, unpack
+from headwater.nodes.remote_rows import counted, evaluate_remotely, exported, fetched, refuse_closed
+from headwater.nodes.row_tables import pack
 from headwater.nodes.searched import engine_with_derivations
-from headwater.plan.goals import GoalProgram, brought
-from headwater.plan.goals.adorned import Adorned
+from headwater.plan.goals import GoalProgram
 from headwater.plan.steps import Ints
 from headwater.plan.stored_rows import Key
 from headwater.rules.checked import Checked, Premise, RelationInfo
@@ -235,9 +233,13 @@ class NetworkDriver:
     # ------------------------------------------------------------------ the network
 
     def _surely(self, work: Callable[[], list[Answer]]) -> list[Answer]:
-        if self.nodes.user is not self:
-            raise StoreError("closed", "this database is closed", hint="connect again")
+        refuse_closed(self.nodes, self)
         return self.nodes.surely(work)
+
+    def _ask(self, command: Command[Answer]) -> list[Answer]:
+        """What the nodes answer once they follow the last version."""
+        self._ready()
+        return self._surely(lambda: self.nodes.ask(command))
 
     def _waited(
         self,
@@ -382,8 +384,7 @@ class NetworkDriver:
     def count(self, name: str) -> int:
         if self._base(name):
             return self.base.count(name)
-        self._ready()
-        return sum(part.rows for part in self._surely(lambda: self.nodes.ask(Count(name))))
+        return counted(self._ask, name)
 
     def stored(self, name: str) -> bool:
         """Known for base relations; of a view it is not ruled out."""
@@ -402,14 +403,7 @@ class NetworkDriver:
             if values is None:
                 return self.base.matrix(name)
             return self.base.matching(name, layout.codes(columns), values)
-        self._ready()
-        types, command = layout.code_types, FetchRows(name)
-        if values is not None:
-            codes = layout.codes(columns)
-            command = FetchRows(name, columns, pack(codec, values, [types[code] for code in codes]))
-        fetched = self._surely(lambda: self.nodes.ask(command))
-        parts = [unpack(codec, part.rows, types) for part in fetched if part.rows is not None]
-        return np.concatenate([np.empty((0, len(types)), np.int64), *parts])
+        return fetched(self._ask, layout, name, codec, columns, values)
 
     def table(self, name: str, *, labels: bool = False) -> pa.Table:
         """All rows, brought here, as values."""
@@ -428,17 +422,7 @@ class NetworkDriver:
         """Files of a view's rows as they are now, a Parquet file from each node; base rows are here."""
         if self._base(name):
             return None
-        if self.nodes.hosting.spare(self.nodes.size) <= 0:
-            raise SparkError(
-                "no-free-core",
-                f"all cores of the session run nodes, so that Spark cannot read {name}",
-                hint="use fewer nodes, or a session with a core more than there are nodes",
-            )
-        self._ready()
-        folder = self.store.path / "exports" / f"{name}-{uuid.uuid4().hex[:12]}"
-        folder.mkdir(parents=True)
-        exported = self._surely(lambda: self.nodes.ask(Export(name, str(folder), labels)))
-        return [part.file for part in exported if part.file is not None]
+        return exported(self._ask, self.nodes, self.store, name, labels)
 
     def fanout(self, premise: Premise, bound: set[str]) -> float:
         sizes = {name: self.base.count(name) for name in self.base.engine.checked.relations}
@@ -447,13 +431,7 @@ class NetworkDriver:
     def evaluate(
         self, program: GoalProgram, facts: Mapping[str, Ints], means: Means
     ) -> tuple[Ints, GoalStatistics]:
-        """Rows are brought here as they are asked for."""
-        away = brought(program, (name for name in program.stored if name not in facts))
-
-        def bring(call: Adorned, values: Ints | None) -> Ints:
-            return self._rows(call.relation, means.codec, call.bound, values)
-
-        return evaluate_goal(away, {}, facts, means, bring)
+        return evaluate_remotely(self._rows, program, facts, means)
 
     @property
     def engine(self) -> Engine:
