@@ -1,4 +1,4 @@
-"""Settings with which the Javas of tests start in a quarter of the time, and run long jobs more slowly.
+"""Settings with which the Javas of tests start in less than a third of the time, and run long jobs more slowly.
 
     python tests/quick_java.py      # make the archive, if there is none; script/test does this
 
