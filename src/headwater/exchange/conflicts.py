@@ -98,9 +98,13 @@ class Reconciler:
                     yield (relation, row[:arity]), (relation, row[arity:])
 
     def conflicts(self, peer: str) -> Iterator[Conflict]:
-        """The groups of rivals of a peer's relations."""
+        """The groups of rivals of a peer's relations, and rows that are kept back though their rivals are gone."""
         decided = self.decisions(peer)
         rivals = {key for pair in self._pairs(peer) for key in pair}
+        for stranded in self._stranded(peer):
+            if stranded not in decided:
+                decided[stranded] = Decision.DEFERRED
+                rivals.add(stranded)
         for relation in self._compiled.keyed:
             if relation.peer != peer:
                 continue
@@ -120,6 +124,19 @@ class Reconciler:
                 )
                 named = {columns[i].name: value for i, value in zip(key, values, strict=True)}
                 yield Conflict(peer, relation.name, named, options)
+
+    def _stranded(self, peer: str) -> Iterator[RelationRow]:
+        """Candidates that are withheld.
+
+        In a cycle of mappings a rival may follow from the very row that it beats: then neither can be let in, and a
+        person has to say which.
+        """
+        names = self._compiled.names
+        for relation in self._compiled.choosing:
+            if relation.peer == peer:
+                candidates = self._database[names.candidates(relation)]
+                withheld = self._database[names.withheld(relation)].rows()
+                yield from ((relation, row) for row in withheld if row in candidates)
 
     # ------------------------------------------------------------------ priorities
 
