@@ -20,9 +20,8 @@ from typing import Any
 
 from headwater.annotations.minimal_dnf import MinimalDNF, bits
 from headwater.networks.annotated.expressions import BooleanExpressions, Numbering
-from headwater.networks.annotated.scheme import Host, SchemeMaker
+from headwater.networks.annotated.scheme import Host, Scheme, SchemeMaker
 from headwater.networks.annotated.shipping import LAZY, Shipping
-from headwater.networks.annotated.stages import QuietStage
 from headwater.networks.annotated.tombstones import EVERY, Tombstones
 from headwater.networks.annotated.variables import OwnVariables, owner_of
 from headwater.networks.orders.order import Update
@@ -49,7 +48,7 @@ Holder = Entry | ShippedRow
 """What has an expression: it is indexed under all variables of it."""
 
 
-class Absorption:
+class Absorption(Scheme):
     """One node's side of absorption provenance."""
 
     steady = True
@@ -122,12 +121,6 @@ class Absorption:
         """Tell the others which deletions were seen, and drop what can be dropped."""
         self.tombstones.tell(self.host.others(), self.host.send)
         self._free(self.tombstones.drop(self.host.send))
-
-    def wants(self) -> QuietStage:
-        return QuietStage.NOTHING
-
-    def begin(self, stage: QuietStage) -> None:
-        pass
 
     def restarted(self, other: int, incarnation: int) -> None:
         for message in self.tombstones.restarted(other, incarnation):

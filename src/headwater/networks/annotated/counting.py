@@ -16,8 +16,7 @@ from typing import Any
 from headwater.errors import RuleError
 from headwater.networks.annotated.acyclic import why_cyclic
 from headwater.networks.annotated.instances import LocalInstances
-from headwater.networks.annotated.scheme import Host, SchemeMaker
-from headwater.networks.annotated.stages import QuietStage
+from headwater.networks.annotated.scheme import Host, Scheme, SchemeMaker
 from headwater.networks.orders.order import Update
 from headwater.networks.runtime.message_codec import row_size, varint_size
 from headwater.networks.runtime.messages import CountedDerivations, Message
@@ -25,7 +24,7 @@ from headwater.networks.runtime.row_table import Entry, Row
 from headwater.networks.strands.strand import Strand
 
 
-class CountingScheme:
+class CountingScheme(Scheme):
     """The numbers of derivations of one node's rows: what their entries carry."""
 
     steady = True
@@ -71,21 +70,6 @@ class CountingScheme:
         self.instances.tell(
             relation, row, CountedDerivations(relation, row, 1), lambda: self.host.arrive(relation, row, 1)
         )
-
-    def idle(self) -> None:
-        pass
-
-    def restless(self) -> bool:
-        return False
-
-    def wants(self) -> QuietStage:
-        return QuietStage.NOTHING
-
-    def begin(self, stage: QuietStage) -> None:
-        pass
-
-    def woken(self) -> None:
-        pass
 
     def carried(self, entry: Entry) -> int:
         return varint_size(entry.value)

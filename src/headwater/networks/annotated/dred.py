@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from headwater.networks.annotated.instances import LocalInstances
-from headwater.networks.annotated.scheme import Host, SchemeMaker
+from headwater.networks.annotated.scheme import Host, Scheme, SchemeMaker
 from headwater.networks.annotated.stages import QuietStage
 from headwater.networks.orders.order import Update
 from headwater.networks.runtime.message_codec import row_size
@@ -42,7 +42,7 @@ Fact = tuple[int, Row]
 """A relation and a row of it."""
 
 
-class DRedScheme:
+class DRedScheme(Scheme):
     """One node's rows: entries carry the set of those who say that they follow, as bits."""
 
     def __init__(self, host: Host, *, requests: bool = False):
@@ -80,15 +80,6 @@ class DRedScheme:
             assert isinstance(message, AskedFor)
             if message.row in self.said[message.relation]:
                 self.host.send(sender, Follows(message.relation, message.row))
-
-    def idle(self) -> None:
-        pass
-
-    def restless(self) -> bool:
-        return False
-
-    def woken(self) -> None:
-        pass
 
     def wants(self) -> QuietStage:
         return QuietStage.REDERIVE if self.fallen or self.taken_back else QuietStage.NOTHING

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from headwater.networks.annotated.instances import LocalInstances
-from headwater.networks.annotated.scheme import Host, SchemeMaker
+from headwater.networks.annotated.scheme import Host, Scheme, SchemeMaker
 from headwater.networks.annotated.stages import QuietStage
 from headwater.networks.orders.order import Update
 from headwater.networks.runtime.message_codec import row_size, varint_size
@@ -55,7 +55,7 @@ class RankAndClaims:
         return any(oldest < rank for oldest in self.claims.values())
 
 
-class RankedScheme:
+class RankedScheme(Scheme):
     """One node's rows with their ranks."""
 
     def __init__(self, host: Host):
@@ -86,15 +86,6 @@ class RankedScheme:
         else:
             assert isinstance(message, TakenBack)
             self._lose(message.relation, message.row, sender, None)
-
-    def idle(self) -> None:
-        pass
-
-    def restless(self) -> bool:
-        return False
-
-    def woken(self) -> None:
-        pass
 
     def wants(self) -> QuietStage:
         return QuietStage.REDERIVE if self.fallen else QuietStage.NOTHING

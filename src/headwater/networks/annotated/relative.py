@@ -21,7 +21,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from headwater.networks.annotated.instances import LocalInstances
-from headwater.networks.annotated.scheme import Host, SchemeMaker
+from headwater.networks.annotated.scheme import Host, Scheme, SchemeMaker
 from headwater.networks.annotated.shipping import LAZY, Shipping
 from headwater.networks.annotated.stages import QuietStage
 from headwater.networks.orders.order import Update
@@ -50,7 +50,7 @@ class ShippedInstances:
         self.kept: dict[Instance, None] = {}
 
 
-class RelativeScheme:
+class RelativeScheme(Scheme):
     """One node's part of the graph: entries carry the instances of their rows."""
 
     def __init__(self, host: Host, shipping: Shipping = LAZY):
@@ -100,12 +100,6 @@ class RelativeScheme:
         else:
             assert isinstance(message, Grounded)
             self._testing().grounded_elsewhere((message.relation, message.row))
-
-    def idle(self) -> None:
-        pass
-
-    def restless(self) -> bool:
-        return False
 
     def woken(self) -> None:
         waiting, self._waiting = self._waiting, {}

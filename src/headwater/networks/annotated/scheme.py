@@ -64,7 +64,8 @@ class Host(Protocol):
 
 
 class Scheme(Protocol):
-    """One node's side of an annotation."""
+    """One node's side of an annotation. Most need not be told of idle moments, quiet ones and the time: where nothing
+    is said, nothing is done about them."""
 
     @property
     def steady(self) -> bool:
@@ -96,23 +97,23 @@ class Scheme(Protocol):
 
     def idle(self) -> None:
         """No message waits."""
-        ...
+        return
 
     def restless(self) -> bool:
         """Whether `idle` has something to do."""
-        ...
+        return False
 
     def wants(self) -> QuietStage:
         """What it waits with until no node has anything to do and no message is under way."""
-        ...
+        return QuietStage.NOTHING
 
     def begin(self, stage: QuietStage) -> None:
         """Such a moment has come, and this is the most urgent that any node wants."""
-        ...
+        return
 
     def woken(self) -> None:
         """The time asked for has passed."""
-        ...
+        return
 
     def carried(self, entry: Entry) -> int:
         """How many bytes what a row carries would take on the wire."""

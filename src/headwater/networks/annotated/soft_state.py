@@ -17,8 +17,7 @@ from collections.abc import Sequence
 from heapq import heappop, heappush
 from typing import Any
 
-from headwater.networks.annotated.scheme import Host, SchemeMaker
-from headwater.networks.annotated.stages import QuietStage
+from headwater.networks.annotated.scheme import Host, Scheme, SchemeMaker
 from headwater.networks.orders.order import Update
 from headwater.networks.runtime.message_codec import row_size
 from headwater.networks.runtime.messages import Alive, Message
@@ -33,7 +32,7 @@ Fact = tuple[int, Row]
 """A relation and a row of it."""
 
 
-class SoftStateScheme:
+class SoftStateScheme(Scheme):
     """One node's rows: entries carry the time until which they live."""
 
     steady = True
@@ -101,18 +100,6 @@ class SoftStateScheme:
 
     def passed(self, entry: Entry) -> Any:
         return entry.value
-
-    def idle(self) -> None:
-        pass
-
-    def restless(self) -> bool:
-        return False
-
-    def wants(self) -> QuietStage:
-        return QuietStage.NOTHING
-
-    def begin(self, stage: QuietStage) -> None:
-        pass
 
     # ------------------------------------------------------------------ time
 
