@@ -15,8 +15,8 @@ from itertools import product
 from typing import Any
 
 from headwater.networks import queries
-from headwater.networks.topology import Topology
-from headwater.networks.transit_stub import transit_stub
+from headwater.networks.topologies.topology import Topology
+from headwater.networks.topologies.transit_stub import transit_stub
 from headwater.networks.transports.simulator.links import LinkModel, by_latency
 
 Row = tuple[Any, ...]

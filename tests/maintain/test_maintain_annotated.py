@@ -15,7 +15,7 @@ from headwater.maintain.strategies.absorption import Expressions
 from headwater.maintain.strategies.annotated import Annotated
 from headwater.maintain.strategies.ledger import Ground, Ledger
 from headwater.maintain.strategies.relative import InstanceLedger
-from headwater.networks.transit_stub import transit_stub
+from headwater.networks.topologies.transit_stub import transit_stub
 
 ANNOTATED = ["absorption", "absorption-eager", "relative"]
 CLOSURE = "reach(X, Y) :- link(X, Y). reach(X, Y) :- link(X, Z), reach(Z, Y)."

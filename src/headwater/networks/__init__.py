@@ -12,11 +12,11 @@ for `apply`.
 [('t0a6', 't0a7', 2), ('t0a7', 't0a6', 2)]
 """
 
-from headwater.networks.overlay import Overlay, OverlayLink, overlay
-from headwater.networks.sensor_grid import sensor_grid
-from headwater.networks.topologies import as_topology
-from headwater.networks.topology import ACCESS, STUB, TRANSIT, Link, Topology
-from headwater.networks.transit_stub import transit_stub
+from headwater.networks.topologies.named import as_topology
+from headwater.networks.topologies.overlay import Overlay, OverlayLink, overlay
+from headwater.networks.topologies.sensor_grid import sensor_grid
+from headwater.networks.topologies.topology import ACCESS, STUB, TRANSIT, Link, Topology
+from headwater.networks.topologies.transit_stub import transit_stub
 
 __all__ = [
     "ACCESS",

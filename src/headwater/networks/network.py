@@ -49,8 +49,8 @@ from headwater.networks.strands.compiling import compile_program
 from headwater.networks.strands.network_program import Best
 from headwater.networks.strands.node_plan import NodePlan, plan_nodes
 from headwater.networks.timeline import MOST_MESSAGES_KEPT, SentMessage, sent_message
-from headwater.networks.topologies import as_topology
-from headwater.networks.topology import Topology
+from headwater.networks.topologies.named import as_topology
+from headwater.networks.topologies.topology import Topology
 from headwater.networks.transports.simulator.links import LinkModel, LinkQuality
 from headwater.networks.transports.simulator.simulator import Simulator
 from headwater.rules.check import check

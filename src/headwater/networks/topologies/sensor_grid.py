@@ -6,7 +6,7 @@ Sensors are named by where they are: `s2.3` is the fourth of the third row.
 from __future__ import annotations
 
 from headwater.errors import DataError
-from headwater.networks.topology import STUB, Link, Topology
+from headwater.networks.topologies.topology import STUB, Link, Topology
 
 
 def sensor_grid(rows: int = 10, columns: int | None = None) -> Topology:

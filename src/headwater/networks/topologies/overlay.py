@@ -13,8 +13,8 @@ from random import Random
 from typing import NamedTuple
 
 from headwater.errors import DataError
-from headwater.networks.topology import STUB, Topology
-from headwater.networks.transit_stub import transit_stub
+from headwater.networks.topologies.topology import STUB, Topology
+from headwater.networks.topologies.transit_stub import transit_stub
 
 
 class OverlayLink(NamedTuple):

@@ -6,7 +6,7 @@
 | `overlay:100` | an overlay of 100 nodes over a transit-stub network |
 | `grid:10`, `grid:4x8` | a field of sensors |
 | `topohub:topozoo/Abilene` | a real network, from the package `topohub` |
-| `network.graphml`, `links.csv`, ... | a file: see `topology_files` |
+| `network.graphml`, `links.csv`, ... | a file: see `files` |
 | a graph of networkx, a `Topology`, rows of links | as it is |
 
 >>> [str(as_topology(given)) for given in ("transit-stub:100", "grid:4x8", [("a", "b", 5)])]
@@ -20,11 +20,11 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from headwater.errors import DataError, MissingExtra
-from headwater.networks.overlay import Overlay, overlay
-from headwater.networks.sensor_grid import sensor_grid
-from headwater.networks.topology import Link, Topology
-from headwater.networks.topology_files import FORMS, from_graph, from_rows, read_topology
-from headwater.networks.transit_stub import transit_stub
+from headwater.networks.topologies.files import FORMS, from_graph, from_rows, read_topology
+from headwater.networks.topologies.overlay import Overlay, overlay
+from headwater.networks.topologies.sensor_grid import sensor_grid
+from headwater.networks.topologies.topology import Link, Topology
+from headwater.networks.topologies.transit_stub import transit_stub
 from headwater.spelling import did_you_mean
 
 NODES_A_TRANSIT_NODE = 25

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from headwater.errors import DataError, MissingExtra
-from headwater.networks.topology import Link, Topology
+from headwater.networks.topologies.topology import Link, Topology
 
 KM_A_MS = 200
 """How far light comes in a fibre in 1 ms."""

@@ -16,7 +16,7 @@ from itertools import combinations
 from random import Random
 
 from headwater.errors import DataError
-from headwater.networks.topology import ACCESS, STUB, TRANSIT, Link, Topology
+from headwater.networks.topologies.topology import ACCESS, STUB, TRANSIT, Link, Topology
 
 STUBS = "abc"
 """The stubs of each transit node."""

@@ -1,0 +1,1 @@
+"""Networks to run programs on: made-up ones from a seed, real ones, and those of users."""
