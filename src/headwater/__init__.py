@@ -31,6 +31,7 @@ from headwater.errors import (
     OutOfMemory,
     PipelineError,
     RuleError,
+    SketchError,
     SparkError,
     StoreError,
 )
@@ -68,6 +69,7 @@ __all__ = [
     "OutOfMemory",
     "PipelineError",
     "RuleError",
+    "SketchError",
     "SparkError",
     "StoreError",
     "Struct",

@@ -144,5 +144,9 @@ class ExchangeError(HeadwaterError):
     """Peers cannot exchange updates: a wrong description, a damaged log, a policy that cannot be kept."""
 
 
+class SketchError(HeadwaterError):
+    """A sketch cannot be made, used or kept: no such table, a version that is gone, a damaged state."""
+
+
 class MissingExtra(HeadwaterError):
     """An optional library is needed and not installed; the hint says how to install it."""

@@ -1,0 +1,1 @@
+"""Tables of backends: their versions, what changed between two, how rows lie, and running plans over them."""

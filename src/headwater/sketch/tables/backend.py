@@ -1,0 +1,117 @@
+"""What is asked of a system that holds tables and runs plans: Spark, DuckDB, PostgreSQL.
+
+A table's *version* is a number that grows with every change of its rows. Whoever runs a plan says at which
+versions; what a backend no longer has (or never had: only Delta tables keep their past), it refuses with the code
+`no-such-version`.
+
+A plan reads the tables of the backend by name, and beside them rows that are given with it: a delta that is joined
+with a table is a plan that scans both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from headwater.language.sql.algebra import Operator
+from headwater.language.sql.scalars import Scalar
+from headwater.language.sql.tables import TableSchema
+from headwater.sketch.ranges import Ranges
+from headwater.sketch.sketch import Slot
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from headwater.sketch.tables.layout import TableLayout
+
+
+@dataclass(frozen=True)
+class TableDelta:
+    """What changed in a table between two versions: rows, and how often each has come (or, below 0, gone).
+
+    Net: no row has come and gone. `rows` has the columns that were asked for, in the order of the table.
+    """
+
+    table: str
+    after: int
+    upto: int
+    rows: pa.Table
+    signs: npt.NDArray[np.int64]
+
+    @property
+    def size(self) -> int:
+        """How many rows came or went."""
+        return int(np.abs(self.signs).sum())
+
+
+class Backend(Protocol):
+    """A system with tables. Names of tables are those that queries use."""
+
+    @property
+    def dialect(self) -> str:
+        """The SQL that it speaks, as `language/sql/render` names it."""
+        ...
+
+    def schemas(self) -> Mapping[str, TableSchema]:
+        """All tables that were named to it."""
+        ...
+
+    def version(self, table: str) -> int:
+        """The version it has now."""
+        ...
+
+    def rows(self, table: str) -> int:
+        """About how many rows a table has."""
+        ...
+
+    def layout(self, table: str, attribute: str, version: int | None = None) -> TableLayout | None:
+        """How rows lie in blocks that can be skipped by an attribute; `None` where nobody knows."""
+        ...
+
+    def sample(self, table: str, attribute: str, most: int) -> pa.ChunkedArray:
+        """Values of a column: all of them, or if there are more than `most`, about so many at random."""
+        ...
+
+    def run(
+        self,
+        plan: Operator,
+        *,
+        versions: Mapping[str, int] | None = None,
+        given: Mapping[str, pa.Table] | None = None,
+        fragments: Mapping[Slot, Ranges] | None = None,
+    ) -> pa.Table:
+        """The rows of a plan, columns named and ordered as its attributes.
+
+        `versions` says which version of which table is read (default: the newest). `given` has further tables by
+        name. `fragments`: scans of a slot's table have another column, `fragment_column(slot)`, with a row's
+        fragment.
+        """
+        ...
+
+    def changes(
+        self,
+        table: str,
+        after: int,
+        upto: int,
+        *,
+        columns: Sequence[str] | None = None,
+        condition: Scalar | None = None,
+    ) -> TableDelta:
+        """What changed between two versions, of rows for which the condition holds (default: all).
+
+        The condition reads attributes by name. Refused with the code `no-changes` where the backend has forgotten.
+        """
+        ...
+
+    def update(self, table: str, insert: pa.Table | None, delete: pa.Table | None) -> int:
+        """Change a table: all of it or nothing; the version it has then. Deletes one row for each row given."""
+        ...
+
+
+def fragment_column(slot: Slot) -> str:
+    """The name of the column that scans have beside those of the table."""
+    return f"_fragment_{slot.attribute}"
