@@ -216,37 +216,16 @@ def exchange(*args: Any, **options: Any) -> Confederation:
     return exchange(*args, **options)
 
 
-@public
-def network(
-    program: Any,
-    topology: Any,
-    *,
-    annotation: str = "absorption",
-    order: str = "psn",
-    transport: str = "simulated",
-    metric: Literal["latency", "hops", "random"] = "latency",
-    functions: Mapping[str, Given] | None = None,
-    seed: int = 0,
-) -> Network:
-    """Run an NDlog program on a network of simulated nodes; see docs/networks.md.
+def network(program: Any, topology: Any, **options: Any) -> Network:
+    """Run an NDlog program on a network of nodes, simulated or in processes of their own; see docs/networks.md.
 
     - `program`: the name of one of the library (`shortest-path`), a text, or a file.
     - `topology`: a name (`transit-stub:100`, `topohub:topozoo/Abilene`), a file, a graph of networkx, or link rows.
-    - `annotation`: what rows carry; `order`: in which order nodes evaluate: psn, bsn or sn; `transport`: simulated.
-    - `metric`: what links cost: their latency in ms, 1 each, or a random number from 1 to 100, drawn by `seed`.
+    - options: `annotation`, `order`, `transport`, `metric`, `functions`, `seed`, `processes`, `spark`.
     """
-    from headwater.networks.network import network
+    from headwater.networks.opening import network
 
-    return network(
-        program,
-        topology,
-        annotation=annotation,
-        order=order,
-        transport=transport,
-        metric=metric,
-        functions=functions,
-        seed=seed,
-    )
+    return network(program, topology, **options)
 
 
 def __getattr__(name: str) -> Any:

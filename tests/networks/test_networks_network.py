@@ -9,7 +9,7 @@ import pytest
 
 import headwater as hw
 from headwater.networks.library import programs
-from headwater.networks.network import ANNOTATIONS
+from headwater.networks.node_settings import ANNOTATIONS
 
 SQUARE = [(a, b, c) for x, y, c in [("a", "b", 1), ("b", "c", 1), ("c", "d", 1), ("d", "a", 5)]
           for a, b in [(x, y), (y, x)]]  # fmt: skip

@@ -123,13 +123,17 @@ def test_whoever_lacks_the_token_is_turned_away(net: TcpNetwork):
     net.become(REACH)
     net.insert("link", (1, 2))
     net.settle()
-    wrong = [OpenChannel("wrong", 1, net.epoch), JoinNetwork("wrong", 1, "127.0.0.1", 1), AskRows("reach")]
+    wrong = [
+        OpenChannel("wrong", 1, net.epoch),
+        JoinNetwork("wrong", 1, 1, 1, "127.0.0.1", 1),
+        AskRows("reach"),
+    ]
     for opening in [*map(encode_control, wrong), b"", b"\xff" * 40]:
-        frames = Frames.to("127.0.0.1", net._ports[0])
+        frames = Frames.to("127.0.0.1", net._processes.addresses()[1][0])
         frames.send(opening)
         with pytest.raises(ConnectionGone):
             frames.receive()
-    with socket.create_connection(("127.0.0.1", net._ports[1])) as raw:
+    with socket.create_connection(("127.0.0.1", net._processes.addresses()[1][1])) as raw:
         raw.sendall(b"GET / HTTP/1.1\r\n\r\n")
     assert net.rows("reach") == {(1, 2)}
 

@@ -124,10 +124,10 @@ def run(
     plot: Path | None,
 ) -> None:
     """Run a program on a network until all is quiet; let links fail, and see what changes."""
-    from headwater.networks.network import network
+    from headwater.networks.opening import network
 
     running = network(
-        _read(program, include, macros), topology, metric=metric, annotation=annotation, order=order, seed=seed  # type: ignore[arg-type]
+        _read(program, include, macros), topology, metric=metric, annotation=annotation, order=order, seed=seed
     )  # fmt: skip
     steps = [("all links up", running.run())]
     before = {name: set(running[name].rows()) for name in running.relations}

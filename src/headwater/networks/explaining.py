@@ -2,7 +2,8 @@
 
 Nothing is stored for it but the timeline. A row was derived where it lives, or came in a message; whoever sent it
 derived it from rows of its own. So rules are run backwards at the row's node and at those that sent it, on what they
-hold now. What is published (a group's value, a row that is missing) is taken as given where it is published.
+hold now, wherever they are. What is published (a group's value, a row that is missing) is taken as given where it is
+published.
 
 A proof is searched for within a depth that is doubled until one is found: derivations that go round in circles come
 to no proof within any depth, and no proof is longer than there are rows.
@@ -14,16 +15,18 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from headwater.errors import DataError
-from headwater.networks.runtime.node import NetworkNode
-from headwater.networks.runtime.row_table import Entry, Row
+from headwater.networks.runtime.row_table import Row
 from headwater.networks.strands.network_program import Best, PassingOn
 from headwater.networks.strands.node_plan import NodePlan
-from headwater.networks.strands.strand import ALL_STAMPS, Firing
 from headwater.networks.timeline import SentMessage
+from headwater.networks.transports.carrier import Carrier
 from headwater.values.forms import form
 
 DEEPEST = 256
 """The longest chain of premises that is followed."""
+
+BRINGING = frozenset({"Derived", "Follows", "Supported", "FollowsBy", "CountedDerivations", "Alive"})
+"""Messages that say that a row follows."""
 
 Key = tuple[int, int, Row]
 """A row by its node, its table and its values."""
@@ -81,17 +84,17 @@ class ProofSearch:
     def __init__(
         self,
         plan: NodePlan,
-        nodes: Iterable[NetworkNode],
+        nodes: Carrier,
         names: tuple[str, ...],
         timeline: Iterable[SentMessage],
     ):
         self.plan = plan
-        self.nodes = tuple(nodes)
+        self.nodes = nodes
         self.names = names
         numbers = {name: number for number, name in enumerate(names)}
         self._came: dict[Key, dict[int, SentMessage]] = {}
         for message in timeline:
-            if message.row is not None and message.table is not None:
+            if message.row is not None and message.table is not None and message.kind in BRINGING:
                 key = (numbers[message.receiver], message.table, message.row)
                 self._came.setdefault(key, {})[numbers[message.sender]] = message
         program = plan.program
@@ -120,7 +123,7 @@ class ProofSearch:
 
     def _search(self, key: Key, depth: int) -> NetworkProof | None:
         node, table, row = key
-        if row not in self.nodes[node].tables[table].rows:
+        if not self.nodes.holds(node, (table, row)):
             return None
         source = self._sources.get(table)
         if source is not None:
@@ -129,27 +132,16 @@ class ProofSearch:
             return self._step(key, None, (), None)
         came = self._came.get(key, {})
         for deriver in (node, *(sender for sender in came if sender != node)):
-            for rule, premises in self._derivations(deriver, table, row):
+            for rule, premises in self.nodes.derivations(deriver, (table, row)):
                 proofs = []
                 for premise in premises:
-                    proof = self._within((deriver, premise.table, premise.row), depth - 1)
+                    proof = self._within((deriver, *premise), depth - 1)
                     if proof is None:
                         break
                     proofs.append(proof)
                 else:
                     return self._step(key, rule, tuple(proofs), came.get(deriver))
         return None
-
-    def _derivations(self, node: int, table: int, row: Row) -> list[tuple[str, list[Entry]]]:
-        found: list[tuple[str, list[Entry]]] = []
-        for strand in self.plan.deriving[table]:
-            rule = self.plan.rules[strand.rule]
-
-            def take(_: Row, entries: list[Entry | None], label: str = rule.label) -> None:
-                found.append((label, [entry for entry in entries if entry is not None]))
-
-            strand.fire(Firing(self.nodes[node].tables, take), row, None, ALL_STAMPS)
-        return found
 
     def _step(
         self, key: Key, rule: str | None, premises: tuple[NetworkProof, ...], message: SentMessage | None

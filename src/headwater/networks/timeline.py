@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from headwater.networks.runtime.messages import Derived, Message
 from headwater.networks.strands.node_plan import NodePlan
+from headwater.networks.transports.carrier import CarriedMessage
 from headwater.values.forms import form
-
-MOST_MESSAGES_KEPT = 1_000_000
-"""Of a network that says more, the last ones are kept."""
 
 
 @dataclass(frozen=True)
@@ -32,22 +29,16 @@ class SentMessage:
 
     def __str__(self) -> str:
         what = self.kind if self.row is None else f"{self.relation}({', '.join(map(form, self.row))})"
+        if self.row is not None and self.kind != "Derived":
+            what = f"{self.kind} {what}"
         return f"{self.time:.3f} s  {self.sender} -> {self.receiver}  {what}  {self.bytes} B"
 
 
-def sent_message(
-    plan: NodePlan,
-    names: tuple[str, ...],
-    time: float,
-    sender: int,
-    receiver: int,
-    message: Message,
-    size: int,
-) -> SentMessage:
+def sent_message(plan: NodePlan, names: tuple[str, ...], message: CarriedMessage) -> SentMessage:
     """A message as users see it."""
-    kind = type(message).__name__
-    if not isinstance(message, Derived):
-        return SentMessage(time, names[sender], names[receiver], kind, size)
-    relation = plan.relations[message.relation]
+    ends = names[message.sender], names[message.receiver]
+    if message.table < 0:
+        return SentMessage(message.time, *ends, message.kind, message.bytes)
+    relation = plan.relations[message.table]
     shown = relation.owner or relation.name
-    return SentMessage(time, names[sender], names[receiver], kind, size, shown, message.row, message.relation)
+    return SentMessage(message.time, *ends, message.kind, message.bytes, shown, message.row, message.table)

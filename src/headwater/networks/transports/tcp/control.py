@@ -3,8 +3,8 @@
 A dataclass for each message, whose fields are values that `value_codec` knows; a message is a byte for its kind and
 its fields in order. What comes is checked against the declaration.
 
->>> decode_control(encode_control(AskRows("reach")))
-AskRows(relation='reach')
+>>> decode_control(encode_control(AskRows("reach", 2)))
+AskRows(relation='reach', node=2)
 """
 
 from __future__ import annotations
@@ -16,16 +16,20 @@ from typing import Any, get_origin, get_type_hints
 from headwater.annotations.wire import WireReader, damaged
 from headwater.networks.runtime.value_codec import get_values, put_values
 
-Change = tuple[str, tuple[Any, ...]]
-"""A base row, with its relation."""
+Change = tuple[int, bool, str, tuple[Any, ...]]
+"""A base row that is inserted (true) or deleted, with its node and its relation."""
+ALL_NODES = -1
+"""In the place of a node's number: all nodes of the process."""
 
 
 @dataclass(frozen=True)
 class JoinNetwork:
-    """A process has come to the driver; other processes find it at this port."""
+    """A process has come to the driver, at its so-manieth start; other processes find it at this port."""
 
     token: str
     number: int
+    attempt: int
+    process: int
     host: str
     port: int
 
@@ -41,22 +45,26 @@ class OpenChannel:
 
 @dataclass(frozen=True)
 class BeginEpoch:
-    """Be a node that holds nothing yet; whatever was said in earlier epochs is of no use. `names` are the addresses
-    of nodes, or nothing if rows live by a hash."""
+    """Be nodes that hold nothing yet; whatever was said in earlier epochs is of no use. `settings` are the fields of
+    `NodeSettings`, `names` the addresses of all nodes, or nothing if rows live by a hash; node n is in process n
+    modulo the number of processes. Times are since `began`, on the driver's clock. `recording` says that messages are
+    remembered, for `AskMessages`."""
 
     epoch: int
-    text: str
-    scheme: str
+    settings: tuple[Any, ...]
     names: tuple[Any, ...]
+    nodes: int
     hosts: tuple[str, ...]
     ports: tuple[int, ...]
+    began: float
+    recording: bool
 
 
 @dataclass(frozen=True)
 class ChangeBase:
-    """Base rows of the node, in order: inserted (true) or deleted."""
+    """Base rows of nodes of the process, in order."""
 
-    changes: tuple[tuple[bool, str, tuple[Any, ...]], ...]
+    changes: tuple[Change, ...]
 
 
 @dataclass(frozen=True)
@@ -66,10 +74,11 @@ class AskCounters:
 
 @dataclass(frozen=True)
 class CountersTold:
-    """The counters of a wave."""
+    """The counters of a wave: those of all nodes of the process."""
 
     sent: int
     received: int
+    bytes: int
     timers: bool
     wants: int
 
@@ -83,9 +92,10 @@ class BeginStage:
 
 @dataclass(frozen=True)
 class AskRows:
-    """Tell the rows of a relation that live here."""
+    """Tell the rows of a relation that live at a node."""
 
     relation: str
+    node: int = ALL_NODES
 
 
 @dataclass(frozen=True)
@@ -93,6 +103,52 @@ class RowsTold:
     """Those rows."""
 
     rows: tuple[tuple[Any, ...], ...]
+
+
+@dataclass(frozen=True)
+class AskHeld:
+    """Does a node have a row in a table?"""
+
+    node: int
+    table: int
+    row: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class HeldTold:
+    """Whether it has."""
+
+    held: bool
+
+
+@dataclass(frozen=True)
+class AskDerivations:
+    """Tell all ways in which a row follows from what a node has."""
+
+    node: int
+    table: int
+    row: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class DerivationsTold:
+    """Those ways: rules by label, and rows of premises with their tables."""
+
+    derivations: tuple[tuple[Any, ...], ...]
+
+
+@dataclass(frozen=True)
+class AskMessages:
+    """Tell the messages that were sent, from this one on."""
+
+    first: int
+
+
+@dataclass(frozen=True)
+class MessagesTold:
+    """Some of them, as the fields of `CarriedMessage`; with none, there are no more."""
+
+    messages: tuple[tuple[Any, ...], ...]
 
 
 @dataclass(frozen=True)
@@ -111,11 +167,11 @@ class NotDone:
 
 Control = (
     JoinNetwork | OpenChannel | BeginEpoch | ChangeBase | AskCounters | CountersTold | BeginStage | AskRows | RowsTold
-    | Fine | NotDone
+    | AskHeld | HeldTold | AskDerivations | DerivationsTold | AskMessages | MessagesTold | Fine | NotDone
 )  # fmt: skip
 _KINDS: tuple[type[Any], ...] = (
     JoinNetwork, OpenChannel, BeginEpoch, ChangeBase, AskCounters, CountersTold, BeginStage, AskRows, RowsTold,
-    Fine, NotDone,
+    AskHeld, HeldTold, AskDerivations, DerivationsTold, AskMessages, MessagesTold, Fine, NotDone,
 )  # fmt: skip
 
 

@@ -1,7 +1,8 @@
 """A network of processes on TCP, as its driver sees it.
 
-Each node is an operating-system process; nodes connect to each other directly. The driver starts them, hands them
-base rows, asks in waves whether all is quiet, and reads rows. It has no part in what nodes say to each other.
+Each process runs a node, or several where there are many; processes connect to each other directly. The driver has
+them started, hands them base rows, asks in waves whether all is quiet, and reads rows. It has no part in what nodes
+say to each other.
 
 A process that is gone has lost what it knew, and others have sent it what it does not know any more. So all nodes
 begin a new *epoch*, with nothing, and the driver, who owns the base rows, gives them all again: variables and
@@ -13,80 +14,79 @@ Processes end with the driver, however it leaves: each holds a connection to it 
 from __future__ import annotations
 
 import contextlib
-import hmac
-import json
+import heapq
 import logging
 import os
-import secrets
-import signal
-import socket
-import subprocess
-import sys
 import time
 import weakref
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 from headwater import errors
 from headwater.errors import DataError, EvaluationError, HeadwaterError
-from headwater.language.datalog import parse
-from headwater.networks.annotated.named import SCHEMES
 from headwater.networks.annotated.stages import QuietStage
+from headwater.networks.node_settings import NodeSettings
 from headwater.networks.runtime.directory import FIRST, Addresses, Directory, Hashed
+from headwater.networks.runtime.given_rows import GivenRows
 from headwater.networks.runtime.row_table import Row
-from headwater.networks.strands.compiling import compile_program
-from headwater.networks.transports.node_loop import Counters, settle
+from headwater.networks.transports.carrier import CarriedMessage, Derivation, TableRow
+from headwater.networks.transports.node_loop import Counters, settle, settled
 from headwater.networks.transports.tcp.control import (
+    ALL_NODES,
     AskCounters,
+    AskDerivations,
+    AskHeld,
+    AskMessages,
     AskRows,
     BeginEpoch,
     BeginStage,
+    Change,
     ChangeBase,
     Control,
     CountersTold,
-    JoinNetwork,
+    DerivationsTold,
+    HeldTold,
+    MessagesTold,
     NotDone,
     RowsTold,
     decode_control,
     encode_control,
 )
-from headwater.networks.transports.tcp.frames import ConnectionGone, Frames, listener, port_of
-from headwater.rules.check import check
-from headwater.values import arguments
+from headwater.networks.transports.tcp.frames import ConnectionGone
+from headwater.networks.transports.tcp.gathering import NodeGone, Processes
+from headwater.networks.transports.tcp.hosting import Children, Prefix, ProcessStarter
 from headwater.values.functions import Functions
 
 log = logging.getLogger("headwater.networks")
 
-START_PATIENCE = 60.0
-"""Seconds within which a process must come."""
-ANSWER_PATIENCE = 600.0
-"""Seconds within which a node must have nothing left to do, when it is asked for that."""
 MOST_LOSSES_IN_A_ROW = 4
+SECONDS_BETWEEN_LOOKS = 0.05
+"""How often it is looked whether all processes are there, while time passes."""
 
-Prefix = Callable[[int], Sequence[str]]
-"""What comes before the command of a node's process: `ip netns exec n3`, say."""
-
-
-class NodeGone(HeadwaterError):
-    """A node's process is gone."""
+T = TypeVar("T")
 
 
 class TcpNetwork:
     """Processes that run a program together. `names` are the addresses of nodes in a program with `@`, else `nodes`
-    says how many there are. `hosts` are those at which processes listen, `host` that of the driver; with a `prefix`
-    to their command, processes can be in network namespaces of their own."""
+    says how many there are; `processes` how many processes they are in (one each, if nothing is said). `hosts` are
+    those at which processes listen, `host` that of the driver; with a `prefix` to their command, processes can be in
+    network namespaces of their own. A `starter` starts processes otherwise. With `recording`, `messages` has what
+    nodes say to each other."""
 
     def __init__(
         self,
-        text: str,
+        text: str | NodeSettings,
         *,
         nodes: int | None = None,
         names: Sequence[Any] = (),
         scheme: str = "absorption",
+        processes: int | None = None,
         host: str = "127.0.0.1",
         hosts: Sequence[str] = (),
         prefix: Prefix = lambda number: (),
+        starter: ProcessStarter | None = None,
+        recording: bool = False,
     ):
         self.names = tuple(names)
         self.nodes = len(self.names) or nodes or 2
@@ -94,33 +94,36 @@ class TcpNetwork:
         self.waves = 0
         """How many waves it took until all was quiet."""
         self.losses = 0
-        self._adopt(text, scheme)
+        self.last_message = 0.0
+        self._recording = recording
+        self._adopt(text if isinstance(text, NodeSettings) else NodeSettings(text, scheme=scheme))
         self._directory: Directory = Addresses(self.names) if self.names else Hashed(self.nodes)
-        self._hosts = tuple(hosts) or (host,) * self.nodes
-        self._host, self._prefix = host, prefix
-        self._token = secrets.token_hex(16)
-        self._listening = listener(host)
-        self._processes: dict[int, subprocess.Popen[bytes]] = {}
-        self._connections: dict[int, Frames] = {}
-        self._ports: dict[int, int] = {}
-        self._ending = weakref.finalize(
-            self, _end, os.getpid(), self._processes, self._connections, self._listening
+        self._processes = Processes(
+            starter or Children(host, hosts, prefix), min(self.nodes, processes or self.nodes)
         )
+        self.began = time.time()
+        self._counted: dict[int, CountersTold] = {}
+        self._before = 0, 0
+        """Messages and bytes of earlier epochs."""
+        self._ending = weakref.finalize(self, self._processes.end, os.getpid())
         try:
-            self._start(range(self.nodes))
-            self._begin()
+            self._processes.start(range(self._processes.number))
+            self.began = time.time()
+            self._surely(self._begin)
         except BaseException:
             self.close()
             raise
 
-    def become(self, text: str, scheme: str | None = None) -> None:
+    def become(self, text: str | NodeSettings, scheme: str | None = None) -> None:
         """Run another program, from nothing, in the same processes."""
-        self._adopt(text, scheme or self.scheme)
+        self._adopt(
+            text if isinstance(text, NodeSettings) else NodeSettings(text, scheme=scheme or self.scheme)
+        )
         self._surely(self._begin)
 
-    def _adopt(self, text: str, scheme: str) -> None:
-        program = compile_program(check(parse(text), Functions()))
-        arguments.one_of("scheme", scheme, SCHEMES)
+    def _adopt(self, settings: NodeSettings) -> None:
+        plan = settings.checked().plan(Functions())
+        program = plan.program
         if program.addressed != bool(self.names):
             raise DataError(
                 "topology",
@@ -129,81 +132,56 @@ class TcpNetwork:
                 else "there is no @ in the program",
                 hint="names=[...] for programs whose relations live at addresses, nodes=4 for others",
             )
-        self.text, self.scheme, self._program = text, scheme, program
+        self.settings, self._program, self._plan = settings, program, plan
+        self._given = GivenRows(plan)
         self._base: dict[tuple[str, Row], None] = {
             (relation, tuple(row)): None for relation, rows in program.facts.items() for row in rows
         }
 
-    # ------------------------------------------------------------------ processes
+    @property
+    def scheme(self) -> str:
+        """What rows carry."""
+        return self.settings.scheme
 
     @property
     def processes(self) -> list[int]:
-        """The process ids of the nodes, by number."""
-        return [self._processes[number].pid for number in range(self.nodes)]
-
-    def _start(self, numbers: Iterable[int]) -> None:
-        waited = set(numbers)
-        for number in waited:
-            process = subprocess.Popen(
-                [*self._prefix(number), sys.executable, "-m", "headwater.networks.transports.tcp.process"],
-                stdin=subprocess.PIPE,
-            )
-            self._processes[number] = process
-            who = {
-                "number": number, "token": self._token, "host": self._hosts[number],
-                "driver_host": self._host, "driver_port": port_of(self._listening),
-            }  # fmt: skip
-            assert process.stdin is not None
-            process.stdin.write(json.dumps(who).encode() + b"\n")
-            process.stdin.close()
-        deadline = time.monotonic() + START_PATIENCE
-        while waited:
-            self._listening.settimeout(max(0.1, deadline - time.monotonic()))
-            try:
-                connection, _ = self._listening.accept()
-            except TimeoutError:
-                raise NodeGone("node-lost", f"nodes {sorted(waited)} did not come") from None
-            frames = Frames(connection)
-            with contextlib.suppress(ConnectionGone, HeadwaterError):
-                frames.patience(10.0)
-                joining = decode_control(frames.receive())
-                if isinstance(joining, JoinNetwork) and hmac.compare_digest(joining.token, self._token):
-                    frames.patience(ANSWER_PATIENCE)
-                    self._connections[joining.number] = frames
-                    self._ports[joining.number] = joining.port
-                    waited.discard(joining.number)
-                    continue
-            frames.close()
+        """The process ids, by number."""
+        return self._processes.ids()
 
     def kill(self, number: int) -> None:
-        """Kill a node's process, as a failure would."""
-        self._processes[number].send_signal(signal.SIGKILL)
-        self._processes[number].wait()
+        """Kill a process, as a failure would."""
+        self._processes.kill(number)
+
+    # ------------------------------------------------------------------ epochs
 
     def _begin(self) -> None:
         """A new epoch: all nodes hold nothing, and get the base rows."""
         self.epoch += 1
-        ports = tuple(self._ports[number] for number in range(self.nodes))
-        self._ask_all(BeginEpoch(self.epoch, self.text, self.scheme, self.names, self._hosts, ports))
+        hosts, ports = self._processes.addresses()
+        command = BeginEpoch(
+            self.epoch,
+            self.settings.fields(),
+            self.names,
+            self.nodes,
+            hosts,
+            ports,
+            self.began,
+            self._recording,
+        )
+        messages, volume = self.traffic()
+        self._before, self._counted = (messages, volume), {}
+        self._ask_all(command)
         self._send([(True, relation, row) for relation, row in self._base])
 
     def _revive(self, gone: NodeGone) -> None:
         """Start processes that are gone, and begin a new epoch."""
         self.losses += 1
         log.warning("%s; all nodes begin a new epoch", gone.message)
-        for number in range(self.nodes):
-            if number not in self._connections or self._processes[number].poll() is not None:
-                process = self._processes[number]
-                process.kill()
-                process.wait()
-                connection = self._connections.pop(number, None)
-                if connection is not None:
-                    connection.close()
-                self._start([number])
+        self._processes.start_missing()
         self._begin()
 
-    def _surely(self, work: Callable[[], Any]) -> Any:
-        """Do it; where a node is lost meanwhile, have it started again, and do it once more."""
+    def _surely(self, work: Callable[[], T]) -> T:
+        """Do it; where a process is lost meanwhile, have it started again, and do it once more."""
         for _ in range(MOST_LOSSES_IN_A_ROW):
             try:
                 return work()
@@ -211,41 +189,55 @@ class TcpNetwork:
                 lost = gone
             with contextlib.suppress(NodeGone):  # what is still gone is found out by the next attempt
                 self._revive(lost)
-        raise EvaluationError("node-lost", f"nodes were lost {MOST_LOSSES_IN_A_ROW} times in a row")
+        raise EvaluationError(
+            "node-lost",
+            f"processes were lost {MOST_LOSSES_IN_A_ROW} times in a row: {lost.message}",
+            hint="what they say goes to standard error; is there memory left?",
+        )
 
     # ------------------------------------------------------------------ asking
 
     def _ask_all(self, command: Control) -> list[Control]:
-        return self._ask_each(dict.fromkeys(range(self.nodes), command))
+        return self._ask_each(dict.fromkeys(range(self._processes.number), command))
 
     def _ask_each(self, commands: dict[int, Control]) -> list[Control]:
-        """What nodes answer. All answers are taken in, also if a node is gone: the others will be asked again."""
+        """What processes answer. All answers are taken in, also if one is gone: the others will be asked again."""
+        if not self._ending.alive:
+            raise DataError("closed", "this network is closed")
         lost: list[int] = []
         replies: list[Control] = []
-        for number, command in commands.items():
-            try:
-                self._connection(number).send(encode_control(command))
-            except ConnectionGone:
-                lost.append(number)
-        for number in commands:
-            if number not in lost:
+        waited = list(commands)
+        try:
+            for number, command in commands.items():
                 try:
-                    replies.append(decode_control(self._connection(number).receive()))
+                    self._processes.connection(number).send(encode_control(command))
                 except ConnectionGone:
                     lost.append(number)
-        for number in lost:
-            self._connections.pop(number).close()
+            while waited:
+                number = waited[0]
+                if number not in lost:
+                    try:
+                        replies.append(decode_control(self._processes.connection(number).receive()))
+                    except ConnectionGone:
+                        lost.append(number)
+                waited.pop(0)
+        except BaseException:  # Ctrl-C: answers that nobody waits for would be taken for others
+            self._processes.drop(waited)
+            raise
+        self._processes.drop(lost)
         if lost:
-            raise NodeGone("node-lost", f"the processes of nodes {lost} are gone")
+            raise NodeGone("node-lost", f"processes {lost} of the network are gone")
         for reply in replies:
             if isinstance(reply, NotDone):
                 raise _error_of(reply)
         return replies
 
-    def _connection(self, number: int) -> Frames:
-        if number not in self._connections:
-            raise NodeGone("node-lost", f"node {number} has not come back")
-        return self._connections[number]
+    def _ask_one(self, node: int, command: Control) -> Control:
+        (reply,) = self._ask_each({self._process(node): command})
+        return reply
+
+    def _process(self, node: int) -> int:
+        return node % self._processes.number
 
     # ------------------------------------------------------------------ changes
 
@@ -259,9 +251,13 @@ class TcpNetwork:
 
     def change(self, changes: Sequence[tuple[bool, str, Row]]) -> None:
         """Insert (true) and delete base rows, in order."""
-        given = [(inserted, self._program.given.get(name, name), row) for inserted, name, row in changes]
+        given = []
+        for inserted, written, row in changes:
+            relation = self._program.given.get(written, written)
+            checked = self._checked(relation, row)
+            self._owner(relation, checked)
+            given.append((inserted, relation, checked))
         for inserted, relation, row in given:
-            self._owner(relation, row)
             if inserted:
                 self._base[relation, row] = None
             else:
@@ -272,52 +268,118 @@ class TcpNetwork:
             lost = gone
             self._surely(lambda: self._revive(lost))  # the new epoch has them
 
-    def _send(self, changes: Sequence[tuple[bool, str, Row]]) -> None:
-        parts: dict[int, list[tuple[bool, str, Row]]] = {}
-        for inserted, relation, row in changes:
-            parts.setdefault(self._owner(relation, row), []).append((inserted, relation, row))
-        self._ask_each({number: ChangeBase(tuple(part)) for number, part in parts.items()})
-
-    def _owner(self, relation: str, row: Row) -> int:
+    def _checked(self, relation: str, row: Row) -> Row:
         located = self._program.relations.get(relation)
         if located is None or not located.base:
             raise DataError("unknown-relation", f"{relation} is no base relation of this network")
-        if located.location is None:
+        return self._given.checked(self._plan.numbers[relation], row)
+
+    def _send(self, changes: Sequence[tuple[bool, str, Row]]) -> None:
+        parts: dict[int, list[Change]] = {}
+        for inserted, relation, row in changes:
+            node = self._owner(relation, row)
+            parts.setdefault(self._process(node), []).append((node, inserted, relation, row))
+        self._ask_each({number: ChangeBase(tuple(part)) for number, part in parts.items()})
+
+    def _owner(self, relation: str, row: Row) -> int:
+        location = self._program.relations[relation].location
+        if location is None:
             return FIRST
-        node = self._directory.node(row[located.location])
+        node = self._directory.node(row[location])
         if node is None:
             raise DataError("no-such-node", f"{relation}{row} lives at an address that no node has")
         return node
 
-    # ------------------------------------------------------------------ quiet
+    # ------------------------------------------------------------------ time and quiet
+
+    @property
+    def now(self) -> float:
+        """Seconds since the network began."""
+        return time.time() - self.began
+
+    def run(self, until: float | None = None) -> bool:
+        """Wait until all is quiet, or until so many seconds have passed since the network began; whether it is."""
+        if until is None:
+            self.settle()
+            return True
+        while (left := until - self.now) > 0:
+            if not self._processes.all_run():
+                self._surely(self._wave)
+            time.sleep(min(left, SECONDS_BETWEEN_LOOKS))
+        return self._surely(lambda: settled(self._wave(), self._wave()))
 
     def settle(self) -> None:
         """Wait until all is quiet."""
         self._surely(self._settled)
 
+    def _wave(self) -> list[Counters]:
+        self.waves += 1
+        told = [reply for reply in self._ask_all(AskCounters()) if isinstance(reply, CountersTold)]
+        if sum(each.sent for each in told) != sum(each.sent for each in self._counted.values()):
+            self.last_message = self.now
+        self._counted = dict(enumerate(told))
+        return [Counters(t.sent, t.received, t.timers, QuietStage(t.wants)) for t in told]
+
     def _settled(self) -> None:
         self.waves = 0
-
-        def wave() -> list[Counters]:
-            self.waves += 1
-            told = [reply for reply in self._ask_all(AskCounters()) if isinstance(reply, CountersTold)]
-            return [Counters(t.sent, t.received, t.timers, QuietStage(t.wants)) for t in told]
 
         def begin(stage: QuietStage) -> None:
             self._ask_all(BeginStage(int(stage)))
 
-        settle(wave, begin)
+        settle(self._wave, begin)
 
-    def rows(self, relation: str) -> set[Row]:
-        """All rows of a relation, wherever they live; what is under way is waited for."""
+    # ------------------------------------------------------------------ what there is
+
+    def rows(self, relation: str, node: int | None = None) -> set[Row]:
+        """All rows of a relation, wherever they live, or those at a node; what is under way is waited for."""
 
         def read() -> set[Row]:
             self._settled()
-            told = [reply for reply in self._ask_all(AskRows(relation)) if isinstance(reply, RowsTold)]
-            return {row for part in told for row in part.rows}
+            return self._rows(relation, node)
 
-        found: set[Row] = self._surely(read)
-        return found
+        return self._surely(read)
+
+    def rows_now(self, relation: str, node: int | None = None) -> set[Row]:
+        """The rows that are there now, whatever is under way."""
+        return self._surely(lambda: self._rows(relation, node))
+
+    def _rows(self, relation: str, node: int | None) -> set[Row]:
+        asking = AskRows(relation, ALL_NODES if node is None else node)
+        replies = self._ask_all(asking) if node is None else [self._ask_one(node, asking)]
+        return {row for part in replies if isinstance(part, RowsTold) for row in part.rows}
+
+    def holds(self, node: int, held: TableRow) -> bool:
+        """Whether a node has a row in a table."""
+        reply = self._surely(lambda: self._ask_one(node, AskHeld(node, *held)))
+        assert isinstance(reply, HeldTold)
+        return reply.held
+
+    def derivations(self, node: int, derived: TableRow) -> list[Derivation]:
+        """All ways in which a row follows from what a node has."""
+        reply = self._surely(lambda: self._ask_one(node, AskDerivations(node, *derived)))
+        assert isinstance(reply, DerivationsTold)
+        return [(label, premises) for label, premises in reply.derivations]
+
+    def traffic(self) -> tuple[int, int]:
+        """Messages and bytes, as far as they were told by the last wave."""
+        messages, volume = self._before
+        told = self._counted.values()
+        return messages + sum(each.sent for each in told), volume + sum(each.bytes for each in told)
+
+    def messages(self) -> Iterable[CarriedMessage]:
+        """What nodes have said to each other in this epoch, in the order in which it was sent."""
+        parts = [list(self._messages_of(number)) for number in range(self._processes.number)]
+        return heapq.merge(*parts, key=lambda message: message.time)
+
+    def _messages_of(self, process: int) -> Iterator[CarriedMessage]:
+        first = 0
+        while True:
+            (reply,) = self._ask_each({process: AskMessages(first)})
+            assert isinstance(reply, MessagesTold)
+            if not reply.messages:
+                return
+            yield from (CarriedMessage(*message) for message in reply.messages)
+            first += len(reply.messages)
 
     # ------------------------------------------------------------------ the end
 
@@ -342,23 +404,3 @@ def _error_of(reply: NotDone) -> HeadwaterError:
     if not (isinstance(kind, type) and issubclass(kind, HeadwaterError)):
         kind = EvaluationError
     return kind(reply.code, reply.message)
-
-
-def _end(
-    owner: int,
-    processes: dict[int, subprocess.Popen[bytes]],
-    connections: dict[int, Frames],
-    listening: socket.socket,
-) -> None:
-    """Close what processes hold on to; those that do not end are killed."""
-    if os.getpid() != owner:
-        return  # a fork: the processes are its parent's
-    listening.close()
-    for connection in connections.values():
-        connection.close()
-    for process in processes.values():
-        try:
-            process.wait(5.0)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()

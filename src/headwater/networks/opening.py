@@ -1,0 +1,156 @@
+"""`headwater.network(program, topology)`: what is given, checked and put together.
+
+>>> net = network("best-cost", [("a", "b", 2), ("b", "a", 2), ("b", "c", 3), ("c", "b", 3)])
+>>> net.run()
+<quiet after 0.009 s: 28 messages, 455 bytes>
+>>> net.at("a")["bestCost"].rows()
+[('a', 'a', 4), ('a', 'b', 2), ('a', 'c', 5)]
+>>> net.fail("b", "c")
+>>> _ = net.run()
+>>> net.at("a")["bestCost"].rows()
+[('a', 'a', 4), ('a', 'b', 2)]
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from headwater.calls import public
+from headwater.errors import DataError
+from headwater.language.datalog import parse
+from headwater.language.datalog.program_file import names_file, read_program
+from headwater.language.program import Program
+from headwater.networks.constraints import link_relations
+from headwater.networks.library import library_program, programs
+from headwater.networks.metrics import Costs, Ends, link_costs
+from headwater.networks.network import Network
+from headwater.networks.node_settings import ANNOTATIONS, ORDERS, NodeSettings
+from headwater.networks.runtime.directory import Addresses
+from headwater.networks.strands.node_plan import NodePlan
+from headwater.networks.topologies.named import as_topology
+from headwater.networks.topologies.topology import Topology
+from headwater.networks.transports.carrier import Carrier
+from headwater.networks.transports.processes import network_processes
+from headwater.networks.transports.simulator.links import LinkModel, LinkQuality
+from headwater.networks.transports.simulator.simulated import SimulatedNodes
+from headwater.networks.transports.simulator.simulator import Simulator
+from headwater.values import arguments
+from headwater.values.functions import Functions, Given, declared_functions
+
+TRANSPORTS = ("simulated", "tcp", "spark")
+LINK = "link"
+"""The relation of the links, where the program marks none."""
+LATENCY_WITHOUT_A_WAY = 1000
+"""Milliseconds that a message takes between nodes that no links connect."""
+
+
+@public
+def network(
+    program: str | os.PathLike[str] | Program,
+    topology: object,
+    *,
+    annotation: str = "absorption",
+    order: str = "psn",
+    transport: str = "simulated",
+    metric: str | Sequence[str] = "latency",
+    functions: Mapping[str, Given] | None = None,
+    seed: int = 0,
+    processes: int | None = None,
+    spark: Any = None,
+) -> Network:
+    """Run a program on a network.
+
+    - `program`: the name of one of the library, a text, or a file.
+    - `topology`: a name (`transit-stub:100`, `topohub:topozoo/Abilene`), a file, a graph of networkx, or link rows.
+    - `annotation`: what rows carry: absorption (of each row and sender one explanation is kept at a time),
+      absorption-lazy (all are kept, and one is sent), absorption-eager (all are sent), relative, relative-eager,
+      support (ranks, by the simulator's one clock), dred, counting (where derivations cannot go round in circles).
+    - `order`: psn, bsn or sn.
+    - `transport`: simulated (virtual time, one process), tcp (nodes in processes of their own), spark (nodes in tasks
+      of a Spark session). `processes`: how many processes there are. `spark`: the session.
+    - `metric`: what links cost: latency (ms), hops, reliability, random; or several of them, a column each.
+    """
+    arguments.one_of("transport", transport, TRANSPORTS)
+    known = Functions()
+    for name, declared in declared_functions(functions).items():
+        known.register(name, declared[0], declared[1], declared[2], nulls=declared[3])
+    parsed = _program(program)
+    settings = NodeSettings(
+        parsed.text,
+        parsed.source,
+        ANNOTATIONS[arguments.one_of("annotation", annotation, ANNOTATIONS)],
+        arguments.one_of("order", order, ORDERS),
+    )
+    found = as_topology(topology, seed=seed)
+    metrics = (metric,) if isinstance(metric, str) else tuple(metric)
+    costs = link_costs(found, metrics, seed)
+    plan = settings.plan(known)
+    links = _link_relations(parsed, plan, costs)
+    if transport == "simulated":
+        nodes: Carrier = simulated(settings, plan, found, seed)
+    else:
+        if functions:
+            message = "functions of this process are unknown to nodes in other processes"
+            raise DataError("functions-here", message, hint='transport="simulated" runs them')
+        nodes = network_processes(settings, found.nodes, transport, processes, spark)
+    return Network(plan, links, found, costs, nodes)
+
+
+def simulated(settings: NodeSettings, plan: NodePlan, topology: Topology, seed: int) -> SimulatedNodes:
+    """The nodes of a topology in a simulator, with the latencies of its links."""
+    return SimulatedNodes(
+        Simulator(
+            plan,
+            Addresses(topology.nodes),
+            settings.scheme_maker(),
+            order=ORDERS[settings.order],
+            links=link_model(topology),
+            seed=seed,
+        )
+    )
+
+
+def _program(given: str | os.PathLike[str] | Program) -> Program:
+    if isinstance(given, Program):
+        return given
+    if isinstance(given, str) and not names_file(given):
+        if any(mark in given for mark in "(:.\n"):
+            return parse(given)
+        return library_program(given)
+    if not isinstance(given, (str, os.PathLike)):
+        names = ", ".join(programs())
+        raise arguments.wrong_kind("network", given, f"a text, a file, or the name of a program: {names}")
+    path = Path(os.fspath(given))
+    return parse(read_program(path), str(path), folder=path.parent)
+
+
+def _link_relations(program: Program, plan: NodePlan, costs: Mapping[Ends, Costs]) -> tuple[str, ...]:
+    found = link_relations(program) or ((LINK,) if LINK in plan.numbers else ())
+    most = 2 + max((len(each) for each in costs.values()), default=1)
+    for name in found:
+        arity = plan.relations[plan.numbers[name]].arity
+        if not 2 <= arity <= most:
+            message = f"{name} has {arity} columns: rows of links have two ends and a cost"
+            hint = f"{name}(@S, @D, C); with metric=('latency', 'random') links have two costs"
+            raise DataError("link-columns", message, hint=hint)
+    return found
+
+
+def link_model(topology: Topology) -> LinkModel:
+    """Messages take the fastest way; of nodes between which there is none, a second."""
+    latencies: dict[int, dict[str, int]] = {}
+    known: dict[int, LinkQuality] = {}
+
+    def link(sender: int, receiver: int) -> LinkQuality:
+        found = latencies.get(sender)
+        if found is None:
+            found = latencies[sender] = topology.latencies(topology.nodes[sender])
+        latency = found.get(topology.nodes[receiver], LATENCY_WITHOUT_A_WAY)
+        if latency not in known:
+            known[latency] = LinkQuality(latency / 1000)
+        return known[latency]
+
+    return link

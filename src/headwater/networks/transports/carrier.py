@@ -1,0 +1,100 @@
+"""What a network asks of whatever runs its nodes and carries their messages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from headwater.networks.runtime.messages import Message
+from headwater.networks.runtime.node import NetworkNode
+from headwater.networks.runtime.row_table import Entry, Row
+from headwater.networks.strands.strand import ALL_STAMPS, Firing
+
+TableRow = tuple[int, Row]
+"""A row of a relation, by the relation's number in the program."""
+Derivation = tuple[str, tuple[TableRow, ...]]
+"""A rule by its label, and the rows of its premises."""
+
+
+@dataclass(frozen=True)
+class CarriedMessage:
+    """A message as it was sent: seconds since the network began, nodes by number, and the row that it brings."""
+
+    time: float
+    sender: int
+    receiver: int
+    kind: str
+    bytes: int
+    table: int = -1
+    row: Row = ()
+
+
+class Carrier(Protocol):
+    """Nodes, wherever they are. Times are in seconds since the network began: virtual ones, or real ones."""
+
+    @property
+    def now(self) -> float:
+        """The time."""
+        ...
+
+    @property
+    def last_message(self) -> float:
+        """When the last message arrived, or nodes were last seen at work."""
+        ...
+
+    def change(self, changes: Sequence[tuple[bool, str, Row]]) -> None:
+        """Insert (true) and delete base rows, each at its node; what follows is under way."""
+        ...
+
+    def run(self, until: float | None) -> bool:
+        """Go on until all is quiet, or up to a time; whether all is quiet."""
+        ...
+
+    def traffic(self) -> tuple[int, int]:
+        """How many messages were sent so far, and how many bytes they had."""
+        ...
+
+    def messages(self) -> Iterable[CarriedMessage]:
+        """The messages, in the order in which they were sent: the last ones, if there were very many."""
+        ...
+
+    def rows(self, relation: str, node: int | None = None) -> set[Row]:
+        """The rows of a relation: all, or those at a node."""
+        ...
+
+    def holds(self, node: int, held: TableRow) -> bool:
+        """Whether a node has a row in a table."""
+        ...
+
+    def derivations(self, node: int, derived: TableRow) -> list[Derivation]:
+        """All ways in which a row follows from what a node has."""
+        ...
+
+    def close(self) -> None:
+        """Let go of what nodes take: processes, if they have any."""
+        ...
+
+
+def derivations_at(node: NetworkNode, derived: TableRow) -> list[Derivation]:
+    """All ways in which a row follows from what a node has: rules run backwards."""
+    table, row = derived
+    found: list[Derivation] = []
+    for strand in node.plan.deriving[table]:
+        label = node.plan.rules[strand.rule].label
+
+        def take(_: Row, entries: list[Entry | None], label: str = label) -> None:
+            premises = tuple((entry.table, entry.row) for entry in entries if entry is not None)
+            found.append((label, premises))
+
+        strand.fire(Firing(node.tables, take), row, None, ALL_STAMPS)
+    return found
+
+
+def carried(time: float, sender: int, receiver: int, message: Message, size: int) -> CarriedMessage:
+    """A message on its way."""
+    kind = type(message).__name__
+    relation, row = getattr(message, "relation", None), getattr(message, "row", None)
+    if relation is None or row is None:
+        return CarriedMessage(time, sender, receiver, kind, size)
+    return CarriedMessage(time, sender, receiver, kind, size, relation, row)

@@ -1,0 +1,69 @@
+"""A simulated network as a carrier: virtual time, and all nodes in this process."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+
+from headwater.networks.runtime.messages import Message
+from headwater.networks.runtime.row_table import Row
+from headwater.networks.transports.carrier import (
+    CarriedMessage,
+    Derivation,
+    TableRow,
+    carried,
+    derivations_at,
+)
+from headwater.networks.transports.simulator.simulator import Simulator
+
+MOST_MESSAGES_KEPT = 1_000_000
+"""Of a network that says more, the last ones are kept."""
+
+
+class SimulatedNodes:
+    """Implements `carrier.Carrier` over a simulator."""
+
+    def __init__(self, simulator: Simulator):
+        self.simulator = simulator
+        simulator.told = self._told
+        self._messages: deque[CarriedMessage] = deque(maxlen=MOST_MESSAGES_KEPT)
+
+    def _told(self, time: float, sender: int, receiver: int, message: Message, size: int) -> None:
+        self._messages.append(carried(time, sender, receiver, message, size))
+
+    @property
+    def now(self) -> float:
+        return self.simulator.now
+
+    @property
+    def last_message(self) -> float:
+        return self.simulator.last_message
+
+    def change(self, changes: Sequence[tuple[bool, str, Row]]) -> None:
+        for comes, relation, row in changes:
+            (self.simulator.insert if comes else self.simulator.delete)(relation, row)
+
+    def run(self, until: float | None) -> bool:
+        self.simulator.run(until)
+        return self.simulator.is_quiet()
+
+    def traffic(self) -> tuple[int, int]:
+        return self.simulator.traffic.messages, self.simulator.traffic.bytes
+
+    def messages(self) -> Iterable[CarriedMessage]:
+        return self._messages
+
+    def rows(self, relation: str, node: int | None = None) -> set[Row]:
+        return (
+            self.simulator.rows(relation) if node is None else set(self.simulator.nodes[node].rows(relation))
+        )
+
+    def holds(self, node: int, held: TableRow) -> bool:
+        table, row = held
+        return row in self.simulator.nodes[node].tables[table].rows
+
+    def derivations(self, node: int, derived: TableRow) -> list[Derivation]:
+        return derivations_at(self.simulator.nodes[node], derived)
+
+    def close(self) -> None:
+        return

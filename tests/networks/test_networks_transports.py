@@ -1,0 +1,164 @@
+"""The same network on every transport: rows, proofs and messages as in the simulator, processes killed, odd calls."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import headwater as hw
+from headwater.networks.network import Network
+
+NAME = "topohub:topozoo/Abilene"
+
+
+def same(real: Network, simulated: Network) -> None:
+    for relation in simulated.relations:
+        assert real[relation].rows() == simulated[relation].rows(), relation
+    assert real.links == simulated.links
+
+
+def go_through(real: Network, simulated: Network) -> None:
+    """Links fail, come back and cost something else, some while what follows is under way."""
+    chance = random.Random(3)
+    both = (real, simulated)
+    for net in both:
+        assert net.run().quiet
+    same(real, simulated)
+    failing = chance.sample(simulated.topology.links, 3)
+    for net in both:
+        for link in failing:
+            net.fail(link[:2])
+    for net in both:
+        net.restore(failing[0].source, failing[0].target)
+        net.set_cost(failing[1][:2], 7)
+        net.run()
+    same(real, simulated)
+
+
+def check_proof(net: Network) -> None:
+    for row in net.at("Chicago")["bestCost"].rows():
+        proof = net.why("bestCost", row)
+        assert {row for _, row in proof.base()} <= set(net.links)
+        linked = {link[:2] for link in net.links}
+        assert {(message.sender, message.receiver) for message in proof.messages()} <= linked
+        assert sum(link[2] for _, link in proof.base()) == row[2]
+
+
+def check_timeline(net: Network) -> None:
+    times = [message.time for message in net.timeline()]
+    assert times == sorted(times) and len(times) == net.messages > 0
+    assert sum(message.bytes for message in net.timeline()) == net.bytes
+
+
+@pytest.fixture(scope="module")
+def processes():
+    """Eleven nodes in three processes."""
+    with hw.network("best-cost", NAME, transport="tcp", processes=3) as net:
+        yield net
+
+
+def test_rows_proofs_and_messages_over_tcp(processes):
+    go_through(processes, hw.network("best-cost", NAME))
+    check_proof(processes)
+    check_timeline(processes)
+    before = processes.now
+    assert processes.run(until=before + 0.2).quiet and processes.now >= before + 0.2
+
+
+def test_killed_processes_are_started_again(processes):
+    simulated = hw.network("best-cost", NAME)
+    for ends, costs in processes._up.items():
+        simulated._set({ends: costs})
+    for ends in set(simulated._up) - set(processes._up):
+        simulated._set({ends: None})
+    tcp = processes._nodes.network
+    losses, messages = tcp.losses, processes.messages
+    os.kill(tcp.processes[1], signal.SIGKILL)
+    for net in (processes, simulated):
+        net.fail("Seattle", "Sunnyvale")
+        net.run()
+    same(processes, simulated)
+    os.kill(tcp.processes[0], signal.SIGKILL)
+    os.kill(tcp.processes[2], signal.SIGKILL)
+    assert processes.run(until=processes.now + 0.1).quiet, "while time passes, too"
+    for net in (processes, simulated):
+        net.restore("Seattle", "Sunnyvale")
+        net.run()
+    same(processes, simulated)
+    assert tcp.losses >= losses + 2 and processes.messages > messages
+
+
+def test_an_interrupted_wait_leaves_a_network_that_works(processes, monkeypatch):
+    """Ctrl-C while answers are waited for: those that come late are not taken for others."""
+    tcp = processes._nodes.network
+    receive = tcp._processes.connection(1).receive
+
+    def interrupted():
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(tcp._processes.connection(1), "receive", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        processes.run()
+    monkeypatch.undo()
+    assert receive is not None and processes.run().quiet
+    check_proof(processes)
+
+
+def test_orders_and_annotations_over_tcp():
+    """One process a node; another program, annotation and order than above."""
+    rows = [(a, b, 1) for a, b in ["ab", "ba", "bc", "cb", "ca", "ac"]]
+    with hw.network("shortest-path", rows, transport="tcp", annotation="dred", order="bsn") as net:
+        assert len(set(net._nodes.network.processes)) == 3
+        simulated = hw.network("shortest-path", rows)
+        for each in (net, simulated):
+            each.run()
+            each.fail("a", "b")
+            each.fail(("b", "a"))
+            each.run()
+        same(net, simulated)
+
+
+def test_what_transports_refuse(processes):
+    with pytest.raises(hw.HeadwaterError) as refused:
+        hw.network("reachable", NAME, transport="tcp", functions={"f": (abs, ["int"], "int")})
+    assert refused.value.code == "functions-here"
+    with pytest.raises(hw.HeadwaterError) as refused:
+        hw.network("reachable", NAME, transport="tcp", processes=0)
+    assert refused.value.code == "wrong-type"
+    with pytest.raises(hw.HeadwaterError) as refused:
+        processes.fail("Seattle", "Atlanta")
+    assert refused.value.code == "no-such-link" and "Denver" in str(refused.value.hint)
+    with pytest.raises(hw.HeadwaterError) as refused:
+        processes.insert("link", [("Seattle", "Denver", 1)])
+    assert refused.value.code == "link-rows"
+    net = hw.network("reachable", [("a", "b")], transport="tcp")
+    net.close()
+    net.close()
+    with pytest.raises(hw.HeadwaterError) as refused:
+        net.run()
+    assert refused.value.code == "closed"
+
+
+def test_processes_end_with_a_program_that_just_leaves():
+    program = "import headwater as hw, os, sys\n"
+    program += "net = hw.network('reachable', 'grid:2', transport='tcp', processes=2)\n"
+    program += "print(*net._nodes.network.processes, flush=True)\nos._exit(3) if len(sys.argv) > 1 else None"
+    path = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2] / "src")}
+    for arguments in ([], ["hard"]):
+        done = subprocess.run(
+            [sys.executable, "-c", program, *arguments], env=path, capture_output=True, text=True, timeout=120,
+            check=False,
+        )  # fmt: skip
+        nodes = list(map(int, done.stdout.split()))
+        assert len(nodes) == 2, done.stderr
+        deadline = time.monotonic() + 20
+        while any(Path(f"/proc/{node}/cmdline").exists() for node in nodes) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert not any(Path(f"/proc/{node}/cmdline").exists() for node in nodes)
