@@ -6,6 +6,7 @@ Relations that no text declares take their types from the first rows they get.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from headwater.active.cascade import Cascade, Transition
@@ -17,6 +18,7 @@ from headwater.catalog.edits import origins
 from headwater.database.auto_kinds import AutoKinds
 from headwater.database.defined_rows import DefinedRows
 from headwater.database.durability import Durability
+from headwater.database.listeners import Listeners
 from headwater.database.outbox import Outbox
 from headwater.database.progress import Progress, Subscription
 from headwater.database.standing import Followers, Standing
@@ -67,6 +69,7 @@ class Versions:
         self.max_cascade = max_cascade
         self.auto = AutoKinds()
         self.runner: Runner
+        self.listeners = Listeners(outbox, progress)
         self._cascade = Cascade(standing.catalog, (), max_cascade)
         """The active rules, as of the catalog that was last seen."""
 
@@ -155,6 +158,7 @@ class Versions:
             inserts = self._encode(self.standing.coming, insert)
             if self.runner.must_move(inserts):
                 self.durability.checkpoint(self.runner)
+            self._listen()
             version.changes = self.runner.change(version, deletes, inserts)
             cascade = self._react(version)
             self._owe(version, done or {})
@@ -164,6 +168,7 @@ class Versions:
     def advance(self, to: float) -> Changes:
         """Let time go on, and rows expire."""
         with self._open(to) as version:
+            self._listen()
             version.changes = self.runner.change(version, {}, {})
             cascade = self._react(version)
             self._owe(version)
@@ -180,17 +185,20 @@ class Versions:
             shown = shown_changes(self.codec, {view: info}, {view: first})[view]
             table = shown.arrow(labels=labels) if rows else None
             self.durability.log_subscription(version, name, subscription, table)
+        self._listen()
         return subscription
 
     def unsubscribe(self, name: str) -> None:
         """Tell somebody no more."""
         with self._beside() as version:
             self.durability.log_subscription(version, name, None, None)
+        self._listen()
 
     def watch(self, name: str, line: WatchLine | None) -> None:
         """Let somebody be told what versions do to some rows from now on; or (`None`) no more."""
         with self._beside() as version:
             self.durability.log_watch(version, name, line)
+        self._listen()
 
     def suppose(
         self,
@@ -209,13 +217,29 @@ class Versions:
             version.join(self.standing)
             self._learn(version, self._with_rows(insert))
             deletes = self._find(delete, version)
-            version.changes = self.runner.change(version, deletes, self._encode(self.standing.coming, insert))
-            if react:
-                self._react(version)
+            with self._supposing():
+                version.changes = self.runner.change(
+                    version, deletes, self._encode(self.standing.coming, insert)
+                )
+                if react:
+                    self._react(version)
             for change in version.changes.values():
                 change.resolve()
             shown = shown_changes(self.codec, self.standing.coming.program.relations, version.changes)
         return Changes(version.number, shown, self._unchanged(), version.statistics)
+
+    @contextmanager
+    def _supposing(self) -> Iterator[None]:
+        """Within this, all that happens to watched views is computed, whoever listens."""
+        if not self.runner.here:
+            yield
+            return
+        unstored = self.runner.engine.unstored
+        unstored.supposing = True
+        try:
+            yield
+        finally:
+            unstored.supposing = False
 
     def while_stored(self, views: Iterable[str], ask: Callable[[Catalog], Answer]) -> Answer:
         """What is asked about views that are not stored: they are derived, and taken back."""
@@ -257,11 +281,18 @@ class Versions:
 
     def _react(self, version: Version, unseen: Iterable[str] = ()) -> tuple[Transition, ...]:
         """Let active rules act on the open version, and say what they did."""
-        catalog = self.standing.coming
-        if self._cascade.catalog is not catalog:
-            self._cascade = Cascade.of(catalog, self.max_cascade)
-        means = Means(self.codec, catalog.functions)
-        return self._cascade.run(version, self.runner, means, unseen)
+        means = Means(self.codec, self.standing.coming.functions)
+        return self._acting().run(version, self.runner, means, unseen)
+
+    def _acting(self) -> Cascade:
+        """The active rules of the catalog that is coming."""
+        if self._cascade.catalog is not self.standing.coming:
+            self._cascade = Cascade.of(self.standing.coming, self.max_cascade)
+        return self._cascade
+
+    def _listen(self) -> None:
+        """From here on, changes of watched views are computed for those who listen now."""
+        self.listeners.tell(self.runner, self._acting())
 
     def _not_changed(self, program: Program, catalog: Catalog) -> set[str]:
         """Relations that only have another name or kind: that their rows come and go is no event."""
@@ -335,7 +366,9 @@ class Versions:
         self.auto.measured(self.standing.catalog.program.relations.values(), version.statistics)
         relations = described or self.standing.catalog.program.relations
         shown = shown_changes(self.codec, relations, version.changes, self.guard, before)
-        return Changes(version.number, shown, self._unchanged(), version.statistics)
+        partly = self.runner.engine.unstored.partly if self.runner.here else {}
+        self._listen()
+        return Changes(version.number, shown, self._unchanged(), version.statistics, partly)
 
     def _unchanged(self) -> EmptyChanges:
         standing = self.standing  # and not all versions: changes must not hold the rows of a whole database
@@ -411,6 +444,7 @@ class Versions:
             else:
                 self._learn(version, self._learned(self.standing.catalog, meta))
                 rows = (self._recorded(record, kind, self.standing.coming) for kind in ("delete", "insert"))
+                self._listen()
                 version.changes = self.runner.change(version, *rows)
             self._proceed_again(version, record)
             if telling:

@@ -29,9 +29,10 @@ from headwater.events import (
 from headwater.kernel.compiled import load_endings
 from headwater.kernel.relation import CHUNK, Relation
 from headwater.maintain.definition import Definition, following
+from headwater.maintain.followed import FollowedStratum
 from headwater.maintain.grouping import Grouping
 from headwater.maintain.strategies.strategy import Strategy, Task
-from headwater.maintain.unstored import Before, FollowedStratum, UnstoredViews, to_write
+from headwater.maintain.unstored import Before, UnstoredViews, to_write
 from headwater.maintain.view import View
 from headwater.maintain.workspace import NO_CHANGE, Delta, Redefined, Workspace
 from headwater.plan.instances import Instances
@@ -101,7 +102,7 @@ class Engine:
         """Go by a definition, whose relations the workspace has."""
         self._definition = definition
         self.checked, self.views = definition.checked, definition.views
-        self.steps = self.unstored.defined(definition.checked, definition.views)
+        self.unstored.defined(definition.checked, definition.views)
         self._read = definition.read()
 
     def _restore(self, definition: Definition) -> None:
@@ -137,8 +138,7 @@ class Engine:
             statistics.count_base(name, deltas[name].gained.shape[0], deltas[name].lost.shape[0], no_ops)
         defined = None if self._proceeded else self._defined
         before = Before(self.checked if defined is None else defined.checked, self._at_start, deltas)
-        self.unstored.begin(before, self.checked)
-        for step in self.steps:
+        for step in self.unstored.begin(before, self.checked, whole=self._defined is not None):
             view = step.view
             if view is None or step.propagated:
                 self._propagate(step, before, statistics)

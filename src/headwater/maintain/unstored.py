@@ -18,19 +18,21 @@ import numpy.typing as npt
 
 from headwater.events import Stopped
 from headwater.kernel.relation import Relation
-from headwater.maintain.strategies.propagation.constants import restricted
+from headwater.maintain.followed import FollowedProgram, FollowedStratum, redefined
+from headwater.maintain.strategies.propagation.constants import as_heard, restricted
 from headwater.maintain.strategies.propagation.irrelevant import Useful, useful
+from headwater.maintain.strategies.propagation.listening import Audience, Heard
 from headwater.maintain.strategies.propagation.optimisations import Optimisations
 from headwater.maintain.strategies.propagation.parity import SIGNS
 from headwater.maintain.strategies.propagation.propagate import Difference, News, PropagationCall, RoundLimit
 from headwater.maintain.strategies.propagation.queries import Propagating, Sign, StratumQueries
-from headwater.maintain.strategies.propagation.sides import Rules, Side, by_propagation, touched_by
+from headwater.maintain.strategies.propagation.sides import Rules, Side, touched_by
 from headwater.maintain.strategies.propagation.version import Compiled, OpenVersion, compiled, whole
 from headwater.maintain.strategies.propagation.words import explained
-from headwater.maintain.view import View, same_rule
+from headwater.maintain.view import View
 from headwater.maintain.workspace import NO_CHANGE, Delta, Workspace
 from headwater.plan.steps import Ints
-from headwater.rules.checked import Checked, CheckedRule, Kind, Premise, Stratum
+from headwater.rules.checked import Checked, Kind, Premise, Stratum
 from headwater.version.row_change import Evaluated, Replacement, RowChange, without
 from headwater.version.statistics import PropagationStatistics, StratumStatistics, VersionStatistics
 
@@ -40,29 +42,6 @@ if TYPE_CHECKING:
 
 MOST_COMPILED = 32
 """How many sets of relations that change together are prepared for."""
-
-
-@dataclass(frozen=True)
-class FollowedStratum:
-    """A stratum, and the view that has its stored relations; none if nothing of it is stored."""
-
-    stratum: Stratum
-    view: View | None
-    propagated: bool = False
-
-
-def steps(checked: Checked, views: Iterable[View]) -> tuple[FollowedStratum, ...]:
-    """All strata whose changes are followed, in order."""
-    views = tuple(views)
-    if not checked.followed:
-        return tuple(FollowedStratum(view.stratum, view) for view in views)
-    by_relation = {name: view for view in views for name in view.stratum.relations}
-    propagated = {stratum.relations for stratum in by_propagation(checked)}
-    found = []
-    for stratum in checked.followed:
-        view = next((by_relation[name] for name in stratum.relations if name in by_relation), None)
-        found.append(FollowedStratum(stratum, view, stratum.relations in propagated))
-    return tuple(found)
 
 
 @dataclass
@@ -84,27 +63,61 @@ class UnstoredViews:
         self.calls: list[PropagationCall] | None = None
         """If it is a list, every call of a rule is put there, with the rows that it took and found."""
         self.using = Optimisations()
-        self._compiled: dict[frozenset[str], Compiled] = {}
+        self._compiled: dict[tuple[bool, frozenset[str]], Compiled] = {}
         self._computed: dict[str, Difference] = {}
         self._open: OpenVersion | None = None
         nothing = Checked({}, ())
-        self._now = self._last = (nothing, nothing)
+        self._now = self._last = FollowedProgram(nothing, nothing)
         """The program that is defined, and the one before it, each as its changes are followed."""
+        self._heard: FollowedProgram | None = None
+        """The program that is defined, as its changes are followed for those who listen."""
+        self._taken = self._now
+        self._audience: Audience | None = None
+        self.supposing = False
+        """Whether whoever asked for the version is the one that wants to know all it does."""
+        self._views: tuple[View, ...] = ()
         self._before: Before | None = None
 
-    def defined(self, checked: Checked, views: Iterable[View]) -> tuple[FollowedStratum, ...]:
-        """Something else is defined from now on: all strata whose changes are followed, in order."""
+    def defined(self, checked: Checked, views: Iterable[View]) -> None:
+        """Something else is defined from now on."""
         self._compiled.clear()
-        self._last = self._now
-        self._now = checked, restricted(checked) if self.using.constants else checked
-        return steps(self._now[1], views)
+        self._views = tuple(views)
+        self._last, self._heard = self._now, None
+        self._now = self._taken = FollowedProgram(checked, self._as_followed(checked))
+
+    def listen(self, audience: Audience | None) -> None:
+        """From now on changes of watched views are computed for these; without any, whole, for whoever may ask."""
+        if audience != self._audience:
+            self._audience, self._heard = audience, None
+            self._compiled.clear()
+
+    def _as_followed(self, checked: Checked, heard: Heard | None = None) -> Checked:
+        if self.using.constants:
+            return restricted(checked, heard)
+        return checked if heard is None else as_heard(checked, heard.plainly())
+
+    def _listened(self) -> FollowedProgram:
+        """The program as its changes are followed for those who listen."""
+        if self._audience is None or not self._now.checked.followed:
+            return self._now
+        if self._heard is None:
+            checked = self._now.checked
+            heard = self._audience.of(checked, self.using.parity)
+            followed = self._as_followed(checked, heard) if heard.parts else self._now.followed
+            self._heard = FollowedProgram(checked, followed)
+        return self._heard
 
     def _followed(self, checked: Checked) -> Checked:
-        """A program as its changes are followed."""
-        for known, found in (self._now, self._last):
-            if known is checked:
-                return found
-        return restricted(checked) if self.using.constants else checked
+        """A program as its changes are followed, whoever listens."""
+        for known in (self._now, self._last):
+            if known.checked is checked:
+                return known.followed
+        return self._as_followed(checked)
+
+    @property
+    def partly(self) -> dict[str, str]:
+        """The watched views of which the open version tells those who listen, and nobody else: what they hear of."""
+        return self._taken.partly(self._now.followed)
 
     def close(self) -> None:
         """The version is over."""
@@ -125,13 +138,21 @@ class UnstoredViews:
 
     # ------------------------------------------------------------------ a version
 
-    def begin(self, before: Before, after: Checked) -> None:
-        """The version has changed base relations, or more of them: what was asked before is not known any more."""
+    def begin(self, before: Before, after: Checked, *, whole: bool) -> tuple[FollowedStratum, ...]:
+        """The version has changed base relations, or more of them: what was asked before is not known any more. All
+        strata whose changes are followed, in order. If it is a `whole` change (one of definitions, say), all that
+        happens to watched views is computed, whoever listens."""
         self.close()
         self._before = before
-        if not after.followed:
-            return
-        then, after = self._followed(before.checked), self._followed(after)
+        self._taken = self._now if whole or self.supposing else self._listened()
+        if after.followed:
+            self._prepare(before, after)
+        return self._taken.steps(self._views)
+
+    def _prepare(self, before: Before, after: Checked) -> None:
+        """Get ready to ask both states."""
+        then = self._followed(before.checked) if before.checked is not after else self._taken.followed
+        after = self._taken.followed
         changed = self._changed(before, then, after)
         if changed:
             queries = self._queries(then, after, changed)
@@ -145,16 +166,16 @@ class UnstoredViews:
         changed = {
             name for name, delta in before.deltas.items() if delta.lost.shape[0] or delta.gained.shape[0]
         }
-        return frozenset(changed | _redefined(then, after))
+        return frozenset(changed | redefined(then, after))
 
     def _queries(self, before: Checked, after: Checked, changed: frozenset[str]) -> Compiled:
         if before is not after:
             return compiled(before, after, changed, self._fanout, self.make_engine, self.using)
-        found = self._compiled.get(changed)
+        found = self._compiled.get(key := (after is self._now.followed, changed))
         if found is None:
             if len(self._compiled) >= MOST_COMPILED:
                 self._compiled.clear()
-            found = self._compiled[changed] = compiled(
+            found = self._compiled[key] = compiled(
                 after, after, changed, self._fanout, self.make_engine, self.using
             )
         return found
@@ -276,22 +297,24 @@ class UnstoredViews:
 
     def explained(self) -> dict[str, list[str]]:
         """How changes are computed of what is not stored, in lines by relation."""
-        return explained(self._now[1], self.using, self._compiled.values()) if self._now[1].followed else {}
+        followed = self._listened().followed
+        return explained(followed, self.using, self._compiled.values()) if followed.followed else {}
 
     # ------------------------------------------------------------------ what is told
 
     def told(self, checked: Checked) -> dict[str, RowChange]:
         """What the version did to watched views."""
-        infos = checked.unstored.relations
-        found: dict[str, RowChange] = {}
+        infos = self._taken.followed.unstored.relations
+        found: dict[str, list[Difference]] = {}
         for name, difference in self._computed.items():
             if name in infos and infos[name].kind is Kind.WATCHED:
                 signs = SIGNS[infos[name].told]
                 lost = difference.lost if Sign.REMOVED in signs else difference.lost[:0]
                 gained = difference.gained if Sign.ADDED in signs else difference.gained[:0]
                 if lost.shape[0] or gained.shape[0]:
-                    found[name] = RowChange(lost, gained)
-        return found | self._new(checked) | self._ended(checked)
+                    found.setdefault(infos[name].owner or name, []).append(Difference(lost, gained))
+        told: dict[str, RowChange] = {name: _joined(parts) for name, parts in found.items()}
+        return told | self._new(checked) | self._ended(checked)
 
     def _ended(self, checked: Checked) -> dict[str, RowChange]:
         """Watched views that have lost all their rules, and are base relations now: all their rows have gone.
@@ -347,31 +370,18 @@ class UnstoredViews:
         return RowChange(found.lost, found.gained)
 
 
+def _joined(parts: list[Difference]) -> RowChange:
+    """What is heard of one view, by parts that may overlap."""
+    if len(parts) == 1:
+        return RowChange(parts[0].lost, parts[0].gained)
+    return RowChange(
+        np.unique(np.concatenate([part.lost for part in parts]), axis=0),
+        np.unique(np.concatenate([part.gained for part in parts]), axis=0),
+    )
+
+
 def to_write(relation: Relation, difference: Difference) -> tuple[Ints, Ints]:
     """What to delete from a stored relation, and to insert, so that it differs by this from before the version."""
     lost, gained = map(relation.codes, relation.change())
     delete = np.concatenate((difference.lost, without(gained, difference.gained)))
     return delete, np.concatenate((difference.gained, without(lost, difference.lost)))
-
-
-def _redefined(before: Checked, after: Checked) -> set[str]:
-    """The relations whose rules are others."""
-    if before is after:
-        return set()
-    old, new = _rules(before), _rules(after)
-    found = set()
-    for name in old.keys() | new.keys():
-        one, other = old.get(name, {}), new.get(name, {})
-        if one.keys() != other.keys() or not all(
-            same_rule(rule, other[label]) for label, rule in one.items()
-        ):
-            found.add(name)
-    return found
-
-
-def _rules(checked: Checked) -> dict[str, dict[str, CheckedRule]]:
-    found: dict[str, dict[str, CheckedRule]] = {}
-    for stratum in (*checked.strata, *checked.unstored.strata):
-        for rule in stratum.rules:
-            found.setdefault(rule.relation, {})[rule.label] = rule
-    return found

@@ -143,13 +143,23 @@ class Changes(Mapping[str, Change]):
         changes: Mapping[str, Change],
         empty: Mapping[str, Change],
         statistics: VersionStatistics,
+        partly: Mapping[str, str] | None = None,
     ):
         self.version = version
         self.statistics = statistics
-        self._changes = dict(changes)
+        self._partly = partly or {}
+        """The watched views of which only what somebody listens to was computed, and what that is."""
+        self._changes = {name: change for name, change in changes.items() if name not in self._partly}
         self._empty = empty
 
     def __getitem__(self, relation: str) -> Change:
+        if isinstance(relation, str) and relation in self._partly:
+            raise DataError(
+                "partly-known",
+                f"of {relation} only what is listened to was computed: {self._partly[relation]}",
+                hint=f"let the watch tell, or have all computed: db.watch({relation!r}, ..., on='changed'),"
+                f" db.keep({relation!r}, 'stored'), or connect(optimise=[...]) without parity and constants",
+            )
         found = self._changes.get(relation) if isinstance(relation, str) else None
         return found if found is not None else self._empty[relation_name(relation)]
 
@@ -163,7 +173,9 @@ class Changes(Mapping[str, Change]):
         return sum(bool(change) for change in self._changes.values())
 
     def __repr__(self) -> str:
-        inside = ", ".join(f"{name}: {change!r}" for name, change in self.items())
+        parts = [f"{name}: {change!r}" for name, change in self.items()]
+        parts += [f"{name}: known to those who listen" for name in self._partly]
+        inside = ", ".join(parts)
         return f"<version {self.version}: {inside or 'no change'}>"
 
     def _repr_html_(self) -> str:

@@ -8,6 +8,10 @@
 
 so that changes of `reach` elsewhere are never computed. A relation that is needed whole all the same stays as it is:
 restricted beside it, it would only be computed twice.
+
+The goals of those who listen to a watched view are such readers, too. One that hears of `reach("gate", Y), Y > 3` has
+a restricted view of its own, with the test at the end of each of its rules; the rows that come and go in it are told
+as those of `reach`.
 """
 
 from __future__ import annotations
@@ -16,6 +20,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from headwater.language.program import Call, Constant, Variable
+from headwater.maintain.strategies.propagation.listening import (
+    Heard,
+    Listening,
+    column_variable,
+    shown_part,
+    together,
+)
 from headwater.maintain.strategies.propagation.sides import read_by
 from headwater.plan.goals.adorned import bindable
 from headwater.rules.checked import (
@@ -42,27 +53,39 @@ Bound = Mapping[int, Constant]
 """Columns that have a constant."""
 
 
-def restricted(checked: Checked) -> Checked:
-    """The program as its changes are followed: the relations that are read with constants only are restricted."""
+def restricted(checked: Checked, heard: Heard | None = None) -> Checked:
+    """The program as its changes are followed: the relations that are read with constants only are restricted, and so
+    are watched views of which only a part is heard."""
     if not checked.followed:
         return checked
+    heard = heard or Heard()
     whole: set[str] = set()
     while True:
-        pushing = _Pushing(checked, whole)
+        pushing = _Pushing(checked, whole, heard)
         pushing.run()
         if len(pushing.names) > MOST_RESTRICTED:
-            return checked
+            return as_heard(checked, heard)
         again = {relation for relation, _ in pushing.names} & pushing.rules.keys()
         if not again:
-            return pushing.outcome() if pushing.names else checked
+            return pushing.outcome() if pushing.names or heard.parts else checked
         whole |= again
+
+
+def as_heard(checked: Checked, heard: Heard) -> Checked:
+    """The program with all its relations whole, whose views are followed for the types of rows that are heard."""
+    if not heard.parts:
+        return checked
+    pushing = _Pushing(checked, {name for stratum in checked.followed for name in stratum.relations}, heard)
+    pushing.run()
+    return pushing.outcome()
 
 
 class _Pushing:
     """One pass from the views that are listened to down to what they read. `whole` are not restricted."""
 
-    def __init__(self, checked: Checked, whole: set[str]):
+    def __init__(self, checked: Checked, whole: set[str], heard: Heard):
         self.checked = checked
+        self.heard = heard
         self.given: dict[str, list[CheckedRule]] = {}
         for stratum in checked.followed:
             for name in stratum.relations:
@@ -73,16 +96,41 @@ class _Pushing:
         self.rules: dict[str, list[CheckedRule]] = {}
         """What came out, by relation: those that are needed whole, and restricted ones."""
         self.made: dict[str, RelationInfo] = {}
+        self.told: dict[str, str] = {}
+        """Of the views that are listened to, and of parts of them, the types of rows that are heard."""
         self._todo: list[str] = []
 
     def run(self) -> None:
         hidden = self.checked.unstored.relations
-        for name in self.given:
-            if name not in hidden or hidden[name].kind is Kind.WATCHED:
+        for name in tuple(self.given):
+            if name not in hidden:
                 self._need(name)
+            elif hidden[name].kind is Kind.WATCHED:
+                for one in self.heard.of(name) or (Listening(name, hidden[name].told),):
+                    self._listen(one)
         while self._todo:
             name = self._todo.pop()
             self.rules[name] = [self._rule(rule) for rule in self.given[name]]
+
+    def _listen(self, one: Listening) -> None:
+        """Follow a watched view, or the part of it that somebody hears of."""
+        free = bindable(self.infos[one.relation])
+        bound = {column: constant for column, constant in one.constants if column in free}
+        columns = {column_variable(column).name for column in free}
+        tests = tuple(
+            test
+            for test in one.tests
+            if all(term.name in columns for term in (test.left, test.right) if isinstance(term, Variable))
+        )
+        name = one.relation
+        if (
+            (bound or tests)
+            and name not in self.whole
+            and all(_can(rule, bound) for rule in self.given[name])
+        ):
+            name = self._restrict(name, bound, tests)
+        self.told[name] = together((one.sign, self.told.get(name, one.sign)))
+        self._need(name)
 
     def _need(self, name: str) -> None:
         if name in self.given and name not in self.rules:
@@ -99,7 +147,7 @@ class _Pushing:
         if not isinstance(item, Premise | Absent) or item.relation not in self.given:
             return item
         name, hidden = item.relation, self.checked.unstored.relations
-        if name not in hidden or hidden[name].kind is Kind.WATCHED or name in self.whole or name in self.made:
+        if name not in hidden or name in self.whole or name in self.made:
             return item
         bound = {
             column: arg
@@ -110,8 +158,8 @@ class _Pushing:
             return item
         return replace(item, relation=self._restrict(name, bound))
 
-    def _restrict(self, relation: str, bound: Bound) -> str:
-        shown = ", ".join(f"{column}={type(c.value).__name__} {c.value!r}" for column, c in bound.items())
+    def _restrict(self, relation: str, bound: Bound, tests: tuple[Test, ...] = ()) -> str:
+        shown = shown_part(bound.items(), tests)
         known = self.names.get((relation, shown))
         if known is None:
             known = self.names[relation, shown] = f"{relation}[{shown}]"
@@ -121,7 +169,7 @@ class _Pushing:
                 kind=Kind.HELPER,
                 owner=self.infos[relation].owner or relation,
             )
-            rules = [_applied(rule, bound, known) for rule in self.given[relation]]
+            rules = [_applied(rule, bound, known, tests) for rule in self.given[relation]]
             self.given[known] = [rule for rule in rules if rule is not None]
         return known
 
@@ -139,6 +187,8 @@ class _Pushing:
         unstored = [self._rewritten(stratum) for stratum in checked.unstored.strata]
         unstored += [s for s in followed if not self.made.keys().isdisjoint(s.relations)]
         infos = {**checked.unstored.relations, **self.made}
+        for name, sign in self.told.items():
+            infos[name] = replace(infos[name], kind=Kind.WATCHED, told=sign)
         return replace(
             checked,
             strata=tuple(strata),
@@ -170,8 +220,10 @@ def _named(term: Variable | None, names: set[str]) -> bool:
     return term is not None and term.name in names
 
 
-def _applied(rule: CheckedRule, bound: Bound, relation: str) -> CheckedRule | None:
-    """A rule for rows with constants in some columns; `None` if it gives no such row."""
+def _applied(
+    rule: CheckedRule, bound: Bound, relation: str, tests: tuple[Test, ...] = ()
+) -> CheckedRule | None:
+    """A rule for rows with constants in some columns that pass tests; `None` if it gives no such constants."""
     values: dict[str, Constant] = {}
     for column, constant in bound.items():
         term = rule.head[column]
@@ -181,7 +233,12 @@ def _applied(rule: CheckedRule, bound: Bound, relation: str) -> CheckedRule | No
         if isinstance(term, Variable):
             values[term.name] = constant
     head = tuple(values.get(term.name, term) if isinstance(term, Variable) else term for term in rule.head)
-    body = tuple(_put(item, values) for item in rule.body)
+    columns = {column_variable(column).name: term for column, term in enumerate(head)}
+    passing = (substitute(test, columns) for test in tests)
+    body = (
+        *(_put(item, values) for item in rule.body),
+        *(test for test in passing if isinstance(test, Test)),
+    )
     return replace(rule, label=f"{rule.label} of {relation}", relation=relation, head=head, body=body)
 
 

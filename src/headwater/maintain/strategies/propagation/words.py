@@ -10,7 +10,7 @@ from headwater.maintain.strategies.propagation.queries import Sign
 from headwater.maintain.strategies.propagation.sides import Rules, by_propagation
 from headwater.maintain.strategies.propagation.version import Compiled
 from headwater.plan.goals.program import shown_rule
-from headwater.rules.checked import Checked
+from headwater.rules.checked import Checked, Kind
 
 
 def explained(checked: Checked, using: Optimisations, known: Iterable[Compiled]) -> dict[str, list[str]]:
@@ -20,21 +20,25 @@ def explained(checked: Checked, using: Optimisations, known: Iterable[Compiled])
     found: dict[str, list[str]] = {}
     for stratum in strata:
         for name in stratum.relations:
+            info = rules.infos[name]
             lines = [f"optimisation {line}" for line in using.lines()]
+            if info.kind is Kind.WATCHED:
+                lines.append(f"heard of: {info.told}{name}")
             below = sorted(rules.below(name) - {name})
             signs = wanted(rules, rules, [name])
             if using.parity:
-                shown = [
+                followed = [
                     f"{both}{each}"
                     for each in below
                     if (both := "".join(sign.value for sign in Sign if signs(each, sign)))
                 ]
-                lines.append(f"follows {', '.join(shown)}")
+                lines.append(f"follows {', '.join(followed)}")
             lines += [f"restricted to constants: {each}" for each in below if "[" in each]
             for made in known:
                 lines += _queries(made, name)
                 lines += [f"derives {each} whole: {why}" for each, why in made.program.whole.items()]
-            found[name] = list(dict.fromkeys(lines))
+            shown = info.owner or name if info.kind is Kind.WATCHED else name
+            found[shown] = list(dict.fromkeys([*found.get(shown, ()), *lines]))
     return found
 
 
