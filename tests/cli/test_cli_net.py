@@ -45,3 +45,42 @@ def test_what_is_not_there_is_told():
         "run", "reachable", "-t", "topohub:topozoo/Abilne", code=1
     )
     assert "--fail" in headwater("run", "reachable", "-t", "grid:2", "--fail", "some", code=2)
+
+
+def test_what_if_tells_routes_before_and_after():
+    output = headwater("run", "best-cost", "-t", "grid:1x4", "--what-if", "s0.1:s0.2")
+    assert "If s0.1:s0.2 failed" in output and "bestCost: 8 rows gone, 0 come" in output
+    assert "(s0.0, s0.2, 4) -> nothing" in output and "(s0.1, s0.1, 4) -> " not in output
+
+
+def test_a_live_view_ends_with_what_a_run_says():
+    plain = headwater("run", "best-cost", "-t", "grid:3", "--fail", "s1.1:s2.1")
+    assert headwater("run", "best-cost", "-t", "grid:3", "--fail", "s1.1:s2.1", "--live") == plain
+    assert "not quiet yet" in headwater("run", "reachable", "-t", "grid:3", "--until", "0.003")
+
+
+def test_a_network_of_processes():
+    output = headwater(
+        "run", "best-cost", "-t", "grid:2", "--transport", "tcp", "--processes", "2", "--fail", "s0.0:s0.1"
+    )
+    assert "4 nodes, 4 links" in output and "bestCost" in output
+
+
+def test_a_trace_is_replayed(tmp_path: Path):
+    trace = tmp_path / "run.trace"
+    told = headwater(
+        "trace", "best-cost", "-t", "grid:3", "--metric", "random", "--fail", "10%", "--out", str(trace)
+    )
+    assert "messages of 9 nodes, 12 links" in told
+    assert headwater("trace", "--replay", str(trace)).startswith("the same ")
+    lines = trace.read_text().splitlines()
+    trace.write_text("\n".join(lines).replace("s1.1", "s1.2", 1) + "\n")
+    assert "damaged-trace" in headwater("trace", "--replay", str(trace), code=1)
+    trace.write_text("\n".join(lines[:-1]) + "\n")
+    assert "unfinished" in headwater("trace", "--replay", str(trace), code=1)
+    assert "missing-file" in headwater("trace", "--replay", str(tmp_path / "none"), code=1)
+    headwater("trace", "--replay", str(trace), "--out", "x", code=2)
+    headwater("trace", "reachable", code=2)
+    assert "cannot-write" in headwater(
+        "trace", "reachable", "-t", "grid:2", "--out", str(tmp_path / "none" / "x"), code=1
+    )

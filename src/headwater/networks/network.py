@@ -8,8 +8,10 @@ once all is quiet.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
@@ -17,14 +19,17 @@ from headwater.calls import public_class
 from headwater.errors import DataError
 from headwater.networks.explaining import NetworkProof, ProofSearch
 from headwater.networks.metrics import Costs, Ends
+from headwater.networks.recipe import NetworkRecipe
 from headwater.networks.relation import NetworkPlace, NetworkRelation
 from headwater.networks.runtime.directory import Addresses
 from headwater.networks.runtime.row_table import Row
 from headwater.networks.strands.network_program import Best
 from headwater.networks.strands.node_plan import NodePlan
 from headwater.networks.timeline import SentMessage, sent_message
-from headwater.networks.topologies.topology import Topology
+from headwater.networks.tracing import ChangeStep, HistoryStep, RunStep, write_trace
 from headwater.networks.transports.carrier import Carrier
+from headwater.networks.transports.simulator.simulated import SimulatedNodes
+from headwater.networks.what_if import NetworkWhatIf, rows_changed
 from headwater.spelling import did_you_mean
 from headwater.values import arguments
 
@@ -50,24 +55,19 @@ class NetworkRun:
 class Network:
     """Nodes that run one program; made by `headwater.network`."""
 
-    def __init__(
-        self,
-        plan: NodePlan,
-        links: tuple[str, ...],
-        topology: Topology,
-        costs: Mapping[Ends, Costs],
-        nodes: Carrier,
-    ):
-        self.topology = topology
+    def __init__(self, recipe: NetworkRecipe, plan: NodePlan, nodes: Carrier):
+        self.topology = recipe.topology
+        self._recipe = recipe
         self._plan = plan
-        self._links = links
-        self._costs = dict(costs)
+        self._links = recipe.links
+        self._costs = dict(recipe.costs)
         self._nodes = nodes
-        self._directory = Addresses(topology.nodes)
+        self._directory = Addresses(recipe.topology.nodes)
         self._counted = 0, 0
         self._up: dict[Ends, Costs] = {}
         self._base: dict[tuple[str, Row], None] = {}
         """Base rows that are no links."""
+        self._history: list[HistoryStep] = []
         self._set(self._costs)
 
     # ------------------------------------------------------------------ links
@@ -144,7 +144,11 @@ class Network:
                     if costs is not None:
                         changes.append((True, relation, self._row(relation, ends, costs)))
         if changes:
-            self._nodes.change(changes)
+            self._do(changes)
+
+    def _do(self, changes: Sequence[tuple[bool, str, Row]]) -> None:
+        self._nodes.change(changes)
+        self._history.append(ChangeStep(tuple(changes)))
 
     def _row(self, relation: str, ends: Ends, costs: Costs) -> Row:
         return (*ends, *costs)[: self._plan.relations[self._plan.numbers[relation]].arity]
@@ -165,7 +169,7 @@ class Network:
             hint = "net.fail, net.restore and net.set_cost change links"
             raise DataError("link-rows", f"{name} has the links of this network", hint=hint)
         given = [tuple(row) for row in rows]
-        self._nodes.change([(comes, name, row) for row in given])
+        self._do([(comes, name, row) for row in given])
         for row in given:
             if comes:
                 self._base[name, row] = None
@@ -182,6 +186,7 @@ class Network:
         quiet = self._nodes.run(until)
         end = self._nodes.last_message if until is None else self._nodes.now
         (messages, volume), self._counted = self._counted, self._nodes.traffic()
+        self._history.append(RunStep(until, self._counted[0]))
         return NetworkRun(
             max(0.0, end - before), self._counted[0] - messages, self._counted[1] - volume, quiet
         )
@@ -190,6 +195,11 @@ class Network:
     def now(self) -> float:
         """The time in seconds since the network began: virtual, or real."""
         return self._nodes.now
+
+    @property
+    def last_message(self) -> float:
+        """When the last message arrived: when the network converged, once it is quiet."""
+        return self._nodes.last_message
 
     # ------------------------------------------------------------------ what there is
 
@@ -255,6 +265,54 @@ class Network:
     def timeline(self) -> list[SentMessage]:
         """All messages, in the order in which they were sent."""
         return [sent_message(self._plan, self.topology.nodes, each) for each in self._nodes.messages()]
+
+    def trace(self, path: str | os.PathLike[str]) -> None:
+        """Write all that was done to the network and said in it to a file, to be replayed with `replay_trace`."""
+        if not isinstance(self._nodes, SimulatedNodes):
+            message = "what real nodes say is never twice the same: only simulated networks have traces"
+            raise DataError("no-trace", message, hint="net.timeline() has the messages")
+        if self._recipe.own_functions:
+            message = "functions of this process cannot be written into a trace"
+            raise DataError("functions-here", message, hint="net.timeline() has the messages")
+        said = list(self._nodes.messages())
+        if len(said) < self.messages:
+            message = f"{self.messages:,} messages were sent, and the last {len(said):,} are known"
+            raise DataError("no-trace", message, hint="trace a shorter run, or a smaller network")
+        write_trace(Path(os.fspath(path)), self._recipe, self._history, said)
+
+    def what_if(
+        self,
+        *,
+        fail: Iterable[LinkName] = (),
+        restore: Iterable[LinkName] = (),
+        set_cost: Mapping[Ends, int | Costs] | None = None,
+    ) -> NetworkWhatIf:
+        """What would change if links failed, came back, or cost something else; nothing happens to this network.
+
+        `net.what_if(fail=[("a", "b")])`: rows before and after, once all is quiet, and the messages it would take.
+        """
+        twin = self.twin()
+        twin.run()
+        before = {name: twin[name].rows() for name in self.relations}
+        for link in fail:
+            twin.fail(link)
+        for link in restore:
+            twin.restore(link)
+        for ends, cost in (set_cost or {}).items():
+            twin.set_cost(ends, cost)
+        done = twin.run()
+        changes = {name: rows_changed(rows, twin[name].rows()) for name, rows in before.items()}
+        found = {name: change for name, change in changes.items() if change.gone or change.come}
+        return NetworkWhatIf(found, done.seconds, done.messages, done.bytes)
+
+    def twin(self) -> Network:
+        """The same network, simulated, with the links and other base rows that there are now; it has not run yet."""
+        twin = Network(replace(self._recipe, costs=self._up), self._plan, self._recipe.simulated(self._plan))
+        twin._costs = dict(self._costs)
+        if self._base:
+            twin._do([(True, *base) for base in self._base])
+            twin._base = dict(self._base)
+        return twin
 
     def __repr__(self) -> str:
         return f"<network of {self.topology} at {self.now:.3f} s: {self.messages:,} messages>"

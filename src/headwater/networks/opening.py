@@ -28,23 +28,17 @@ from headwater.networks.library import library_program, programs
 from headwater.networks.metrics import Costs, Ends, link_costs
 from headwater.networks.network import Network
 from headwater.networks.node_settings import ANNOTATIONS, ORDERS, NodeSettings
-from headwater.networks.runtime.directory import Addresses
+from headwater.networks.recipe import NetworkRecipe
 from headwater.networks.strands.node_plan import NodePlan
 from headwater.networks.topologies.named import as_topology
-from headwater.networks.topologies.topology import Topology
 from headwater.networks.transports.carrier import Carrier
 from headwater.networks.transports.processes import network_processes
-from headwater.networks.transports.simulator.links import LinkModel, LinkQuality
-from headwater.networks.transports.simulator.simulated import SimulatedNodes
-from headwater.networks.transports.simulator.simulator import Simulator
 from headwater.values import arguments
 from headwater.values.functions import Functions, Given, declared_functions
 
 TRANSPORTS = ("simulated", "tcp", "spark")
 LINK = "link"
 """The relation of the links, where the program marks none."""
-LATENCY_WITHOUT_A_WAY = 1000
-"""Milliseconds that a message takes between nodes that no links connect."""
 
 
 @public
@@ -88,29 +82,17 @@ def network(
     metrics = (metric,) if isinstance(metric, str) else tuple(metric)
     costs = link_costs(found, metrics, seed)
     plan = settings.plan(known)
-    links = _link_relations(parsed, plan, costs)
+    recipe = NetworkRecipe(
+        settings, found, costs, _link_relations(parsed, plan, costs), seed, known, bool(functions)
+    )
     if transport == "simulated":
-        nodes: Carrier = simulated(settings, plan, found, seed)
+        nodes: Carrier = recipe.simulated(plan)
     else:
         if functions:
             message = "functions of this process are unknown to nodes in other processes"
             raise DataError("functions-here", message, hint='transport="simulated" runs them')
         nodes = network_processes(settings, found.nodes, transport, processes, spark)
-    return Network(plan, links, found, costs, nodes)
-
-
-def simulated(settings: NodeSettings, plan: NodePlan, topology: Topology, seed: int) -> SimulatedNodes:
-    """The nodes of a topology in a simulator, with the latencies of its links."""
-    return SimulatedNodes(
-        Simulator(
-            plan,
-            Addresses(topology.nodes),
-            settings.scheme_maker(),
-            order=ORDERS[settings.order],
-            links=link_model(topology),
-            seed=seed,
-        )
-    )
+    return Network(recipe, plan, nodes)
 
 
 def _program(given: str | os.PathLike[str] | Program) -> Program:
@@ -137,20 +119,3 @@ def _link_relations(program: Program, plan: NodePlan, costs: Mapping[Ends, Costs
             hint = f"{name}(@S, @D, C); with metric=('latency', 'random') links have two costs"
             raise DataError("link-columns", message, hint=hint)
     return found
-
-
-def link_model(topology: Topology) -> LinkModel:
-    """Messages take the fastest way; of nodes between which there is none, a second."""
-    latencies: dict[int, dict[str, int]] = {}
-    known: dict[int, LinkQuality] = {}
-
-    def link(sender: int, receiver: int) -> LinkQuality:
-        found = latencies.get(sender)
-        if found is None:
-            found = latencies[sender] = topology.latencies(topology.nodes[sender])
-        latency = found.get(topology.nodes[receiver], LATENCY_WITHOUT_A_WAY)
-        if latency not in known:
-            known[latency] = LinkQuality(latency / 1000)
-        return known[latency]
-
-    return link

@@ -1,0 +1,67 @@
+"""What a network is made from: whoever has it can make the same network again, simulated, from nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from headwater.networks.metrics import Costs, Ends
+from headwater.networks.node_settings import ORDERS, NodeSettings
+from headwater.networks.runtime.directory import Addresses
+from headwater.networks.strands.node_plan import NodePlan
+from headwater.networks.topologies.topology import Topology
+from headwater.networks.transports.simulator.links import LinkModel, LinkQuality
+from headwater.networks.transports.simulator.simulated import SimulatedNodes
+from headwater.networks.transports.simulator.simulator import Simulator
+from headwater.values.functions import Functions
+
+LATENCY_WITHOUT_A_WAY = 1000
+"""Milliseconds that a message takes between nodes that no links connect."""
+
+
+@dataclass(frozen=True)
+class NetworkRecipe:
+    """Settings of nodes, a topology with the costs of its links, the relations that have links as rows, a seed."""
+
+    settings: NodeSettings
+    topology: Topology
+    costs: Mapping[Ends, Costs]
+    links: tuple[str, ...]
+    seed: int = 0
+    functions: Functions = field(default_factory=Functions, compare=False)
+    own_functions: bool = False
+    """Whether some of them are Python of this process."""
+
+    def plan(self) -> NodePlan:
+        """What every node runs."""
+        return self.settings.plan(self.functions)
+
+    def simulated(self, plan: NodePlan | None = None) -> SimulatedNodes:
+        """Simulated nodes that hold nothing yet."""
+        return SimulatedNodes(
+            Simulator(
+                plan or self.plan(),
+                Addresses(self.topology.nodes),
+                self.settings.scheme_maker(),
+                order=ORDERS[self.settings.order],
+                links=link_model(self.topology),
+                seed=self.seed,
+            )
+        )
+
+
+def link_model(topology: Topology) -> LinkModel:
+    """Messages take the fastest way; of nodes between which there is none, a second."""
+    latencies: dict[int, dict[str, int]] = {}
+    known: dict[int, LinkQuality] = {}
+
+    def link(sender: int, receiver: int) -> LinkQuality:
+        found = latencies.get(sender)
+        if found is None:
+            found = latencies[sender] = topology.latencies(topology.nodes[sender])
+        latency = found.get(topology.nodes[receiver], LATENCY_WITHOUT_A_WAY)
+        if latency not in known:
+            known[latency] = LinkQuality(latency / 1000)
+        return known[latency]
+
+    return link
