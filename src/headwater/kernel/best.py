@@ -39,7 +39,7 @@ def comparable(code, kind, largest, order, special):
     return value
 
 
-@compiled("void(int32[::1], int64[:, ::1], int64, int64, int64, int64[::1], int64[::1], int64[::1])")
+@compiled("void(int32[::1], stored[:, ::1], int64, int64, int64, int64[::1], int64[::1], int64[::1])")
 def values_of(which, rows, column, kind, largest, order, special, out):
     """The comparable values of the given rows."""
     for i in range(which.shape[0]):
@@ -78,7 +78,7 @@ def place_of(beating, first):
 
 
 @compiled(
-    "void(int32[::1], int64[::1], int64[::1], int32[::1], int64[:, ::1], uint8[::1], int64[:, ::1], int64[::1],"
+    "void(int32[::1], int64[::1], int64[::1], int32[::1], stored[:, ::1], uint8[::1], int64[:, ::1], int64[::1],"
     " int64[::1], int64[::1], int32[::1], int32[::1], int32[::1], int64[::1], int64[:, ::1])"
 )
 def choose(

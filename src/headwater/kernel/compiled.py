@@ -4,6 +4,9 @@ Importing the kernel loads neither numba nor machine code: whoever only reads ro
 loaded when it is first called, so that a program waits for what it uses and for nothing else. What ends a version is
 loaded before one begins (`load_endings`): keeping or undoing it must not fail, and compiling takes memory. Nodes load
 everything when they come up (`load`).
+
+Rows are stored in 32 bits where their numbers fit, else in 64 (see `relation`). A signature says `stored` for them:
+such a function is compiled for each of the two when it is first called with it.
 """
 
 from __future__ import annotations
@@ -11,12 +14,16 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable, Iterable
-from functools import cache, update_wrapper
+from functools import cache, partial, update_wrapper
 from typing import Any
 
 from headwater.kernel.machine_code import Function, digest_of, kept, machine_code_folder
 
 PACKAGE = __name__.removesuffix("compiled")
+STORED = "stored["
+"""How signatures name the numbers of stored rows."""
+WIDTHS = {4: "int32[", 8: "int64["}
+"""What that stands for, by the bytes that a number takes."""
 
 
 @cache
@@ -58,10 +65,19 @@ class Kernel:
         _announce()
         called: Any = numba.njit(**options)(self.function)
         called._cache = kept(self.function, digest_of(self.function, self.signature, _python))
-        called.compile(self.signature)
-        called.disable_compile()
+        if STORED in self.signature:
+            called._compile_for_args = partial(_of_width, called, self.signature)
+        else:
+            called.compile(self.signature)
+            called.disable_compile()
         function: Function = called
         return function
+
+    def ready(self, width: int) -> None:
+        """Have the machine code for stored numbers of so many bytes, if the function is given any."""
+        if self.signature is not None and STORED in self.signature:
+            code: Any = self.machine_code
+            code.compile(self.signature.replace(STORED, WIDTHS[width]))
 
     def give_way(self, machine_code: Function) -> None:
         """Let every module of the kernel that has this function have its machine code instead."""
@@ -71,6 +87,13 @@ class Kernel:
             if name.startswith(PACKAGE):
                 names = [known for known, value in vars(module).items() if value is self]
                 vars(module).update(dict.fromkeys(names, machine_code))
+
+
+def _of_width(called: Any, signature: str, *arguments: Any) -> Any:
+    """The machine code for rows as these arguments store them: numba asks for it when it meets others."""
+    before, _, _ = signature.rpartition("(")[2].partition(STORED)
+    place = before.replace("[:, ::1]", "").count(",")
+    return called.compile(signature.replace(STORED, WIDTHS[arguments[place].itemsize]))
 
 
 class Instruction(Kernel):
@@ -115,8 +138,9 @@ def instruction(function: Function) -> Function:
     return _kernels[-1]
 
 
-def load(kernels: Iterable[Kernel] | None = None) -> None:
-    """Load machine code, compiling what was never compiled on this machine: of these functions, or of all."""
+def load(kernels: Iterable[Kernel] | None = None, widths: Iterable[int] = ()) -> None:
+    """Load machine code, compiling what was never compiled on this machine: of these functions, or of all; for stored
+    numbers of some widths, or of those that come along."""
     with _loading:
         for kernel in _kernels:
             if kernel.signature is None and kernel.machine_code is None:
@@ -124,9 +148,11 @@ def load(kernels: Iterable[Kernel] | None = None) -> None:
         for kernel in list(_kernels) if kernels is None else kernels:
             if kernel.machine_code is None:
                 kernel.give_way(kernel.compile())
+            for width in widths:
+                kernel.ready(width)
 
 
 @cache
-def load_endings() -> None:
-    """Load what may be needed to end a version."""
-    load([kernel for kernel in _kernels if kernel.ending])
+def load_endings(width: int) -> None:
+    """Load what may be needed to end a version, for stored numbers of so many bytes."""
+    load([kernel for kernel in _kernels if kernel.ending], [width])

@@ -53,7 +53,7 @@ def hash_row(rows, row, columns):
     return tag_of(h)
 
 
-@compiled("void(int64[::1], int64[:, ::1], int64[::1], int64[::1])", ending=True)
+@compiled("void(int64[::1], stored[:, ::1], int64[::1], int64[::1])", ending=True)
 def fill_slots(slots, rows, columns, entries):
     """Enter rows whose keys are distinct into an empty table."""
     mask = np.int64(slots.shape[0] - 1)

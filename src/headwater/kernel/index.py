@@ -78,7 +78,7 @@ class Index:
 
 
 @compiled(
-    "int64(int32[::1], int64, int64[:, ::1], int64[::1], int64[::1], int32[::1], int32[::1], int64[::1])",
+    "int64(int32[::1], int64, stored[:, ::1], int64[::1], int64[::1], int32[::1], int32[::1], int64[::1])",
     ending=True,
 )
 def enter(which, start, rows, columns, slots, following, previous, sizes):
@@ -119,7 +119,8 @@ def enter(which, start, rows, columns, slots, following, previous, sizes):
 
 
 @compiled(
-    "void(int32[::1], int64[:, ::1], int64[::1], int64[::1], int32[::1], int32[::1], int64[::1])", ending=True
+    "void(int32[::1], stored[:, ::1], int64[::1], int64[::1], int32[::1], int32[::1], int64[::1])",
+    ending=True,
 )
 def leave(which, rows, columns, slots, following, previous, sizes):
     """Take rows out of their chains; an empty chain leaves the table."""
@@ -143,7 +144,7 @@ def leave(which, rows, columns, slots, following, previous, sizes):
             sizes[0] -= 1
 
 
-@compiled("void(int32[::1], int64[:, ::1], int64[::1], int64[::1], int32[::1], int32[::1])")
+@compiled("void(int32[::1], stored[:, ::1], int64[::1], int64[::1], int32[::1], int32[::1])")
 def lead(which, rows, columns, slots, following, previous):
     """Move rows to the front of their chains."""
     mask = np.int64(slots.shape[0] - 1)

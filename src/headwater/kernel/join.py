@@ -90,7 +90,7 @@ def write(out, m, bindings, b, rows, row, outputs, rank_column):
 
 
 @compiled(
-    "int64(int64[:, ::1], int64[::1], int64[::1], int64[::1], int64[::1], int32[::1], int64[:, ::1],"
+    "int64(int64[:, ::1], int64[::1], int64[::1], int64[::1], int64[::1], int32[::1], stored[:, ::1],"
     " uint8[::1], uint8[::1], int64[:, ::1], int64, int64, int64[::1], int64[::1], int64[:, ::1])"
 )
 def join_chain(
@@ -123,7 +123,7 @@ def join_chain(
 
 
 @compiled(
-    "int64(int64[:, ::1], int64[::1], int64[::1], int64[::1], int64[::1], int64[:, ::1],"
+    "int64(int64[:, ::1], int64[::1], int64[::1], int64[::1], int64[::1], stored[:, ::1],"
     " uint8[::1], uint8[::1], int64[:, ::1], int64, int64, int64[::1], int64[::1], int64[:, ::1])"
 )
 def join_row(
@@ -145,7 +145,7 @@ def join_row(
 
 
 @compiled(
-    "int64(int64[:, ::1], int64[::1], int64[::1], int64[::1], int64[::1], int64[:, ::1],"
+    "int64(int64[:, ::1], int64[::1], int64[::1], int64[::1], int64[::1], stored[:, ::1],"
     " uint8[::1], uint8[::1], int64[::1], int64[::1], int64[:, ::1])"
 )
 def anti_join(bindings, sources, constants, columns, slots, rows, state, avoid, outputs, cursor, out):
@@ -167,7 +167,7 @@ def anti_join(bindings, sources, constants, columns, slots, rows, state, avoid, 
 
 
 @compiled(
-    "int64(int64[:, ::1], int32[::1], int64[:, ::1], uint8[::1], uint8[::1], int64[:, ::1], int64[:, ::1],"
+    "int64(int64[:, ::1], int32[::1], stored[:, ::1], uint8[::1], uint8[::1], int64[:, ::1], int64[:, ::1],"
     " int64, int64, int64[::1], int64[::1], int64[:, ::1])"
 )
 def join_list(
@@ -204,7 +204,7 @@ def join_list(
 
 
 @compiled(
-    "int64(int32[::1], int64[:, ::1], int64[:, ::1], int64[:, ::1], int64, int64[::1], int64[::1], int64[:, ::1])"
+    "int64(int32[::1], stored[:, ::1], int64[:, ::1], int64[:, ::1], int64, int64[::1], int64[::1], int64[:, ::1])"
 )
 def gather(which, rows, constants, equalities, rank_column, outputs, cursor, out):
     """First bindings: the listed rows that fit. An output is a column, or -1 for the row's own number."""
@@ -316,7 +316,7 @@ def project(bindings, sources, constants, out):
         out[b, sources.shape[0]] = bindings[b, last]
 
 
-@compiled("int64(int64, int64[:, ::1], uint8[::1], uint8[::1], int64, int64, int32[::1])")
+@compiled("int64(int64, stored[:, ::1], uint8[::1], uint8[::1], int64, int64, int32[::1])")
 def scan(top, rows, state, accept, rank_column, rank_limit, out):
     """Write the numbers of all rows that count: looks at the whole relation."""
     m = np.int64(0)

@@ -104,7 +104,7 @@ def seal_all(top, state):
         state[row] = sealed(state[row])
 
 
-@compiled("void(int32[::1], int64[:, ::1], int64[:, ::1], uint8[::1], int64, int64, int64)", ending=True)
+@compiled("void(int32[::1], int64[:, ::1], stored[:, ::1], uint8[::1], int64, int64, int64)", ending=True)
 def restore(touched, journal, rows, state, rank_column, count_column, head_rank_column):
     """Undo a version: put rows back as the journal has them."""
     for i in range(touched.shape[0]):
@@ -126,7 +126,8 @@ def forget_slot(row, columns, rows, slots):
 
 
 @compiled(
-    "void(int32[::1], int64[::1], int64[:, ::1], uint8[::1], int64[::1], int32[::1], int64[::1])", ending=True
+    "void(int32[::1], int64[::1], stored[:, ::1], uint8[::1], int64[::1], int32[::1], int64[::1])",
+    ending=True,
 )
 def remove(dead, columns, rows, state, slots, free, sizes):
     """Take rows out of the table over whole rows and give their places back."""
@@ -140,7 +141,8 @@ def remove(dead, columns, rows, state, slots, free, sizes):
 
 
 @compiled(
-    "void(int32[::1], int64[::1], int64[:, ::1], uint8[::1], int64[::1], int32[::1], int64[::1])", ending=True
+    "void(int32[::1], int64[::1], stored[:, ::1], uint8[::1], int64[::1], int32[::1], int64[::1])",
+    ending=True,
 )
 def uncreate(created, columns, rows, state, slots, free, sizes):
     """Undo the creation of rows, the last one first: a place goes back to where it came from, so `free` has room."""

@@ -1,8 +1,11 @@
 """A relation's rows in memory, with a hash index over whole rows.
 
-Rows live in one int64 matrix: the columns' codes, then the row's *rank*, its *count* of supports and, for a
+Rows live in one matrix: the columns' codes, then the row's *rank*, its *count* of supports and, for a
 relation of which only the best rows count, the *head rank* (when the row became a candidate; the rank is then
 when it became visible). Slots of removed rows are used again, so no row moves until `compact`.
+
+The matrix is of 32-bit numbers until one comes that needs more, and of 64-bit ones from then on (`widen`): most codes
+are places in dictionaries or small integers. Codes are int64 wherever they go in or out.
 
 A row's state is a set of bits:
 
@@ -31,6 +34,7 @@ import numpy as np
 import numpy.typing as npt
 
 from headwater.kernel import hashing, journal, rowops, version_end
+from headwater.kernel.compiled import load_endings
 from headwater.kernel.index import Index
 from headwater.kernel.memory import LARGE, Room, Unbounded, grown, zeros
 from headwater.kernel.prefetch import BLOCK
@@ -38,6 +42,9 @@ from headwater.kernel.states import DYING, LEADING, LIVE, STORED, TOUCHED, VISIB
 
 Ints = npt.NDArray[np.int64]
 Rows = npt.NDArray[np.int32]
+Stored = npt.NDArray[np.int32] | npt.NDArray[np.int64]
+NARROW, WIDE = np.dtype(np.int32), np.dtype(np.int64)
+"""How numbers of rows are stored."""
 INT64 = np.dtype(np.int64)
 NO_ROWS: Rows = np.empty(0, np.int32)
 CHUNK = 1 << 16
@@ -54,7 +61,13 @@ JOURNAL_BYTES = 36
 
 def least_bytes(arity: int) -> int:
     """The bytes that a row with so many codes takes at the least, as part of a large relation."""
-    return 8 * (arity + 2) + 1 + 8
+    return NARROW.itemsize * (arity + 2) + 1 + 8
+
+
+def _fits(numbers: Ints) -> bool:
+    """Whether all these can be stored as narrow numbers."""
+    bounds = np.iinfo(NARROW)
+    return not numbers.size or bool(numbers.min() >= bounds.min and numbers.max() <= bounds.max)
 
 
 class Fallen(NamedTuple):
@@ -67,7 +80,7 @@ class Fallen(NamedTuple):
 class Backup(NamedTuple):
     """Ranks, counts and states from before `kill_all`, and how long the journal was then."""
 
-    ranks: Ints
+    ranks: Stored
     state: npt.NDArray[np.uint8]
     journal: int
 
@@ -81,7 +94,7 @@ class _Arrays:
     """The arrays of a relation without rows."""
 
     def __init__(self, width: int):
-        self.rows: Ints = np.zeros((SMALL, width), np.int64)
+        self.rows: Stored = np.zeros((SMALL, width), NARROW)
         self.state: npt.NDArray[np.uint8] = np.zeros(SMALL, np.uint8)
         self.slots: Ints = np.zeros(2 * SMALL, np.int64)
         self.free: Rows = np.zeros(SMALL, np.int32)
@@ -89,8 +102,8 @@ class _Arrays:
         self.journal: Ints = np.zeros((SMALL, 4), np.int64)
         self.created: Rows = np.zeros(SMALL, np.int32)
         self.ghosts: Rows = np.empty(0, np.int32)
-        self.sizes: Ints = np.zeros(5, np.int64)
-        """Slots ever used, rows stored, entries of `free`, of the journal, of `created`."""
+        self.sizes: Ints = np.zeros(6, np.int64)
+        """Slots ever used, rows stored, entries of `free`, of the journal, of `created`; tuples dealt with."""
 
 
 class Relation:
@@ -129,6 +142,10 @@ class Relation:
         self.journal_rows, self.journal, self.created = fresh.journal_rows, fresh.journal, fresh.created
         self.sizes, self.ghosts, self.indexes = fresh.sizes, fresh.ghosts, indexes
         self.backup: Backup | None = None
+        self.largest = int(np.iinfo(NARROW).max)
+        """The largest number that can be stored."""
+        self.supports = 0
+        """No row has more supports than this."""
         self.lifted = 0
         self.proceeded = False
         """Whether the open version has had more than one transition."""
@@ -182,6 +199,26 @@ class Relation:
                 index.reserve(size)
             self.state = grown(self.state, size)  # last: its length says what there is room for
 
+    def widen(self) -> None:
+        """Store numbers in 64 bits from now on."""
+        if self.rows.dtype == WIDE:
+            return
+        load_endings(WIDE.itemsize)
+        self.ask(WIDE.itemsize * self.rows.size, f"rows of {self.name} with numbers of 64 bits")
+        wide: Ints = zeros(self.rows.shape, WIDE)
+        wide[: self.sizes[0]] = self.rows[: self.sizes[0]]
+        if self.backup is not None:
+            self.backup = self.backup._replace(ranks=self.backup.ranks.astype(WIDE))
+        self.rows, self.largest = wide, int(np.iinfo(WIDE).max)
+
+    def _take(self, supports: int, rank: int) -> None:
+        """Make sure that so many more supports of a row, and the rank, can be stored."""
+        self.supports += supports
+        if max(self.supports, rank) > self.largest:
+            self.supports = supports + int(self.rows[: self.sizes[0], self.count_column].max(initial=0))
+            if max(2 * self.supports, rank) > self.largest:
+                self.widen()
+
     def _larger(self) -> int:
         """How many rows there should be room for when there is too little. Arrays that are not large are copied each
         time: those of some size are doubled, but many small relations should not take twice what they need."""
@@ -232,7 +269,7 @@ class Relation:
         self.journal_rows, self.journal, self.created = fresh.journal_rows, fresh.journal, fresh.created
 
     def _row_bytes(self) -> int:
-        return 8 * self.width + 1 + 8 * len(self.indexes)
+        return self.rows.itemsize * self.width + 1 + 8 * len(self.indexes)
 
     def ask(self, needed: int, what: str) -> None:
         """Have it refused, if there is no room for so many bytes more."""
@@ -270,7 +307,9 @@ class Relation:
         )
 
     def _add(self, tuples: Ints, rank: int) -> Rows:
+        """Add tuples of one chunk, as far as they fit; the rest once there is room for their numbers."""
         self._reserve(tuples.shape[0])
+        self._take(tuples.shape[0], rank)
         fresh = np.empty(tuples.shape[0], np.int32)
         before = int(self.sizes[4])
         entered = 0
@@ -290,7 +329,11 @@ class Relation:
             while len(self.indexes) > entered:
                 self.indexes.popitem()
             raise
-        return fresh[:n]
+        done = int(self.sizes[5])
+        if done == tuples.shape[0]:
+            return fresh[:n]
+        self.widen()
+        return np.concatenate((fresh[:n], self._add(tuples[done:], rank)))
 
     def subtract(self, tuples: Ints) -> Fallen:
         """Take one support from each tuple whose premises' rank is below its own."""
@@ -326,7 +369,8 @@ class Relation:
         """Make every row dead and invisible at once. Rows keep their places, so what comes back costs little."""
         if self.backup is None:
             top = int(self.sizes[0])
-            self.ask(top * (8 * (self.width - self.arity) + 1), f"a copy of what {self.name} was before")
+            own = self.rows.itemsize * (self.width - self.arity) + 1
+            self.ask(top * own, f"a copy of what {self.name} was before")
             self.backup = Backup(
                 self.rows[:top, self.arity :].copy(), self.state[:top].copy(), int(self.sizes[3])
             )
@@ -335,9 +379,13 @@ class Relation:
     def lift(self, ranks: int) -> None:
         """Raise the ranks of all rows, so that they are above those of another relation. Nothing is journaled: taking
         it back is lowering them."""
+        columns = {self.rank_column, self.head_rank_column}
+        top = int(self.sizes[0])
+        if ranks + max(int(self.rows[:top, column].max(initial=0)) for column in columns) > self.largest:
+            self.widen()
         self.lifted += ranks
-        for column in {self.rank_column, self.head_rank_column}:
-            self.rows[: self.sizes[0], column] += ranks
+        for column in columns:
+            self.rows[:top, column] += ranks
             if self.backup is not None:
                 self.backup.ranks[:, column - self.arity] += ranks
         self.journal[: self.sizes[3], (0, 2)] += ranks
@@ -345,6 +393,7 @@ class Relation:
     def revive(self, origins: Ints, rank: int) -> Rows:
         """Add one support for each row number given; those that were dead enter with the given rank."""
         self._reserve_journal(origins.shape[0])
+        self._take(origins.shape[0], rank)
         out = np.empty(origins.shape[0], np.int32)
         n = rowops.revive(
             origins, self.rows, self.state, self.sizes, self.journal_rows, self.journal,
@@ -355,6 +404,7 @@ class Relation:
     def show(self, rows: Rows, rank: int) -> Rows:
         """Make live rows visible from the given rank on; return those that were not visible before."""
         self._reserve_journal(rows.shape[0])
+        self._take(0, rank)
         out = np.empty(rows.shape[0], np.int32)
         n = rowops.show(
             rows, self.rows, self.state, self.sizes, self.journal_rows, self.journal,
@@ -458,11 +508,21 @@ class Relation:
     def matrix(self) -> Ints:
         """The codes of all visible rows, as a copy: a scan of the relation."""
         mask = (self.state[: self.sizes[0]] & VISIBLE) != 0
-        return np.ascontiguousarray(self.rows[: self.sizes[0], : self.arity][mask])
+        return np.ascontiguousarray(self.rows[: self.sizes[0], : self.arity][mask], WIDE)
 
     def codes(self, rows: Rows) -> Ints:
         """The codes of the given rows."""
-        return np.ascontiguousarray(self.rows[rows, : self.arity])
+        return np.ascontiguousarray(self.rows[rows, : self.arity], WIDE)
+
+    def ranks(self, rows: Rows) -> Ints:
+        """The ranks of the given rows."""
+        ranks: Ints = self.rows[rows, self.rank_column].astype(np.int64)
+        return ranks
+
+    def rank(self, rows: Rows, rank: int) -> None:
+        """Give rows another rank. Nothing is journaled."""
+        self._take(0, rank)
+        self.rows[rows, self.rank_column] = rank
 
     def prepare(self) -> None:
         """Get ready to commit: what takes memory is done here, where the version can still be refused."""
@@ -482,11 +542,14 @@ class Relation:
         """Move all live rows together and build the indexes anew; rows get new numbers."""
         keep = np.flatnonzero(self.state[: self.sizes[0]] & LIVE)
         self.ask(keep.shape[0] * 2 * (self._row_bytes() + 16), f"compacting {self.name}")
-        rows, state = self.rows[keep], self.state[keep]
+        rows, state, supports = self.rows[keep], self.state[keep], self.supports
         n = rows.shape[0]
         before = dict(self.__dict__)
         try:
             self.clear()
+            self._take(supports, 0)
+            if rows.dtype == WIDE:
+                self.widen()
             self._reserve(n)
             self.rows[:n] = rows
             self.state[:n] = state & np.uint8(0xFF ^ TOUCHED)
@@ -502,12 +565,16 @@ class Relation:
         """All live rows: codes, the columns of rank and count, and which are visible."""
         live = np.flatnonzero(self.state[: self.sizes[0]] & LIVE)
         visible = (self.state[live] & VISIBLE) != 0
-        return self.rows[live, : self.arity], self.rows[live, self.arity :], visible
+        rows = np.ascontiguousarray(self.rows[live], WIDE)
+        return rows[:, : self.arity], rows[:, self.arity :], visible
 
     def load(self, codes: Ints, ranks: Ints, visible: npt.NDArray[np.bool_]) -> None:
         """Take what `dump` gave into an empty relation; the rows were there before any version."""
         n = codes.shape[0]
         self.clear()
+        self._take(int(ranks[:, 1].max(initial=0)), 0)
+        if not _fits(codes) or not _fits(ranks):
+            self.widen()
         self._reserve_rows(n)
         self.rows[:n, : self.arity] = codes
         self.rows[:n, self.arity :] = ranks

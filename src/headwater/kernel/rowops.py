@@ -1,8 +1,8 @@
 """What can happen to a relation's rows, set at a time over plain arrays. See `relation` for what the bits mean.
 
-`sizes` is [slots ever used, rows stored, entries of `free`, of the journal, of `created`]; the caller has
-reserved room. A tuple's last column is the highest rank among the premises of this derivation: it supports a row only
-if it is below the row's own rank, so that no support ever rests on a cycle.
+`sizes` is [slots ever used, rows stored, entries of `free`, of the journal, of `created`, tuples that the last `add`
+dealt with]; the caller has reserved room. A tuple's last column is the highest rank among the premises of this
+derivation: it supports a row only if it is below the row's own rank, so that no support ever rests on a cycle.
 
 Tuples are looked up a block at a time (see `prefetch`): the slots of a block are asked for first, then the rows that
 they lead to, then each tuple is compared and dealt with. `scratch` has room for two numbers for each tuple of a
@@ -94,14 +94,17 @@ def arrive(tuples, t, arity, rows, slots, tag, position):
 
 
 @compiled(
-    "int64(int64[:, ::1], int64, int64[:, ::1], uint8[::1], int64[::1], int32[::1], int64[::1],"
+    "int64(int64[:, ::1], int64, stored[:, ::1], uint8[::1], int64[::1], int32[::1], int64[::1],"
     " int32[::1], int64[:, ::1], int32[::1], int64, int64, int64, int32[::1], int64[::1])"
 )
 def add(
     tuples, arity, rows, state, slots, free, sizes, journal_rows, journal, created,
     count_column, head_rank_column, rank, fresh, scratch,
 ):  # fmt: skip
-    """Add a support per tuple. Writes rows that became live to `fresh`; those of them new to `created` too."""
+    """Add a support per tuple. Writes rows that became live to `fresh`; those of them new to `created` too.
+
+    Ends early where a tuple does not fit into rows as they are stored.
+    """
     rank_column = arity
     top, stored, spare = sizes[0], sizes[1], sizes[2]
     entries, new = sizes[3], sizes[4]
@@ -115,15 +118,21 @@ def add(
             p = arrive(tuples, t, arity, rows, slots, tag, scratch[BLOCK + i])
             entry = slots[p]
             if entry == 0:
-                if spare > 0:
-                    spare -= 1
-                    row = np.int64(free[spare])
-                else:
-                    row = top
-                    top += 1
-                stored += 1
+                row = np.int64(free[spare - 1]) if spare > 0 else top
+                fits = True
                 for j in range(arity):
                     rows[row, j] = tuples[t, j]
+                    if rows[row, j] != tuples[t, j]:
+                        fits = False
+                if not fits:
+                    sizes[0], sizes[1], sizes[2] = top, stored, spare
+                    sizes[3], sizes[4], sizes[5] = entries, new, t
+                    return n
+                if spare > 0:
+                    spare -= 1
+                else:
+                    top += 1
+                stored += 1
                 rows[row, rank_column] = rank
                 rows[row, head_rank_column] = rank
                 rows[row, count_column] = 1
@@ -159,12 +168,12 @@ def add(
                     fresh[n] = row
                     n += 1
     sizes[0], sizes[1], sizes[2] = top, stored, spare
-    sizes[3], sizes[4] = entries, new
+    sizes[3], sizes[4], sizes[5] = entries, new, tuples.shape[0]
     return n
 
 
 @compiled(
-    "UniTuple(int64, 2)(int64[:, ::1], int64, int64[:, ::1], uint8[::1], int64[::1], int64[::1],"
+    "UniTuple(int64, 2)(int64[:, ::1], int64, stored[:, ::1], uint8[::1], int64[::1], int64[::1],"
     " int32[::1], int64[:, ::1], int64, int64, int64, int32[::1], int32[::1], int64[::1])"
 )
 def subtract(
@@ -202,7 +211,7 @@ def subtract(
 
 
 @compiled(
-    "UniTuple(int64, 2)(int32[::1], int64[:, ::1], uint8[::1], int64[::1], int32[::1], int64[:, ::1],"
+    "UniTuple(int64, 2)(int32[::1], stored[:, ::1], uint8[::1], int64[::1], int32[::1], int64[:, ::1],"
     " int64, int64, int64, int32[::1], int32[::1])"
 )
 def kill(
@@ -237,7 +246,7 @@ def kill(
 
 
 @compiled(
-    "void(int32[::1], int64[:, ::1], uint8[::1], int64[::1], int32[::1], int64[:, ::1], int64, int64, int64)"
+    "void(int32[::1], stored[:, ::1], uint8[::1], int64[::1], int32[::1], int64[:, ::1], int64, int64, int64)"
 )
 def fall(which, rows, state, sizes, journal_rows, journal, rank_column, count_column, head_rank_column):
     """Make visible rows invisible and `DYING` for the round that begins."""
@@ -248,7 +257,7 @@ def fall(which, rows, state, sizes, journal_rows, journal, rank_column, count_co
 
 
 @compiled(
-    "int64(int64[::1], int64[:, ::1], uint8[::1], int64[::1], int32[::1], int64[:, ::1],"
+    "int64(int64[::1], stored[:, ::1], uint8[::1], int64[::1], int32[::1], int64[:, ::1],"
     " int64, int64, int64, int64, int32[::1])"
 )
 def revive(
@@ -273,7 +282,7 @@ def revive(
 
 
 @compiled(
-    "int64(int32[::1], int64[:, ::1], uint8[::1], int64[::1], int32[::1], int64[:, ::1],"
+    "int64(int32[::1], stored[:, ::1], uint8[::1], int64[::1], int32[::1], int64[:, ::1],"
     " int64, int64, int64, int64, int32[::1])"
 )
 def show(
@@ -294,7 +303,7 @@ def show(
 
 
 @compiled(
-    "void(int32[::1], int64[:, ::1], uint8[::1], int64[::1], int32[::1], int64[:, ::1], int64, int64, int64)"
+    "void(int32[::1], stored[:, ::1], uint8[::1], int64[::1], int32[::1], int64[:, ::1], int64, int64, int64)"
 )
 def lead(which, rows, state, sizes, journal_rows, journal, rank_column, count_column, head_rank_column):
     """Mark rows as the best of their groups."""
@@ -311,7 +320,7 @@ def settle(which, state):
         state[which[i]] &= NOT_DYING
 
 
-@compiled("void(int64[:, ::1], int64, int64[:, ::1], uint8[::1], int64[::1], int32[::1], int64[::1])")
+@compiled("void(int64[:, ::1], int64, stored[:, ::1], uint8[::1], int64[::1], int32[::1], int64[::1])")
 def find(tuples, arity, rows, state, slots, out, scratch):
     """The row of each tuple, or -1."""
     for start in range(0, tuples.shape[0], BLOCK):

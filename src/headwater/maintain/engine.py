@@ -27,7 +27,7 @@ from headwater.events import (
     Stopped,
 )
 from headwater.kernel.compiled import load_endings
-from headwater.kernel.relation import CHUNK, Relation
+from headwater.kernel.relation import CHUNK, NARROW, Relation
 from headwater.maintain.definition import Definition, following
 from headwater.maintain.followed import FollowedStratum
 from headwater.maintain.grouping import Grouping
@@ -125,7 +125,7 @@ class Engine:
 
         `possible` names further base relations that may change on other nodes, if there are any.
         """
-        load_endings()
+        load_endings(NARROW.itemsize)
         deltas = self._deltas
         changing = {*delete, *insert, *possible}
         for name in dict.fromkeys((*delete, *insert)):

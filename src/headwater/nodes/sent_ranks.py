@@ -37,7 +37,7 @@ class SentRanks:
         codes = np.ascontiguousarray(tuples[:, : sent.arity])
         places = sent.find(codes)
         known = (places >= 0) & ((sent.state[np.maximum(places, 0)] & LIVE) != 0)
-        bounds = np.where(known, sent.rows[np.maximum(places, 0), sent.rank_column], ANY_RANK)
+        bounds = np.where(known, sent.ranks(np.maximum(places, 0)), ANY_RANK)
         news = tuples[tuples[:, -1] < bounds]
         self.kept_back += tuples.shape[0] - news.shape[0]
         if gained and news.shape[0]:
@@ -51,7 +51,7 @@ class SentRanks:
     def arrived(self, clock: int) -> None:
         """All that was sent has arrived, and the clocks of all nodes are this."""
         for rows in self._pending:
-            self._sent.rows[rows, self._sent.rank_column] = clock + 1
+            self._sent.rank(rows, clock + 1)
         self._pending = []
 
     def forget(self, codes: Ints) -> None:

@@ -13,6 +13,7 @@ import threading
 from collections.abc import Sequence
 
 from headwater.errors import HeadwaterError
+from headwater.kernel.compiled import WIDTHS
 from headwater.kernel.compiled import load as load_kernel
 from headwater.nodes.flight_streams import FlightStream, Listener, StreamEnded, ask
 from headwater.nodes.hosting import Invitation
@@ -118,7 +119,7 @@ def serve(number: int, invitation: Invitation, attempt: Sequence[int], address: 
 
 
 def _serve(number: int, invitation: Invitation, attempt: tuple[int, ...], address: str) -> None:
-    load_kernel()  # before anybody counts its signs of life
+    load_kernel(widths=WIDTHS)  # before anybody counts its signs of life
     peers = Peers(number, invitation.nodes, invitation.secret, "/".join(map(str, attempt)))
     node = Node(number, peers, invitation.functions)
     orders = Orders(node)

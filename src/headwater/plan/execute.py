@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from headwater.errors import EvaluationError, OutOfMemory
 from headwater.kernel import join
-from headwater.kernel.relation import Relation, least_bytes
+from headwater.kernel.relation import Relation, Stored, least_bytes
 from headwater.kernel.states import EITHER, KEPT, NEW, OLD, STANDING_OR_DYING, Accept
 from headwater.language.program import Call, Constant, Term, Variable
 from headwater.plan.steps import AddNumbers, AntiJoin, Extend, Filter, Generate, Ints, Join, Plan, Start
@@ -137,7 +137,7 @@ class Executor:
         plan: Plan,
         types: Mapping[str, Type | None],
         rows: npt.NDArray[np.int32],
-        matrix: Ints,
+        matrix: Stored,
         rank_column: int,
         access: Access,
         sink: Sink,

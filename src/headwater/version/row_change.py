@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from headwater.errors import EvaluationError
-from headwater.kernel.relation import Relation, Rows
+from headwater.kernel.relation import Relation, Rows, Stored
 from headwater.kernel.states import VISIBLE
 from headwater.plan.steps import Ints
 
@@ -97,13 +97,13 @@ class StoredChange(LazyChange):
 
     def __init__(self, relation: Relation, lost: Rows, gained: Rows):
         super().__init__()
-        self._stored: tuple[Ints, int, Rows, Rows] | None = (relation.rows, relation.arity, lost, gained)
+        self._stored: tuple[Stored, int, Rows, Rows] | None = (relation.rows, relation.arity, lost, gained)
         self._counts = gained.shape[0], lost.shape[0]
 
     def _work_out(self) -> tuple[Ints, Ints]:
         assert self._stored is not None
         rows, arity, lost, gained = self._stored
-        return np.ascontiguousarray(rows[lost, :arity]), np.ascontiguousarray(rows[gained, :arity])
+        return _codes(rows[lost, :arity]), _codes(rows[gained, :arity])
 
     def _release(self) -> None:
         self._stored = None
@@ -183,6 +183,11 @@ def without(rows: Ints, others: Ints) -> Ints:
     tuples[:, :-1] = others
     there.add(tuples, 0)
     return np.ascontiguousarray(rows[there.find(rows) < 0])
+
+
+def _codes(stored: Stored) -> Ints:
+    """The numbers of stored rows as codes."""
+    return np.ascontiguousarray(stored, np.int64)
 
 
 def _missing(relation: Relation, other: Relation) -> Ints:

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from itertools import combinations, product
 from typing import Any
 
+import numpy as np
+
 from headwater.language.program import Call, Constant, Term, Variable
 from headwater.plan.order import variables
 from headwater.plan.stored_rows import Key
@@ -246,8 +248,8 @@ class Repairs:
         layout = self.wording.infos[relation].layout
         if layout.types[column] is None or not stored.stored:
             return []
-        codes = stored.rows[: min(2, int(stored.sizes[0])), column]
-        return layout.decode_column(self.wording.codec, column, codes)
+        first = np.arange(min(2, int(stored.sizes[0])), dtype=np.int32)
+        return layout.decode_column(self.wording.codec, column, stored.codes(first)[:, column])
 
 
 def smallest_hitting_sets(terms: list[frozenset[Fact]], most: int) -> list[frozenset[Fact]]:
