@@ -101,6 +101,10 @@ class LanguageError(HeadwaterError):
     """The text is not in the language: a character or word where another was expected."""
 
 
+class SqlError(HeadwaterError):
+    """A SQL text is refused: it does not parse, names what is not there, or says what plans cannot."""
+
+
 class RuleError(HeadwaterError):
     """The text reads well but its rules are refused: unsafe, unstratified, ill-typed, of wrong arity."""
 

@@ -154,11 +154,15 @@ class Case:
 
 @dataclass(frozen=True)
 class Cast:
-    """The argument as a value of another type. `strict` fails where there is none; else (`TRY_CAST`) it is NULL."""
+    """The argument as a value of another type. `strict` fails where there is none; else (`TRY_CAST`) it is NULL.
+
+    `spelling` is the type in SQL's words, which tell widths that ours do not.
+    """
 
     argument: Scalar
     type: Type
     strict: bool = True
+    spelling: str = ""
     place: Place | None = field(default=None, compare=False, repr=False)
 
 

@@ -1,0 +1,77 @@
+"""Text to query: sqlglot reads the text, `binding` makes a plan of what it read.
+
+>>> from headwater.language.sql.tables import table_schema
+>>> tables = {"sales": table_schema("sales", "brand string, price int, sold int")}
+>>> query = parse("SELECT brand, sum(price * sold) AS rev FROM sales GROUP BY brand", tables)
+>>> [column.name for column in query.columns]
+['brand', 'rev']
+>>> parse("SELECT brnd FROM sales", tables)
+Traceback (most recent call last):
+headwater.errors.SqlError: error[unknown-column]: there is no column brnd
+ --> <text>:1:8
+  |
+1 | SELECT brnd FROM sales
+  |        ^^^^
+  = hint: did you mean brand?
+"""
+
+from __future__ import annotations
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import ParseError, TokenError
+
+from headwater.errors import SqlError
+from headwater.language.source import SourceText
+from headwater.language.sql.binding.context import QueryContext
+from headwater.language.sql.binding.query import QueryBinder
+from headwater.language.sql.binding.text import SqlText
+from headwater.language.sql.join_order import connect_joins
+from headwater.language.sql.pushdown import push_conditions
+from headwater.language.sql.query import SqlQuery
+from headwater.language.sql.tables import TableSchemas
+
+DIALECTS = ("spark", "duckdb", "postgres")
+
+
+def parse(text: str, tables: TableSchemas, dialect: str = "spark", name: str = "<text>") -> SqlQuery:
+    """The query that a text in a dialect says over some tables."""
+    if dialect not in DIALECTS:
+        raise SqlError(
+            "unknown-dialect", f"there is no dialect {dialect}", hint=f"one of {', '.join(DIALECTS)}"
+        )
+    source = SourceText(name, text)
+    context = QueryContext(SqlText(source, dialect), tables)
+    try:
+        bound = QueryBinder(context, {}).bind(_tree(source, dialect))
+        plan = connect_joins(push_conditions(bound))
+    except RecursionError:
+        raise SqlError("sql-too-deep", "the query is nested too deeply") from None
+    return SqlQuery(plan, tuple(context.parameters.values()), dialect, source)
+
+
+def _tree(source: SourceText, dialect: str) -> exp.Expr:
+    """What sqlglot makes of the one query in a text."""
+    try:
+        trees = [tree for tree in sqlglot.parse(source.text, read=dialect) if tree is not None]
+    except ParseError as problem:
+        raise _syntax_error(source, problem) from None
+    except TokenError as problem:
+        raise SqlError("sql-syntax", str(problem).splitlines()[0]) from None
+    if len(trees) != 1:
+        raise SqlError("sql-syntax", f"one query is asked for, there are {len(trees)}")
+    return trees[0]
+
+
+def _syntax_error(source: SourceText, problem: ParseError) -> SqlError:
+    """The first thing that sqlglot says, with its place."""
+    first = problem.errors[0] if problem.errors else {}
+    message = str(first.get("description") or problem).splitlines()[0].rstrip(".")
+    line, column = first.get("line"), first.get("col")
+    place = None
+    if isinstance(line, int) and isinstance(column, int):
+        highlighted = str(first.get("highlight") or "")
+        before = str(first.get("start_context") or "")
+        start = source.text.find(before + highlighted) + len(before)
+        place = source.place(max(0, start), max(0, start) + max(1, len(highlighted)))
+    return SqlError("sql-syntax", message, place=place)
