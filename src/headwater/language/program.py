@@ -59,10 +59,12 @@ class Call:
 
 @dataclass(frozen=True)
 class HeadAggregate:
-    """`min<C>`, `count<*>`: only as an argument of a head. `function`: count, sum, min, max, avg or list."""
+    """`min<C>`, `count<*>`: only as an argument of a head. `function`: count, sum, min, max, avg, list or
+    countdistinct. `address` is NDlog's `@`, as in `lookup(@min<B>, K)`."""
 
     function: str
     argument: Variable | None
+    address: bool = field(default=False, kw_only=True)
     place: Place | None = field(default=None, compare=False, repr=False)
 
 

@@ -23,6 +23,7 @@ from headwater.networks.recipe import NetworkRecipe
 from headwater.networks.relation import NetworkPlace, NetworkRelation
 from headwater.networks.runtime.directory import Addresses
 from headwater.networks.runtime.row_table import Row
+from headwater.networks.runtime.watching import WatchedRow
 from headwater.networks.strands.network_program import Best
 from headwater.networks.strands.node_plan import NodePlan
 from headwater.networks.timeline import SentMessage, sent_message
@@ -176,12 +177,23 @@ class Network:
             else:
                 self._base.pop((name, row), None)
 
+    @property
+    def watched(self) -> list[WatchedRow]:
+        """What the program has traced by `watch(...)`: rows that came and went, and events, with their times."""
+        return list(self._nodes.watched())
+
     def run(self, until: float | None = None) -> NetworkRun:
         """Go on until all is quiet, or until so many seconds have passed since the network began."""
         if until is not None and (
             isinstance(until, bool) or not isinstance(until, (int, float)) or until != until
         ):
             raise arguments.wrong_kind("until", until, "a number of seconds")
+        if until is None and self._plan.program.endless:
+            raise DataError(
+                "never-quiet",
+                "this program has timers that never end, so the network is never quiet",
+                hint="say up to which time: net.run(until=60)",
+            )
         before = self._nodes.now
         quiet = self._nodes.run(until)
         end = self._nodes.last_message if until is None else self._nodes.now

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from headwater.language.program import Constant, Program, Variable
+from headwater.language.program import Constant, HeadAggregate, Program, Variable
 from headwater.rules.checked import (
     Absent,
     Checked,
@@ -19,14 +19,18 @@ from headwater.rules.checked import (
     RelationInfo,
     Stratum,
     Test,
+    UpdateAggregate,
+    UpdateRule,
 )
 from headwater.rules.draft import Draft, DraftRule, begin
 from headwater.rules.fit_constants import fit
 from headwater.rules.infer_types import Typing, fit_item, fit_term, infer_types
 from headwater.rules.kinds import kept
+from headwater.rules.network_text import NetworkText, network_text
 from headwater.rules.nullability import Nullability, infer_nullability
 from headwater.rules.relations import relations
-from headwater.rules.rewrites import REWRITES
+from headwater.rules.rewrites import rewritten
+from headwater.rules.roles import NO_EVENTS, roles_of
 from headwater.rules.shapes import shapes
 from headwater.rules.strata import stratify
 from headwater.rules.terms import part_variables, variables
@@ -43,8 +47,11 @@ def check(
     *,
     known: Mapping[str, tuple[Type | None, ...]] = {},  # noqa: B006
     nullable: Mapping[str, tuple[bool | None, ...]] = {},  # noqa: B006
+    network: bool = False,
 ) -> Checked:
     """The program's rules, checked, rewritten, typed and in strata; raises `RuleError` at the first fault.
+
+    With `network` the text is read as networks run it: with events, timers, and tables that rules update (`roles`).
 
     `known` has the column types of relations whose data is there already, `nullable` whether they take nulls. A
     relation that nothing fills is an empty one; `unfilled` says which are doubtful.
@@ -54,17 +61,20 @@ def check(
     >>> [stratum.relations for stratum in checked.strata], checked.facts
     ([('p',)], {'q': ((1,),)})
     """
-    draft = begin(program, functions, known, nullable)
+    text = network_text(program, functions.has) if network else NetworkText(program, ())
+    program = text.program
+    roles = roles_of(program, functions.has, [t.relation for t in text.timers]) if network else NO_EVENTS
+    draft = begin(program, functions, known, nullable, roles)
     columns = shapes(draft)
-    for rewrite in REWRITES:
-        draft = rewrite(draft)
+    draft = rewritten(draft)
     assert len({rule.label for rule in draft.rules}) == len(draft.rules), "labels tell rules apart"
-    members = stratify(draft)
+    maintained = [rule for rule in draft.rules if rule.update is None]
+    members = stratify(draft.with_rules(maintained))
     typing = infer_types(draft)
     nulls = infer_nullability(draft)
     infos, notes = relations(draft, columns, typing, nulls)
     rules: dict[str, list[CheckedRule]] = {}
-    for rule in draft.rules:
+    for rule in maintained:
         finished = _finish(typing, nulls, rule, infos[rule.relation])
         rules.setdefault(rule.relation, []).append(finished)
     strata = [
@@ -83,10 +93,30 @@ def check(
         outputs={d.relation: d.options for d in program.directives if d.kind == "output"},
         sizes=tuple(d.relation for d in program.directives if d.kind == "printsize"),
         notes=(*draft.notes, *notes, *found.notes),
+        updates=tuple(
+            _finish_update(draft, typing, nulls, rule) for rule in draft.rules if rule.update is not None
+        ),
+        timers=text.timers,
+        watched=tuple(d.relation for d in program.directives if d.kind == "watch" and d.relation in columns),
     )
 
 
-def _finish(typing: Typing, nulls: Nullability, rule: DraftRule, info: RelationInfo) -> CheckedRule:
+def _finish_update(draft: Draft, typing: Typing, nulls: Nullability, rule: DraftRule) -> UpdateRule:
+    """An update rule as the next layer gets it."""
+    assert rule.update is not None
+    args = [fit_term(typing, rule.relation, i, term) for i, term in enumerate(rule.head.args)]
+    head = tuple(
+        UpdateAggregate(term.function, term.argument) if isinstance(term, HeadAggregate) else term
+        for term in args
+    )
+    plain = replace(rule, heads=(replace(rule.head, args=tuple(args)),))
+    finished = _finish(typing, nulls, plain, None)
+    premises = [item.relation for item in finished.body if isinstance(item, Premise)]
+    event = next((i for i, name in enumerate(premises) if name in draft.roles.events), None)
+    return UpdateRule(finished, rule.update, head, event)  # type: ignore[arg-type]
+
+
+def _finish(typing: Typing, nulls: Nullability, rule: DraftRule, info: RelationInfo | None) -> CheckedRule:
     """The rule as the next layer gets it, its constants written as their columns need."""
     head = tuple(fit_term(typing, rule.relation, i, term) for i, term in enumerate(rule.head.args))
     body = tuple(
@@ -95,7 +125,7 @@ def _finish(typing: Typing, nulls: Nullability, rule: DraftRule, info: RelationI
         if isinstance(item, (Premise, Absent, Test, Compute))
     )
     aggregate, types = rule.aggregate, dict[str, Type | None]()
-    if aggregate is not None and info.aggregate is not None:
+    if aggregate is not None and info is not None and info.aggregate is not None:
         if info.aggregate.argument is None:
             aggregate = replace(aggregate, argument=None)
         elif aggregate.argument is None:  # another rule counts values, this one all bindings

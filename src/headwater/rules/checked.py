@@ -120,6 +120,66 @@ class Selection:
     best: str
 
 
+class UpdateKind(Enum):
+    """What an update rule does with the rows of its head."""
+
+    RAISE = "raise"
+    """They are events."""
+    INSERT = "insert"
+    DELETE = "delete"
+
+
+@dataclass(frozen=True)
+class UpdateAggregate:
+    """An aggregate of an update rule's head: over the join of its event, or over the rows of a group."""
+
+    function: str
+    argument: Variable | None
+
+
+@dataclass(frozen=True)
+class UpdateRule:
+    """A rule that an event fires, or a new row of a table where its body has none (P2).
+
+    `rule` has the body, and a head whose aggregates are left out; `head` is the whole one. `event` is the premise
+    that fires it, by its place among the premises. What it inserts is not taken back when what fired it is gone.
+    """
+
+    rule: CheckedRule
+    kind: UpdateKind
+    head: tuple[Variable | Constant | UpdateAggregate, ...]
+    event: int | None
+
+    @property
+    def relation(self) -> str:
+        """The relation of its head."""
+        return self.rule.relation
+
+    @property
+    def label(self) -> str:
+        """The rule's label."""
+        return self.rule.label
+
+    @property
+    def aggregates(self) -> tuple[UpdateAggregate, ...]:
+        """The aggregates of its head."""
+        return tuple(term for term in self.head if isinstance(term, UpdateAggregate))
+
+
+@dataclass(frozen=True)
+class Timer:
+    """`periodic(@N, E, T, K)`: rows of an event relation of its own, every `period` seconds, `times` times or for
+    ever, at every node, the first of them after `first` seconds. A row is the node's address, a number that no other
+    row has if it is `numbered`, and what the text says (`rest`)."""
+
+    relation: str
+    period: float
+    times: int | None
+    first: float
+    numbered: bool
+    rest: tuple[object, ...]
+
+
 class Kind(Enum):
     """Where the rows of a relation come from, and whether they are kept."""
 
@@ -133,6 +193,10 @@ class Kind(Enum):
     """From rules, and never kept: what each version does to it is computed, and its rows when somebody asks."""
     HELPER = "helper"
     """From rules that a rewrite made, for its owner."""
+    STATE = "state"
+    """From outside, and from rules that update it: inserted by key, deleted by rules, or forgotten after a time."""
+    EVENT = "event"
+    """From outside, from rules, or from timers; there for one local fixpoint, and never stored."""
 
 
 @dataclass(frozen=True)
@@ -197,8 +261,8 @@ class RelationInfo:
 
     @property
     def base(self) -> bool:
-        """Whether rows come from outside, not from rules."""
-        return self.kind is Kind.BASE
+        """Whether rows are inserted and deleted, and do not follow from others."""
+        return self.kind in (Kind.BASE, Kind.STATE, Kind.EVENT)
 
     @property
     def kept(self) -> bool:
@@ -275,6 +339,11 @@ class Checked:
     followed: tuple[Stratum, ...] = ()
     unstored: Unstored = Unstored()
     """What is left out, for those who evaluate it by demand."""
+    updates: tuple[UpdateRule, ...] = ()
+    """The rules that events and new rows fire; their heads are state or events. Networks only."""
+    timers: tuple[Timer, ...] = ()
+    watched: tuple[str, ...] = ()
+    """What the text has traced, by `watch(...)`."""
 
     @cached_property
     def maintained(self) -> Checked:

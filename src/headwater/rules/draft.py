@@ -14,7 +14,8 @@ from itertools import count
 
 from headwater.errors import Place, RuleError
 from headwater.language.program import Atom, Constant, HeadAggregate, Program, Term, Variable
-from headwater.rules.checked import Aggregate, Selection
+from headwater.rules.checked import Aggregate, Selection, UpdateKind
+from headwater.rules.roles import NO_EVENTS, Roles
 from headwater.rules.terms import Fresh, Part, names, variables
 from headwater.values.functions import Functions
 from headwater.values.types import Type
@@ -40,6 +41,8 @@ class DraftRule:
     place: Place | None = field(default=None, compare=False, repr=False)
     text: str = field(default="", compare=False, repr=False)
     written: str = field(default="", compare=False, repr=False)
+    update: UpdateKind | None = None
+    """Of a rule that updates a table or raises an event, what it does; `None` of one whose rows are a view."""
 
     @property
     def head(self) -> Atom:
@@ -102,6 +105,7 @@ class Draft:
     facades: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     nullable: Mapping[str, tuple[bool | None, ...]] = field(default_factory=dict)
+    roles: Roles = NO_EVENTS
 
     def with_rules(self, rules: Iterable[DraftRule]) -> Draft:
         """The draft with other rules; itself, if they are the very same."""
@@ -140,6 +144,7 @@ def begin(
     functions: Functions,
     known: Mapping[str, tuple[Type | None, ...]] = {},  # noqa: B006
     nullable: Mapping[str, tuple[bool | None, ...]] = {},  # noqa: B006
+    roles: Roles = NO_EVENTS,
 ) -> Draft:
     """The text's rules, each with a label of its own.
 
@@ -149,18 +154,21 @@ def begin(
     numbers: dict[str, int] = {}
     rules: list[DraftRule] = []
     for rule in program.rules:
-        if rule.delete:
+        update = roles.updates(rule)
+        if rule.delete and update is None:
             raise RuleError(
                 "unsupported",
                 "delete rules are not supported",
                 place=rule.place,
-                hint="derive the rows that should stay, with the condition negated",
+                hint="derive the rows that should stay, with the condition negated; networks run such rules",
             )
         relation = rule.heads[0].relation
         if not rule.body:
             label = f"{relation}#fact{len(rules)}"
         elif rule.label is not None:
             label = rule.label
+            if label in seen and roles.any:
+                label = next(name for i in count(2) if (name := f"{rule.label}~{i}") not in seen)
             if label in seen:
                 first = seen[label]
                 at = f" (first at line {first.line})" if first is not None else ""
@@ -175,7 +183,18 @@ def begin(
             numbers[relation] = numbers.get(relation, 0) + 1
             label = rule.id or f"{relation}#{numbers[relation]}"
             seen[label] = rule.place
-        rules.append(DraftRule(label, rule.heads, rule.body, None, rule.place, rule.text, label))
+        rules.append(
+            DraftRule(
+                label,
+                rule.heads,
+                rule.body,
+                None,
+                rule.place,
+                rule.text,
+                label,
+                update if rule.body else None,
+            )
+        )
     inputs = {d.relation for d in program.directives if d.kind == "input"}
     given = frozenset(known) | inputs
     actions = [action for rule in program.active for action in rule.actions]
@@ -187,4 +206,7 @@ def begin(
         | {rule.event.relation for rule in program.active}
         | {action.atom.relation for action in actions if action.atom is not None and action.kind != "call"}
     )
-    return Draft(tuple(rules), program, functions, known, frozenset(taken), given, nullable=nullable)
+    taken |= set(roles.known())
+    return Draft(
+        tuple(rules), program, functions, known, frozenset(taken), given, nullable=nullable, roles=roles
+    )

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from headwater.errors import Place, RuleError
-from headwater.language.program import Call, Constant, Term, Variable
+from headwater.language.program import Call, Constant, HeadAggregate, Term, Variable
 from headwater.rules.checked import Absent, Compute, Item, Premise, Test
 from headwater.rules.draft import Draft, DraftRule
 from headwater.rules.fit_constants import (
@@ -31,7 +31,19 @@ from headwater.rules.type_classes import ColumnOf, Node, Origin, TypeClasses, Va
 from headwater.values.decimal_types import average_type, sum_type
 from headwater.values.functions import FunctionMismatch, Functions
 from headwater.values.special import is_untyped
-from headwater.values.types import FLOAT, INT, INTERVAL, INTERVAL_MONTHS, Type, TypeClash, type_of, unify
+from headwater.values.types import (
+    FLOAT,
+    INT,
+    INTERVAL,
+    INTERVAL_MONTHS,
+    Type,
+    TypeClash,
+    list_of,
+    type_of,
+    unify,
+)
+from headwater.values.volatile import VOLATILE
+from headwater.values.volatile import result_type as volatile_type
 
 AGGREGATED = {"sum": sum_type, "avg": average_type}
 """The type of an aggregate of decimals."""
@@ -72,6 +84,8 @@ class Typing:
             return _own_type(term, rule.place)
         if not isinstance(term, Call):
             return None
+        if rule.update is not None and term.function in VOLATILE:
+            return volatile_type(term.function, len(term.args))
         args = [self.term(rule, arg) for arg in term.args]
         fitted = beside_decimals(term, args)
         if fitted is not term:
@@ -153,6 +167,8 @@ def _same_types(typing: Typing, rule: DraftRule) -> None:
                 classes.unite(node, VariableOf(rule.label, item.value.name), item.place or rule.place)
             elif isinstance(item.value, Constant):
                 _constant(typing, node, item.value, item.place or rule.place)
+    for place_, aggregate in rule.head_aggregates():
+        _same_as_aggregate(typing, rule, typing.slot(rule.relation, place_), aggregate)
     if rule.aggregate is not None:
         result = rule.head.args[rule.aggregate.position]
         assert isinstance(result, Variable)
@@ -162,6 +178,17 @@ def _same_types(typing: Typing, rule: DraftRule) -> None:
             classes.unite(node, argument, result.place or rule.place)
         elif rule.aggregate.function == "count":
             classes.give(node, INT, Origin("the result of count", result.place))
+
+
+def _same_as_aggregate(typing: Typing, rule: DraftRule, column: ColumnOf, aggregate: HeadAggregate) -> None:
+    """What an aggregate of an update rule gives; those of views are none by now."""
+    origin = Origin(f"the result of {aggregate.function}", aggregate.place or rule.place)
+    if aggregate.function in ("count", "countdistinct"):
+        typing.classes.give(column, INT, origin)
+    elif aggregate.function == "avg":
+        typing.classes.give(column, FLOAT, origin)
+    elif aggregate.argument is not None and aggregate.function != "list":
+        typing.classes.unite(column, VariableOf(rule.label, aggregate.argument.name), origin.place)
 
 
 def _slots(typing: Typing, rule: DraftRule) -> Iterator[tuple[ColumnOf, Term]]:
@@ -210,6 +237,7 @@ def _settle(typing: Typing, rules: Sequence[DraftRule]) -> None:
         typing.classes.changed = False
         for rule in rules:
             _learn_from_aggregate(typing, rule)
+            _learn_from_lists(typing, rule)
             for item in rule.body:
                 if isinstance(item, Compute) and isinstance(item.value, Call):
                     type = typing.term(rule, item.value)
@@ -240,6 +268,15 @@ def _learn_from_aggregate(typing: Typing, rule: DraftRule) -> None:
         typing.classes.give(node, taken, origin)
     elif given in (INT, FLOAT) and aggregate.function == "sum":
         typing.classes.give(argument, given, typing.classes.origin(node) or origin)
+
+
+def _learn_from_lists(typing: Typing, rule: DraftRule) -> None:
+    """A list of values has their type."""
+    for place, aggregate in rule.head_aggregates():
+        if aggregate.function == "list" and aggregate.argument is not None:
+            items = typing.variable(rule, aggregate.argument.name)
+            origin = Origin("the result of list", aggregate.place or rule.place)
+            typing.classes.give(typing.slot(rule.relation, place), list_of(items), origin)
 
 
 def _learn_from_test(typing: Typing, rule: DraftRule, test: Test) -> None:

@@ -16,6 +16,7 @@ from headwater.language.program import (
     Atom,
     Constant,
     Disjunction,
+    HeadAggregate,
     Literal,
     Negated,
     NegatedGroup,
@@ -38,7 +39,7 @@ def locations(rules: Iterable[Rule]) -> dict[str, int]:
 
 def _marked(atom: Atom) -> int | None:
     for column, term in enumerate(atom.args):
-        if isinstance(term, Variable | Constant) and term.address:
+        if isinstance(term, Variable | Constant | HeadAggregate) and term.address:
             return column
     return None
 

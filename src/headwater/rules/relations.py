@@ -56,6 +56,10 @@ def _named(draft: Draft, shapes: Mapping[str, Shape], relation: str) -> bool:
 
 
 def _kind(draft: Draft, relation: str, derived: set[str]) -> Kind:
+    if relation in draft.roles.events:
+        return Kind.EVENT
+    if relation in draft.roles.state:
+        return Kind.STATE
     if relation not in derived:
         return Kind.BASE
     return Kind.HELPER if relation in draft.internal else Kind.STORED
@@ -106,7 +110,7 @@ def _tables(
     for table in draft.program.tables:
         if table.relation not in shapes:
             notes.append(f"the table {table.relation} is not used")
-        elif table.relation not in derived:
+        elif table.relation not in derived or table.relation in draft.roles.state:
             tables[table.relation] = table
         elif table.lifetime is not None or table.size is not None:
             raise RuleError(

@@ -60,6 +60,7 @@ from headwater.values.signatures import (
 from headwater.values.special import NULL, LabelledNull
 from headwater.values.text import TEXT
 from headwater.values.types import BOOL, INT, TYPES_IN_WORDS, Type, parse_type
+from headwater.values.volatile import REFUSED
 
 __all__ = ["FunctionMismatch", "Functions", "declared_functions"]
 
@@ -78,11 +79,7 @@ _BUILTINS: dict[str, Sequence[Overload]] = {
 for _name, _overloads in DECIMALS.items():  # before those of floats, which take decimals as well
     _BUILTINS[_name] = [*_BUILTINS[_name][:1], *_overloads, *_BUILTINS[_name][1:]]
 _NEVER_NULL = {**ARITHMETIC, **REALS, **TEXT, **MOMENTS, **RING}.keys()
-_INT_TESTS = ("f_member", "f_empty")
-_REFUSED = {
-    "f_now": "gives another time whenever it is asked; put the time into a relation and change that",
-    "f_rand": "gives another number whenever it is asked; put random numbers into a relation",
-}
+_INT_TESTS = ("f_member", "f_empty", "f_coinFlip")
 
 
 class Functions:
@@ -111,7 +108,7 @@ class Functions:
         arguments.identifier("the name of a function", name)
         if not callable(fn):
             raise arguments.wrong(f"function {name}", fn, "a Python function, or what can be called like one")
-        if name in _BUILTINS or name in GENERATORS or name in _REFUSED:
+        if name in _BUILTINS or name in GENERATORS or name in REFUSED:
             raise RuleError("reserved-name", f"{name} is a built-in function", hint="register another name")
         result = _declared(name, returns)
         types = () if args is None else _declared_all(name, args)
@@ -131,7 +128,7 @@ class Functions:
 
     def has(self, name: str, arity: int | None = None) -> bool:
         """Whether there is such a function (also one that is known and refused), taking `arity` arguments."""
-        if name in _REFUSED or is_label(name):
+        if name in REFUSED or is_label(name):
             return True
         signatures = self._signatures(name)
         return any(arity is None or signature.takes(arity) for signature in signatures)
@@ -170,8 +167,8 @@ class Functions:
         """
         if is_label(name):
             return None
-        if name in _REFUSED:
-            raise FunctionMismatch(f"{name} {_REFUSED[name]}")
+        if name in REFUSED:
+            raise FunctionMismatch(f"{name} {REFUSED[name]}")
         signatures = self._signatures(name)
         if not signatures:
             near = self.suggest(name)

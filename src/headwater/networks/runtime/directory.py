@@ -27,6 +27,10 @@ class Directory(Protocol):
         """The number of the node at a location; `None` if there is none."""
         ...
 
+    def address(self, node: int) -> Any:
+        """The address of a node; `None` where nodes have none."""
+        ...
+
 
 class Addresses:
     """Nodes by their names, in order."""
@@ -38,6 +42,9 @@ class Addresses:
 
     def node(self, location: Any) -> int | None:
         return self._numbers.get(location)
+
+    def address(self, node: int) -> Any:
+        return self.names[node]
 
 
 class Hashed:
@@ -54,3 +61,6 @@ class Hashed:
                 self._known.clear()
             found = self._known[location] = crc32(repr(location).encode()) % self.nodes
         return found
+
+    def address(self, node: int) -> Any:
+        return None

@@ -1,4 +1,5 @@
-"""The base rows that a node was given: keys, lifetimes and sizes (NDlog's `materialize`); values in canonical form.
+"""The rows that a node was given, of base tables and of state that rules update: keys, lifetimes and sizes (NDlog's
+`materialize`); values in canonical form.
 
 A row with the key of another replaces it. A row expires its lifetime after it was last given; giving it again
 refreshes it. When there are more rows at a node than the size allows, the oldest go.
@@ -15,6 +16,9 @@ from headwater.networks.strands.network_program import Located
 from headwater.networks.strands.node_plan import NodePlan
 from headwater.values.codec import misfit_error
 from headwater.values.scalars import Misfit, canonical
+
+SAME_TIME = 1e-9
+"""Seconds that clocks and sums of times may be off."""
 
 
 class GivenRows:
@@ -72,9 +76,22 @@ class GivenRows:
         """The rows whose time is over, with their relations: they are to be deleted."""
         for number, info in self._expiring():
             for row, given in list(self._rows.get(number, {}).items()):
-                if given + (info.lifetime or 0.0) > now:
+                if given + (info.lifetime or 0.0) > now + SAME_TIME:
                     break
                 yield number, row
+
+    def next_expiry(self) -> float | None:
+        """When the first of the rows expires."""
+        times = [
+            next(iter(self._rows[number].values())) + (info.lifetime or 0.0)
+            for number, info in self._expiring()
+            if self._rows[number]
+        ]
+        return min(times, default=None)
+
+    def has(self, number: int, row: Row) -> bool:
+        """Whether a row is there."""
+        return row in self._rows.get(number, ())
 
     def lifetime(self, number: int) -> float | None:
         """After how many seconds rows of a relation expire."""

@@ -21,12 +21,15 @@ from headwater.networks.runtime.messages import (
     CountedDerivations,
     Derived,
     Dropped,
+    EventRaised,
     Follows,
     FollowsBy,
     Gone,
     Grounded,
     Instance,
     Message,
+    RowDeleted,
+    RowInserted,
     SeenDeletions,
     Shape,
     Supported,
@@ -37,8 +40,8 @@ from headwater.networks.runtime.value_codec import get_values, put_values, signe
 _DERIVED, _GONE, _SEEN, _INSTANCES, _DROPPED, _ALIVE = range(16, 22)
 _A_DIAGRAM = 0
 """In the place of how many terms there are: no row is shipped without any."""
-_PLAIN: dict[type[Follows | TakenBack | AskedFor | Grounded], int] = {
-    Follows: 32, TakenBack: 33, AskedFor: 34, Grounded: 35,
+_PLAIN: dict[type[Follows | TakenBack | AskedFor | Grounded | EventRaised | RowInserted | RowDeleted], int] = {
+    Follows: 32, TakenBack: 33, AskedFor: 34, Grounded: 35, EventRaised: 36, RowInserted: 37, RowDeleted: 38,
 }  # fmt: skip
 """Messages of a relation and a row."""
 _NUMBERED: dict[type[CountedDerivations | Supported], int] = {CountedDerivations: 48, Supported: 49}
@@ -87,7 +90,10 @@ def _put_other(
     | Dropped
     | AskedFor
     | Grounded
-    | Alive,
+    | Alive
+    | EventRaised
+    | RowInserted
+    | RowDeleted,
 ) -> None:
     """Messages that begin with a relation and a row."""
     if isinstance(message, FollowsBy):

@@ -124,6 +124,33 @@ class Alive:
     until: float
 
 
+@dataclass(frozen=True, slots=True)
+class EventRaised:
+    """An event of the receiver: it is there for one local fixpoint."""
+
+    relation: int
+    row: Row
+
+
+@dataclass(frozen=True, slots=True)
+class RowInserted:
+    """An update rule of the sender inserts a row of the receiver's state."""
+
+    relation: int
+    row: Row
+
+
+@dataclass(frozen=True, slots=True)
+class RowDeleted:
+    """An update rule of the sender deletes a row of the receiver's state."""
+
+    relation: int
+    row: Row
+
+
+Happening = EventRaised | RowInserted | RowDeleted
+"""What update rules send: it is the same whatever rows carry."""
+
 Message = (
     Derived
     | Gone
@@ -137,4 +164,7 @@ Message = (
     | AskedFor
     | Grounded
     | Alive
+    | EventRaised
+    | RowInserted
+    | RowDeleted
 )

@@ -1,18 +1,20 @@
 """A node of the network: a state machine that knows nothing of transports.
 
 A driver (the simulator, a process with sockets, a task of Spark) calls
-- `insert` and `delete` for base rows that live at this node;
+- `begin` once, before anything else: timers are set;
+- `insert` and `delete` for base rows and rows of state that live at this node, and `insert` for events;
 - `handle` for each message, in the order of its channel;
 - `idle` when no message waits, `quiet` when no node has anything to do, `woken` when the time asked for has passed;
 and takes the `outbox` after each call. Nothing else leaves or enters. `sent` and `received` count messages: two waves
 of equal counters at all nodes mean that all is quiet.
 
 Inside, updates are worked off in an order (`orders/`), derivations and what rows carry are a scheme's affair
-(`annotated/`).
+(`annotated/`). Events and the rules that update tables are `reactions`, the same under every scheme.
 """
 
 from __future__ import annotations
 
+import random
 import time
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -24,16 +26,39 @@ from headwater.networks.orders.order import EvaluationOrder, Update
 from headwater.networks.orders.pipelined import Pipelined
 from headwater.networks.runtime.best_rows import BestRows
 from headwater.networks.runtime.directory import FIRST, Directory
-from headwater.networks.runtime.given_rows import GivenRows
-from headwater.networks.runtime.messages import Message
+from headwater.networks.runtime.given_rows import SAME_TIME, GivenRows
+from headwater.networks.runtime.messages import EventRaised, Message, RowDeleted, RowInserted
+from headwater.networks.runtime.moment import NodeMoment
 from headwater.networks.runtime.passing_on import Selector
 from headwater.networks.runtime.publishing import publishers
+from headwater.networks.runtime.reactions import Reactions
 from headwater.networks.runtime.row_table import Entry, Row, RowTable
+from headwater.networks.runtime.timers import NodeTimers
+from headwater.networks.runtime.watching import EVENT_SIGN, WatchedRow
 from headwater.networks.strands.network_program import Best, PassingOn
 from headwater.networks.strands.node_plan import NodePlan
 from headwater.networks.strands.strand import Firing
+from headwater.rules.checked import UpdateKind
 
 INFERENCES_BETWEEN_PAUSES = 1 << 10
+
+
+class _Watching:
+    """Takes down the rows that a traced table gains and loses."""
+
+    def __init__(self, node: NetworkNode, relation: str):
+        self.node = node
+        self.relation = relation
+
+    def appeared(self, row: Row) -> None:
+        self._take_down("+", row)
+
+    def vanished(self, row: Row) -> None:
+        self._take_down("-", row)
+
+    def _take_down(self, sign: str, row: Row) -> None:
+        node = self.node
+        node.watched.append(WatchedRow(node.clock(), node.number, self.relation, sign, row))
 
 
 class NetworkNode:
@@ -75,43 +100,72 @@ class NetworkNode:
         self.expires = False
         """Whether rows with a lifetime expire here, by this node's clock, and not by the driver's."""
         self.clock: Callable[[], float] = time.time
+        self.chance = random.Random(number)
+        """What `f_rand` and the like give; drivers that can be run again set its seed."""
+        self.watched: list[WatchedRow] = []
+        """What the program has traced, for the driver to take."""
+        self._woken_at: float | None = None
         self.scheme: Scheme = scheme(self)
+        self.reactions: Reactions | None = None
+        self._timers = NodeTimers(plan.program.timers)
+        if plan.program.reactive:
+            if not isinstance(self.order, Pipelined):
+                raise DataError(
+                    "order",
+                    "programs with events are evaluated row by row",
+                    hint='leave out order, or say "psn"',
+                )
+            self.reactions = Reactions(self, NodeMoment(lambda: self.clock(), self.chance))
+        for relation in plan.program.watched:
+            table = plan.numbers[relation]
+            if not plan.relations[table].event:
+                tables = self.tables if self.reactions is None else self.reactions.tables
+                tables[table].watchers.append(_Watching(self, relation))
 
     # ------------------------------------------------------------------ what drivers call
 
+    def begin(self) -> None:
+        """The node begins, or begins again."""
+        self._timers.begin(self.clock())
+        self._stay_awake()
+
     def insert(self, relation: str, row: Row) -> None:
-        """A base row of this node is there from now on."""
+        """A row that is given to this node is there from now on; an event happens."""
         number = self._base(relation, row)
-        new, gone = self.given.insert(number, row, self.clock())
-        lifetime = self.given.lifetime(number)
-        if self.expires and lifetime is not None:
-            self.wake(lifetime)
-        for other in gone:
-            self.scheme.delete(number, other)
-        if new:
-            self.scheme.insert(number, row)
+        if self.reactions is not None:
+            event = self.plan.relations[number].event
+            self.reactions.happened(UpdateKind.RAISE if event else UpdateKind.INSERT, number, row)
+            self._work()
+            return
+        new, gone = self.put(number, row)
         if new or gone:
-            self._settle()
+            self._work()
 
     def delete(self, relation: str, row: Row) -> None:
-        """A base row of this node is there no more."""
+        """A row of this node is there no more."""
         number = self._base(relation, row)
-        if self.given.delete(number, row):
-            self.scheme.delete(number, row)
-            self._settle()
+        if self.reactions is not None:
+            self.reactions.happened(UpdateKind.DELETE, number, row)
+            self._work()
+        elif self.take(number, row):
+            self._work()
 
     def handle(self, sender: int, message: Message) -> None:
         """A message has come."""
         self.received += 1
-        self.scheme.receive(sender, message)
-        self._settle()
+        if isinstance(message, EventRaised | RowInserted | RowDeleted):
+            assert self.reactions is not None, "all nodes run the same program"
+            self.reactions.receive(message)
+        else:
+            self.scheme.receive(sender, message)
+        self._work()
 
     def idle(self) -> None:
         """No message waits: publish, and do what was put off."""
         while True:
             self.scheme.idle()
             worked = self.order.idle(self)
-            self._settle()
+            self._work()
             if not self._publish() and not worked:
                 return
 
@@ -125,7 +179,7 @@ class NetworkNode:
             self.order.quiet(self)
         else:
             self.scheme.begin(stage)
-        self._settle()
+        self._work()
 
     def now(self) -> float:
         return self.clock()
@@ -139,16 +193,39 @@ class NetworkNode:
                 hint="use absorption, or soft state",
             )
         self.scheme.restarted(other, incarnation)
-        self._settle()
+        self._work()
 
     def woken(self) -> None:
         """The time asked for has passed."""
+        now = self.clock()
+        if self._woken_at is not None and self._woken_at <= now + SAME_TIME:
+            self._woken_at = None
         if self.expires:
-            for number, row in list(self.given.expired(self.clock())):
-                self.given.delete(number, row)
-                self.scheme.delete(number, row)
+            for number, row in list(self.given.expired(now)):
+                self._expire(number, row)
+        if self.reactions is not None:
+            for timer in self._timers.due(now):
+                row = (self.directory.address(self.number), *timer.rest)
+                if timer.numbered:
+                    row = (row[0], self.reactions.moment.number(), *timer.rest)
+                self.reactions.happened(UpdateKind.RAISE, self.plan.numbers[timer.relation], row)
         self.scheme.woken()
-        self._settle()
+        self._work()
+        self._stay_awake()
+
+    def _expire(self, number: int, row: Row) -> None:
+        if self.reactions is not None:
+            self.reactions.happened(UpdateKind.DELETE, number, row)
+        else:
+            self.take(number, row)
+
+    def _stay_awake(self) -> None:
+        """Ask to be woken when the next row expires, or the next timer fires."""
+        times = [self._timers.next(), self.given.next_expiry() if self.expires else None]
+        first = min((moment for moment in times if moment is not None), default=None)
+        if first is not None and (self._woken_at is None or first < self._woken_at - SAME_TIME):
+            self._woken_at = first
+            self.wake(max(0.0, first - self.clock()))
 
     def restless(self) -> bool:
         """Whether `idle` may have something to do."""
@@ -163,6 +240,8 @@ class NetworkNode:
         """The rows of a user's relation that live here."""
         view = self.plan.program.views[relation]
         if not isinstance(view, Best):
+            if self.reactions is not None:
+                return self.reactions.tables[self.plan.numbers[view]].rows
             return self.tables[self.plan.numbers[view]].rows
         return self.best_rows(view).rows()
 
@@ -190,6 +269,52 @@ class NetworkNode:
         if self.home(number, row) != self.number:
             raise DataError("elsewhere", f"{relation}{row} does not live at node {self.number}")
         return number
+
+    # ------------------------------------------------------------------ what reactions ask for
+
+    def put(self, relation: int, row: Row) -> tuple[bool, list[Row]]:
+        """Insert a row that is given: whether it is new, and which go for it; views do not follow yet."""
+        new, gone = self.given.insert(relation, row, self.clock())
+        for other in gone:
+            self.scheme.delete(relation, other)
+        if new:
+            self.scheme.insert(relation, row)
+        if self.expires and self.given.lifetime(relation) is not None:
+            self._stay_awake()
+        return new, gone
+
+    def take(self, relation: int, row: Row) -> bool:
+        """Delete one; whether it was there."""
+        there = self.given.delete(relation, row)
+        if there:
+            self.scheme.delete(relation, row)
+        return there
+
+    def follow(self) -> None:
+        """Let views follow, with all that this node can tell by itself."""
+        self._settle()
+        while self._publish():
+            pass
+
+    def address(self, node: int) -> Any:
+        return self.directory.address(node)
+
+    def neighbours(self) -> list[int]:
+        """The other ends of this node's links; all other nodes, if the program knows no links."""
+        found = dict[int | None, None]()
+        for name in self.plan.program.links:
+            number = self.plan.numbers[name]
+            for row in self.tables[number].rows:
+                found[self.directory.node(row[1])] = None
+        if not self.plan.program.links:
+            return list(self.others())
+        return [node for node in found if node is not None and node != self.number]
+
+    def saw(self, relation: int, row: Row) -> None:
+        """An event happens here."""
+        name = self.plan.relations[relation].name
+        if name in self.plan.program.watched:
+            self.watched.append(WatchedRow(self.clock(), self.number, name, EVENT_SIGN, row))
 
     # ------------------------------------------------------------------ what schemes ask for
 
@@ -238,6 +363,14 @@ class NetworkNode:
         firing = self._firing
         assert firing.strand is not None
         self.scheme.derived(firing.strand, row, entries, firing.news)
+
+    def _work(self) -> None:
+        """Do all that need not wait: updates, and what events and new rows set off."""
+        if self.reactions is None:
+            self._settle()
+            return
+        self.follow()
+        self.reactions.run()
 
     def _settle(self) -> None:
         """Work off updates, and pass best rows on, until nothing is left that need not wait."""

@@ -25,6 +25,7 @@ from headwater.networks.strands.network_program import (
     Publication,
     PublishedGroups,
 )
+from headwater.networks.strands.update_rules import localised_updates
 from headwater.plan.templates import with_named_wildcards
 from headwater.rules.checked import UNIT, Absent, Checked, CheckedRule, Premise, RelationInfo, Stratum
 from headwater.rules.terms import part_variables
@@ -76,6 +77,7 @@ class _Compiling:
             key=info.key,
             lifetime=info.lifetime,
             size=info.size,
+            kind=info.kind,
         )
 
     def run(self) -> NetworkProgram:
@@ -86,6 +88,7 @@ class _Compiling:
             if stratum.recursive:
                 recursive |= set(stratum.relations) | (set(self.localiser.relations) - before)
         self._publish_groups()
+        updates = localised_updates(self.checked.updates, self.localiser)
         facts = dict(self.checked.facts)
         if any(_reads(rule.body, UNIT) for rule in self.localiser.rules):
             facts[UNIT] = ((),)
@@ -99,6 +102,9 @@ class _Compiling:
             given=self.checked.facades,
             addressed=self.localiser.addressed,
             recursive=frozenset(recursive),
+            updates=updates,
+            timers=self.checked.timers,
+            watched=self.checked.watched,
         )
 
     # ------------------------------------------------------------------ strata
@@ -145,8 +151,9 @@ class _Compiling:
         """What is read outside is published; what nobody reads is only shown."""
         best = Best(info.name, candidates, info.selections)
         self.views[info.name] = best
-        readers = (rule for other in self.checked.strata if other is not stratum for rule in other.rules)
-        if any(_reads(rule.body, info.name) for rule in readers):
+        readers = [rule for other in self.checked.strata if other is not stratum for rule in other.rules]
+        readers += [update.rule for update in self.checked.updates]
+        if info.name in self.checked.watched or any(_reads(rule.body, info.name) for rule in readers):
             self.publications.append(best)
 
     # ------------------------------------------------------------------ aggregates

@@ -5,9 +5,11 @@ What holds:
   that is, is for a `Directory` to say: an address is a node's name, any other value is hashed;
 - all premises of a rule are at the same location, so that a node can run it on what it holds (claim 1 of loo-2006);
   only its head may live elsewhere, and is shipped there;
-- rules are positive and have no aggregates. What is not monotone is *published*: a node that sees the input of a
-  group, or that nothing answers to a key, states a row of the published relation as if it were a base row of its
-  own, and takes it back when that is over. A publication reads relations at one location, those of its own.
+- *update rules* are run by their node as events come, on what tables hold then; they may have aggregates and absent
+  premises, which are looked up where they are. What they do is inserting, deleting, or raising further events;
+- all other rules are positive and have no aggregates. What is not monotone is *published*: a node that sees the
+  input of a group, or that nothing answers to a key, states a row of the published relation as if it were a base row
+  of its own, and takes it back when that is over. A publication reads relations at one location, those of its own.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from headwater.rules.checked import CheckedRule, Selection
+from headwater.rules.checked import CheckedRule, Kind, Selection, Timer, UpdateRule
 from headwater.values.types import Type
 
 NOWHERE = None
@@ -34,6 +36,12 @@ class Located:
     key: tuple[int, ...] | None = None
     lifetime: float | None = None
     size: int | None = None
+    kind: Kind = Kind.STORED
+
+    @property
+    def event(self) -> bool:
+        """Whether its rows are events, and never stored."""
+        return self.kind is Kind.EVENT
 
     @property
     def arity(self) -> int:
@@ -114,3 +122,19 @@ class NetworkProgram:
     addressed: bool = False
     recursive: frozenset[str] = frozenset()
     """The relations that depend on themselves."""
+    updates: tuple[UpdateRule, ...] = ()
+    """Rules with local bodies that events and new rows fire; their heads may live elsewhere."""
+    timers: tuple[Timer, ...] = ()
+    watched: tuple[str, ...] = ()
+    links: tuple[str, ...] = ()
+    """The relations of links, that a broadcast goes along."""
+
+    @property
+    def reactive(self) -> bool:
+        """Whether anything happens by events, or updates tables."""
+        return bool(self.updates or self.timers)
+
+    @property
+    def endless(self) -> bool:
+        """Whether timers go on for ever: such a network is never quiet."""
+        return any(timer.times is None for timer in self.timers)

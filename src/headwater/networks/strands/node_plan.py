@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from headwater.networks.strands.network_program import Located, NetworkProgram
 from headwater.networks.strands.scalars import Evaluator
 from headwater.networks.strands.strand import Strand, StrandMaker
-from headwater.rules.checked import CheckedRule, Premise
+from headwater.networks.strands.update_strands import UpdateStrands, update_strands
+from headwater.rules.checked import CheckedRule, Premise, UpdateRule
+from headwater.rules.strata import components
 from headwater.values.functions import Functions
 
 
@@ -27,6 +30,9 @@ class NodePlan:
     triggered: tuple[tuple[Strand, ...], ...]
     deriving: tuple[tuple[Strand, ...], ...]
     indexes: tuple[tuple[tuple[int, ...], ...], ...]
+    updates: tuple[UpdateStrands, ...] = ()
+    fired: tuple[tuple[tuple[UpdateStrands, Strand], ...], ...] = ()
+    """By relation: the update rules that its rows fire, and the strands."""
 
 
 def plan_nodes(program: NetworkProgram, functions: Functions | None = None) -> NodePlan:
@@ -47,6 +53,18 @@ def plan_nodes(program: NetworkProgram, functions: Functions | None = None) -> N
         for strand in (*strands, from_head):
             for table, columns in strand.lookups:
                 indexes[table][columns] = None
+    recursive = recursions(program.updates)
+    updates = tuple(
+        update_strands(number, update, maker, recursive.get(update.relation, frozenset()))
+        for number, update in enumerate(program.updates)
+    )
+    fired: list[list[tuple[UpdateStrands, Strand]]] = [[] for _ in relations]
+    for compiled in updates:
+        for table, strand in compiled.fired:
+            fired[table].append((compiled, strand))
+        for strand in compiled.strands:
+            for table, columns in strand.lookups:
+                indexes[table][columns] = None
     return NodePlan(
         program,
         relations,
@@ -56,4 +74,19 @@ def plan_nodes(program: NetworkProgram, functions: Functions | None = None) -> N
         tuple(map(tuple, triggered)),
         tuple(map(tuple, deriving)),
         tuple(map(tuple, indexes)),
+        updates,
+        tuple(map(tuple, fired)),
     )
+
+
+def recursions(updates: Iterable[UpdateRule]) -> dict[str, frozenset[str]]:
+    """Of each relation that update rules write, those that it depends on itself through."""
+    graph: dict[str, list[str]] = {}
+    for update in updates:
+        reads = [item.relation for item in update.rule.body if isinstance(item, Premise)]
+        graph.setdefault(update.relation, []).extend(reads)
+    found: dict[str, frozenset[str]] = {}
+    for members in components(graph):
+        for name in members:
+            found[name] = frozenset(members) if len(members) > 1 or name in graph[name] else frozenset()
+    return found

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -21,10 +21,21 @@ from headwater.values.codec import Codec
 from headwater.values.functions import Functions
 from headwater.values.scalars import INT_MAX, INT_MIN, value_type
 from headwater.values.types import INT, Type
+from headwater.values.volatile import VOLATILE
 
 Registers = list[Any]
 Scalar = Callable[[Registers], Any]
 """What a term is under a binding."""
+
+MOMENT = "~moment"
+"""The variable of the moment at which an update rule is fired."""
+
+
+class Moment(Protocol):
+    """What functions that give another value each time give now (`values/volatile`)."""
+
+    def value(self, name: str, arguments: Sequence[Any]) -> Any: ...
+
 
 MOST_REMEMBERED = 1 << 15
 """Results that are remembered, after which all are forgotten, with the dictionaries that grew for them."""
@@ -52,6 +63,8 @@ class Evaluator:
             return lambda registers: value
         assert isinstance(term, Call), term
         parts = [self.term(arg, places, types) for arg in term.args]
+        if term.function in VOLATILE:
+            return _volatile(term.function, places[MOMENT], parts)
         known = [self.type_of(arg, types) for arg in term.args]
         if term.function in _INTS and known == [INT, INT]:
             return self._int_operation(term.function, parts)
@@ -88,6 +101,8 @@ class Evaluator:
         if isinstance(term, Constant):
             return None if term.value is None else term.type or value_type(term.value)
         assert isinstance(term, Call)
+        if term.function in VOLATILE:
+            return VOLATILE[term.function][0]
         return self.functions.result_type(term.function, [self.type_of(arg, types) for arg in term.args])
 
     def _int_operation(self, name: str, parts: Sequence[Scalar]) -> Scalar:
@@ -155,3 +170,7 @@ class Evaluator:
             self._codec = Codec()
         self._known[key] = value
         return value
+
+
+def _volatile(name: str, place: int, parts: Sequence[Scalar]) -> Scalar:
+    return lambda registers: registers[place].value(name, [part(registers) for part in parts])

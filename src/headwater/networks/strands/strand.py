@@ -21,11 +21,13 @@ from typing import Any
 from headwater.language.program import Call, Constant, Term, Variable
 from headwater.networks.runtime.row_table import Entry, Row, RowTable
 from headwater.networks.strands.localisation import is_ready
-from headwater.networks.strands.scalars import Evaluator, Registers
-from headwater.rules.checked import CheckedRule, Compute, Item, Premise, Test
+from headwater.networks.strands.scalars import MOMENT, Evaluator, Moment, Registers
+from headwater.rules.checked import Absent, CheckedRule, Compute, Item, Premise, Test
 
 ALL_STAMPS = 1 << 62
 """Above every stamp."""
+HEAD, GROUP = -1, -2
+"""In the place of a premise's position: strands that start with a row of the head, or with a part of one."""
 
 
 class Firing:
@@ -34,7 +36,7 @@ class Firing:
     `found` is told of each row that follows; it may read `strand` and `news` off the firing.
     """
 
-    __slots__ = ("entries", "found", "news", "registers", "stamp", "strand", "tables")
+    __slots__ = ("entries", "found", "moment", "news", "registers", "stamp", "strand", "tables")
 
     def __init__(self, tables: Sequence[RowTable], found: Callable[[Row, list[Entry | None]], None]):
         self.tables = tables
@@ -44,6 +46,8 @@ class Firing:
         self.found = found
         self.strand: Strand | None = None
         self.news: Any = None
+        self.moment: Moment | None = None
+        """What the time, chance and the like are, where an event fires the strand."""
 
 
 Step = Callable[[Firing], None]
@@ -51,7 +55,7 @@ Step = Callable[[Firing], None]
 
 @dataclass(frozen=True)
 class Strand:
-    """A rule from one of its premises (`position`), or from its head (-1)."""
+    """A rule from one of its premises (`position`), from its head, or from a part of that."""
 
     rule: int
     position: int
@@ -61,6 +65,8 @@ class Strand:
     step: Step
     lookups: tuple[tuple[int, tuple[int, ...]], ...]
     """The tables, by number, that it looks rows up in, and by which columns."""
+    of_moment: int | None = None
+    """The register of the firing's moment, in strands of update rules."""
 
     def fire(self, firing: Firing, row: Row, entry: Entry | None, stamp: int) -> None:
         """Call `firing.found` with each row of the head that follows, and the entries it rests on."""
@@ -68,6 +74,8 @@ class Strand:
         firing.registers = [None] * self.registers
         firing.entries = [None] * self.premises
         firing.stamp = stamp
+        if self.of_moment is not None:
+            firing.registers[self.of_moment] = firing.moment
         if self.start(row, firing.registers):
             if self.position >= 0:
                 firing.entries[self.position] = entry
@@ -88,18 +96,34 @@ class StrandMaker:
 
     def from_head(self, number: int, rule: CheckedRule) -> Strand:
         """The strand that starts with a row of the head."""
-        return _Making(self, number, rule, -1, rule.head).strand()
+        return _Making(self, number, rule, HEAD, rule.head).strand()
+
+    def of_event(self, number: int, rule: CheckedRule, position: int) -> Strand:
+        """The strand of an update rule that starts with a row of a premise, and knows the moment."""
+        premises = [item for item in rule.body if isinstance(item, Premise)]
+        return _Making(self, number, rule, position, premises[position].args, moment=True).strand()
+
+    def of_group(self, number: int, rule: CheckedRule, group: Sequence[Term]) -> Strand:
+        """The strand of an update rule that starts with the values of some terms, and gives rows of the head."""
+        return _Making(self, number, rule, GROUP, group, moment=True).strand()
 
 
 class _Making:
     def __init__(
-        self, maker: StrandMaker, number: int, rule: CheckedRule, position: int, given: Sequence[Term]
+        self,
+        maker: StrandMaker,
+        number: int,
+        rule: CheckedRule,
+        position: int,
+        given: Sequence[Term],
+        *,
+        moment: bool = False,
     ):
         self.maker = maker
         self.number = number
         self.rule = rule
         self.position = position
-        self.places: dict[str, int] = {}
+        self.places: dict[str, int] = {MOMENT: 0} if moment else {}
         self.lookups: list[tuple[int, tuple[int, ...]]] = []
         self.premises = [item for item in rule.body if isinstance(item, Premise)]
         self.given = given
@@ -125,6 +149,7 @@ class _Making:
             start,
             step,
             tuple(self.lookups),
+            self.places.get(MOMENT),
         )
 
     def _next(self, left: Sequence[Item]) -> Item:
@@ -133,6 +158,7 @@ class _Making:
             if not isinstance(item, Premise) and is_ready(item, self.places):
                 return item
         premises = [item for item in left if isinstance(item, Premise)]
+        assert premises, self.rule.label
         return max(premises, key=lambda item: len(self._bound(item)) - len(item.args) * 0.01)
 
     def _bound(self, item: Premise) -> tuple[int, ...]:
@@ -148,8 +174,16 @@ class _Making:
         if isinstance(item, Test):
             holds = self.maker.evaluator.test(item.op, item.left, item.right, self.places, self.rule.types)
             return lambda following: _testing(holds, following)
-        assert isinstance(item, Compute)
+        if isinstance(item, Absent):
+            return self._lacks(item)
         return self._compute(item)
+
+    def _lacks(self, item: Absent) -> Callable[[Step], Step]:
+        """No such row, as the table is now: for update rules, whose tables do not change meanwhile."""
+        table = self.maker.numbers[item.relation]
+        read = _key(item.args, self.places)
+        single = len(item.args) == 1
+        return lambda following: _lacking(table, read, single, following)
 
     def _compute(self, item: Compute) -> Callable[[Step], Step]:
         evaluator = self.maker.evaluator
@@ -188,7 +222,7 @@ class _Making:
             (self.places[term.name], None) if isinstance(term, Variable) else (-1, term.value)
             for term in self.rule.head
         ]
-        if self.position < 0:
+        if self.position == HEAD:
             return lambda firing: firing.found((), firing.entries)
         if sources and all(place >= 0 for place, _ in sources):
             if len(sources) == 1:
@@ -278,6 +312,15 @@ def _joining(
                 following(firing)
 
     return whole_row if whole else some
+
+
+def _lacking(table: int, read: Callable[[Registers], Any], single: bool, following: Step) -> Step:
+    def step(firing: Firing) -> None:
+        row = read(firing.registers)
+        if ((row,) if single else row) not in firing.tables[table].rows:
+            following(firing)
+
+    return step
 
 
 def _testing(holds: Callable[[Registers], bool], following: Step) -> Step:

@@ -9,6 +9,7 @@ from typing import Protocol
 from headwater.networks.runtime.messages import Message
 from headwater.networks.runtime.node import NetworkNode
 from headwater.networks.runtime.row_table import Entry, Row
+from headwater.networks.runtime.watching import WatchedRow
 from headwater.networks.strands.strand import ALL_STAMPS, Firing
 
 TableRow = tuple[int, Row]
@@ -61,6 +62,10 @@ class Carrier(Protocol):
 
     def rows(self, relation: str, node: int | None = None) -> set[Row]:
         """The rows of a relation: all, or those at a node."""
+        ...
+
+    def watched(self) -> Sequence[WatchedRow]:
+        """What the program has traced (`watch`), in the order in which it happened."""
         ...
 
     def holds(self, node: int, held: TableRow) -> bool:

@@ -7,7 +7,9 @@ into the tuple, add a fixture to the tests and a row to the table in ARCHITECTUR
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
+from headwater.errors import RuleError
 from headwater.rules.draft import Draft
 from headwater.rules.rewrites.aggregate_selection import aggregate_selection
 from headwater.rules.rewrites.body_aggregates import body_aggregates
@@ -30,6 +32,7 @@ from headwater.rules.rewrites.split_heads import split_heads
 from headwater.rules.rewrites.split_inputs import split_inputs
 from headwater.rules.rewrites.take_facts import take_facts
 from headwater.rules.rewrites.unlabel_best import unlabel_best
+from headwater.rules.strata import edges
 
 Rewrite = Callable[[Draft], Draft]
 
@@ -56,3 +59,48 @@ REWRITES: tuple[Rewrite, ...] = (
     cut_bodies,
     project_parts,
 )
+
+OF_UPDATES: frozenset[Rewrite] = frozenset(
+    (
+        rename_assigned,
+        split_heads,
+        negate_groups,
+        fold_constants,
+        compute_facts,
+        take_facts,
+        resolve_functions,
+        cut_terms,
+        flatten_terms,
+        expand_disjunction,
+        body_aggregates,
+        project_negation,
+        orient_equalities,
+    )
+)
+"""Those that update rules go through as well. The others speak of rows that follow from others: an update rule keeps
+its body and its aggregates as they are."""
+
+
+def rewritten(draft: Draft) -> Draft:
+    """The draft after all rewrites. What a rewrite makes for an update rule is a view, and reads no event."""
+    for rewrite in REWRITES:
+        if rewrite in OF_UPDATES or not draft.roles.any:
+            draft = rewrite(draft)
+            draft = draft.with_rules(
+                replace(rule, update=None) if rule.update and rule.relation in draft.internal else rule
+                for rule in draft.rules
+            )
+        else:
+            updates = [rule for rule in draft.rules if rule.update is not None]
+            draft = rewrite(draft.with_rules(rule for rule in draft.rules if rule.update is None))
+            draft = draft.with_rules((*draft.rules, *updates))
+    for rule in draft.rules:
+        for edge in edges([rule]) if rule.update is None and draft.roles.any else ():
+            if edge.target in draft.roles.events:
+                raise RuleError(
+                    "event-not-stored",
+                    f"{edge.target} is an event, and stands in a group or an alternative",
+                    place=edge.place or rule.place,
+                    hint="write a rule for each alternative, with the event as a premise of its own",
+                )
+    return draft

@@ -21,6 +21,7 @@ from headwater.rules.draft import Draft, DraftRule
 from headwater.rules.terms import Part, aggregate_hint, plain, plain_atom
 from headwater.values.functions import FunctionMismatch
 from headwater.values.types import INT
+from headwater.values.volatile import VOLATILE
 
 _OF_SEVERAL = ("min", "max")
 _CONCAT_PATH = ("f_concatPath", "f_concatpath", "concat_path", "concatPath")
@@ -77,6 +78,8 @@ def _as_test(draft: Draft, atom: Atom, wanted: bool) -> Comparison:
             place=atom.place,
             hint=f"compare it, as in `X = {name}(...)`; a relation of this name must be declared",
         )
+    if name in VOLATILE:
+        return Comparison("=" if wanted else "!=", call, Constant(1), atom.place)
     _check_constants(draft, call)
     try:
         result = draft.functions.result_type(name, [None] * len(atom.args))

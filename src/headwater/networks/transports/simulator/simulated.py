@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from headwater.networks.runtime.messages import Message
 from headwater.networks.runtime.row_table import Row
+from headwater.networks.runtime.watching import WatchedRow
 from headwater.networks.transports.carrier import (
     CarriedMessage,
     Derivation,
@@ -57,6 +58,9 @@ class SimulatedNodes:
         return (
             self.simulator.rows(relation) if node is None else set(self.simulator.nodes[node].rows(relation))
         )
+
+    def watched(self) -> Sequence[WatchedRow]:
+        return self.simulator.watched
 
     def holds(self, node: int, held: TableRow) -> bool:
         table, row = held

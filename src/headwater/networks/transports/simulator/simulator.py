@@ -22,10 +22,12 @@ from headwater.networks.runtime.message_codec import size_of
 from headwater.networks.runtime.messages import Message
 from headwater.networks.runtime.node import NetworkNode
 from headwater.networks.runtime.row_table import Row
+from headwater.networks.runtime.watching import WatchedRow
 from headwater.networks.strands.node_plan import NodePlan
 from headwater.networks.transports.simulator.faults import Faults
 from headwater.networks.transports.simulator.links import LinkModel, LinkQuality, alike
 from headwater.networks.transports.simulator.traffic import Traffic
+from headwater.rules.checked import Kind
 
 _MESSAGE, _IDLE, _WAKE, _CALL = range(4)
 
@@ -54,12 +56,13 @@ class Simulator:
         self.directory = directory
         self.scheme = scheme
         self.order = order
+        self.seed = seed
+        self.now = 0.0
         self.faults = Faults(directory.nodes)
         self._base: list[dict[tuple[str, Row], None]] = [{} for _ in range(directory.nodes)]
         """The base rows of each node: what it has on disk, and finds again when it is started again."""
         self.nodes = [self._node(number) for number in range(directory.nodes)]
         self.links = links or alike(LinkQuality())
-        self.now = 0.0
         self.last_message = 0.0
         """When the last message arrived: the time of convergence, once all is quiet."""
         self.rest = rest
@@ -74,6 +77,11 @@ class Simulator:
         """The sequence of events that come before all others of their time."""
         self._arrival: dict[tuple[int, int], float] = {}
         self._resting: set[int] = set()
+        self.watched: list[WatchedRow] = []
+        """What the program has traced (`watch`), in order."""
+        for node in self.nodes:
+            node.begin()
+            self._take(node)
         for relation, rows in plan.program.facts.items():
             for row in rows:
                 self.insert(relation, row)
@@ -96,9 +104,9 @@ class Simulator:
         name = self.plan.program.given.get(relation, relation)
         row = self.nodes[0].given.checked(self._number(relation, name), row)
         node = self._owner(relation, name, row)
-        if comes:
+        if comes and self.plan.relations[self.plan.numbers[name]].kind not in (Kind.EVENT, Kind.STATE):
             self._base[node.number][name, row] = None
-        else:
+        elif not comes:
             self._base[node.number].pop((name, row), None)
         if node.number not in self.faults.down_nodes:
             (node.insert if comes else node.delete)(name, row)
@@ -155,6 +163,7 @@ class Simulator:
         for other in self.nodes:
             if other is not node and other.incarnation:
                 node.restarted(other.number, other.incarnation)
+        node.begin()
         for relation, row in self._base[number]:
             node.insert(relation, row)
         self._take(node)
@@ -165,6 +174,7 @@ class Simulator:
         )
         node.clock = lambda: self.now
         node.expires = True
+        node.chance.seed(f"{self.seed} {number} {node.incarnation}")
         return node
 
     # ------------------------------------------------------------------ time
@@ -242,6 +252,9 @@ class Simulator:
             outbox, node.outbox = node.outbox, []
             for receiver, message in outbox:
                 self._send(node.number, receiver, message)
+        if node.watched:
+            self.watched += node.watched
+            node.watched = []
         if node.wakes:
             for delay in node.wakes:
                 self._push(self.now + delay, _WAKE, (node, 0))

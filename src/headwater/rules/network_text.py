@@ -1,0 +1,169 @@
+"""A text as networks read it: timers, conditions and names of P2 and RapidNet made into what rules know.
+
+- each `periodic(@N, E, T, ...)` becomes an event relation of its own, beside a `Timer`;
+- a negated group of conditions, `!(A < B, C == D)`, becomes alternatives: one of them does not hold;
+- a name that occurs with several numbers of columns is a relation for each: `ping`, and `ping/3` for the others;
+- a capitalised name that stands in a head's address and is bound nowhere (`Broadcast`) is the address of that name.
+
+Nothing here knows of stored rows; `roles` says what each relation is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+from headwater.errors import RuleError
+from headwater.language.datalog.operators import OPPOSITES
+from headwater.language.program import (
+    Atom,
+    Comparison,
+    Constant,
+    Disjunction,
+    Literal,
+    Negated,
+    NegatedGroup,
+    Positive,
+    Program,
+    Rule,
+    Variable,
+)
+from headwater.rules.checked import Timer
+from headwater.rules.roles import PERIODIC
+from headwater.rules.terms import atoms, names
+
+_TIMER_HINT = "write periodic(@N, E, T), with a number of seconds, and how often: periodic(@N, E, T, 3)"
+_LEAST, _MOST = 2, 6
+
+
+@dataclass(frozen=True)
+class NetworkText:
+    """A program, and its timers."""
+
+    program: Program
+    timers: tuple[Timer, ...]
+
+
+def network_text(program: Program, is_function: Callable[[str], bool]) -> NetworkText:
+    """The program with timers' relations and one number of columns for each name."""
+    program = _apart(program, is_function)
+    timers: list[Timer] = []
+    rules: list[Rule] = []
+    for number, rule in enumerate(program.rules):
+        rule = _addressed(replace(rule, body=tuple(map(_alternatives, rule.body))))
+        rules.append(_timed(rule, number, timers))
+    return NetworkText(replace(program, rules=tuple(rules)), tuple(timers))
+
+
+# ------------------------------------------------------------------ timers
+
+
+def _timed(rule: Rule, number: int, timers: list[Timer]) -> Rule:
+    body: list[Literal] = []
+    for part in rule.body:
+        if isinstance(part, Positive) and part.atom.relation.partition("/")[0] == PERIODIC:
+            name = f"{rule.label or rule.heads[0].relation}~timer{number}"
+            timers.append(_timer(part.atom, name))
+            part = Positive(replace(part.atom, relation=name))
+        body.append(part)
+    return replace(rule, body=tuple(body))
+
+
+def _timer(atom: Atom, name: str) -> Timer:
+    if not _LEAST <= len(atom.args) <= _MOST:
+        message = f"periodic takes {_LEAST} to {_MOST} arguments, given {len(atom.args)}"
+        raise RuleError("timer", message, place=atom.place, hint=_TIMER_HINT)
+    numbered = len(atom.args) > _LEAST
+    rest = [_figure(atom, place) for place in range(2 if numbered else 1, len(atom.args))]
+    period, times, first, *_ = (*rest, *(None,) * 3)
+    assert period is not None
+    if period <= 0 and not times:
+        message = "a timer without a period fires all the time"
+        raise RuleError("timer", message, place=atom.place, hint="write periodic(@N, E, 0, 1) for once")
+    return Timer(
+        name, period, int(times) if times else None, period if first is None else first, numbered, tuple(rest)
+    )
+
+
+def _figure(atom: Atom, place: int) -> int | float:
+    term = atom.args[place]
+    value = term.value if isinstance(term, Constant) else None
+    if not isinstance(value, int | float) or isinstance(value, bool) or value < 0:
+        message = f"argument {place + 1} of periodic is a number from 0 up: timers are set when a node begins"
+        raise RuleError("timer", message, place=term.place or atom.place, hint=_TIMER_HINT)
+    return value
+
+
+# ------------------------------------------------------------------ conditions and addresses
+
+
+def _alternatives(part: Literal) -> Literal:
+    if not isinstance(part, NegatedGroup):
+        return part
+    opposites: list[tuple[Literal, ...]] = []
+    for inner in part.body:
+        if not isinstance(inner, Comparison) or inner.op not in OPPOSITES:
+            return part
+        opposites.append((replace(inner, op=OPPOSITES[inner.op]),))
+    return opposites[0][0] if len(opposites) == 1 else Disjunction(tuple(opposites), part.place)
+
+
+def _addressed(rule: Rule) -> Rule:
+    bound = names(rule.body)
+
+    def named(head: Atom) -> Atom:
+        args = tuple(
+            Constant(term.name, True, term.place)
+            if isinstance(term, Variable) and term.address and term.name not in bound and rule.body
+            else term
+            for term in head.args
+        )
+        return replace(head, args=args)
+
+    return replace(rule, heads=tuple(map(named, rule.heads)))
+
+
+# ------------------------------------------------------------------ numbers of columns
+
+
+def _apart(program: Program, is_function: Callable[[str], bool]) -> Program:
+    """Relations of one name and several arities: the stored one, or the first, keeps the name."""
+    arities: dict[str, dict[int, None]] = {}
+    for atom in _mentioned(program):
+        if atom.relation == PERIODIC or not is_function(atom.relation):
+            arities.setdefault(atom.relation, {})[len(atom.args)] = None
+    keys = {table.relation: max(table.keys, default=-1) for table in program.tables}
+    kept: dict[str, int] = {}
+    for name, found in arities.items():
+        fitting = [arity for arity in found if arity > keys.get(name, -1)]
+        kept[name] = (fitting or list(found))[0]
+    if all(len(found) == 1 for found in arities.values()):
+        return program
+
+    def renamed(atom: Atom) -> Atom:
+        arity = len(atom.args)
+        if kept.get(atom.relation, arity) == arity:
+            return atom
+        return replace(atom, relation=f"{atom.relation}/{arity}")
+
+    def literal(part: Literal) -> Literal:
+        if isinstance(part, Positive | Negated):
+            return replace(part, atom=renamed(part.atom))
+        if isinstance(part, NegatedGroup):
+            return replace(part, body=tuple(map(literal, part.body)))
+        if isinstance(part, Disjunction):
+            return replace(part, alternatives=tuple(tuple(map(literal, a)) for a in part.alternatives))
+        return part
+
+    rules = tuple(
+        replace(rule, heads=tuple(map(renamed, rule.heads)), body=tuple(map(literal, rule.body)))
+        for rule in program.rules
+    )
+    return replace(program, rules=rules)
+
+
+def _mentioned(program: Program) -> Iterator[Atom]:
+    for rule in program.rules:
+        yield from rule.heads
+        for atom, _ in atoms(rule.body):
+            yield atom
