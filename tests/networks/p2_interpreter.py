@@ -1,7 +1,7 @@
 """P2 in plain Python: update rules over lists, local fixpoints, timers and messages in virtual time. An oracle.
 
-Nothing of the package is used. Tables are searched from end to end, rules are data of their own (`text` says how they are
-written), and a view is computed anew whenever it is read.
+Nothing of the package is used. Tables are searched from end to end, rules are data of their own (`text` says how they
+are written), and a view is computed anew whenever it is read.
 """
 
 from __future__ import annotations
@@ -86,9 +86,7 @@ class EventProgram:
         edges = {}
         for rule in self.rules:
             for atom in (rule.event, rule.table):
-                if atom is not None and not rule.delete:
-                    edges.setdefault(rule.head.relation, set()).add(atom.relation)
-                elif atom is not None:
+                if atom is not None:
                     edges.setdefault(rule.head.relation, set()).add(atom.relation)
         reach = {}
         for start in edges:

@@ -5,6 +5,7 @@ import random
 
 import pytest
 from networks.p2_interpreter import Atom, EventProgram, P2Network, Table, UpdateText
+from oracle.oracle_lockstep import examples
 
 import headwater as hw
 from headwater.errors import DataError, RuleError
@@ -19,7 +20,6 @@ from headwater.networks.transports.simulator.links import LinkQuality
 from headwater.networks.transports.simulator.simulator import Simulator
 from headwater.rules.check import check
 from headwater.values.functions import Functions
-from oracle.oracle_lockstep import examples
 
 LINE = [("a", "b", 2), ("b", "a", 2), ("b", "c", 5), ("c", "b", 5)]
 TABLES = "materialize(link, infinity, infinity, keys(1, 2)). "
@@ -199,7 +199,8 @@ REFUSED = [
     (TABLES + "r1 delete p(@X) :- e(@X).", "event-not-stored"),
     ("r1 p(@X) :- periodic(@X, E, T).", "timer"),
     ("r1 p(@X) :- periodic(@X, E, 0).", "timer"),
-    (TABLES + "materialize(p, infinity, infinity, keys(1)). r1 p(@X, T) :- link(@X, Y, C), T := f_now().", "function-mismatch"),
+    ("materialize(p, 1, 1, keys(1)). r1 q(@X, T) :- #p(@X, Y), T := f_now(). .decl q(X: string, T: float)",
+     "function-mismatch"),
     (TABLES + "r1 p(@Y) :- e(@X), #link(@Y, Z, C).", "not-link-restricted"),
 ]  # fmt: skip
 

@@ -68,7 +68,9 @@ class NodeSettings:
 
     def plan(self, functions: Functions) -> NodePlan:
         """What every node runs."""
-        return plan_nodes(compile_program(check(parse(self.text, self.source), functions, network=True)), functions)
+        return plan_nodes(
+            compile_program(check(parse(self.text, self.source), functions, network=True)), functions
+        )
 
     def scheme_maker(self) -> SchemeMaker:
         """What rows carry, for one node after another."""

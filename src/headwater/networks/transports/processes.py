@@ -9,8 +9,10 @@ import os
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from headwater.errors import DataError
 from headwater.networks.node_settings import NodeSettings
 from headwater.networks.runtime.row_table import Row
+from headwater.networks.runtime.watching import WatchedRow
 from headwater.networks.transports.carrier import CarriedMessage, Derivation, TableRow
 from headwater.networks.transports.tcp.hosting import Children, ProcessStarter
 from headwater.networks.transports.tcp.network import TcpNetwork
@@ -48,6 +50,13 @@ class ProcessNodes:
 
     def rows(self, relation: str, node: int | None = None) -> set[Row]:
         return self.network.rows_now(relation, node)
+
+    def watched(self) -> Sequence[WatchedRow]:
+        raise DataError(
+            "watched-elsewhere",
+            "what `watch` traces stays with nodes in other processes",
+            hint='run the network with transport="simulated" to see it, or store it in a table',
+        )
 
     def holds(self, node: int, held: TableRow) -> bool:
         return self.network.holds(node, held)

@@ -205,7 +205,9 @@ class NodeProcess:
         node = NodeSettings.of_fields(command.settings).node(number, plan, directory)
         node.clock = lambda: time.time() - command.began
         node.expires = True
-        return NodeLoop(node, lambda to, messages: self._carry(command.epoch, number, to, messages))
+        loop = NodeLoop(node, lambda to, messages: self._carry(command.epoch, number, to, messages))
+        loop.do(lambda begun: begun.begin())
+        return loop
 
     def leave(self) -> None:
         """End all nodes, and connections to others."""
