@@ -1,7 +1,10 @@
 """A rule that a recursive view gains and loses, beside defining the view from scratch, and beside DuckDB.
 
-Some people have a deputy, who is under the same bosses: a rule that changes less than one row in a hundred. With the
-rule, the view's rows are compared with those of the view defined anew, and their number with DuckDB's.
+Some people have a deputy, who is under the same bosses: a rule that changes less than one row in a hundred. From
+scratch means what one would do without edits: in a database that holds the base rows, define the view with the rule,
+which is parsed, checked, planned and derived. Both sides are timed from the call to its return, and both run once
+before anything counts. With the rule, the view's rows are compared with those of the view defined anew, and their
+number with DuckDB's.
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ PART = "definitions"
 SCRATCH = "the view defined from scratch"
 SIZES = (10_000, 100_000, 1_000_000)
 LEAST_ROWS = 90_000
-"""Below, most of the time goes into reading and checking the rule, on both sides."""
+"""Below, most of an edit is reading and checking the rule, which takes as long for a view of any size."""
 SHARE = 2_000
 """One row of the view for each deputy, at the least; a deputy brings about ten."""
 RULE = "under(X, Z) :- deputy(X, Y), boss(Y, Z)."
@@ -72,7 +75,8 @@ def _one_size(stage: Stage, company: Company, deputies: list[Report]) -> list[Re
     }
     for number in range(-1, max(3, stage.options.singles // 4)):
         added = timed(lambda: database.add_rule(RULE))
-        scratch = _load(company, deputies, VIEW + RULE)
+        scratch = _load(company, deputies, "")
+        anew = timed(lambda scratch=scratch: scratch.define(VIEW + RULE))  # type: ignore[misc]
         found = duck.recompute(QUERY)
         _check(stage, database, scratch, duck, deputies, added[1]["under"].counts[0], company)
         id = database.rules[-1]
@@ -80,7 +84,7 @@ def _one_size(stage: Stage, company: Company, deputies: list[Report]) -> list[Re
         if number < 0:  # the first change builds indexes and plans
             continue
         for what, seconds in (("added", added[0]), ("dropped", dropped[0])):
-            for rival, theirs in ((SCRATCH, scratch.statistics.seconds), (DUCKDB, found)):
+            for rival, theirs in ((SCRATCH, anew[0]), (DUCKDB, found)):
                 duels[what, rival].ours.append(seconds)
                 duels[what, rival].theirs.append(theirs)
     duck.close()
@@ -88,11 +92,12 @@ def _one_size(stage: Stage, company: Company, deputies: list[Report]) -> list[Re
 
 
 def _load(company: Company, deputies: list[Report], view: str = VIEW) -> Database:
-    """A database with these rows, whose last version defines the view."""
+    """A database with these rows, whose last version defines the view, if there is one."""
     database = hw.connect()
     database.define("boss(person: int, manager: int). deputy(person: int, stands_for: int).")
     database.apply(insert={"boss": company.reports(), "deputy": deputies})
-    database.define(view)
+    if view:
+        database.define(view)
     return database
 
 

@@ -297,3 +297,31 @@ def test_a_version_whose_expressions_grew_too_large_can_be_taken_back():
 )
 def test_explain_says_how_much_is_kept(strategy: str, words: str):
     assert words in str(figure_2(strategy).explain("reach"))
+
+
+@pytest.mark.parametrize("strategy", ["absorption", "absorption-eager", "relative"])
+def test_a_rule_that_goes_takes_what_rested_on_it_and_no_more(strategy: str):
+    """A chain of 60 with a bridge by another rule: what reaches over the bridge is looked at, the rest is not."""
+    db = hw.connect(strategy=strategy)
+    db.define("e(x: int, y: int). f(x: int, y: int).")
+    db.define("p(X, Y) :- e(X, Y).  p(X, Z) :- p(X, Y), e(Y, Z).  bridge: p(X, Y) :- f(X, Y).")
+    db.apply(insert={"e": [(i, i + 1) for i in range(60)], "f": [(100, 55), (55, 57)]})
+    rows, before = len(db["p"]), set(db["p"].rows())
+    changes = db.drop_rule("bridge")
+    (cost,) = [cost for cost in changes.statistics.strata if "p" in cost.relations]
+    assert sorted(changes["p"].deleted) == [(100, y) for y in range(55, 61)] and not changes["p"].inserted
+    assert cost.touched + sum(cost.derivations.values()) < 80 < rows
+    assert "recomputed" not in {event.code for event in changes.statistics.events}
+    assert set(db["p"].rows()) == before - set(changes["p"].deleted)
+    assert db.apply(delete={"e": [(57, 58)]})["p"].counts == (0, 58 * 3)
+    assert db.add_rule("bridge: p(X, Y) :- f(X, Y).")["p"].counts == (3, 0)
+
+
+def test_rows_that_are_chosen_are_derived_again_when_a_rule_goes():
+    db = hw.connect(strategy="absorption")
+    db.define("e(x: int, y: int, c: int). f(x: int, y: int).")
+    db.define("d(X, Y, min<C>) :- e(X, Y, C).  d(X, Z, min<C>) :- d(X, Y, A), e(Y, Z, B), C = A + B.")
+    db.define("short: d(X, Y, min<C>) :- f(X, Y), C = 0.")
+    db.apply(insert={"e": [(1, 2, 5), (2, 3, 5)], "f": [(1, 3)]})
+    assert db.drop_rule("short")["d"].inserted == [(1, 3, 10)]
+    assert "recomputed" in {event.code for event in db.statistics.events}

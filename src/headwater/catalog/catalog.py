@@ -12,6 +12,7 @@ from typing import Any
 
 from headwater.catalog.column_edits import carried_columns, check_column_edits, has_column_edits
 from headwater.catalog.definitions import Definitions, Types, declaration_for
+from headwater.catalog.edited_rules import RuleEdit
 from headwater.catalog.edits import carried, check_edits, mentioned
 from headwater.catalog.rule_edits import (
     active_of,
@@ -182,7 +183,18 @@ class Catalog:
     ) -> Catalog:
         """With other definitions, all checked together; `new` is the text that they have more."""
         fixed = self._fixed(stored)
-        fixed = fixed if new is None else carried(new, fixed)
+        if new is not None:
+            edit = RuleEdit(
+                self.program,
+                self.definitions.current,
+                definitions.programs[-1],
+                definitions.current,
+                {**fixed, **definitions.known},
+            )
+            program = edit.checked(self.functions)
+            if program is not None:
+                return replace(self, definitions=definitions, program=program)
+            fixed = carried(new, fixed)
         if new is not None and has_column_edits(new):
             texts = self.definitions.current
             fixed = carried_columns(new, texts, fixed, lambda column: column.type)

@@ -75,6 +75,8 @@ def origins(program: Program) -> dict[str, str]:
 
 def check_edits(program: Program, earlier: Sequence[Program], relations: Sequence[str]) -> None:
     """Refuse to drop or rename what is not there, to drop what others read, and names that are taken."""
+    if all(directive.kind not in RELATION_EDITS for directive in program.directives):
+        return
     there, before = set(relations), set(relations)
     programs, named = without_rules(earlier, program), mentioned(program)
     for directive in program.directives:

@@ -41,6 +41,8 @@ def active_of(programs: Iterable[Program]) -> list[ActiveRule]:
 
 def check_labels(program: Program, earlier: Sequence[Program]) -> None:
     """Refuse a label that an active rule shares with another rule that says something else."""
+    if not program.active and not any(each.active for each in earlier):
+        return
     known: dict[str | None, Rule | ActiveRule] = {rule.label: rule for rule in active_of(earlier)}
     known |= {rule.label: rule for rule in rules_of([*earlier, program])}
     for rule in (*program.active, *active_of(earlier)):
@@ -118,6 +120,8 @@ def check_dropped_rules(
     `earlier` are the texts as they are before, `given` the relations that rows were given to. Who is `lenient` takes
     relations that nothing fills.
     """
+    if all(directive.kind != DROP_RULE for directive in program.directives):
+        return
     everything: list[Rule | ActiveRule] = [*rules_of(earlier), *active_of(earlier)]
     rules = {rule.id: rule for rule in everything}
     for directive in program.directives:

@@ -116,7 +116,7 @@ class _Takeover:
         propagated = stratum.relations[0] in self.propagated
         stays = self.fresh.isdisjoint(stratum.relations) and (propagated or not self._reads_fresh(stratum))
         same = self._same(stratum) if stays else None
-        if same is not None and same.propagated == propagated and _types(same.stratum) == _types(stratum):
+        if same is not None and same.propagated == propagated and _typed_alike(same.stratum, stratum):
             return same
         view = View.of(self.workspace, stratum, strategy, propagated=propagated)
         if propagated:
@@ -137,6 +137,8 @@ class _Takeover:
     def _same(self, stratum: Stratum) -> View | None:
         """The view of the same rules, if there was one."""
         view = self._views.get(frozenset(stratum.relations))
+        if view is not None and view.stratum is stratum:
+            return view
         if view is None or view.stratum.relations != stratum.relations:
             return None
         rules = view.stratum.rules
@@ -145,12 +147,16 @@ class _Takeover:
 
     def _reads_fresh(self, stratum: Stratum) -> bool:
         own = set(stratum.relations)
-        return any(
+        return bool(self.fresh) and any(
             item.relation in self.fresh and item.relation not in own
             for rule in stratum.rules
             for item in rule.body
             if isinstance(item, Premise | Absent)
         )
+
+
+def _typed_alike(one: Stratum, other: Stratum) -> bool:
+    return one is other or _types(one) == _types(other)
 
 
 def _types(stratum: Stratum) -> list[tuple[Mapping[str, object], frozenset[str]]]:

@@ -102,7 +102,12 @@ class View:
 
     def _strategy_after(self, earlier: Sequence[View], *, lost: bool) -> Strategy | None:
         """Who goes on from what the strategies of earlier views keep; `None` if nobody can."""
-        found = [view.strategy.following(self.strategy, view.stratum, self.stratum, lost) for view in earlier]
+        found = [
+            view.strategy.following(
+                self.strategy, view.stratum, self.stratum, lost=lost, choosing=bool(self.choosers)
+            )
+            for view in earlier
+        ]
         alike = len(found) == 1 or all(strategy is not None and strategy.ranked for strategy in found)
         return found[0] if alike else None
 
@@ -131,7 +136,7 @@ def same_rule(one: CheckedRule, other: CheckedRule) -> bool:
 def alike(old: RelationInfo | None, new: RelationInfo) -> bool:
     """Whether rows of the one are rows of the other. A type may have become known since. One that is known no more
     leaves no rows, and rules cannot take back what they derived from values of it: the view is derived anew."""
-    return (
+    return old is new or (
         old is not None
         and old.arity == new.arity
         and old.selections == new.selections
@@ -147,6 +152,8 @@ def with_unit(stratum: Stratum) -> Stratum:
             return rule
         return replace(rule, body=(Premise(UNIT, ()), *rule.body))
 
+    if all(any(isinstance(item, Premise) for item in rule.body) for rule in stratum.rules):
+        return stratum
     return Stratum(stratum.relations, tuple(fixed(rule) for rule in stratum.rules), stratum.recursive)
 
 

@@ -187,6 +187,15 @@ class Expressions(Ledger):
         """Terms do not tell by which rule they came about."""
         raise AssertionError("expressions cannot forget a rule")
 
+    def release(self, rows: Iterable[Ground]) -> int:
+        """Drop the expressions of rows."""
+        numbers = [number for row in rows if (number := self.table.number(row)) is not None]
+        for number in numbers:
+            self._news.pop(number, None)
+            self._delta.pop(number, None)
+            self.table.remove(number)
+        return len(numbers)
+
     # ------------------------------------------------------------------ variables
 
     def _number(self, premise: Ground) -> int:

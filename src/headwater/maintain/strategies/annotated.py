@@ -33,7 +33,7 @@ from headwater.maintain.strategies.strategy import Strategy, Task
 from headwater.maintain.strategies.support import Support
 from headwater.maintain.workspace import NO_CHANGE, NO_ROWS, Rows, RuleSet, Workspace
 from headwater.plan.execute import EARLIER, PRESENT, Access
-from headwater.plan.instances import Unprojected
+from headwater.plan.instances import Instances, Unprojected
 from headwater.plan.steps import Ints
 from headwater.rules.checked import CheckedRule, Stratum
 
@@ -100,13 +100,19 @@ class Annotated(Strategy):
         task.events.append(StrategyChanged(names, self.name, self._support.name, why))
         task.from_scratch()
 
-    def following(self, new: Strategy, before: Stratum, now: Stratum, lost: bool) -> Strategy | None:
-        """Provenance goes on where the stratum stays recursive, and a lost rule's part of it is known."""
+    def following(
+        self, new: Strategy, before: Stratum, now: Stratum, *, lost: bool, choosing: bool
+    ) -> Strategy | None:
+        """Provenance goes on where the stratum stays recursive, and a lost rule's part of it is known, or what may
+        rest on that part can be found: not where rows rest on choices, or on aggregates by demand."""
         if not before.recursive and not now.recursive:
             return new
         if not before.recursive or not now.recursive:
             return None
-        return self if self.ranked or not lost or self.ledger.forgets else None
+        if self.ranked or not lost or self.ledger.forgets:
+            return self
+        asking = any(rule.aggregate is not None for rule in (*before.rules, *now.rules))
+        return None if choosing or asking else self
 
     def describe(self, stratum: Stratum) -> str:
         """The strategy, and what it keeps."""
@@ -191,13 +197,16 @@ class AnnotatedVersion:
         self.relations = {name: task.workspace.relations[name] for name in task.rules.own}
         self.affected: dict[str, list[Rows]] = {name: [] for name in task.choosers}
         self.displacements = Displacements()
+        self.doubtful: list[Ground] = []
+        """Rows that may have rested on a rule that is gone, and of which nothing is known until they are derived
+        again."""
 
     def change(self) -> None:
         """From the stratum as it was before the version to what it is after it."""
         deltas, redefined = self.task.deltas, self.task.redefined
         pending = frozenset[str]() if redefined is None else redefined.gained
         if redefined is not None and redefined.lost.rules:
-            self._lose_rules(redefined.lost)
+            self._lose_rules(redefined.lost, pending)
         gone: dict[Ground, None] = {}
         for _, _, relation, negated in self.whole.rules.lower:
             delta = deltas.get(relation, NO_CHANGE)
@@ -209,6 +218,7 @@ class AnnotatedVersion:
             for row in found.lost[:, :-1].tolist():
                 gone[looked_up(demanded.rule.relation, tuple(row))] = None
         self._lose(gone)
+        self._derive_doubtful()
         for rule, position, relation, negated in self.whole.rules.lower:
             delta = deltas.get(relation, NO_CHANGE)
             rows = delta.lost if negated else delta.gained
@@ -221,8 +231,9 @@ class AnnotatedVersion:
         for demanded, found in differing:
             self._run(demanded.rule, demanded.position, found.asking[demanded.standing(found.asking)])
         self._rise()
+        self._take_down([row for row in self.doubtful if not self.ledger.derivable(row)], 0)
 
-    def _lose_rules(self, lost: RuleSet) -> None:
+    def _lose_rules(self, lost: RuleSet, pending: frozenset[str]) -> None:
         """Take back the instances that rules had which are gone, from what they saw when the version began."""
         whole = WholeRules(lost.workspace, lost.stratum)
         found: list[Instance] = []
@@ -233,7 +244,55 @@ class AnnotatedVersion:
                 rule, position, rows, lambda one: found.append(self._with_choices(one)), EARLIER
             )
             self.task.statistics.derived(rule.label, count)
-        self._take_down(*self.ledger.forget(found))
+        if self.ledger.forgets:
+            self._take_down(*self.ledger.forget(found))
+            return
+        self.doubtful = self._reached((one.head for one in found), pending)
+        self.task.statistics.touched += self.ledger.release(self.doubtful)
+
+    def _reached(self, heads: Iterable[Ground], pending: frozenset[str]) -> list[Ground]:
+        """These rows, and all that was derived from them when the version began: by rules that are still there, since
+        those of lost rules are among them."""
+        reached = dict.fromkeys(heads)
+        batch = list(reached)
+        while batch:
+            rows = {
+                name: self.relations[name].find(codes) for name, codes in self._by_relation(batch).items()
+            }
+            batch = []
+
+            def take(instance: Instance, more: list[Ground] = batch) -> None:
+                if instance.head not in reached:
+                    reached[instance.head] = None
+                    more.append(instance.head)
+
+            for rule, position, name in self.whole.rules.recursive:
+                if name in rows and rule.label not in pending:
+                    count = self.whole.run(rule, position, rows[name], take, EARLIER)
+                    self.task.statistics.derived(rule.label, count)
+        return list(reached)
+
+    def _derive_doubtful(self) -> None:
+        """Find the instances of doubtful rows that rest on no other doubtful row; what follows from these is found
+        from there on. The rows stay where they are meanwhile: whatever rests on one of which nothing is known is not
+        entered."""
+        if not self.doubtful:
+            return
+        workspace = self.task.workspace
+        known = Instances(
+            [self.whole.stratum],
+            workspace.relations,
+            workspace.infos,
+            workspace.planner,
+            workspace.interrupts.check,
+        )
+        for name, codes in self._by_relation(self.doubtful).items():
+            found, _ = known.of(name, [tuple(row) for row in codes.tolist()])
+            for derivation in found:
+                premises = [Ground(*key) for key in derivation.premises]
+                premises += [Ground(*key, absent=True) for key in derivation.absent]
+                self._enter(Instance(derivation.rule.label, Ground(*derivation.head), tuple(premises), -1))
+            self.task.statistics.touched += len(found)
 
     def from_scratch(self) -> None:
         """Forget what is known and derive everything from what lower strata hold now."""
@@ -324,15 +383,14 @@ class AnnotatedVersion:
     # ------------------------------------------------------------------ pieces
 
     def _run(self, rule: CheckedRule, position: int, rows: Rows) -> None:
-        own = self.task.rules.own
-
-        def take(instance: Instance) -> None:
-            instance = self._with_choices(instance)
-            if all(key.relation not in own or self.ledger.derivable(key) for key in instance.premises):
-                self.ledger.enter(instance)
-
-        found = self.whole.run(rule, position, rows, take)
+        found = self.whole.run(rule, position, rows, lambda one: self._enter(self._with_choices(one)))
         self.task.statistics.derived(rule.label, found)
+
+    def _enter(self, instance: Instance) -> None:
+        """Take note of an instance, unless it rests on a row of the stratum that cannot be derived."""
+        own = self.task.rules.own
+        if all(key.relation not in own or self.ledger.derivable(key) for key in instance.premises):
+            self.ledger.enter(instance)
 
     def _with_choices(self, instance: Instance) -> Instance:
         """The instance resting also on the choice of premises of which only the best count."""

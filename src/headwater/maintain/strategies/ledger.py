@@ -53,7 +53,8 @@ class TooLarge(Exception):
 class Ledger(Protocol):
     """What is known about the derivations of a stratum's rows. `enter` may raise `TooLarge`.
 
-    `forgets` says that it knows which rule each derivation is by, so that it can `forget` some.
+    `forgets` says that it knows which rule each derivation is by, so that it can `forget` some. Another one can only
+    `release` all that rows which may rest on them are known to rest on; these are then derived again.
     """
 
     forgets: bool = False
@@ -72,6 +73,10 @@ class Ledger(Protocol):
 
     def forget(self, instances: Iterable[Instance]) -> tuple[list[Ground], int]:
         """These instances are none any more: the rows that fall with them, and how many entries were seen."""
+        ...
+
+    def release(self, rows: Iterable[Ground]) -> int:
+        """Nothing is known of these rows any more; of how many something was."""
         ...
 
     def news(self) -> list[Ground]:

@@ -89,6 +89,10 @@ class InstanceLedger(Ledger):
                 del doubtful[row]
         return self._propagate(list(dead), dead, doubtful, seen)
 
+    def release(self, rows: Iterable[Ground]) -> int:
+        """Instances are forgotten one by one."""
+        raise AssertionError("instances know their rules")
+
     def _propagate(
         self, falling: list[Ground], dead: dict[Ground, None], doubtful: dict[Ground, None], seen: int
     ) -> tuple[list[Ground], int]:

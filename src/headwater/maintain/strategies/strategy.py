@@ -143,9 +143,12 @@ class Strategy(Protocol):
         """Bring the stratum up to date."""
         ...
 
-    def following(self, new: Strategy, before: Stratum, now: Stratum, lost: bool) -> Strategy | None:
-        """Who goes on from what this one keeps of a stratum whose rules have changed (`lost`: it has lost some):
-        `new`, which keeps nothing yet, or this one; `None` if the stratum must be derived again."""
+    def following(
+        self, new: Strategy, before: Stratum, now: Stratum, *, lost: bool, choosing: bool
+    ) -> Strategy | None:
+        """Who goes on from what this one keeps of a stratum whose rules have changed (`lost`: it has lost some;
+        `choosing`: only the best rows count): `new`, which keeps nothing yet, or this one; `None` if the stratum must
+        be derived again."""
         return new
 
     def describe(self, stratum: Stratum) -> str:
