@@ -1,0 +1,342 @@
+"""Scalar expressions of plans over columns of Arrow: a delta is filtered and projected here, without asking a backend.
+
+What holds: the value of each row is the one that Spark, DuckDB and PostgreSQL compute, with SQL's three-valued logic; NaN
+equals itself and comes after all other numbers. Where they do not agree with each other, or Arrow cannot compute it as they
+do, nothing is compiled: `compile_scalar` gives `None`, and the expression is left to the backend.
+
+>>> import pyarrow as pa
+>>> from headwater.language.sql.scalars import Attribute, Compare, Value
+>>> from headwater.values.types import INT
+>>> x = Attribute(0, "x", INT)
+>>> small = compile_scalar(Compare("<", x, Value(3, INT)))
+>>> small({0: pa.array([1, 5, None])}).to_pylist()
+[True, False, None]
+"""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from headwater.errors import EvaluationError
+from headwater.language.sql.inference import type_of
+from headwater.language.sql.scalars import (
+    And,
+    Attribute,
+    Case,
+    Cast,
+    Compare,
+    Function,
+    InList,
+    IsNull,
+    Like,
+    Not,
+    Or,
+    Scalar,
+    Value,
+)
+from headwater.values.arrow_types import arrow_type
+from headwater.values.types import FLOAT, INT, Type
+
+Evaluated = Any
+"""An array of Arrow, or a scalar of it, which stands for a column of one value."""
+Columnwise = Callable[[Mapping[int, Any]], Evaluated]
+
+_COMPARISONS: dict[str, Callable[..., Any]] = {
+    "=": pc.equal,
+    "<>": pc.not_equal,
+    "<": pc.less,
+    "<=": pc.less_equal,
+    ">": pc.greater,
+    ">=": pc.greater_equal,
+}
+_WITH_NAN: dict[str, Callable[..., Any]] = {
+    "=": lambda a, b, m, n: (a == b) | (m & n),
+    "<>": lambda a, b, m, n: ~((a == b) | (m & n)),
+    "<": lambda a, b, m, n: (a < b) | (~m & n),
+    "<=": lambda a, b, m, n: (a <= b) | n,
+    ">": lambda a, b, m, n: (a > b) | (m & ~n),
+    ">=": lambda a, b, m, n: (a >= b) | m,
+}
+_MOST_DIGITS = 38
+
+
+class _NotHere(Exception):  # noqa: N818
+    """An expression that is left to the backend."""
+
+
+def compile_scalar(scalar: Scalar) -> Columnwise | None:
+    """A function from columns, by the ids of attributes, to the expression's column; `None` if only a backend knows."""
+    try:
+        return _compiled(scalar)
+    except _NotHere:
+        return None
+
+
+def holds(condition: Evaluated, rows: int) -> npt.NDArray[np.bool_]:
+    """Where a condition is true: neither false nor unknown."""
+    if isinstance(condition, pa.Scalar):
+        return np.full(rows, condition.as_py() is True)
+    filled = pc.fill_null(condition, False) if condition.null_count else condition
+    return np.asarray(filled, dtype=bool)
+
+
+def as_column(value: Evaluated, rows: int) -> pa.Array:
+    """A column of so many rows, also where one value stands for it."""
+    if isinstance(value, pa.Scalar):
+        return pa.repeat(value, rows)
+    return value.combine_chunks() if isinstance(value, pa.ChunkedArray) else value
+
+
+# ------------------------------------------------------------------ compiling
+
+
+def _compiled(scalar: Scalar) -> Columnwise:
+    match scalar:
+        case Attribute(id=id):
+            return lambda columns: columns[id]
+        case Value():
+            constant = _constant(scalar)
+            return lambda columns: constant
+        case Compare(operator=operator, left=left, right=right):
+            return _comparison(operator, _compiled(left), _compiled(right))
+        case And(parts=parts):
+            return _folded(pc.and_kleene, parts)
+        case Or(parts=parts):
+            return _folded(pc.or_kleene, parts)
+        case Not(argument=argument):
+            negated = _compiled(argument)
+            return lambda columns: pc.invert(negated(columns))
+        case IsNull(argument=argument):
+            asked = _compiled(argument)
+            return lambda columns: pc.is_null(asked(columns))
+        case Like():
+            return _like(scalar)
+        case InList(argument=argument, items=items):
+            return _in_list(_compiled(argument), items)
+        case Case(branches=branches, otherwise=otherwise):
+            return _case(branches, otherwise)
+        case Cast(argument=argument, type=type):
+            return _cast(argument, type)
+        case Function(name=name, arguments=arguments):
+            return _function(name, arguments, scalar.type)
+        case _:
+            raise _NotHere
+
+
+def _constant(value: Value) -> Any:
+    plain = value.value
+    if isinstance(plain, datetime.timedelta) or not isinstance(
+        plain, bool | int | float | str | decimal.Decimal | datetime.date | None
+    ):
+        raise _NotHere
+    if plain is None:
+        return pa.scalar(None, None if value.type is None else arrow_type(value.type))
+    if isinstance(plain, decimal.Decimal):
+        return pa.scalar(plain)
+    return pa.scalar(plain, None if value.type is None else arrow_type(value.type))
+
+
+def _folded(function: Callable[..., Any], parts: tuple[Scalar, ...]) -> Columnwise:
+    compiled = [_compiled(part) for part in parts]
+
+    def run(columns: Mapping[int, Any]) -> Evaluated:
+        result = compiled[0](columns)
+        for part in compiled[1:]:
+            result = function(result, part(columns))
+        return result
+
+    return run
+
+
+def _comparison(operator: str, left: Columnwise, right: Columnwise) -> Columnwise:
+    if operator not in _COMPARISONS:
+        raise _NotHere
+    plain, with_nan = _COMPARISONS[operator], _WITH_NAN[operator]
+
+    def run(columns: Mapping[int, Any]) -> Evaluated:
+        a, b = left(columns), right(columns)
+        if pa.types.is_floating(a.type) or pa.types.is_floating(b.type):
+            a, b = pc.cast(a, pa.float64()), pc.cast(b, pa.float64())
+            m, n = pc.is_nan(a), pc.is_nan(b)
+            if _any(m) or _any(n):
+                return _by_nan(with_nan, a, b)
+        return plain(a, b)
+
+    return run
+
+
+def _any(flags: Evaluated) -> bool:
+    return bool(flags.as_py()) if isinstance(flags, pa.Scalar) else bool(pc.any(flags).as_py())
+
+
+def _by_nan(with_nan: Callable[..., Any], a: Evaluated, b: Evaluated) -> Evaluated:
+    rows = max(1 if isinstance(each, pa.Scalar) else len(each) for each in (a, b))
+    left, right = as_column(a, rows), as_column(b, rows)
+    missing = np.asarray(pc.or_(pc.is_null(left), pc.is_null(right)), dtype=bool)
+    x = np.asarray(pc.fill_null(left, 0.0))
+    y = np.asarray(pc.fill_null(right, 0.0))
+    return pa.array(with_nan(x, y, np.isnan(x), np.isnan(y)), mask=missing)
+
+
+def _like(scalar: Like) -> Columnwise:
+    if not isinstance(scalar.pattern, Value) or not isinstance(scalar.pattern.value, str) or scalar.escape:
+        raise _NotHere
+    pattern, ignore_case = scalar.pattern.value, scalar.ignore_case
+    if "\\" in pattern:
+        raise _NotHere
+    argument = _compiled(scalar.argument)
+    return lambda columns: pc.match_like(argument(columns), pattern, ignore_case=ignore_case)
+
+
+def _in_list(argument: Columnwise, items: tuple[Scalar, ...]) -> Columnwise:
+    compared = [
+        _comparison("=", argument, _compiled(item)) for item in items if item != Value(None)
+    ]
+    if len(compared) < len(items):
+        raise _NotHere
+
+    def run(columns: Mapping[int, Any]) -> Evaluated:
+        result = compared[0](columns)
+        for each in compared[1:]:
+            result = pc.or_kleene(result, each(columns))
+        return result
+
+    return run
+
+
+def _case(branches: tuple[tuple[Scalar, Scalar], ...], otherwise: Scalar) -> Columnwise:
+    tests = [_compiled(test) for test, _ in branches]
+    results = [_compiled(result) for _, result in branches]
+    default = _compiled(otherwise)
+
+    def run(columns: Mapping[int, Any]) -> Evaluated:
+        value = default(columns)
+        for test, result in zip(reversed(tests), reversed(results), strict=True):
+            met = pc.fill_null(test(columns), False)
+            value = pc.if_else(met, *_alike(result(columns), value))
+        return value
+
+    return run
+
+
+def _alike(a: Evaluated, b: Evaluated) -> tuple[Evaluated, Evaluated]:
+    """Two values of one type, for a column that has both."""
+    if a.type == b.type:
+        return a, b
+    if pa.types.is_null(a.type):
+        return pc.cast(a, b.type), b
+    if pa.types.is_null(b.type):
+        return a, pc.cast(b, a.type)
+    fields = [pa.schema([pa.field("x", each.type)]) for each in (a, b)]
+    try:
+        wide = pa.unify_schemas(fields, promote_options="permissive").field("x").type
+    except pa.ArrowException:
+        wide = _decimal_for(a.type, b.type)
+    return pc.cast(a, wide), pc.cast(b, wide)
+
+
+def _decimal_for(*types: Any) -> Any:
+    scale = max((type.scale for type in types if pa.types.is_decimal(type)), default=0)
+    return pa.decimal128(_MOST_DIGITS, scale)
+
+
+def _cast(argument: Scalar, type: Type) -> Columnwise:
+    """Casts on which all systems agree: to wider numbers, and to the same type."""
+    known, target, compiled = type_of(argument), arrow_type(type), _compiled(argument)
+    wider = known == INT and (type == FLOAT or type.name == "decimal")
+    if known is None or not (known == type or wider):
+        raise _NotHere
+
+    def run(columns: Mapping[int, Any]) -> Evaluated:
+        value = compiled(columns)
+        return value if value.type == target else pc.cast(value, target)
+
+    return run
+
+
+# ------------------------------------------------------------------ functions
+
+
+def _function(name: str, arguments: tuple[Scalar, ...], type: Type | None) -> Columnwise:
+    made = _FUNCTIONS.get(name)
+    if made is None or any(_is_moment(argument) for argument in arguments) and name not in _OF_MOMENTS:
+        raise _NotHere
+    if name == "divide" and type != FLOAT:
+        raise _NotHere
+    compiled = [_compiled(argument) for argument in arguments]
+    return lambda columns: made(*(argument(columns) for argument in compiled))
+
+
+def _is_moment(scalar: Scalar) -> bool:
+    known = type_of(scalar)
+    return known is not None and known.name.startswith(("date", "time", "interval"))
+
+
+def _arithmetic(plain: Callable[..., Any], product: bool = False) -> Callable[..., Any]:
+    def run(a: Evaluated, b: Evaluated) -> Evaluated:
+        if pa.types.is_decimal(a.type) or pa.types.is_decimal(b.type):
+            return _decimal_arithmetic(plain, a, b, product)
+        if pa.types.is_integer(a.type) and pa.types.is_integer(b.type):
+            a, b = pc.cast(a, pa.int64()), pc.cast(b, pa.int64())
+        return plain(a, b)
+
+    return run
+
+
+def _decimal_arithmetic(plain: Callable[..., Any], a: Evaluated, b: Evaluated, product: bool) -> Evaluated:
+    """Exact, with up to 38 digits: Arrow refuses types of more, whatever the values."""
+    if pa.types.is_floating(a.type) or pa.types.is_floating(b.type):
+        return plain(pc.cast(a, pa.float64()), pc.cast(b, pa.float64()))
+    a, b = _as_decimal(a), _as_decimal(b)
+    whole = max(x.type.precision - x.type.scale for x in (a, b))
+    digits = a.type.precision + b.type.precision if product else whole + max(a.type.scale, b.type.scale)
+    if digits + 1 <= _MOST_DIGITS:
+        return plain(a, b)
+    wide = plain(*(pc.cast(x, pa.decimal256(min(37, x.type.precision), x.type.scale)) for x in (a, b)))
+    return pc.cast(wide, pa.decimal128(_MOST_DIGITS, wide.type.scale))
+
+
+def _as_decimal(value: Evaluated) -> Evaluated:
+    return value if pa.types.is_decimal(value.type) else pc.cast(value, pa.decimal128(19, 0))
+
+
+def _quotient(a: Evaluated, b: Evaluated) -> Evaluated:
+    """A quotient of floats. What systems make of a division by 0 differs, so it is an error."""
+    a, b = pc.cast(a, pa.float64()), pc.cast(b, pa.float64())
+    if _any(pc.fill_null(pc.equal(b, 0.0), False)):
+        raise EvaluationError("division-by-zero", "a division by 0 in a query whose sketch is maintained")
+    return pc.divide(a, b)
+
+
+def _coalesced(*values: Evaluated) -> Evaluated:
+    result = values[-1]
+    for value in reversed(values[:-1]):
+        first, result = _alike(value, result)
+        result = pc.if_else(pc.is_valid(first), first, result)
+    return result
+
+
+_OF_MOMENTS = frozenset({"year", "month", "day", "coalesce"})
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "add": _arithmetic(pc.add_checked),
+    "subtract": _arithmetic(pc.subtract_checked),
+    "multiply": _arithmetic(pc.multiply_checked, product=True),
+    "divide": _quotient,
+    "negate": pc.negate_checked,
+    "absolute": pc.abs_checked,
+    "coalesce": _coalesced,
+    "year": pc.year,
+    "month": pc.month,
+    "day": pc.day,
+    "upper": pc.utf8_upper,
+    "lower": pc.utf8_lower,
+    "length": pc.utf8_length,
+}

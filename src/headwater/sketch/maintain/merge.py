@@ -1,0 +1,93 @@
+"""μ: what changes of annotated result rows do to the sketch (section 5.1).
+
+State: for each fragment, in how many result rows' sketches it is. A fragment enters the sketch when its count leaves 0, and
+leaves it when its count comes back to 0.
+
+>>> from headwater.sketch.maintain.fragment_sets import FragmentSets
+>>> merge = Merge(3)
+>>> def rows(counts, sets):
+...     return AnnotatedRows({}, np.array(counts), FragmentSets.of(sets))
+>>> merge.change(rows([1, 1, 1], [{1}, {1}, {0, 1}]))
+SketchDelta(gained=frozenset({0, 1}), lost=frozenset())
+>>> merge.change(rows([-1], [{0, 1}])), merge.counts.tolist()
+(SketchDelta(gained=frozenset(), lost=frozenset({0})), [0, 2, 0])
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from headwater.errors import DataError
+from headwater.sketch.maintain.annotated import AnnotatedRows
+from headwater.sketch.maintain.fragment_sets import GroupFragments, Ints
+
+
+@dataclass(frozen=True)
+class SketchDelta:
+    """Δ𝒫: the fragments, by their numbers, that a sketch gains and loses."""
+
+    gained: frozenset[int]
+    lost: frozenset[int]
+
+
+class Merge:
+    """The counts of all fragments."""
+
+    def __init__(self, fragments: int):
+        self.counts: Ints = np.zeros(fragments, np.int64)
+
+    def change(self, rows: AnnotatedRows) -> SketchDelta:
+        """Follow a change of the query's annotated result."""
+        if not len(rows):
+            return SketchDelta(frozenset(), frozenset())
+        added = self._added(rows)
+        touched = np.flatnonzero(added)
+        before = self.counts[touched]
+        after = before + added[touched]
+        if (after < 0).any():
+            raise negative_count("a fragment of the answer")
+        self.counts[touched] = after
+        gained, lost = touched[(before == 0) & (after > 0)], touched[(before > 0) & (after == 0)]
+        return SketchDelta(frozenset(gained.tolist()), frozenset(lost.tolist()))
+
+    def present(self) -> list[int]:
+        """The fragments of the sketch."""
+        found: list[int] = np.flatnonzero(self.counts).tolist()
+        return found
+
+    def _added(self, rows: AnnotatedRows) -> Ints:
+        fragments = rows.fragments
+        if isinstance(fragments, GroupFragments):
+            return self._of_groups(fragments, rows.counts)
+        sets = fragments.sets()
+        added = np.zeros_like(self.counts)
+        np.add.at(added, sets.members, np.repeat(rows.counts, sets.lengths))
+        return added
+
+    def _of_groups(self, fragments: GroupFragments, counts: Ints) -> Ints:
+        """Where a group's row has gone and come again, only fragments that the group gained or lost count."""
+        added = np.zeros_like(self.counts)
+        earlier = fragments.earlier
+        both = np.intersect1d(fragments.groups[earlier], fragments.groups[~earlier])
+        alone = ~np.isin(fragments.groups, both) if len(both) else np.ones(len(counts), bool)
+        if alone.any():
+            sets = fragments.take(np.flatnonzero(alone)).sets()
+            np.add.at(added, sets.members, np.repeat(counts[alone], sets.lengths))
+        if len(both):
+            pairs = fragments.pairs
+            touched = pairs.touched
+            touched = touched[np.isin(pairs.rows[touched, 0], both)]
+            now, then = pairs.counts[touched] > 0, pairs.before(touched) > 0
+            np.add.at(added, pairs.rows[touched, 1], now.astype(np.int64) - then)
+        return added
+
+
+def negative_count(what: str) -> DataError:
+    """The error for changes that take away what was not there."""
+    return DataError(
+        "negative-count",
+        f"changes take away more rows than there were: {what} would have a negative count",
+        hint="the changes are not those between the versions that the sketch knows; drop the sketch and capture it again",
+    )
