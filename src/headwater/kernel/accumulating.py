@@ -93,11 +93,11 @@ class Accumulating:
 
     def add(self, keys: Ints, counts: Ints) -> Ints:
         """Add to the counts of rows, which are made where they are not there; the numbers of the rows."""
-        keys = np.ascontiguousarray(keys, np.int64)
+        keys, counts = _writable(keys), _writable(counts)
         self._reserve(keys.shape[0], int(keys[:, 0].max()) + 1 if self.chained and len(keys) else 0)
         places = np.empty(keys.shape[0], np.int64)
         add_counts(
-            keys, np.ascontiguousarray(counts, np.int64), self.arity, self.rows, self._before, self._marks,
+            keys, counts, self.arity, self.rows, self._before, self._marks,
             self._slots, self._free, self._sizes, self._touched, self._next, self._previous, self._heads,
             places, self._scratch,
         )  # fmt: skip
@@ -105,7 +105,7 @@ class Accumulating:
 
     def find(self, keys: Ints) -> Ints:
         """The numbers of rows, and -1 for those that are not there."""
-        keys = np.ascontiguousarray(keys, np.int64)
+        keys = _writable(keys)
         places = np.empty(keys.shape[0], np.int64)
         find_keys(keys, self.arity, self.rows, self._marks, self._slots, places, self._scratch)
         return places
@@ -131,7 +131,7 @@ class Accumulating:
     def of_owners(self, owners: Ints, *, before: bool = False) -> tuple[Ints, Ints]:
         """The rows of each owner, one owner after the other, and where each begins (and the last one ends): those of now, or
         those from before the open version."""
-        owners = np.ascontiguousarray(owners, np.int64)
+        owners = _writable(owners)
         offsets = np.zeros(owners.shape[0] + 1, np.int64)
         count_owned(
             owners, self.rows, self.arity, self._before, self._marks, self._next, self._heads, before, offsets
@@ -188,6 +188,11 @@ class Accumulating:
     def _ask(self, needed: int) -> None:
         if needed >= self.room.least:
             self.room.ask(needed, f"more rows of {self.name}")
+
+
+def _writable(numbers: Ints) -> Ints:
+    """What compiled functions take: Arrow's arrays, which nobody may write to, are copied."""
+    return np.require(numbers, np.int64, ["C", "W"])
 
 
 @compiled(
@@ -295,9 +300,7 @@ def list_owned(owners, rows, arity, before, marks, following, heads, earlier, fo
     " int64[::1], int64[::1], int64[::1], int64[::1])",
     ending=True,
 )
-def end_counts(
-    undo, columns, rows, before, marks, slots, free, sizes, touched, following, previous, heads
-):
+def end_counts(undo, columns, rows, before, marks, slots, free, sizes, touched, following, previous, heads):
     """Forget what counts were before, or go back to it; rows without a count go."""
     arity = columns.shape[0]
     for i in range(sizes[3] - 1, -1, -1):

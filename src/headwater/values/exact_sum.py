@@ -158,6 +158,16 @@ class ExactSums:
         """The state of some groups, for `restore`."""
         return SavedSums(self._limbs[groups], self._base, self._special[groups])
 
+    def load(self, saved: SavedSums) -> None:
+        """Become what was saved, of groups 0 and on."""
+        self._limbs, self._base, self._special = saved.limbs.copy(), saved.base, saved.special.copy()
+        self._unsettled = SETTLE_EVERY  # nobody knows: settled with the next addition
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes allocated."""
+        return self._limbs.nbytes + self._special.nbytes
+
     def restore(self, groups: Ints, saved: SavedSums) -> None:
         """Put groups back to what they were when saved, in place."""
         offset = saved.base - self._base
@@ -294,6 +304,15 @@ class ExactIntSums:
         saved = self._limbs[groups]
         settle(saved)
         return saved
+
+    def load(self, saved: Ints) -> None:
+        """Become what was saved, of groups 0 and on."""
+        self._limbs, self._unsettled = saved.copy(), 0
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes allocated."""
+        return self._limbs.nbytes
 
     def restore(self, groups: Ints, saved: Ints) -> None:
         """Put groups back to what they were when saved."""

@@ -91,6 +91,15 @@ class ExactDecimalSums:
         settle(saved)
         return saved
 
+    def load(self, saved: Ints) -> None:
+        """Become what was saved, of groups 0 and on."""
+        self._limbs, self._unsettled = saved.copy(), 0
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes allocated."""
+        return self._limbs.nbytes
+
     def restore(self, groups: Ints, saved: Ints) -> None:
         """Put groups back to what they were when saved."""
         self._limbs[groups] = saved

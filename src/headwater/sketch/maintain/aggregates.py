@@ -7,9 +7,12 @@ groups there are: a group that goes has had all its values taken away, so its nu
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
+import pyarrow as pa
 
 from headwater.kernel.accumulating import Accumulating
 from headwater.sketch.maintain.coding import CodedColumn
@@ -17,13 +20,18 @@ from headwater.sketch.maintain.fragment_sets import Ints
 from headwater.sketch.maintain.merge import negative_count
 from headwater.values.codec import Codec
 from headwater.values.decimal_types import average_type, sum_type
-from headwater.values.exact_sum import with_groups
+from headwater.values.exact_sum import ExactSums, SavedSums, with_groups
 from headwater.values.group_sums import AnySums, add_codes, aggregated, empty_sums
 from headwater.values.special import NULL
-from headwater.values.types import FLOAT, INT, Type
+from headwater.values.types import FLOAT, INT, Type, parse_type
 
-if TYPE_CHECKING:
-    import pyarrow as pa
+
+@dataclass(frozen=True)
+class SavedState:
+    """What an aggregate keeps, as tables by name and a few words."""
+
+    tables: Mapping[str, pa.Table]
+    words: Mapping[str, str] = field(default_factory=dict)
 
 
 class GroupAggregate(Protocol):
@@ -37,13 +45,17 @@ class GroupAggregate(Protocol):
         """What groups amount to."""
         ...
 
-    def commit(self) -> None:
-        """End the version."""
-        ...
-
     @property
     def nbytes(self) -> int:
         """About how much memory it takes."""
+        ...
+
+    def save(self, groups: Ints) -> SavedState:
+        """What is kept of these groups, which are numbered from 0 on there."""
+        ...
+
+    def load(self, saved: SavedState) -> None:
+        """Take over what was saved; this one is new."""
         ...
 
 
@@ -69,16 +81,17 @@ class Counted:
         return found
 
     def column(self, groups: Ints) -> pa.Array:
-        import pyarrow as pa
-
         return pa.array(self.values(groups))
-
-    def commit(self) -> None:
-        """Nothing is left over."""
 
     @property
     def nbytes(self) -> int:
         return self._values.nbytes
+
+    def save(self, groups: Ints) -> SavedState:
+        return SavedState({"counts": pa.table({"count": self.values(groups)})})
+
+    def load(self, saved: SavedState) -> None:
+        self._values = np.asarray(saved.tables["counts"].column(0)).reshape(-1, 1).copy()
 
 
 class Summed:
@@ -116,13 +129,30 @@ class Summed:
         codes = aggregated(sums, self.function, groups, self.count.values(groups), specials)
         return CodedColumn(self.coded.codec, self.coded.name, self._result()).column(codes)
 
-    def commit(self) -> None:
-        """Nothing is left over."""
-
     @property
     def nbytes(self) -> int:
-        held = 0 if self._sums is None else self._sums._limbs.nbytes
-        return self.count.nbytes + held
+        return self.count.nbytes + (0 if self._sums is None else self._sums.nbytes)
+
+    def save(self, groups: Ints) -> SavedState:
+        saved = self._of_groups(groups).save(groups)
+        limbs = saved.limbs if isinstance(saved, SavedSums) else saved
+        tables = {**self.count.save(groups).tables, "limbs": _matrix(limbs)}
+        words = {"type": "" if self.coded.type is None else str(self.coded.type)}
+        if isinstance(saved, SavedSums):
+            return SavedState(
+                {**tables, "special": _matrix(saved.special)}, {**words, "base": str(saved.base)}
+            )
+        return SavedState(tables, words)
+
+    def load(self, saved: SavedState) -> None:
+        self.count.load(saved)
+        self.coded.type = parse_type(saved.words["type"]) if saved.words["type"] else None
+        self._sums = empty_sums(self.coded.type)
+        limbs = _ints(saved.tables["limbs"])
+        if isinstance(self._sums, ExactSums):
+            self._sums.load(SavedSums(limbs, int(saved.words["base"]), _ints(saved.tables["special"])))
+        else:
+            self._sums.load(limbs)
 
     def _of_groups(self, groups: Ints) -> AnySums:
         if self._sums is None:
@@ -167,16 +197,39 @@ class OfDistinct:
     def column(self, groups: Ints) -> pa.Array:
         return self.inner.column(groups)
 
-    def commit(self) -> None:
-        """Nothing is left over."""
-
     @property
     def nbytes(self) -> int:
         return self._values.nbytes + self.inner.nbytes
 
+    def save(self, groups: Ints) -> SavedState:
+        inner = self.inner.save(groups)
+        numbers = np.full(int(groups.max(initial=-1)) + 1, -1)
+        numbers[groups] = np.arange(len(groups))
+        live = self._values.live_rows()
+        owners, codes = self._values.rows[live, 0], self._values.rows[live, 1]
+        values = pa.table({
+            "group": numbers[owners], "value": self.coded.column(codes), "count": self._values.counts[live],
+        })  # fmt: skip
+        words = {**inner.words, "type": "" if self.coded.type is None else str(self.coded.type)}
+        return SavedState({**inner.tables, "distinct": values}, words)
+
+    def load(self, saved: SavedState) -> None:
+        self.inner.load(saved)
+        self.coded.type = parse_type(saved.words["type"]) if saved.words["type"] else None
+        table = saved.tables["distinct"]
+        codes = self.coded.codes(table.column(1).combine_chunks())
+        self._values.add(np.column_stack((np.asarray(table.column(0)), codes)), np.asarray(table.column(2)))
+        self._values.commit()
+
+
+def _matrix(rows: Ints) -> pa.Table:
+    return pa.table({str(place): np.ascontiguousarray(rows[:, place]) for place in range(rows.shape[1])})
+
+
+def _ints(table: pa.Table) -> Ints:
+    columns = [np.asarray(column) for column in table.columns]
+    return np.column_stack(columns) if columns else np.zeros((table.num_rows, 0), np.int64)
+
 
 def _for_groups(values: Ints, groups: Ints) -> Ints:
     return with_groups(values, int(groups.max()) + 1 if len(groups) else 0)
-
-
-

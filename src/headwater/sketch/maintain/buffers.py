@@ -61,6 +61,8 @@ class BoundedBuffer:
         self.most = most
         self.limit: Key | None = None
         """No input above this is here; `None` if all of it is."""
+        self.at_limit: Any = None
+        """An entry with the key `limit`."""
         self.size = 0
         self._keys: list[Key] = []
         self._entries: dict[Key, dict[Any, int]] = {}
@@ -114,9 +116,19 @@ class BoundedBuffer:
         for gone in self._keys[place + 1 :]:
             del self._entries[gone]
         if len(self._keys) > place + 1:
-            self.limit = key
+            self.limit, self.at_limit = key, next(iter(self._entries[key]))
         self._keys = self._keys[: place + 1]
         self.size = kept
+
+    def end_before(self, keys: int | None) -> None:
+        """Let the limit be the key before this one, if there are more keys; what comes after it was cut off somewhere."""
+        if keys is None or len(self._keys) <= keys:
+            return
+        for gone in self._keys[max(1, keys) :]:
+            self.size -= sum(self._entries.pop(gone).values())
+        self._keys = self._keys[: max(1, keys)]
+        self.limit = self._keys[-1]
+        self.at_limit = next(iter(self._entries[self.limit]))
 
     def items(self) -> list[tuple[Key, Any, int]]:
         """All that it holds, in order."""

@@ -35,7 +35,9 @@ class CodedColumn:
         """The codes of values."""
         if self.type is None or (self.type.name == "decimal" and _is_decimal(column)):
             found = _widest(column_type(column))
-            if self.type is None or (found is not None and found.scale > self.type.scale and column.null_count < len(column)):
+            if self.type is None or (
+                found is not None and found.scale > self.type.scale and column.null_count < len(column)
+            ):
                 self._settle(found)
         try:
             return encode_arrow(column, self.type or INT, self.codec.dictionaries, intern=True)

@@ -197,9 +197,7 @@ def _like(scalar: Like) -> Columnwise:
 
 
 def _in_list(argument: Columnwise, items: tuple[Scalar, ...]) -> Columnwise:
-    compared = [
-        _comparison("=", argument, _compiled(item)) for item in items if item != Value(None)
-    ]
+    compared = [_comparison("=", argument, _compiled(item)) for item in items if item != Value(None)]
     if len(compared) < len(items):
         raise _NotHere
 

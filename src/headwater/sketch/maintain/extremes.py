@@ -6,16 +6,12 @@ known (the paper's ordered map has no multiplicities: deleting one of two equal 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+import pyarrow as pa
 
-from headwater.sketch.maintain.aggregates import Counted
+from headwater.sketch.maintain.aggregates import Counted, SavedState
 from headwater.sketch.maintain.buffers import BoundedBuffer, order_key
 from headwater.sketch.maintain.fragment_sets import Ints
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 VALUE_BYTES = 200
 """About what a value in a buffer takes."""
@@ -47,6 +43,24 @@ class Extreme:
             else:  # nothing lies above the limit either: the next value begins a new buffer
                 del self.buffers[group]
 
+    def begin(self, groups: Ints, column: pa.Array, counts: Ints) -> None:
+        """Begin buffers with the first values of groups, of which there are more where one has more than it should hold."""
+        self.settle_type(column)
+        for group, value, count in zip(groups.tolist(), column.to_pylist(), counts.tolist(), strict=True):
+            self.buffer(group).change(self.key(value), value, count)
+        for buffer in self.buffers.values():
+            buffer.end_before(self.most)
+
+    def refill(self, dry: Ints, groups: Ints, column: pa.Array, counts: Ints) -> None:
+        """Begin the buffers of some groups anew: these are all their values. How many there are is known already."""
+        for group in dry.tolist():
+            self.buffers[group] = BoundedBuffer(self.most)
+        for group, value, count in zip(groups.tolist(), column.to_pylist(), counts.tolist(), strict=True):
+            if value is not None:
+                self.buffers[group].change(self.key(value), value, count)
+        for group in dry.tolist():
+            self.buffers[group].trim()
+
     def settle_type(self, column: pa.Array) -> None:
         """Columns have the type of the first that came."""
         if self._type is None:
@@ -70,8 +84,6 @@ class Extreme:
         return np.array(empty, np.int64)
 
     def column(self, groups: Ints) -> pa.Array:
-        import pyarrow as pa
-
         there = self.count.values(groups) > 0
         values = [
             self.buffers[group].first(1)[0][1] if filled else None
@@ -79,12 +91,43 @@ class Extreme:
         ]
         return pa.array(values, self._type)
 
-    def commit(self) -> None:
-        """Nothing is left over."""
-
     @property
     def nbytes(self) -> int:
         return self.count.nbytes + VALUE_BYTES * sum(
             len(buffer.items()) if buffer.size < VALUE_BYTES else buffer.size
             for buffer in self.buffers.values()
         )
+
+    def save(self, groups: Ints) -> SavedState:
+        held, limits = [], []
+        for number, group in enumerate(groups.tolist()):
+            buffer = self.buffers.get(group)
+            if buffer is not None:
+                held += [(number, value, count) for _, value, count in buffer.items()]
+                limits += [] if buffer.limit is None else [(number, buffer.at_limit)]
+        values = _table(held, self._type, ("group", "value", "count"))
+        return SavedState(
+            {
+                **self.count.save(groups).tables,
+                "held": values,
+                "limits": _table(limits, self._type, ("group", "value")),
+            }
+        )
+
+    def load(self, saved: SavedState) -> None:
+        self.count.load(saved)
+        held, limits = saved.tables["held"], saved.tables["limits"]
+        self._type = None if pa.types.is_null(held.column(1).type) else held.column(1).type
+        for group, value, count in zip(*(column.to_pylist() for column in held.columns), strict=True):
+            self.buffer(group).change(self.key(value), value, count)
+        for group, value in zip(*(column.to_pylist() for column in limits.columns), strict=True):
+            buffer = self.buffer(group)
+            buffer.limit, buffer.at_limit = self.key(value), value
+
+
+def _table(rows: list[tuple[object, ...]], type: pa.DataType | None, names: tuple[str, ...]) -> pa.Table:
+    columns = list(zip(*rows, strict=True)) if rows else [()] * len(names)
+    types = [type or pa.null() if name == "value" else pa.int64() for name in names]
+    return pa.table(
+        [pa.array(column, each) for column, each in zip(columns, types, strict=True)], list(names)
+    )

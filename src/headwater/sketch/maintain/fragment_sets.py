@@ -153,4 +153,6 @@ def concatenated(parts: Sequence[RowFragments]) -> FragmentSets:
         offsets.append(sets.offsets[1:] + total)
         total += int(sets.offsets[-1])
     members = [sets.members for sets in written]
-    return FragmentSets(np.concatenate(offsets), np.concatenate(members) if members else np.empty(0, np.int64))
+    return FragmentSets(
+        np.concatenate(offsets), np.concatenate(members) if members else np.empty(0, np.int64)
+    )

@@ -7,8 +7,8 @@ to what is stored or captures anew (`maintainer`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from headwater.sketch.maintain.annotated import AnnotatedRows
@@ -29,6 +29,8 @@ class TableChanges:
     backend: Backend
     versions: Mapping[str, int]
     deltas: Mapping[str, TableDelta] | None = None
+    refilled: list[str] = field(default_factory=list)
+    """The buffers that ran dry and were filled anew: what cost more than the change."""
 
     @property
     def is_first(self) -> bool:
@@ -41,6 +43,16 @@ class Incremental(Protocol):
 
     def change(self, changes: TableChanges) -> AnnotatedRows:
         """Follow changes of tables; what that does to the annotated result."""
+        ...
+
+    def current(self, changes: TableChanges) -> AnnotatedRows:
+        """All rows of the annotated result as it is now: after `change`, while the version is open."""
+        ...
+
+    def matching(
+        self, changes: TableChanges, columns: Sequence[int], keys: Sequence[pa.Array]
+    ) -> AnnotatedRows:
+        """As `current`, of rows that have in these columns one of these combinations of values; others may be among them."""
         ...
 
     def commit(self) -> None:
@@ -83,11 +95,3 @@ class Stateless:
 
     def load(self, tables: Mapping[str, pa.Table]) -> None:
         """There is nothing to take over."""
-
-
-class BufferDry(Exception):  # noqa: N818
-    """A buffer can no longer tell its first rows: the state has to be made anew."""
-
-    def __init__(self, what: str):
-        super().__init__(what)
-        self.what = what

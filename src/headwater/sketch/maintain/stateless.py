@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import pyarrow as pa
 
@@ -19,20 +19,39 @@ class Selection(Stateless):
         self.condition = condition
 
     def change(self, changes: TableChanges) -> AnnotatedRows:
-        rows = self.inputs[0].change(changes)
-        return selected(rows, self.condition)
+        return selected(self.inputs[0].change(changes), self.condition)
+
+    def current(self, changes: TableChanges) -> AnnotatedRows:
+        return selected(self.inputs[0].current(changes), self.condition)
+
+    def matching(
+        self, changes: TableChanges, columns: Sequence[int], keys: Sequence[pa.Array]
+    ) -> AnnotatedRows:
+        return selected(self.inputs[0].matching(changes, columns, keys), self.condition)
 
 
 class Projection(Stateless):
     """Π: columns computed from each row."""
 
-    def __init__(self, input: Incremental, columns: Mapping[int, Columnwise]):
+    def __init__(self, input: Incremental, columns: Mapping[int, Columnwise], passed: Mapping[int, int]):
         super().__init__(input)
         self.columns = columns
+        self.passed = passed
+        """Which columns are only passed on, and what they are in the input."""
 
     def change(self, changes: TableChanges) -> AnnotatedRows:
-        rows = self.inputs[0].change(changes)
-        return projected(rows, self.columns)
+        return projected(self.inputs[0].change(changes), self.columns)
+
+    def current(self, changes: TableChanges) -> AnnotatedRows:
+        return projected(self.inputs[0].current(changes), self.columns)
+
+    def matching(
+        self, changes: TableChanges, columns: Sequence[int], keys: Sequence[pa.Array]
+    ) -> AnnotatedRows:
+        if any(column not in self.passed for column in columns):
+            return self.current(changes)
+        below = [self.passed[column] for column in columns]
+        return projected(self.inputs[0].matching(changes, below, keys), self.columns)
 
 
 class Union(Stateless):
@@ -43,12 +62,28 @@ class Union(Stateless):
         self.names = names
 
     def change(self, changes: TableChanges) -> AnnotatedRows:
-        parts = []
-        for input, names in zip(self.inputs, self.names, strict=True):
-            rows = input.change(changes)
-            if len(rows):
-                parts.append(rows.with_columns({ours: rows.columns[theirs] for ours, theirs in names.items()}))
-        return together(parts)
+        return self._together(each.change(changes) for each in self.inputs)
+
+    def current(self, changes: TableChanges) -> AnnotatedRows:
+        return self._together(each.current(changes) for each in self.inputs)
+
+    def matching(
+        self, changes: TableChanges, columns: Sequence[int], keys: Sequence[pa.Array]
+    ) -> AnnotatedRows:
+        return self._together(
+            input.matching(changes, [names[column] for column in columns], keys)
+            for input, names in zip(self.inputs, self.names, strict=True)
+        )
+
+    def _together(self, parts: Iterable[AnnotatedRows]) -> AnnotatedRows:
+        named = zip(parts, self.names, strict=True)
+        return together(
+            [
+                rows.with_columns({ours: rows.columns[theirs] for ours, theirs in names.items()})
+                for rows, names in named
+                if len(rows)
+            ]
+        )
 
 
 def selected(rows: AnnotatedRows, condition: Columnwise) -> AnnotatedRows:
@@ -60,5 +95,7 @@ def projected(rows: AnnotatedRows, columns: Mapping[int, Columnwise]) -> Annotat
     """Rows with other columns."""
     if not len(rows):
         return rows
-    made: dict[int, pa.Array] = {id: as_column(column(rows.columns), len(rows)) for id, column in columns.items()}
+    made: dict[int, pa.Array] = {
+        id: as_column(column(rows.columns), len(rows)) for id, column in columns.items()
+    }
     return rows.with_columns(made)

@@ -1,0 +1,334 @@
+"""What changes of tables do to a block without state: the lowest operators of every tree (sections 5.2 to 5.5).
+
+With one access, its delta is filtered and projected here. With several, what joins with a delta stays in the backend: the
+block is run there with deltas in the place of some accesses. The backend holds the tables as they are *after* the version, so
+for accesses R and S the delta is ΔR⋈S + R⋈ΔS − ΔR⋈ΔS; in general, each set of changed accesses is replaced once, and added
+where it has an odd number of members, else taken away. Signs multiply (the paper's text drops pairs of mixed sign).
+
+Rows of a delta that fail a condition on their access, or whose key no row on the other side has (by a Bloom filter), are left
+out first; where none is left, the backend is not asked.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+
+from headwater.language.sql.algebra import (
+    AggregateCall,
+    GroupBy,
+    Named,
+    NamedAggregate,
+    Operator,
+    Project,
+    Scan,
+    Select,
+    ThetaJoin,
+)
+from headwater.language.sql.scalars import Attribute, Compare, Function, Scalar, attributes_in, conjunction
+from headwater.sketch.maintain.annotated import AnnotatedRows, together
+from headwater.sketch.maintain.bloom import BloomFilter, can_be_hashed
+from headwater.sketch.maintain.columnwise import Columnwise, compile_scalar
+from headwater.sketch.maintain.fragment_sets import FragmentSets
+from headwater.sketch.maintain.numbering import FragmentNumbers
+from headwater.sketch.maintain.operator import Stateless, TableChanges
+from headwater.sketch.maintain.stateless import projected, selected
+from headwater.sketch.maintain.stateless_block import KeyPair, StatelessBlock
+from headwater.sketch.maintain.table_access import FreshIds, GivenAccess, annotate
+from headwater.values.types import INT
+
+KEYS = "_keys"
+"""The table of keys that rows are asked for by."""
+
+
+@dataclass(frozen=True)
+class Switches:
+    """What maintenance may do to do less: each can be left out, and the sketch is the same."""
+
+    push_selections: bool = True
+    bloom_filters: bool = True
+    buffer: int | None = 100
+    """How many rows buffers for min, max and top-k hold; `None` for all."""
+
+
+class BlockDelta(Stateless):
+    """A block, and the columns of it that something above reads."""
+
+    def __init__(
+        self,
+        block: StatelessBlock,
+        wanted: Sequence[int],
+        numbers: FragmentNumbers,
+        fresh: FreshIds,
+        switches: Switches,
+    ):
+        super().__init__()
+        self.block = block
+        self.columns = tuple(attribute for attribute in block.plan.attributes if attribute.id in set(wanted))
+        self.numbers = numbers
+        self.fresh = fresh
+        self.switches = switches
+        read = block.read(wanted)
+        self.accesses = {
+            scan.access: GivenAccess(scan, sorted(read[scan.access]), numbers, fresh) for scan in block.scans
+        }
+        self._total = fresh.attribute("_total")
+        self._asked = [fresh.attribute(f"_key_{place}") for place in range(len(self.columns))]
+        self._read = read
+        self._filters = {scan.access: self._local_filters(scan) for scan in block.scans}
+        self._here = self._compiled_here()
+        self._blooms: dict[KeyPair, BloomFilter] = {}
+        self.asked = 0
+        """How often the backend was asked, and `left_out` how many rows of deltas need not go there."""
+        self.left_out = 0
+
+    @property
+    def nbytes(self) -> int:  # type: ignore[override]
+        return sum(bloom.nbytes for bloom in self._blooms.values())
+
+    def change(self, changes: TableChanges) -> AnnotatedRows:
+        if changes.deltas is None:
+            return self.whole(changes)
+        tables = {scan.table for scan in self.block.scans}
+        if not any(len(changes.deltas[table].signs) for table in tables if table in changes.deltas):
+            return AnnotatedRows.none()
+        return self._evaluate_here(changes) if self._here is not None else self._ask(changes)
+
+    def current(self, changes: TableChanges) -> AnnotatedRows:
+        return self.whole(changes)
+
+    def matching(
+        self, changes: TableChanges, columns: Sequence[int], keys: Sequence[pa.Array]
+    ) -> AnnotatedRows:
+        if not columns:
+            return self.whole(changes)
+        if not len(keys[0]):
+            return AnnotatedRows.none()
+        plan, fragments, _ = self.annotated_plan({})
+        types = {attribute.id: attribute for attribute in self.block.plan.attributes}
+        asked = [
+            replace(types[id], id=self._asked[place].id, name=f"_key_{place}")
+            for place, id in enumerate(columns)
+        ]
+        equal = conjunction(
+            tuple(Compare("=", types[id], key) for id, key in zip(columns, asked, strict=True))
+        )
+        joined = ThetaJoin("inner", plan, Scan(KEYS, KEYS, -1, tuple(asked)), equal)
+        table = pa.table({key.name: column for key, column in zip(asked, keys, strict=True)})
+        table = table.group_by([key.name for key in asked]).aggregate([])
+        return self._rows_of(changes, joined, fragments, (), {KEYS: table}, 1)
+
+    # ------------------------------------------------------------------ one access
+
+    def _compiled_here(self) -> dict[int, Columnwise] | None:
+        """The columns as functions of one access, if there is but one and all can be computed."""
+        if len(self.block.scans) != 1:
+            return None
+        columns = {each.id: compile_scalar(self.block.meaning(each)) for each in self.columns}
+        conditions = self.block.conditions
+        if len(self._filters[self.block.scans[0].access]) < len(conditions):
+            return None
+        known = {id: column for id, column in columns.items() if column is not None}
+        return known if len(known) == len(columns) else None
+
+    def _local_filters(self, scan: Scan) -> list[Columnwise]:
+        """The conditions on an access that need no backend."""
+        compiled = (compile_scalar(each) for each in self.block.about(scan))
+        return [each for each in compiled if each is not None]
+
+    def _evaluate_here(self, changes: TableChanges) -> AnnotatedRows:
+        assert changes.deltas is not None and self._here is not None
+        scan = self.block.scans[0]
+        rows = annotate(changes.deltas[scan.table], scan, self._read[scan.access], self.numbers)
+        for condition in self._filters[scan.access]:
+            rows = selected(rows, condition)
+        return projected(rows, self._here)
+
+    # ------------------------------------------------------------------ several accesses
+
+    def _ask(self, changes: TableChanges) -> AnnotatedRows:
+        given = dict(self._given(changes))
+        parts = []
+        for changed in _subsets(tuple(given)):
+            if all(given[access].num_rows for access in changed):
+                sign = 1 if len(changed) % 2 else -1
+                parts.append(self._run(changes, {access: given[access] for access in changed}, sign))
+        return together(parts)
+
+    def _given(self, changes: TableChanges) -> Iterator[tuple[int, pa.Table]]:
+        """The deltas of accesses that changed, without what can have no part in the result."""
+        assert changes.deltas is not None
+        changed = [scan for scan in self.block.scans if scan.table in changes.deltas]
+        rows = {}
+        for scan in changed:
+            access = self.accesses[scan.access]
+            wanted = [attribute.id for attribute in access.wanted]
+            annotated = annotate(changes.deltas[scan.table], scan, wanted, self.numbers)
+            if self.switches.push_selections:
+                for each in self._filters[scan.access]:
+                    annotated = selected(annotated, each)
+            rows[scan.access] = annotated
+            self._learn(scan, annotated)
+        for number, annotated in rows.items():
+            yield number, self.accesses[number].table_of(self._with_partners(number, annotated, changes))
+
+    def _learn(self, scan: Scan, rows: AnnotatedRows) -> None:
+        """Let filters know the keys of a delta, those of deleted rows too."""
+        for pair, bloom in self._blooms.items():
+            if pair.other == scan.access and len(rows):
+                bloom.add(rows.columns[pair.other_attribute.id])
+
+    def _with_partners(self, access: int, rows: AnnotatedRows, changes: TableChanges) -> AnnotatedRows:
+        if not self.switches.bloom_filters:
+            return rows
+        for pair in self.block.key_pairs:
+            if pair.access == access and len(rows) and can_be_hashed(rows.columns[pair.attribute.id].type):
+                bloom = self._bloom(pair, changes)
+                if bloom is not None:
+                    before = len(rows)
+                    rows = rows.where(bloom.may_hold(rows.columns[pair.attribute.id]))
+                    self.left_out += before - len(rows)
+        return rows
+
+    def _bloom(self, pair: KeyPair, changes: TableChanges) -> BloomFilter | None:
+        """The keys of the other side, as of now and of the delta that led here."""
+        bloom = self._blooms.get(pair)
+        if bloom is None:
+            scan = self.accesses[pair.other].scan
+            keys = changes.backend.run(self._keys(scan, pair.other_attribute), versions=changes.versions)
+            column = _one_chunk(keys.column(0))
+            if not can_be_hashed(column.type):
+                return None
+            bloom = BloomFilter(2 * len(column))
+            bloom.add(column)
+            deltas = changes.deltas or {}
+            if scan.table in deltas:
+                bloom.add(_one_chunk(deltas[scan.table].rows.column(pair.other_attribute.name)))
+            self._blooms[pair] = bloom
+        return bloom
+
+    def _keys(self, scan: Scan, attribute: Attribute) -> Operator:
+        about = self.block.about(scan)
+        source: Operator = Select(scan, conjunction(about)) if about else scan
+        return GroupBy(source, (Named(attribute, attribute),), ())
+
+    # ------------------------------------------------------------------ the backend
+
+    def whole(self, changes: TableChanges) -> AnnotatedRows:
+        """All rows that the block has now."""
+        return self._run(changes, {}, 1)
+
+    def annotated_plan(
+        self, given: Mapping[int, pa.Table]
+    ) -> tuple[Operator, tuple[Attribute, ...], tuple[Attribute, ...]]:
+        """The block with deltas in the place of some accesses; the attributes with fragments, and with counts."""
+        plan = self._replaced(self.block.plan, given)
+        fragments = tuple(each for access in self.accesses.values() for each in access.fragments)
+        return plan, fragments, tuple(self.accesses[access].count for access in given)
+
+    def _replaced(self, plan: Operator, given: Mapping[int, pa.Table]) -> Operator:
+        match plan:
+            case Scan():
+                access = self.accesses[plan.access]
+                return access.given() if plan.access in given else access.stored()
+            case Select():
+                return Select(self._replaced(plan.input, given), plan.condition)
+            case ThetaJoin():
+                left, right = self._replaced(plan.left, given), self._replaced(plan.right, given)
+                return ThetaJoin(plan.kind, left, right, plan.condition)
+            case Project():
+                input = self._replaced(plan.input, given)
+                there = {attribute.id for attribute in input.attributes}
+                hidden = tuple(Named(each, each) for each in self._hidden(given) if each.id in there)
+                wanted = tuple(each for each in plan.columns if self._computable(each.expression, there))
+                return Project(input, (*wanted, *hidden))
+            case _:
+                raise AssertionError(plan)
+
+    def _hidden(self, given: Mapping[int, pa.Table]) -> Iterator[Attribute]:
+        for number, access in self.accesses.items():
+            yield from access.fragments
+            if number in given:
+                yield access.count
+
+    @staticmethod
+    def _computable(scalar: Scalar, there: set[int]) -> bool:
+        """Whether a column can be computed: deltas have only those attributes that something reads."""
+        return all(attribute.id in there for attribute in attributes_in(scalar))
+
+    def _run(self, changes: TableChanges, given: Mapping[int, pa.Table], sign: int) -> AnnotatedRows:
+        plan, fragments, counts = self.annotated_plan(given)
+        tables = {self.accesses[access].name: table for access, table in given.items()}
+        return self._rows_of(changes, plan, fragments, counts, tables, sign)
+
+    def _rows_of(
+        self,
+        changes: TableChanges,
+        plan: Operator,
+        fragments: Sequence[Attribute],
+        counts: Sequence[Attribute],
+        given: Mapping[str, pa.Table],
+        sign: int,
+    ) -> AnnotatedRows:
+        keys = tuple(Named(each, each) for each in (*self.columns, *fragments))
+        total = NamedAggregate(self._total, _total_of(counts))
+        found = self.ask(changes, GroupBy(plan, keys, (total,)), given)
+        return self.annotated(found, self.columns, fragments, sign)
+
+    def ask(
+        self, changes: TableChanges, plan: Operator, given: Mapping[str, pa.Table] | None = None
+    ) -> pa.Table:
+        """The rows of a plan over what `annotated_plan` gives."""
+        self.asked += 1
+        return changes.backend.run(
+            plan, versions=changes.versions, given=given, fragments=self.numbers.ranges
+        )
+
+    def column(self, id: int) -> Attribute:
+        """One of our columns."""
+        return next(each for each in self.columns if each.id == id)
+
+    @staticmethod
+    def no_fragments(rows: int) -> FragmentSets:
+        """The annotations of rows of which nobody asks what they rest on."""
+        return FragmentSets.matrix([], rows)
+
+    def annotated(
+        self, found: pa.Table, attributes: Sequence[Attribute], fragments: Sequence[Attribute], sign: int = 1
+    ) -> AnnotatedRows:
+        """Rows from a backend: some of our columns, then fragments, then how often each row occurs."""
+        columns = {each.id: _one_chunk(found.column(place)) for place, each in enumerate(attributes)}
+        first = len(attributes)
+        slots = [slot for access in self.accesses.values() for slot in access.slots]
+        numbered = [
+            np.asarray(found.column(first + place)).astype(np.int64) + self.numbers.first(slot)
+            for place, slot in enumerate(slots)
+        ]
+        total = found.column(first + len(slots))
+        counts = np.asarray(total.cast(pa.int64()).fill_null(0)).astype(np.int64) * sign
+        sets = FragmentSets.matrix(numbered, len(counts), disjoint=len(set(slots)) == len(slots))
+        rows = AnnotatedRows(columns, counts, sets)
+        return rows.where(counts != 0)
+
+
+def _total_of(counts: Sequence[Attribute]) -> AggregateCall:
+    """How often a row occurs: the product of the counts of what it was joined from, summed."""
+    if not counts:
+        return AggregateCall("count", None)
+    product: Scalar = counts[0]
+    for each in counts[1:]:
+        product = Function("multiply", (product, each), INT)
+    return AggregateCall("sum", product)
+
+
+def _subsets(accesses: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    for size in range(1, len(accesses) + 1):
+        yield from itertools.combinations(accesses, size)
+
+
+def _one_chunk(column: pa.ChunkedArray) -> pa.Array:
+    return column.combine_chunks()

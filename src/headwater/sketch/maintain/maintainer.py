@@ -1,0 +1,218 @@
+"""A sketch that follows its tables: the incremental operators of its query, μ above them, and the versions they have seen.
+
+What holds: `sketch` is what a capture at `versions` would give, or covers it where the query's order has ties. A version is
+taken in whole or not at all: if anything fails on the way, the state is *lost*, the sketch stays what it was at the versions
+it was made for, and `capture` (or `persisted` state) has to begin again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from headwater.errors import SketchError
+from headwater.language.sql.algebra import Operator, scans
+from headwater.language.sql.scalars import Scalar
+from headwater.sketch.maintain.block_delta import BlockDelta, Switches
+from headwater.sketch.maintain.compiling import compile_plan
+from headwater.sketch.maintain.merge import Merge, SketchDelta
+from headwater.sketch.maintain.numbering import FragmentNumbers
+from headwater.sketch.maintain.operator import Incremental, TableChanges
+from headwater.sketch.sketch import Sketch
+from headwater.sketch.tables.backend import Backend, TableDelta
+from headwater.store import Checkpoint, Store
+
+
+@dataclass(frozen=True)
+class Maintained:
+    """What a version did to a sketch, and what it cost."""
+
+    delta: SketchDelta
+    rows: int
+    """How many rows of tables had changed (of those that were fetched)."""
+    seconds: float
+    asked: int
+    """How often the backend was asked to join."""
+    refilled: tuple[str, ...]
+
+
+class Maintainer:
+    """The state of one sketch."""
+
+    def __init__(
+        self,
+        plan: Operator,
+        numbers: FragmentNumbers,
+        backend: Backend,
+        *,
+        switches: Switches | None = None,
+    ):
+        self.plan = plan
+        self.numbers = numbers
+        self.backend = backend
+        self.switches = switches or Switches()
+        self.tables = tuple(sorted({scan.table for scan in scans(plan)}))
+        self.versions: Mapping[str, int] | None = None
+        """The versions of tables that the state has seen; `None` while there is none."""
+        self._root: Incremental = compile_plan(plan, numbers, self.switches)
+        self._merge = Merge(numbers.total)
+        self._sketch: Sketch | None = None
+
+    # ------------------------------------------------------------------ what there is
+
+    @property
+    def sketch(self) -> Sketch:
+        """The sketch at the versions that it was last brought to."""
+        if self._sketch is None:
+            raise SketchError(
+                "not-captured", "the sketch has not been captured yet", hint="call capture first"
+            )
+        return self._sketch
+
+    @property
+    def counts(self) -> Mapping[int, int]:
+        """For each fragment of the sketch, by its number, how many rows of the answer rest on it."""
+        return {number: int(self._merge.counts[number]) for number in self._merge.present()}
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether there is no state, so that only a capture can go on."""
+        return self.versions is None
+
+    @property
+    def nbytes(self) -> int:
+        """About how much memory the state takes."""
+        return self._merge.counts.nbytes + sum(each.nbytes for each in self.operators())
+
+    def operators(self) -> Iterator[Incremental]:
+        """All operators, the root first."""
+        pending = [self._root]
+        while pending:
+            operator = pending.pop()
+            yield operator
+            pending += operator.inputs
+
+    # ------------------------------------------------------------------ versions
+
+    def capture(self, versions: Mapping[str, int] | None = None) -> Sketch:
+        """Make the state from the tables as they are: what maintenance begins with, and what it costs without."""
+        at = (
+            dict(versions)
+            if versions is not None
+            else {each: self.backend.version(each) for each in self.tables}
+        )
+        self.forget()
+        self._follow(TableChanges(self.backend, at))
+        return self.sketch
+
+    def forget(self) -> None:
+        """Let go of the state; the sketch stays what it was."""
+        self.versions = None
+        self._root = compile_plan(self.plan, self.numbers, self.switches)
+        self._merge = Merge(self.numbers.total)
+
+    def maintain(self, versions: Mapping[str, int] | None = None) -> Maintained:
+        """Bring the sketch to other versions (default: the newest), by what changed since those it has seen."""
+        if self.versions is None:
+            raise SketchError(
+                "state-lost", "the sketch has no state to maintain it by", hint="capture it again"
+            )
+        at = dict(self.versions)
+        at |= (
+            dict(versions)
+            if versions is not None
+            else {each: self.backend.version(each) for each in self.tables}
+        )
+        deltas = {
+            table: self._fetch(table, self.versions[table], at[table])
+            for table in self.tables
+            if at[table] != self.versions[table]
+        }
+        return self.apply(deltas, at)
+
+    def apply(self, deltas: Mapping[str, TableDelta], versions: Mapping[str, int]) -> Maintained:
+        """Take in changes that lead from the versions seen to these."""
+        started = time.perf_counter()
+        changes = TableChanges(self.backend, versions, deltas)
+        asked = sum(block.asked for block in self._blocks())
+        delta = self._follow(changes)
+        return Maintained(
+            delta,
+            sum(each.size for each in deltas.values()),
+            time.perf_counter() - started,
+            sum(block.asked for block in self._blocks()) - asked,
+            tuple(changes.refilled),
+        )
+
+    def _fetch(self, table: str, after: int, upto: int) -> TableDelta:
+        return self.backend.changes(table, after, upto, condition=self._condition(table))
+
+    def _condition(self, table: str) -> Scalar | None:
+        """What rows of a delta must fulfil to be fetched: only where one block alone reads the table."""
+        reading = [
+            block for block in self._blocks() if any(scan.table == table for scan in block.block.scans)
+        ]
+        if not self.switches.push_selections or len(reading) != 1:
+            return None
+        return reading[0].block.condition_for(table)
+
+    def _blocks(self) -> Iterator[BlockDelta]:
+        return (each for each in self.operators() if isinstance(each, BlockDelta))
+
+    def _follow(self, changes: TableChanges) -> SketchDelta:
+        versions, self.versions = self.versions, None  # lost, unless all goes well
+        delta = self._merge.change(self._root.change(changes))
+        self._root.commit()
+        self.versions = dict(changes.versions)
+        if self._sketch is None or versions is None or delta.gained or delta.lost:
+            self._sketch = self.numbers.sketch(self._merge.present(), self.versions)
+        else:
+            self._sketch = self._sketch.at(self.versions)
+        return delta
+
+    # ------------------------------------------------------------------ at rest
+
+    def save(self, folder: Path) -> int:
+        """Write the state to a folder, with the versions that it has seen: all of it, or the old one stays. The bytes."""
+        if self.versions is None:
+            raise SketchError("state-lost", "the sketch has no state to keep", hint="capture it again")
+        tables = {"merge": pa.table({"count": self._merge.counts})}
+        for number, operator in enumerate(self.operators()):
+            tables |= {f"{number}/{name}": table for name, table in operator.save().items()}
+        with Store.open(folder) as store:
+            store.write_checkpoint(
+                Checkpoint(1, {"sketch": self.digest, "versions": dict(self.versions)}, tables)
+            )
+            return store.stats().segment_bytes
+
+    def restore(self, folder: Path) -> bool:
+        """Take over the state of a folder; whether there was one of this query, these ranges and these switches."""
+        if not folder.exists():
+            return False
+        with Store.open(folder) as store:
+            kept = store.checkpoint
+            if kept is None or kept.meta.get("sketch") != self.digest:
+                return False
+            self.forget()
+            self._merge.counts = np.asarray(kept.tables["merge"].column(0)).copy()
+            for number, operator in enumerate(self.operators()):
+                head = f"{number}/"
+                own = {name[len(head) :]: kept.tables[name] for name in kept.tables if name.startswith(head)}
+                operator.load(own)
+            versions = kept.meta["versions"]
+            assert isinstance(versions, Mapping)
+            self.versions = {str(table): int(version) for table, version in versions.items()}
+        self._sketch = self.numbers.sketch(self._merge.present(), self.versions)
+        return True
+
+    @property
+    def digest(self) -> str:
+        """What state is of: the query, the ranges and the switches. State of another one is of no use."""
+        said = repr((self.plan, self.numbers.slots, self.switches))
+        return hashlib.blake2b(said.encode(), digest_size=16).hexdigest()

@@ -1,0 +1,70 @@
+"""Random queries, tables and changes: the maintained sketch is the one that a fresh capture gives, after every version."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from maintained_queries import SHAPES, Shape, Stream
+from oracle_lockstep import FIGURES, examples
+from plan_model import answer, sketch_of, sketched
+
+from headwater.sketch.maintain.block_delta import Switches
+from headwater.sketch.maintain.maintainer import Maintainer
+
+SWITCHES = {
+    "all": Switches(),
+    "none": Switches(push_selections=False, bloom_filters=False, buffer=None),
+    "small": Switches(buffer=1),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.name)
+def test_a_maintained_sketch_is_a_captured_one(shape: Shape):
+    for seed in range(examples(10)):
+        stream = Stream(shape, seed)
+        ways = {
+            name: Maintainer(stream.plan, stream.numbers, stream.backend, switches=way)
+            for name, way in SWITCHES.items()
+        }
+        for each in ways.values():
+            each.capture()
+        check(stream, ways)
+        for _ in range(6):
+            stream.change()
+            for each in ways.values():
+                each.maintain()
+            check(stream, ways)
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.name)
+def test_state_goes_on_after_it_was_saved_and_restored(shape: Shape, tmp_path: Path):
+    for seed in range(50, 50 + examples(3)):
+        stream = Stream(shape, seed)
+        switches = Switches(buffer=seed % 3)
+        held = Maintainer(stream.plan, stream.numbers, stream.backend, switches=switches)
+        held.capture()
+        for _ in range(4):
+            stream.change()
+            held.maintain()
+            held.save(tmp_path / str(seed))
+            other = Maintainer(stream.plan, stream.numbers, stream.backend, switches=switches)
+            assert other.restore(tmp_path / str(seed))
+            assert other.sketch == held.sketch and other.counts == held.counts
+            stream.change()
+            assert other.maintain().delta == held.maintain().delta
+            check(stream, {"restored": other})
+            held = other
+
+
+def check(stream: Stream, ways: dict[str, Maintainer]) -> None:
+    expected = sketch_of(stream.plan, stream.backend.tables, stream.partition)
+    for name, maintainer in ways.items():
+        found = {part.slot: part.fragments for part in maintainer.sketch.parts}
+        assert all(found[slot] >= expected[slot] for slot in expected), (name, stream.seed, stream.text)
+        if stream.shape.exact:
+            assert found == expected, (name, stream.seed, stream.text)
+        FIGURES["sketches compared"] += 1
+    if stream.shape.safe:
+        less = sketched(stream.backend.tables, found, stream.partition)
+        assert answer(stream.plan, less) == answer(stream.plan, stream.backend.tables)
