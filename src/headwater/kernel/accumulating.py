@@ -1,12 +1,12 @@
 """A relation whose rows carry a count that changes are added to: key columns, and one signed number.
 
-What holds: a row is there while its count is not 0; its number stays as long as it is there. Within a version the count
-from before it is known for every row that was touched (`before`), so what appeared and what is gone can be told, and all
-of it taken back. Until the version ends, rows that went to 0 keep their places. Whether a count may be negative is the
-owner's business: `negative` finds rows that are.
+What holds: a row is there while its count is not 0; its number stays as long as it is there. Within a version the
+count from before it is known for every row that was touched (`before`), so what appeared and what is gone can be
+told, and all of it taken back. Until the version ends, rows that went to 0 keep their places. Whether a count may be
+negative is the owner's business: `negative` finds rows that are.
 
-Rows may be *chained* by their first column, which then is a small number (an owner, such as a group): all rows of an owner
-are found without looking at others. Nothing here knows what keys mean.
+Rows may be *chained* by their first column, which then is a small number (an owner, such as a group): all rows of an
+owner are found without looking at others. Nothing here knows what keys mean.
 
 >>> pairs = Accumulating("pairs", 2, chained=True)
 >>> pairs.add(np.array([[0, 7], [0, 8], [0, 7]]), np.array([1, 1, 1])).tolist()
@@ -122,15 +122,16 @@ class Accumulating:
     def negative(self) -> Ints:
         """The rows that the open version has brought below 0."""
         touched = self._touched[: self._sizes[3]]
-        return touched[self.rows[touched, self.arity] < 0]
+        below: Ints = touched[self.rows[touched, self.arity] < 0]
+        return below
 
     def live_rows(self) -> Ints:
         """The numbers of all rows that are there."""
         return np.flatnonzero(self.rows[: self.top, self.arity])
 
     def of_owners(self, owners: Ints, *, before: bool = False) -> tuple[Ints, Ints]:
-        """The rows of each owner, one owner after the other, and where each begins (and the last one ends): those of now, or
-        those from before the open version."""
+        """The rows of each owner, one owner after the other, and where each begins (and the last one ends): those of
+        now, or those from before the open version."""
         owners = _writable(owners)
         offsets = np.zeros(owners.shape[0] + 1, np.int64)
         count_owned(

@@ -1,3 +1,4 @@
+# ruff: noqa: E501  (a table of queries: a query a line)
 """Queries of all shapes that are maintained, and random tables and streams of changes for them."""
 
 from __future__ import annotations
@@ -8,10 +9,10 @@ from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
-from headwater.language.sql.parser import parse
 from plan_model import ModelBackend
 
 from headwater.language.sql.algebra import Operator
+from headwater.language.sql.parser import parse
 from headwater.language.sql.tables import TableSchema, table_schema
 from headwater.sketch.maintain.numbering import FragmentNumbers, SlotRanges
 from headwater.sketch.ranges import Ranges

@@ -1,7 +1,8 @@
-"""Plans evaluated row by row in plain Python, each row with the fragments that it rests on: what sketches are compared with.
+"""Plans evaluated row by row in plain Python, each row with the fragments that it rests on: what sketches are
+compared with.
 
-Nothing here is shared with the package but the plan's data. `ModelBackend` is a backend over such tables, for tests that need
-none of the real ones.
+Nothing here is shared with the package but the plan's data. `ModelBackend` is a backend over such tables, for tests
+that need none of the real ones.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Random queries, tables and changes: the maintained sketch is the one that a fresh capture gives, after every version."""
+"""Random queries, tables and changes: the maintained sketch is the one that a fresh capture gives, after every
+version."""
 
 from __future__ import annotations
 

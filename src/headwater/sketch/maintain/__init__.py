@@ -1,1 +1,2 @@
-"""Sketches follow their tables: incremental operators over rows that carry fragments, with state, and what they merge to."""
+"""Sketches follow their tables: incremental operators over rows that carry fragments, with state, and what they merge
+to."""

@@ -1,8 +1,10 @@
-"""Aggregates of groups as they are maintained: exact, with NULLs left out, by the numbers of groups (sections 5.6 and 5.7).
+"""Aggregates of groups as they are maintained: exact, with NULLs left out, by the numbers of groups (sections 5.6 and
+5.7).
 
-A `GroupAggregate` takes signed values and says what each group amounts to. Sums are exact (`values/exact_sum`): adding and
-taking away leaves no drift that could flip a HAVING. The sum of no values is NULL, their count 0. Nothing here knows which
-groups there are: a group that goes has had all its values taken away, so its number can be used again.
+A `GroupAggregate` takes signed values and says what each group amounts to. Sums are exact (`values/exact_sum`):
+adding and taking away leaves no drift that could flip a HAVING. The sum of no values is NULL, their count 0. Nothing
+here knows which groups there are: a group that goes has had all its values taken away, so its number can be used
+again.
 """
 
 from __future__ import annotations
@@ -59,7 +61,7 @@ class GroupAggregate(Protocol):
         ...
 
 
-class Counted:
+class GroupCount:
     """`count(x)`: how many values a group has."""
 
     def __init__(self) -> None:
@@ -75,7 +77,7 @@ class Counted:
     def values(self, groups: Ints) -> Ints:
         """How many."""
         self._values = _for_groups(self._values, groups)
-        found = self._values[groups, 0]
+        found: Ints = self._values[groups, 0]
         if (found < 0).any():
             raise negative_count("a group")
         return found
@@ -94,13 +96,13 @@ class Counted:
         self._values = np.asarray(saved.tables["counts"].column(0)).reshape(-1, 1).copy()
 
 
-class Summed:
+class GroupSum:
     """`sum(x)` and `avg(x)`."""
 
     def __init__(self, codec: Codec, function: str, argument: Type | None, name: str):
         self.function = function
         self.coded = CodedColumn(codec, name, argument)
-        self.count = Counted()
+        self.count = GroupCount()
         self._sums: AnySums | None = None
 
     def change(self, groups: Ints, column: pa.Array | None, counts: Ints) -> None:
@@ -171,8 +173,8 @@ class Summed:
 class OfDistinct:
     """An aggregate of the distinct values of each group: how often each occurs is known."""
 
-    def __init__(self, codec: Codec, argument: Type | None, name: str, inner: Counted | Summed):
-        self.coded = inner.coded if isinstance(inner, Summed) else CodedColumn(codec, name, argument)
+    def __init__(self, codec: Codec, argument: Type | None, name: str, inner: GroupCount | GroupSum):
+        self.coded = inner.coded if isinstance(inner, GroupSum) else CodedColumn(codec, name, argument)
         self.inner = inner
         self._values = Accumulating(f"distinct {name}", 2)
 
@@ -187,7 +189,7 @@ class OfDistinct:
         change = (self._values.counts[touched] > 0).astype(np.int64) - (self._values.before(touched) > 0)
         touched, change = touched[change != 0], change[change != 0]
         owners, values = self._values.rows[touched, 0], self._values.rows[touched, 1]
-        if isinstance(self.inner, Summed):
+        if isinstance(self.inner, GroupSum):
             self.inner.count.change(owners, None, change)
             self.inner.add_codes(owners, values, change)
         else:

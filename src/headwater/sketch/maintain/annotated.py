@@ -1,7 +1,8 @@
-"""Annotated rows: a signed bag of rows, column by column, each row with the set of fragments that it rests on (section 4.5).
+"""Annotated rows: a signed bag of rows, column by column, each row with the set of fragments that it rests on
+(section 4.5).
 
-A row with a count above 0 has come so often, one below 0 has gone. Columns are Arrow's, by the ids of the plan's attributes:
-only those that something above still reads.
+A row with a count above 0 has come so often, one below 0 has gone. Columns are Arrow's, by the ids of the plan's
+attributes: only those that something above still reads.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ class AnnotatedRows:
         return AnnotatedRows({}, empty, FragmentSets(np.zeros(1, np.int64), empty))
 
     def __len__(self) -> int:
-        return self.counts.shape[0]
+        return int(self.counts.shape[0])
 
     def take(self, rows: Ints) -> AnnotatedRows:
         """Some of the rows, by their places."""

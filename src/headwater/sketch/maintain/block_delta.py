@@ -1,12 +1,13 @@
 """What changes of tables do to a block without state: the lowest operators of every tree (sections 5.2 to 5.5).
 
-With one access, its delta is filtered and projected here. With several, what joins with a delta stays in the backend: the
-block is run there with deltas in the place of some accesses. The backend holds the tables as they are *after* the version, so
-for accesses R and S the delta is ΔR⋈S + R⋈ΔS − ΔR⋈ΔS; in general, each set of changed accesses is replaced once, and added
-where it has an odd number of members, else taken away. Signs multiply (the paper's text drops pairs of mixed sign).
+With one access, its delta is filtered and projected here. With several, what joins with a delta stays in the backend:
+the block is run there with deltas in the place of some accesses. The backend holds the tables as they are *after* the
+version, so for accesses R and S the delta is ΔR⋈S + R⋈ΔS − ΔR⋈ΔS; in general, each set of changed accesses is
+replaced once, and added where it has an odd number of members, else taken away. Signs multiply (the paper's text
+drops pairs of mixed sign).
 
-Rows of a delta that fail a condition on their access, or whose key no row on the other side has (by a Bloom filter), are left
-out first; where none is left, the backend is not asked.
+Rows of a delta that fail a condition on their access, or whose key no row on the other side has (by a Bloom filter),
+are left out first; where none is left, the backend is not asked.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Bloom filters of join keys: which rows of a delta can have no partner (section 9.4.1).
 
-A filter answers "no" only for keys that were never added. Bits are never cleared: a filter must hold for the keys of a table
-before and after a version, since rows that a delta deletes join with other deltas of the same version.
+A filter answers "no" only for keys that were never added. Bits are never cleared: a filter must hold for the keys of
+a table before and after a version, since rows that a delta deletes join with other deltas of the same version.
 
 >>> import pyarrow as pa
 >>> keys = BloomFilter(4)
@@ -74,10 +74,12 @@ def _hashed(column: pa.Array) -> npt.NDArray[np.uint64]:
     if pa.types.is_integer(column.type):
         numbers = np.asarray(column.cast(pa.int64())).view(np.uint64)
         mixed = (numbers ^ (numbers >> np.uint64(32))) * _MIX_1
-        return mixed ^ (mixed >> np.uint64(29))
+        hashed: npt.NDArray[np.uint64] = mixed ^ (mixed >> np.uint64(29))
+        return hashed
     encoded = pc.dictionary_encode(column)
     digests = [
         int.from_bytes(hashlib.blake2b(str(text).encode(), digest_size=8).digest(), "little")
         for text in encoded.dictionary.to_pylist()
     ]
-    return np.array(digests, np.uint64)[np.asarray(encoded.indices)]
+    found: npt.NDArray[np.uint64] = np.array(digests, np.uint64)[np.asarray(encoded.indices)]
+    return found

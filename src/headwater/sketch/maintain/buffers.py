@@ -1,9 +1,10 @@
 """The first rows of an order, of which only some are kept (section 9.4.3, as it is right).
 
-A buffer holds *all* input whose key is not above a limit, with how often each entry occurs, and nothing above it. The limit
-never grows: what lies above it was never seen, or was let go, and cannot be known again. So a buffer is valid while it holds
-as many rows as are asked for, or has no limit (it holds everything); else it has run dry, and somebody has to fill it anew.
-Inserts and deletes above the limit cost nothing. A buffer that has grown to twice what it should hold lowers its limit.
+A buffer holds *all* input whose key is not above a limit, with how often each entry occurs, and nothing above it. The
+limit never grows: what lies above it was never seen, or was let go, and cannot be known again. So a buffer is valid
+while it holds as many rows as are asked for, or has no limit (it holds everything); else it has run dry, and somebody
+has to fill it anew. Inserts and deletes above the limit cost nothing. A buffer that has grown to twice what it should
+hold lowers its limit.
 
 >>> buffer = BoundedBuffer(2)
 >>> for key in (5, 3, 9, 3, 7):
@@ -108,25 +109,26 @@ class BoundedBuffer:
         """Let go of what is above the row at which it holds enough, if it holds twice as much."""
         if self.most is None or self.size <= 2 * self.most:
             return
-        kept = 0
-        for place, key in enumerate(self._keys):
-            kept += sum(self._entries[key].values())
-            if kept >= self.most:
-                break
-        for gone in self._keys[place + 1 :]:
-            del self._entries[gone]
-        if len(self._keys) > place + 1:
-            self.limit, self.at_limit = key, next(iter(self._entries[key]))
-        self._keys = self._keys[: place + 1]
-        self.size = kept
+        held = keys = 0
+        while held < self.most:
+            held += sum(self._entries[self._keys[keys]].values())
+            keys += 1
+        self._cut(keys)
 
     def end_before(self, keys: int | None) -> None:
-        """Let the limit be the key before this one, if there are more keys; what comes after it was cut off somewhere."""
+        """Let the limit be the key before this one, if there are more keys; what comes after it was cut off
+        somewhere."""
         if keys is None or len(self._keys) <= keys:
             return
-        for gone in self._keys[max(1, keys) :]:
+        self._cut(keys)
+
+    def _cut(self, keys: int) -> None:
+        """Hold so many keys, and let the last of them be the limit if there are others."""
+        if len(self._keys) <= keys:
+            return
+        for gone in self._keys[keys:]:
             self.size -= sum(self._entries.pop(gone).values())
-        self._keys = self._keys[: max(1, keys)]
+        self._keys = self._keys[:keys]
         self.limit = self._keys[-1]
         self.at_limit = next(iter(self._entries[self.limit]))
 

@@ -1,7 +1,7 @@
 """Columns of Arrow as codes and back, for state that is kept in tables of integers.
 
-A column's type is that of its attribute, or of the first rows that come where nothing else tells; decimals are kept with the
-scale that came first, and with all digits.
+A column's type is that of its attribute, or of the first rows that come where nothing else tells; decimals are kept
+with the scale that came first, and with all digits.
 """
 
 from __future__ import annotations

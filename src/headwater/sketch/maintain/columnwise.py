@@ -1,8 +1,9 @@
-"""Scalar expressions of plans over columns of Arrow: a delta is filtered and projected here, without asking a backend.
+"""Scalar expressions of plans over columns of Arrow: a delta is filtered and projected here, without asking a
+backend.
 
-What holds: the value of each row is the one that Spark, DuckDB and PostgreSQL compute, with SQL's three-valued logic; NaN
-equals itself and comes after all other numbers. Where they do not agree with each other, or Arrow cannot compute it as they
-do, nothing is compiled: `compile_scalar` gives `None`, and the expression is left to the backend.
+What holds: the value of each row is the one that Spark, DuckDB and PostgreSQL compute, with SQL's three-valued logic;
+NaN equals itself and comes after all other numbers. Where they do not agree with each other, or Arrow cannot compute
+it as they do, nothing is compiled: `compile_scalar` gives `None`, and the expression is left to the backend.
 
 >>> import pyarrow as pa
 >>> from headwater.language.sql.scalars import Attribute, Compare, Value
@@ -73,7 +74,8 @@ class _NotHere(Exception):  # noqa: N818
 
 
 def compile_scalar(scalar: Scalar) -> Columnwise | None:
-    """A function from columns, by the ids of attributes, to the expression's column; `None` if only a backend knows."""
+    """A function from columns, by the ids of attributes, to the expression's column; `None` if only a backend
+    knows."""
     try:
         return _compiled(scalar)
     except _NotHere:

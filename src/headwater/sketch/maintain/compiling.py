@@ -1,17 +1,17 @@
 """A plan to a tree of incremental operators: what has no state is one block each, what nothing reads is left out.
 
-Only what the sketch depends on is maintained. Columns that no condition, key or order reads are dropped. A group-by, DISTINCT or
-order without a limit from which every row reaches the answer is dropped too: whatever its groups are, the answer rests on the
-fragments of all its input. (So most of TPC-H's queries have no state but the counts of μ.)
+Only what the sketch depends on is maintained. Columns that no condition, key or order reads are dropped. A group-by,
+DISTINCT or order without a limit from which every row reaches the answer is dropped too: whatever its groups are, the
+answer rests on the fragments of all its input. (So most of TPC-H's queries have no state but the counts of μ.)
 
-IN and EXISTS are joins with the distinct keys of the other side. A join over a union is a union of joins. What cannot be
-maintained is refused with the code `not-maintained`: such a sketch is captured anew when its tables change.
+IN and EXISTS are joins with the distinct keys of the other side. A join over a union is a union of joins. What cannot
+be maintained is refused with the code `not-maintained`: such a sketch is captured anew when its tables change.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from headwater.errors import SketchError
 from headwater.language.sql import algebra
@@ -35,21 +35,22 @@ from headwater.language.sql.scalars import (
     attributes_in,
     conjunction,
     conjuncts,
+    substitute,
 )
-from headwater.sketch.maintain.aggregates import Counted, GroupAggregate, OfDistinct, Summed
+from headwater.sketch.maintain.aggregates import GroupAggregate, GroupCount, GroupSum, OfDistinct
 from headwater.sketch.maintain.block_delta import BlockDelta, Switches
 from headwater.sketch.maintain.coding import CodedColumn
 from headwater.sketch.maintain.columnwise import Columnwise, compile_scalar
 from headwater.sketch.maintain.extremes import Extreme
-from headwater.sketch.maintain.group_by import GroupBy
+from headwater.sketch.maintain.group_by import GroupByDelta
 from headwater.sketch.maintain.groups import AggregateColumn, GroupKey, Groups
-from headwater.sketch.maintain.join import Join
+from headwater.sketch.maintain.join import JoinDelta
 from headwater.sketch.maintain.numbering import FragmentNumbers
 from headwater.sketch.maintain.operator import Incremental
-from headwater.sketch.maintain.stateless import Projection, Selection, Union
+from headwater.sketch.maintain.stateless import ProjectionDelta, SelectionDelta, UnionDelta
 from headwater.sketch.maintain.stateless_block import StatelessBlock, is_stateless
 from headwater.sketch.maintain.table_access import FreshIds
-from headwater.sketch.maintain.top_k import SortColumn, TopK
+from headwater.sketch.maintain.top_k import SortColumn, TopKDelta
 from headwater.values.codec import Codec
 
 NOTHING = -1
@@ -58,7 +59,7 @@ NOTHING = -1
 
 def compile_plan(plan: Operator, numbers: FragmentNumbers, switches: Switches | None = None) -> Incremental:
     """The incremental operators of a plan, without state as yet."""
-    compiler = _Compiler(numbers, switches or Switches(), Codec(), FreshIds(_beyond(plan)))
+    compiler = _PlanCompiler(numbers, switches or Switches(), Codec(), FreshIds(_beyond(plan)))
     return compiler.needing(plan, frozenset(), all_pass=True)
 
 
@@ -68,7 +69,7 @@ def _beyond(plan: Operator) -> int:
 
 
 @dataclass
-class _Compiler:
+class _PlanCompiler:
     numbers: FragmentNumbers
     switches: Switches
     codec: Codec
@@ -81,7 +82,7 @@ class _Compiler:
         match plan:
             case Select(input=input, condition=condition):
                 below = self.needing(input, wanted | _read(condition))
-                return Selection(below, self._scalar(condition))
+                return SelectionDelta(below, self._scalar(condition))
             case Project(input=input, columns=columns):
                 return self._project(input, columns, wanted, all_pass)
             case ThetaJoin():
@@ -114,7 +115,7 @@ class _Compiler:
         passed = {
             each.attribute.id: each.expression.id for each in used if isinstance(each.expression, Attribute)
         }
-        return Projection(below, made, passed) if used else below
+        return ProjectionDelta(below, made, passed) if used else below
 
     def _union(self, plan: UnionAll, wanted: frozenset[int], all_pass: bool) -> Incremental:
         inputs, names = [], []
@@ -123,7 +124,7 @@ class _Compiler:
             theirs = {plan.attributes[place].id: each.attributes[place].id for place in places}
             inputs.append(self.needing(each, frozenset(theirs.values()), all_pass=all_pass))
             names.append(theirs)
-        return Union(inputs, names)
+        return UnionDelta(inputs, names)
 
     def _group_by(
         self,
@@ -132,7 +133,8 @@ class _Compiler:
         aggregates: Sequence[NamedAggregate],
         wanted: frozenset[int],
     ) -> Incremental:
-        """Keys and arguments are columns of a projection, so that a block below computes them, here or in its backend."""
+        """Keys and arguments are columns of a projection, so that a block below computes them, here or in its
+        backend."""
         used = [each for each in aggregates if each.attribute.id in wanted]
         columns: list[Named] = []
 
@@ -160,7 +162,7 @@ class _Compiler:
         ]
         name = f"groups by {', '.join(key.attribute.name for key in keys) or 'nothing'}"
         below = self.needing(Project(input, tuple(columns)), frozenset(each.attribute.id for each in columns))
-        return GroupBy(below, Groups(grouped, made, name))
+        return GroupByDelta(below, Groups(grouped, made, name))
 
     def _aggregate(self, item: NamedAggregate) -> GroupAggregate | None:
         call, name = item.call, item.attribute.name
@@ -171,9 +173,9 @@ class _Compiler:
             case "min" | "max":
                 return Extreme(call.function, self.switches.buffer)
             case "count":
-                return OfDistinct(self.codec, argument, name, Counted()) if call.distinct else Counted()
+                return OfDistinct(self.codec, argument, name, GroupCount()) if call.distinct else GroupCount()
             case _:
-                summed = Summed(self.codec, call.function, argument, name)
+                summed = GroupSum(self.codec, call.function, argument, name)
                 return OfDistinct(self.codec, argument, name, summed) if call.distinct else summed
 
     def _top_k(self, plan: algebra.TopK, wanted: frozenset[int], all_pass: bool) -> Incremental:
@@ -190,7 +192,7 @@ class _Compiler:
             SortColumn(self._scalar(key.expression), key.descending, key.nulls_first) for key in plan.order
         ]
         input = self.needing(plan.input, read)
-        return TopK(input, order, first, sorted(wanted), self.switches.buffer, f"the first {first} rows")
+        return TopKDelta(input, order, first, sorted(wanted), self.switches.buffer, f"the first {first} rows")
 
     def _join(self, plan: ThetaJoin, wanted: frozenset[int]) -> Incremental:
         if plan.kind == "semi":
@@ -201,24 +203,22 @@ class _Compiler:
             if isinstance(getattr(plan, side), UnionAll):
                 return self.needing(_below_union(plan, side), wanted)
         left_ids = {each.id for each in plan.left.attributes}
-        keys, others = [], []
-        for each in conjuncts(plan.condition):
-            pair = _key_pair(each, left_ids)
-            (others if pair is None else keys).append(pair or each)  # type: ignore[arg-type]
-        rest = conjunction(tuple(others)) if others else None  # type: ignore[arg-type]
+        found = [(each, _key_pair(each, left_ids)) for each in conjuncts(plan.condition)]
+        keys = [pair for _, pair in found if pair is not None]
+        others = tuple(each for each, pair in found if pair is None)
+        rest = conjunction(others) if others else None
         read = wanted | _read(*conjuncts(plan.condition))
         left = self.needing(plan.left, frozenset(id for id in read if id in left_ids))
         right = self.needing(plan.right, frozenset(id for id in read if id not in left_ids))
-        tables = [{scan.table for scan in algebra.scans(side)} for side in (plan.left, plan.right)]
         condition = None if rest is None else self._scalar(rest)
-        return Join(left, right, keys, condition, overlapping=bool(tables[0] & tables[1]))  # type: ignore[arg-type]
+        return JoinDelta(left, right, keys, condition)
 
     def _scalar(self, scalar: Scalar) -> Columnwise:
         compiled = compile_scalar(scalar)
         if compiled is None:
             raise SketchError(
                 "not-maintained",
-                "an expression above a group-by, a join with one, or a limit is one that only the backend can compute",
+                "an expression above a group-by or a limit is one that only the backend can compute",
                 place=getattr(scalar, "place", None),
                 hint="the sketch is captured anew when its tables change",
             )
@@ -248,11 +248,12 @@ def _key_pair(condition: Scalar, left: Iterable[int]) -> tuple[int, int] | None:
 def _semi_as_inner(plan: ThetaJoin, fresh: FreshIds) -> ThetaJoin:
     """A semi join as a join with the distinct rows of the right side that the condition can tell apart.
 
-    Right where at most one of them matches a row of the left: all that the condition reads of the right side, beyond what is
-    about the right side alone, is equal to something of the left.
+    Right where at most one of them matches a row of the left: all that the condition reads of the right side, beyond
+    what is about the right side alone, is equal to something of the left.
     """
     right_ids = {each.id for each in plan.right.attributes}
-    own, both = [], []
+    own: list[Scalar] = []
+    both: list[Scalar] = []
     for each in conjuncts(plan.condition):
         (own if _read(each) <= right_ids else both).append(each)
     compared = set()
@@ -269,8 +270,6 @@ def _semi_as_inner(plan: ThetaJoin, fresh: FreshIds) -> ThetaJoin:
     renamed = tuple(fresh.attribute(each.name, each.type) for each in used)
     columns = tuple(Named(new, old) for new, old in zip(renamed, used, strict=True))
     meanings = {old.id: new for new, old in zip(renamed, used, strict=True)}
-    from headwater.language.sql.scalars import substitute
-
     condition = substitute(conjunction(tuple(both)), dict(meanings)) if both else None
     return ThetaJoin("inner", plan.left, Distinct(Project(source, columns)), condition, plan.place)
 
@@ -283,8 +282,7 @@ def _below_union(plan: ThetaJoin, side: str) -> UnionAll:
     for each in union.inputs:
         named = zip(union.attributes, each.attributes, strict=True)
         renamed = Project(each, tuple(Named(ours, theirs) for ours, theirs in named))
-        sides = (renamed, plan.right) if side == "left" else (plan.left, renamed)
-        joined.append(ThetaJoin("inner", *sides, plan.condition, plan.place))
+        joined.append(replace(plan, left=renamed) if side == "left" else replace(plan, right=renamed))
     return UnionAll(tuple(joined), plan.attributes)
 
 

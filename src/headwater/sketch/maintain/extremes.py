@@ -1,15 +1,17 @@
 """`min(x)` and `max(x)` of groups, each with a bounded buffer of its smallest or greatest values.
 
-A group whose buffer has run dry though it has values is named by `dry`; nothing is guessed. How often a value occurs is
-known (the paper's ordered map has no multiplicities: deleting one of two equal values would lose both).
+A group whose buffer has run dry though it has values is named by `dry`; nothing is guessed. How often a value occurs
+is known (the paper's ordered map has no multiplicities: deleting one of two equal values would lose both).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pyarrow as pa
 
-from headwater.sketch.maintain.aggregates import Counted, SavedState
+from headwater.sketch.maintain.aggregates import GroupCount, SavedState
 from headwater.sketch.maintain.buffers import BoundedBuffer, order_key
 from headwater.sketch.maintain.fragment_sets import Ints
 
@@ -22,8 +24,8 @@ class Extreme:
 
     def __init__(self, function: str, most: int | None):
         self.descending = function == "max"
-        self.most = most
-        self.count = Counted()
+        self.most = None if most is None else max(1, most)
+        self.count = GroupCount()
         self.buffers: dict[int, BoundedBuffer] = {}
         self._type: pa.DataType | None = None
 
@@ -44,7 +46,8 @@ class Extreme:
                 del self.buffers[group]
 
     def begin(self, groups: Ints, column: pa.Array, counts: Ints) -> None:
-        """Begin buffers with the first values of groups, of which there are more where one has more than it should hold."""
+        """Begin buffers with the first values of groups, of which there are more where one has more than it should
+        hold."""
         self.settle_type(column)
         for group, value, count in zip(groups.tolist(), column.to_pylist(), counts.tolist(), strict=True):
             self.buffer(group).change(self.key(value), value, count)
@@ -125,7 +128,7 @@ class Extreme:
             buffer.limit, buffer.at_limit = self.key(value), value
 
 
-def _table(rows: list[tuple[object, ...]], type: pa.DataType | None, names: tuple[str, ...]) -> pa.Table:
+def _table(rows: Sequence[tuple[object, ...]], type: pa.DataType | None, names: tuple[str, ...]) -> pa.Table:
     columns = list(zip(*rows, strict=True)) if rows else [()] * len(names)
     types = [type or pa.null() if name == "value" else pa.int64() for name in names]
     return pa.table(

@@ -1,8 +1,8 @@
 """The first state of groups over a block: summed up in the backend by group and fragment, and not row by row here.
 
-So what comes over is as much as the state itself: (group, fragment) with counts and sums. Sums of floats would come rounded,
-so rows that are summed up as floats come by value, each with how often it occurs. Of min and max come only the first values
-of each group, as many as buffers hold.
+So what comes over is as much as the state itself: (group, fragment) with counts and sums. Sums of floats would come
+rounded, so rows that are summed up as floats come by value, each with how often it occurs. Of min and max come only
+the first values of each group, as many as buffers hold.
 """
 
 from __future__ import annotations
@@ -26,10 +26,11 @@ from headwater.language.sql.algebra import (
 )
 from headwater.language.sql.inference import aggregate_type
 from headwater.language.sql.scalars import Attribute, Compare, IsNull, Not, Value
-from headwater.sketch.maintain.aggregates import Counted, Summed
+from headwater.sketch.maintain.aggregates import GroupCount, GroupSum
 from headwater.sketch.maintain.annotated import AnnotatedRows
 from headwater.sketch.maintain.block_delta import BlockDelta
 from headwater.sketch.maintain.extremes import Extreme
+from headwater.sketch.maintain.fragment_sets import Ints
 from headwater.sketch.maintain.groups import AggregateColumn, Groups, Touched
 from headwater.sketch.maintain.operator import TableChanges
 from headwater.values.types import FLOAT, INT
@@ -42,9 +43,9 @@ def can_be_summed_up(block: object, groups: Groups) -> bool:
 
 def _is_simple(column: AggregateColumn, block: BlockDelta) -> bool:
     state = column.state
-    if isinstance(state, Summed):
+    if isinstance(state, GroupSum):
         return block.column(column.input).type not in (FLOAT, None)
-    return state is None or isinstance(state, Counted | Extreme)
+    return state is None or isinstance(state, GroupCount | Extreme)
 
 
 def load_groups(block: BlockDelta, groups: Groups, changes: TableChanges) -> AnnotatedRows:
@@ -78,17 +79,17 @@ def _calls(column: AggregateColumn, block: BlockDelta) -> list[AggregateCall]:
         return []
     argument = block.column(column.input)
     count = AggregateCall("count", argument)
-    return [count, AggregateCall("sum", argument)] if isinstance(column.state, Summed) else [count]
+    return [count, AggregateCall("sum", argument)] if isinstance(column.state, GroupSum) else [count]
 
 
-def _take(column: AggregateColumn, numbers: np.ndarray, columns: Sequence[pa.Array]) -> None:  # type: ignore[type-arg]
+def _take(column: AggregateColumn, numbers: Ints, columns: Sequence[pa.Array]) -> None:
     state = column.state
     if state is None:
         return
     counts = np.asarray(columns[0].cast(pa.int64())).astype(np.int64)
-    counter = state if isinstance(state, Counted) else state.count
+    counter = state.count if isinstance(state, GroupSum | Extreme) else state
     counter.change(numbers, None, counts)
-    if isinstance(state, Summed):
+    if isinstance(state, GroupSum):
         valid = np.asarray(columns[1].is_valid(), dtype=bool)
         codes = state.coded.codes(columns[1].drop_null())
         state.add_codes(numbers[valid], codes, np.ones(len(codes), np.int64))

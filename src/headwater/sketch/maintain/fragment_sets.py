@@ -1,8 +1,9 @@
 """What annotated rows carry: a set of fragments each, a column of them at a time.
 
-`FragmentSets` has them written out: one array of numbers, and where each row's begin. The rows that a group-by gives carry
-whatever fragments their groups have in its state, now or before the version (`GroupFragments`): these are written out only
-for rows that somebody asks about, and a group of which both rows arrive is known to change by little.
+`FragmentSets` has them written out: one array of numbers, and where each row's begin. The rows that a group-by gives
+carry whatever fragments their groups have in its state, now or before the version (`GroupFragments`): these are
+written out only for rows that somebody asks about, and a group of which both rows arrive is known to change by
+little.
 
 >>> sets = FragmentSets.of([{1, 2}, set(), {5}])
 >>> sets.take(np.array([2, 0])).rows()
@@ -64,7 +65,7 @@ class FragmentSets:
         return sets if disjoint else sets.distinct()
 
     def __len__(self) -> int:
-        return self.offsets.shape[0] - 1
+        return int(self.offsets.shape[0]) - 1
 
     @property
     def lengths(self) -> Ints:
@@ -116,8 +117,8 @@ def _distinct(rows: Ints, members: Ints, count: int) -> FragmentSets:
 
 @dataclass(frozen=True)
 class GroupFragments:
-    """The fragments of groups: `pairs` counts what each group has of each; `earlier` says whether a row is of the state
-    from before the open version."""
+    """The fragments of groups: `pairs` counts what each group has of each; `earlier` says whether a row is of the
+    state from before the open version."""
 
     pairs: Accumulating
     groups: Ints

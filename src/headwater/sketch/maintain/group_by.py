@@ -1,8 +1,8 @@
 """γ and δ: for each group that a version touches, the row that it had is gone and the row that it has now has come.
 
-Each carries the fragments of its group, before and after. DISTINCT is a group-by on all columns without aggregates. A min or
-max whose buffer has run dry is filled anew from the input, for the groups that need it: that costs a look at all of them
-in the backend, and is told (`TableChanges.refilled`).
+Each carries the fragments of its group, before and after. DISTINCT is a group-by on all columns without aggregates. A
+min or max whose buffer has run dry is filled anew from the input, for the groups that need it: that costs a look at
+all of them in the backend, and is told (`TableChanges.refilled`).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from headwater.sketch.maintain.fragment_sets import Ints
 
 
-class GroupBy:
+class GroupByDelta:
     """The operator: its input and its groups."""
 
     def __init__(self, input: Incremental, groups: Groups):

@@ -1,10 +1,11 @@
 """Groups with their aggregates, and how many of a group's rows rest on each fragment (sections 5.6 and 5.7).
 
-State is (group) → count and aggregates, and (group, fragment) → count: the paper's S[g] with its map F_g. No base rows are
-kept. Without keys there is one group, which is there even if it has no rows; it is counted once more than it has rows.
+State is (group) → count and aggregates, and (group, fragment) → count: the paper's S[g] with its map F_g. No base
+rows are kept. Without keys there is one group, which is there even if it has no rows; it is counted once more than it
+has rows.
 
-A version takes `begin`, which says what the touched groups were and takes rows in, then `finish`, which says what has become
-of them, and `commit`.
+A version takes `begin`, which says what the touched groups were and takes rows in, then `finish`, which says what has
+become of them, and `commit`.
 """
 
 from __future__ import annotations

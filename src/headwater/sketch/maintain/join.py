@@ -1,8 +1,9 @@
-"""⋈ of inputs of which at least one has state, such as a query joined with an aggregate, or filtered by IN (section 5.5).
+"""⋈ of inputs of which at least one has state, such as a query joined with an aggregate, or filtered by IN (section
+5.5).
 
-The join itself keeps nothing: what joins with a delta is asked of the other input, as it is *after* the version. A block
-without state asks the backend, a group-by looks its groups up. So the delta is ΔL⋈R + L⋈ΔR − ΔL⋈ΔR, signs multiplied. NULL
-keys join with nothing.
+The join itself keeps nothing: what joins with a delta is asked of the other input, as it is *after* the version. A
+block without state asks the backend, a group-by looks its groups up. So the delta is ΔL⋈R + L⋈ΔR − ΔL⋈ΔR, signs
+multiplied. NULL keys join with nothing.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from headwater.sketch.maintain.operator import Incremental, Stateless, TableChan
 from headwater.sketch.maintain.stateless import selected
 
 
-class Join(Stateless):
+class JoinDelta(Stateless):
     """The operator: its inputs, columns that must be equal, and what else must hold."""
 
     def __init__(
@@ -29,15 +30,11 @@ class Join(Stateless):
         right: Incremental,
         keys: Sequence[tuple[int, int]],
         condition: Columnwise | None,
-        *,
-        overlapping: bool,
     ):
         super().__init__(left, right)
         self.left_keys = [left for left, _ in keys]
         self.right_keys = [right for _, right in keys]
         self.condition = condition
-        self.overlapping = overlapping
-        """Whether rows of both sides may rest on the same fragment."""
 
     def change(self, changes: TableChanges) -> AnnotatedRows:
         left, right = (each.change(changes) for each in self.inputs)

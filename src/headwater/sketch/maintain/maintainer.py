@@ -1,8 +1,9 @@
-"""A sketch that follows its tables: the incremental operators of its query, μ above them, and the versions they have seen.
+"""A sketch that follows its tables: the incremental operators of its query, μ above them, and the versions they have
+seen.
 
-What holds: `sketch` is what a capture at `versions` would give, or covers it where the query's order has ties. A version is
-taken in whole or not at all: if anything fails on the way, the state is *lost*, the sketch stays what it was at the versions
-it was made for, and `capture` (or `persisted` state) has to begin again.
+What holds: `sketch` is what a capture at `versions` would give, or covers it where the query's order has ties. A
+version is taken in whole or not at all: if anything fails on the way, the state is *lost*, the sketch stays what it
+was at the versions it was made for, and `capture` (or `persisted` state) has to begin again.
 """
 
 from __future__ import annotations
@@ -179,7 +180,8 @@ class Maintainer:
     # ------------------------------------------------------------------ at rest
 
     def save(self, folder: Path) -> int:
-        """Write the state to a folder, with the versions that it has seen: all of it, or the old one stays. The bytes."""
+        """Write the state to a folder, with the versions that it has seen: all of it, or the old one stays. The
+        bytes."""
         if self.versions is None:
             raise SketchError("state-lost", "the sketch has no state to keep", hint="capture it again")
         tables = {"merge": pa.table({"count": self._merge.counts})}

@@ -1,7 +1,7 @@
 """μ: what changes of annotated result rows do to the sketch (section 5.1).
 
-State: for each fragment, in how many result rows' sketches it is. A fragment enters the sketch when its count leaves 0, and
-leaves it when its count comes back to 0.
+State: for each fragment, in how many result rows' sketches it is. A fragment enters the sketch when its count leaves
+0, and leaves it when its count comes back to 0.
 
 >>> from headwater.sketch.maintain.fragment_sets import FragmentSets
 >>> merge = Merge(3)
@@ -89,5 +89,5 @@ def negative_count(what: str) -> DataError:
     return DataError(
         "negative-count",
         f"changes take away more rows than there were: {what} would have a negative count",
-        hint="the changes are not those between the versions that the sketch knows; drop the sketch and capture it again",
+        hint="these are not the changes since the versions that the sketch knows; capture it again",
     )

@@ -1,7 +1,8 @@
 """One numbering for the fragments of all slots of a sketch, so that a row's annotation is a set of numbers.
 
 >>> from headwater.sketch.ranges import Ranges
->>> numbers = FragmentNumbers((SlotRanges(Slot("r", "a"), Ranges("a", (5,))), SlotRanges(Slot("s", "b"), Ranges("b", ()))))
+>>> by_a, by_b = Ranges("a", (5,)), Ranges("b", ())
+>>> numbers = FragmentNumbers((SlotRanges(Slot("r", "a"), by_a), SlotRanges(Slot("s", "b"), by_b)))
 >>> numbers.total, numbers.first(Slot("s", "b"))
 (5, 3)
 >>> numbers.by_slot({0, 4})

@@ -1,8 +1,9 @@
-"""What an incremental operator is: it takes the changes of tables and gives those of its annotated result (section 5).
+"""What an incremental operator is: it takes the changes of tables and gives those of its annotated result (section
+5).
 
-Operators form a tree like the plan's. `change` is asked once a version, of the root, which asks its inputs; then either
-`commit` follows, or the whole tree is thrown away: a version that fails half-way is not taken back here, its owner goes back
-to what is stored or captures anew (`maintainer`).
+Operators form a tree like the plan's. `change` is asked once a version, of the root, which asks its inputs; then
+either `commit` follows, or the whole tree is thrown away: a version that fails half-way is not taken back here, its
+owner goes back to what is stored or captures anew (`maintainer`).
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
 class TableChanges:
     """What a version brings: the deltas of tables, from the versions that the state knows to those of `versions`.
 
-    `deltas` is `None` for the first version of all: every row of every table has come. The backend holds the tables as they
-    are at `versions`, after the deltas.
+    `deltas` is `None` for the first version of all: every row of every table has come. The backend holds the tables
+    as they are at `versions`, after the deltas.
     """
 
     backend: Backend
@@ -52,7 +53,8 @@ class Incremental(Protocol):
     def matching(
         self, changes: TableChanges, columns: Sequence[int], keys: Sequence[pa.Array]
     ) -> AnnotatedRows:
-        """As `current`, of rows that have in these columns one of these combinations of values; others may be among them."""
+        """As `current`, of rows that have in these columns one of these combinations of values; others may be among
+        them."""
         ...
 
     def commit(self) -> None:

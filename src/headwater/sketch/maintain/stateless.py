@@ -1,4 +1,5 @@
-"""Selection, projection and union: each row of a delta by itself, its fragments as they are (sections 5.3, 5.4 and 5.9)."""
+"""Selection, projection and union: each row of a delta by itself, its fragments as they are (sections 5.3, 5.4 and
+5.9)."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from headwater.sketch.maintain.columnwise import Columnwise, as_column, holds
 from headwater.sketch.maintain.operator import Incremental, Stateless, TableChanges
 
 
-class Selection(Stateless):
+class SelectionDelta(Stateless):
     """σ: rows for which the condition is true."""
 
     def __init__(self, input: Incremental, condition: Columnwise):
@@ -30,7 +31,7 @@ class Selection(Stateless):
         return selected(self.inputs[0].matching(changes, columns, keys), self.condition)
 
 
-class Projection(Stateless):
+class ProjectionDelta(Stateless):
     """Π: columns computed from each row."""
 
     def __init__(self, input: Incremental, columns: Mapping[int, Columnwise], passed: Mapping[int, int]):
@@ -54,7 +55,7 @@ class Projection(Stateless):
         return projected(self.inputs[0].matching(changes, below, keys), self.columns)
 
 
-class Union(Stateless):
+class UnionDelta(Stateless):
     """∪: the rows of all inputs; `names` says for each input which of its columns is which of ours."""
 
     def __init__(self, inputs: Sequence[Incremental], names: Sequence[Mapping[int, int]]):

@@ -1,8 +1,9 @@
 """A part of a plan without state: selections, projections and inner joins over accesses of tables, seen as one block.
 
-All of it can be said by conditions that must hold together and by columns, both over the attributes of accesses: the order of
-joins and selections does not matter. So what a condition says about one access can be asked of that table's delta before
-anything else (section 9.4.2), and an equality between two accesses is a key that a Bloom filter can be built on.
+All of it can be said by conditions that must hold together and by columns, both over the attributes of accesses: the
+order of joins and selections does not matter. So what a condition says about one access can be asked of that table's
+delta before anything else (section 9.4.2), and an equality between two accesses is a key that a Bloom filter can be
+built on.
 """
 
 from __future__ import annotations

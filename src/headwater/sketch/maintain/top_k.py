@@ -1,8 +1,8 @@
 """τ: the first k rows by an order (section 5.8), from a bounded buffer.
 
-Rows that are equal to the k-th by all sort keys are all among the first k here: which of them a backend takes is not said by
-the query, so the sketch covers each of them. Rows that are skipped (OFFSET) belong to the first k too: without them, others
-would be skipped. When the buffer has run dry it is filled anew from the input, and that is told.
+Rows that are equal to the k-th by all sort keys are all among the first k here: which of them a backend takes is not
+said by the query, so the sketch covers each of them. Rows that are skipped (OFFSET) belong to the first k too:
+without them, others would be skipped. When the buffer has run dry it is filled anew from the input, and that is told.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class SortColumn:
 
 
 @dataclass(frozen=True)
-class Entry:
+class BufferedRow:
     """A row in the buffer: what it is ordered by, values of the columns that are read above, and what it rests on."""
 
     order: tuple[Any, ...]
@@ -45,7 +45,7 @@ class Entry:
     fragments: tuple[int, ...]
 
 
-class TopK:
+class TopKDelta:
     """The operator: its input and the buffer."""
 
     def __init__(
@@ -96,8 +96,8 @@ class TopK:
     def commit(self) -> None:
         self.inputs[0].commit()
 
-    def _first(self) -> Counter[Entry]:
-        found: Counter[Entry] = Counter()
+    def _first(self) -> Counter[BufferedRow]:
+        found: Counter[BufferedRow] = Counter()
         for _, entry, count in self.buffer.first(self.first):
             found[entry] += count
         return found
@@ -114,7 +114,8 @@ class TopK:
     def _enter(
         self, rows: AnnotatedRows, places: Ints, keys: Sequence[Any], order: Sequence[tuple[Any, ...]]
     ) -> None:
-        """Enter rows; those that are far from the first are let go between batches, before their fragments are read."""
+        """Enter rows; those that are far from the first are let go between batches, before their fragments are
+        read."""
         places = np.array([place for place in places.tolist() if self.buffer.wants(keys[place])], np.int64)
         few = rows.take(places)
         for id in self.columns:
@@ -126,7 +127,7 @@ class TopK:
         for place, (entry, count) in enumerate(zip(entries, few.counts.tolist(), strict=True)):
             fragments = tuple(sorted(members[ends[place] : ends[place + 1]]))
             at = int(places[place])
-            self.buffer.change(keys[at], Entry(order[at], entry, fragments), count)
+            self.buffer.change(keys[at], BufferedRow(order[at], entry, fragments), count)
         self.buffer.trim()
 
     def _order(self, rows: AnnotatedRows) -> list[tuple[Any, ...]]:
@@ -145,7 +146,7 @@ class TopK:
             for each, value in zip(self.order, values, strict=True)
         )
 
-    def _rows(self, entries: Iterable[tuple[Entry, int]]) -> AnnotatedRows:
+    def _rows(self, entries: Iterable[tuple[BufferedRow, int]]) -> AnnotatedRows:
         listed = list(entries)
         if not listed:
             return AnnotatedRows.none()
@@ -180,7 +181,7 @@ class TopK:
         self._types |= {id: table.column(first + place).type for place, id in enumerate(self.columns)}
         for row in zip(*(column.to_pylist() for column in table.columns), strict=True):
             *cells, fragments, count = row
-            entry = Entry(tuple(cells[:first]), tuple(cells[first:]), tuple(fragments))
+            entry = BufferedRow(tuple(cells[:first]), tuple(cells[first:]), tuple(fragments))
             if count:
                 self.buffer.change(self._key(entry.order), entry, count)
             else:
