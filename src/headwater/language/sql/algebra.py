@@ -41,9 +41,23 @@ from headwater.language.sql.scalars import Attribute, Parameter, Scalar, Value
 
 JoinKind = OneOf["inner", "left", "right", "full", "semi", "anti"]
 """A cross join is an inner one without a condition. Semi and anti joins have the columns of the left side."""
-AggregateFunction = OneOf["count", "sum", "min", "max", "avg"]
+AggregateFunction = OneOf["count", "sum", "min", "max", "avg", "set_of", "union_of"]
+"""The last two make sets of integers, and unite them; texts cannot say them."""
 WindowFunction = OneOf[
-    "count", "sum", "min", "max", "avg", "row_number", "rank", "dense_rank", "lag", "lead", "first", "last"
+    "count",
+    "sum",
+    "min",
+    "max",
+    "avg",
+    "set_of",
+    "union_of",
+    "row_number",
+    "rank",
+    "dense_rank",
+    "lag",
+    "lead",
+    "first",
+    "last",
 ]
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from headwater.language.sql.rendering.sets import Singleton
 from headwater.values.decimal_types import as_decimal, product_type, quotient_type, remainder_type, total_type
 from headwater.values.types import (
     DATE,
@@ -22,6 +23,7 @@ from headwater.values.types import (
     TIMESTAMP,
     TIMESTAMP_NTZ,
     Type,
+    list_of,
 )
 
 Types = tuple[Type | None, ...]
@@ -146,6 +148,7 @@ KINDS = (
     FunctionKind("add_days", exp.TsOrDsAdd, BINARY, _always(DATE)),
     FunctionKind("add_months", exp.AddMonths, BINARY, _always(DATE)),
     FunctionKind("days_between", exp.DateDiff, BINARY, _always(INT)),
+    FunctionKind("singleton", Singleton, ("this",), _always(list_of(INT)), null_only_from_null=False),
 )
 
 BY_NAME = {kind.name: kind for kind in KINDS}

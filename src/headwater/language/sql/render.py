@@ -16,6 +16,7 @@ from sqlglot import exp
 
 from headwater.language.sql.algebra import Operator
 from headwater.language.sql.rendering.blocks import Rendering
+from headwater.language.sql.rendering.sets import sets_in_dialect
 
 
 def render(
@@ -26,4 +27,5 @@ def render(
         table: exp.maybe_parse(said, into=exp.Table, dialect=dialect)
         for table, said in (sources or {}).items()
     }
-    return Rendering(named).query(plan).sql(dialect=dialect, pretty=pretty)
+    tree = sets_in_dialect(Rendering(named).query(plan), dialect)
+    return tree.sql(dialect=dialect, pretty=pretty)

@@ -101,9 +101,9 @@ class Backend(Protocol):
         columns: Sequence[str] | None = None,
         condition: Scalar | None = None,
     ) -> TableDelta:
-        """What changed between two versions, of rows for which the condition holds (default: all).
+        """What changed between two versions. Refused with the code `no-changes` where the backend has forgotten.
 
-        The condition reads attributes by name. Refused with the code `no-changes` where the backend has forgotten.
+        Rows for which the condition, which reads attributes by name, is not true need not come along.
         """
         ...
 

@@ -11,6 +11,7 @@ from sqlglot import exp
 
 from headwater.language.sql.algebra import AggregateCall, SortKey, WindowCall
 from headwater.language.sql.functions import BY_NAME
+from headwater.language.sql.rendering.sets import SetOf, UnionOf
 from headwater.language.sql.scalars import (
     And,
     Attribute,
@@ -48,6 +49,8 @@ AGGREGATES: dict[str, type[exp.Expr]] = {
     "min": exp.Min,
     "max": exp.Max,
     "avg": exp.Avg,
+    "set_of": SetOf,
+    "union_of": UnionOf,
 }
 WINDOWS: dict[str, type[exp.Expr]] = {
     **AGGREGATES,

@@ -1,0 +1,70 @@
+"""Capturing: one run of a capture plan gives the query's answer and its sketch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from headwater.language.sql.algebra import Operator, scans
+from headwater.sketch.capture import Accesses, CapturePlan, Carried, capture_plan
+from headwater.sketch.ranges import Ranges
+from headwater.sketch.sketch import Sketch, SketchPart, Slot
+from headwater.sketch.tables.backend import Backend
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+@dataclass(frozen=True)
+class CapturedAnswer:
+    """An answer, and what it rests on."""
+
+    answer: pa.Table
+    sketch: Sketch
+
+
+def captured(
+    backend: Backend, plan: Operator, accesses: Accesses, versions: Mapping[str, int] | None = None
+) -> CapturedAnswer:
+    """The answer of a query at some versions (default: the newest), with its accurate sketch."""
+    instrumented = capture_plan(plan, accesses)
+    tables = {scan.table for scan in scans(plan)}
+    at = dict(versions) if versions is not None else {table: backend.version(table) for table in tables}
+    found = backend.run(instrumented.plan, versions=at, fragments=slots_of(plan, accesses))
+    return split(found, instrumented, slots_of(plan, accesses), at)
+
+
+def slots_of(plan: Operator, accesses: Accesses) -> dict[Slot, Ranges]:
+    """What is sketched: all accesses of a table that are have the same ranges."""
+    return {
+        Slot(scan.table, ranges.attribute): ranges
+        for scan in scans(plan)
+        for ranges in accesses.get(scan.access, ())
+    }
+
+
+def split(
+    found: pa.Table, instrumented: CapturePlan, slots: Mapping[Slot, Ranges], versions: Mapping[str, int]
+) -> CapturedAnswer:
+    """The columns of the query, and all fragments that the others name."""
+    own = found.num_columns - len(instrumented.carried)
+    named: dict[Slot, set[int]] = {slot: set() for slot in slots}
+    for carried, column in zip(instrumented.carried, found.columns[own:], strict=True):
+        named[carried.slot] |= fragments_in(column, carried)
+    parts = (SketchPart(slot.table, ranges, frozenset(named[slot])) for slot, ranges in slots.items())
+    return CapturedAnswer(found.select(list(range(own))), Sketch(tuple(parts), dict(versions)))
+
+
+def fragments_in(column: Any, carried: Carried) -> set[int]:
+    """The fragments that a carried column names: numbers, arrays, or texts like `3,17`."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    column = column.combine_chunks()
+    if not carried.is_set:
+        return {int(number) for number in pc.unique(column).to_pylist() if number is not None}
+    if pa.types.is_list(column.type) or pa.types.is_large_list(column.type):
+        return {int(number) for number in pc.unique(column.flatten()).to_pylist() if number is not None}
+    texts = (text for text in column.to_pylist() if text)
+    return {int(number) for text in texts for number in text.split(",") if number}

@@ -1,0 +1,237 @@
+"""Delta tables: their own versions, their log's statistics, and files that Spark reads by itself.
+
+Without Delta's jar, Spark reads the Parquet files that the log names at a version: those that a sketch cannot
+need are left out by their minima and maxima before Spark sees them. Tables with deletion vectors or mapped
+columns go through the wheel instead (`pipeline/delta`), as a whole.
+
+Changes between two versions are the rows of files that came and went, netted: no change data feed is needed, and
+an append costs what was appended. `update` is one commit, also where rows come and go, and rows that are there
+several times lose as many copies as are deleted. A commit of somebody else in between is met by trying again.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from headwater.errors import PipelineError, SketchError
+from headwater.pipeline.delta import Wheel, plain, require_wheel
+from headwater.sketch.sketch import SketchPart
+from headwater.sketch.tables.bags import Numbers, netted, row_numbers
+from headwater.sketch.tables.layout import Block, TableLayout
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+ATTEMPTS = 10
+"""So often a commit is tried while others commit."""
+
+
+class DeltaFiles:
+    """A Delta table at a path."""
+
+    def __init__(self, path: str):
+        self.path = path
+        self._wheel = Wheel(path)
+        self._layouts: dict[tuple[str, int], tuple[TableLayout, tuple[str, ...]]] = {}
+        self._open()
+
+    @property
+    def what(self) -> str:
+        return f"delta:{self.path}"
+
+    def _open(self, version: int | None = None) -> Any:
+        deltalake = require_wheel()
+        try:
+            return self._wheel._open(version)
+        except deltalake.exceptions.DeltaError as error:
+            raise SketchError(
+                "no-such-version",
+                f"{self.path} has no version {version}",
+                hint="was it cleaned up (vacuum), or is it to come?",
+            ) from error
+        except PipelineError as error:
+            raise SketchError("missing-source", error.message, hint=error.hint) from error
+
+    def schema(self) -> pa.Schema:
+        import pyarrow as pa
+
+        return plain(pa.schema(self._open().schema().to_arrow()).empty_table()).schema
+
+    def version(self) -> int:
+        return int(self._open().version())
+
+    def frame(self, session: SparkSession, version: int, parts: Sequence[SketchPart]) -> DataFrame:
+        table = self._open(version)
+        if not _plain_files(table):
+            return self._wheel.rows(session, version)
+        wanted = self._wanted(version, parts)
+        files = [str(file) for file in table.file_uris()] if wanted is None else list(wanted)
+        from pyspark.sql.pandas.types import from_arrow_schema
+
+        schema = from_arrow_schema(self.schema(), prefer_timestamp_ntz=True)
+        if not files:
+            return session.createDataFrame([], schema)
+        return session.read.schema(schema).option("basePath", self.path).parquet(*files)
+
+    def _wanted(self, version: int, parts: Sequence[SketchPart]) -> set[str] | None:
+        """The files that may have rows of all parts; `None` for all files."""
+        wanted: set[str] | None = None
+        for part in parts:
+            layout, files = self._described(part.ranges.attribute, version)
+            read = set(map(id, layout.read(part.ranges, part.fragments)))
+            mine = {file for file, block in zip(files, layout.blocks, strict=True) if id(block) in read}
+            wanted = mine if wanted is None else wanted & mine
+        return wanted
+
+    def layout(self, attribute: str, version: int) -> TableLayout | None:
+        return self._described(attribute, version)[0]
+
+    def _described(self, attribute: str, version: int) -> tuple[TableLayout, tuple[str, ...]]:
+        """The files of a version with what the log says of them."""
+        import pyarrow as pa
+
+        known = self._layouts.get((attribute, version))
+        if known is None:
+            table = self._open(version)
+            actions = pa.table(table.get_add_actions(flatten=True)).to_pylist()
+            blocks = tuple(_block(action, attribute) for action in actions)
+            root = self.path.rstrip("/")
+            files = tuple(f"{root}/{action['path']}" for action in actions)
+            known = self._layouts[(attribute, version)] = (TableLayout(attribute, blocks), files)
+        return known
+
+    def changes(self, after: int, upto: int) -> tuple[pa.Table, Numbers]:
+        import pyarrow as pa
+
+        if upto < after:
+            raise SketchError("no-changes", f"{self.path} went back from version {after} to {upto}")
+        old, new = self._open(after), self._open(upto)
+        if not (_plain_files(old) and _plain_files(new)):
+            return self._whole_difference(old, new)
+        before, now = set(old.file_uris()), set(new.file_uris())
+        gone, come = self._rows_of(old, before - now), self._rows_of(new, now - before)
+        signs = np.concatenate([np.full(gone.num_rows, -1), np.full(come.num_rows, 1)]).astype(np.int64)
+        return netted(pa.concat_tables([gone, come]), signs)
+
+    def _rows_of(self, table: Any, files: set[str]) -> pa.Table:
+        """The rows of some of a table's files."""
+        import pyarrow as pa
+
+        schema = self.schema()
+        if not files:
+            return schema.empty_table()
+        try:
+            fragments = [
+                fragment
+                for fragment in table.to_pyarrow_dataset().get_fragments()
+                if any(str(file).endswith(fragment.path) for file in files)
+            ]
+            found = [
+                plain(fragment.to_table(schema=table.to_pyarrow_dataset().schema)) for fragment in fragments
+            ]
+        except OSError as error:
+            raise SketchError(
+                "no-changes",
+                f"{self.path} has lost files of old versions: {error}",
+                hint="vacuum keeps them longer",
+            ) from error
+        return pa.concat_tables([each.select(schema.names).cast(schema) for each in found])
+
+    def _whole_difference(self, old: Any, new: Any) -> tuple[pa.Table, Numbers]:
+        import pyarrow as pa
+
+        before, now = plain(old.to_pyarrow_table()), plain(new.to_pyarrow_table())
+        signs = np.concatenate([np.full(before.num_rows, -1), np.full(now.num_rows, 1)]).astype(np.int64)
+        return netted(pa.concat_tables([before, now.cast(before.schema)]), signs)
+
+    def update(self, rows: pa.Table, signs: Numbers) -> int:
+        deltalake = require_wheel()
+        if not rows.num_rows:
+            return self.version()
+        for attempt in range(ATTEMPTS):
+            try:
+                if (signs > 0).all():
+                    come = rows.take(np.repeat(np.arange(len(signs)), signs))
+                    deltalake.write_deltalake(self.path, come, mode="append")
+                    return self.version()
+                return self._merged(rows, signs)
+            except deltalake.exceptions.CommitFailedError as error:
+                if attempt == ATTEMPTS - 1:
+                    raise SketchError("commit-conflict", f"{self.path}: {error}", hint="try again") from error
+                time.sleep(0.05 * (attempt + 1))
+        raise AssertionError("unreachable")
+
+    def _merged(self, rows: pa.Table, signs: Numbers) -> int:
+        """Rows come and go in one commit: of a row that goes all copies are deleted, and those that stay inserted."""
+        import pyarrow as pa
+
+        table = self._open()
+        there = self._copies(table, rows.filter(pa.array(signs < 0)))
+        wanted = signs.copy()
+        gone = np.flatnonzero(signs < 0)
+        left = there + signs[gone]
+        if (left < 0).any():
+            missing = rows.take(gone[left < 0])
+            raise SketchError(
+                "row-not-there",
+                f"{int(-left[left < 0].sum())} rows to delete are not in {self.path}, one of them"
+                f" {missing.slice(0, 1).to_pylist()[0]}",
+                hint="nothing was changed",
+            )
+        wanted[gone] = left
+        come = rows.take(np.repeat(np.arange(len(wanted)), np.maximum(wanted, 0)))
+        marked = pa.concat_tables([
+            rows.take(gone).append_column("_goes", pa.array(np.ones(len(gone), bool))),
+            come.append_column("_goes", pa.array(np.zeros(come.num_rows, bool))),
+        ])  # fmt: skip
+        same = " AND ".join(
+            f'(t."{name}" {"=" if not column.null_count else "IS NOT DISTINCT FROM"} s."{name}")'
+            for name, column in zip(rows.column_names, rows.take(gone).columns, strict=True)
+        )
+        values = {f'"{name}"': f's."{name}"' for name in rows.column_names}
+        merge = table.merge(marked, f"s._goes AND {same}", source_alias="s", target_alias="t")
+        merge = merge.when_matched_delete().when_not_matched_insert(values, predicate="NOT s._goes")
+        merge.execute()
+        return int(table.version())
+
+    def _copies(self, table: Any, rows: pa.Table) -> Numbers:
+        """How often each row (no two are alike) is in the table."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        condition = None
+        for name, column in zip(rows.column_names, rows.columns, strict=True):
+            if column.null_count or pa.types.is_nested(column.type) or pa.types.is_floating(column.type):
+                continue
+            found = pc.min_max(column).as_py()
+            here = (pc.field(name) >= found["min"]) & (pc.field(name) <= found["max"])
+            condition = here if condition is None else condition & here
+        dataset = table.to_pyarrow_dataset()
+        near = plain(dataset.to_table(filter=condition)).select(rows.column_names).cast(rows.schema)
+        numbers = row_numbers(pa.concat_tables([rows, near]))
+        return np.bincount(numbers[rows.num_rows :], minlength=int(numbers.max(initial=-1)) + 1)[
+            numbers[: rows.num_rows]
+        ].astype(np.int64)
+
+
+def _plain_files(table: Any) -> bool:
+    """Whether the Parquet files themselves have the table's rows and columns."""
+    features = set(table.protocol().reader_features or ())
+    return not features & {"deletionVectors", "columnMapping"}
+
+
+def _block(action: Mapping[str, Any], attribute: str) -> Block:
+    rows, size = int(action.get("num_records") or 0), int(action.get("size_bytes") or 0)
+    if f"partition.{attribute}" in action:
+        value = action[f"partition.{attribute}"]
+        return Block(rows, size, value, value, nulls=value is None)
+    low, high = action.get(f"min.{attribute}"), action.get(f"max.{attribute}")
+    nulls = action.get(f"null_count.{attribute}")
+    if low is None or high is None:
+        return Block(rows, size, nulls=True, known=nulls is not None and nulls == rows)
+    return Block(rows, size, low, high, nulls=nulls is None or nulls > 0)

@@ -1,0 +1,358 @@
+"""Directories of Parquet files as tables with versions, though Parquet has none.
+
+The record of a table is a folder of ours: for each version a small file that says which files the directory had
+then, and the rows that came and went. A version is there once its file is (a rename). What somebody else appends
+is found by the names of files, and its rows are read from them; where somebody else removed or rewrote files,
+what changed is not known.
+
+A change by `update` is prepared as hidden files, written down as an *intention*, carried out and recorded, in
+this order; an intention that is found when the table is opened is carried out to its end. So a change is there
+as a whole or not at all after a crash. Readers of a directory while it is changed may see a part: only Delta
+tables have no such moment.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import uuid
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from headwater.errors import SketchError
+from headwater.sketch.sketch import SketchPart
+from headwater.sketch.tables.bags import Numbers, netted, without
+from headwater.sketch.tables.layout import TableLayout, parquet_blocks
+from headwater.store.durable import make_folder, sync_folder, write_new
+from headwater.store.failure import failed
+from headwater.store.lock import Lock
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+MOST_VERSIONS = 1000
+"""So many versions of a table are remembered."""
+
+
+@dataclass(frozen=True)
+class FileVersion:
+    """What a directory had at a version: sizes and times of its files; whether its rows that changed are kept."""
+
+    version: int
+    files: dict[str, tuple[int, int]]
+    kept: bool = False
+
+
+@dataclass(frozen=True)
+class Intention:
+    """A change that is to be carried out: hidden files that get names, and files that go."""
+
+    version: int
+    names: dict[str, str] = field(default_factory=dict)
+    gone: tuple[str, ...] = ()
+
+
+class ParquetTable:
+    """A directory of Parquet files; `record` is the folder in which its versions are remembered."""
+
+    def __init__(self, path: str | Path, record: Path):
+        self.path, self.record = Path(path), record
+        if not self.path.is_dir():
+            raise SketchError(
+                "missing-source", f"there is no directory {self.path}", hint="is the path right?"
+            )
+        self._layouts: dict[tuple[str, int], TableLayout] = {}
+        make_folder(record)
+        self._recover()
+
+    @property
+    def what(self) -> str:
+        return f"parquet:{self.path}"
+
+    def schema(self) -> pa.Schema:
+        import pyarrow.dataset as ds
+
+        return ds.dataset(self._paths(self._files()), partitioning=self._partitioning()).schema
+
+    def _partitioning(self) -> Any:
+        import pyarrow.dataset as ds
+
+        return ds.partitioning(flavor="hive")
+
+    def version(self) -> int:
+        """The newest; files that have come or gone since make another one."""
+        newest, files = self._newest(), self._files()
+        if newest is not None and newest.files == files:
+            return newest.version
+        with self._locked():
+            newest, files = self._newest(), self._files()
+            if newest is None or newest.files != files:
+                newest = self._commit(FileVersion(0 if newest is None else newest.version + 1, files))
+            return newest.version
+
+    def frame(self, session: SparkSession, version: int, parts: Sequence[SketchPart]) -> DataFrame:
+        now = self.version()
+        if version != now:
+            raise SketchError(
+                "no-such-version",
+                f"{self.path} has version {now}, not {version}",
+                hint="a directory keeps its newest version only; a Delta table keeps all",
+            )
+        return session.read.parquet(str(self.path))
+
+    def changes(self, after: int, upto: int) -> tuple[pa.Table, Numbers]:
+        import pyarrow as pa
+
+        tables, signs = [self.schema().empty_table()], [np.zeros(0, dtype=np.int64)]
+        for version in range(after + 1, upto + 1):
+            rows, sign = self._changes_of(version)
+            tables.append(rows.cast(tables[0].schema))
+            signs.append(sign)
+        return netted(pa.concat_tables(tables), np.concatenate(signs))
+
+    def _changes_of(self, version: int) -> tuple[pa.Table, Numbers]:
+        import pyarrow.feather as feather
+
+        this, before = self._read(version), self._read(version - 1)
+        if this is not None and this.kept:
+            stored = feather.read_table(self._rows_file(version))
+            return stored.drop_columns(["_sign"]), np.asarray(stored.column("_sign"), dtype=np.int64)
+        if (
+            this is None
+            or before is None
+            or any(this.files.get(name) != at for name, at in before.files.items())
+        ):
+            raise SketchError(
+                "no-changes",
+                f"what changed in {self.path} at version {version} is not known: its files were rewritten or removed",
+                hint="change it by sketches.update, or make it a Delta table",
+            )
+        come = [name for name in this.files if name not in before.files]
+        rows = self._read_files(come)
+        return rows, np.ones(rows.num_rows, dtype=np.int64)
+
+    def layout(self, attribute: str, version: int) -> TableLayout | None:
+        known = self._layouts.get((attribute, version))
+        if known is None:
+            blocks = [
+                block
+                for name in self._files()
+                for block in parquet_blocks(self.path / name, attribute, partition_values(name))
+            ]
+            known = self._layouts[(attribute, version)] = TableLayout(attribute, tuple(blocks))
+        return known
+
+    def update(self, rows: pa.Table, signs: Numbers) -> int:
+        with self._locked():
+            files = self._files()
+            newest = self._newest()
+            if newest is None or newest.files != files:
+                newest = self._commit(FileVersion(0 if newest is None else newest.version + 1, files))
+            if not rows.num_rows:
+                return newest.version
+            if any("=" in name for name in files):
+                raise SketchError(
+                    "partitioned", f"{self.path} has partition directories", hint="make it a Delta table"
+                )
+            version = newest.version + 1
+            intention = self._prepared(version, rows, signs, sorted(files))
+            self._keep_rows(version, rows, signs)
+            self._write(self._intention_file(), asdict(intention))
+            return self._carried_out(intention).version
+
+    # -------------------------------------------------------------- changing
+
+    def _prepared(self, version: int, rows: pa.Table, signs: Numbers, files: list[str]) -> Intention:
+        """Hidden files with what is to be there."""
+        names: dict[str, str] = {}
+        gone: list[str] = []
+        come = rows.take(np.repeat(np.flatnonzero(signs > 0), signs[signs > 0]))
+        left = rows.take(np.repeat(np.flatnonzero(signs < 0), -signs[signs < 0]))
+        for name in files:
+            if not left.num_rows:
+                break
+            stored = self._read_files([name])
+            kept, missing = without(stored, left)
+            if not kept.all():
+                gone.append(name)
+                left = left.filter(missing)
+                if kept.any():
+                    self._stage(names, version, stored.filter(kept))
+        if left.num_rows:
+            for hidden in names:
+                (self.path / hidden).unlink(missing_ok=True)
+            raise SketchError(
+                "row-not-there",
+                f"{left.num_rows} rows to delete are not in {self.path}, one of them {left.to_pylist()[0]}",
+                hint="nothing was changed",
+            )
+        if come.num_rows:
+            self._stage(names, version, come)
+        return Intention(version, names, tuple(gone))
+
+    def _stage(self, names: dict[str, str], version: int, rows: pa.Table) -> None:
+        import pyarrow.parquet as pq
+
+        final = f"part-headwater-{version:08d}-{uuid.uuid4().hex[:12]}.parquet"
+        try:
+            pq.write_table(rows, self.path / f".{final}")
+        except OSError as error:
+            raise failed("cannot write", self.path / final, error) from error
+        names[f".{final}"] = final
+
+    def _keep_rows(self, version: int, rows: pa.Table, signs: Numbers) -> None:
+        import pyarrow as pa
+        import pyarrow.feather as feather
+
+        counted = rows.append_column("_sign", pa.array(signs))
+        try:
+            feather.write_feather(counted, str(self._rows_file(version)))
+        except OSError as error:
+            raise failed("cannot write", self._rows_file(version), error) from error
+
+    def _carried_out(self, intention: Intention) -> FileVersion:
+        """Do what is left to be done of a change; doing it twice does no harm."""
+        for hidden, name in intention.names.items():
+            if (self.path / hidden).exists():
+                os.replace(self.path / hidden, self.path / name)
+        for name in intention.gone:
+            (self.path / name).unlink(missing_ok=True)
+        sync_folder(self.path)
+        done = self._commit(FileVersion(intention.version, self._files(), kept=True))
+        self._intention_file().unlink(missing_ok=True)
+        return done
+
+    def _recover(self) -> None:
+        if not self._intention_file().exists():
+            return
+        with self._locked():
+            found = self._load(self._intention_file())
+            if found is not None:
+                self._carried_out(Intention(found["version"], found["names"], tuple(found["gone"])))
+
+    # -------------------------------------------------------------- the record
+
+    def _locked(self) -> _Held:
+        return _Held(self.record / "lock")
+
+    def _files(self) -> dict[str, tuple[int, int]]:
+        """The data files there are: their sizes and times of change, by their names below the directory."""
+        found = {}
+        for path in self.path.rglob("*.parquet"):
+            name = path.relative_to(self.path)
+            if not any(part.startswith((".", "_")) for part in name.parts):
+                said = path.stat()
+                found[name.as_posix()] = (said.st_size, said.st_mtime_ns)
+        if not found:
+            raise SketchError(
+                "missing-source", f"{self.path} has no Parquet files", hint="is the path right?"
+            )
+        return found
+
+    def _paths(self, names: Any) -> list[str]:
+        return [str(self.path / name) for name in names]
+
+    def _read_files(self, names: list[str]) -> pa.Table:
+        import pyarrow.dataset as ds
+
+        partitioning = ds.partitioning(flavor="hive")
+        found = ds.dataset(self._paths(names), partitioning=partitioning, partition_base_dir=str(self.path))
+        return found.to_table()
+
+    def _newest(self) -> FileVersion | None:
+        numbers = sorted(int(path.stem) for path in self.record.glob("[0-9]*.json"))
+        return self._read(numbers[-1]) if numbers else None
+
+    def _read(self, version: int) -> FileVersion | None:
+        found = self._load(self.record / f"{version:08d}.json")
+        if found is None:
+            return None
+        files = {name: (size, at) for name, (size, at) in found["files"].items()}
+        return FileVersion(found["version"], files, found["kept"])
+
+    def _load(self, path: Path) -> Any:
+        try:
+            return json.loads(path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return None
+        except (ValueError, UnicodeDecodeError) as error:
+            raise SketchError(
+                "damaged-state",
+                f"{path} is not what was written: {error}",
+                hint=f"remove {self.record}: sketches of the table are captured again",
+            ) from error
+        except OSError as error:
+            raise failed("cannot read", path, error) from error
+
+    def _commit(self, version: FileVersion) -> FileVersion:
+        self._write(self.record / f"{version.version:08d}.json", asdict(version))
+        old = version.version - MOST_VERSIONS
+        for path in (self.record / f"{old:08d}.json", self._rows_file(old)):
+            path.unlink(missing_ok=True)
+        return version
+
+    def _write(self, path: Path, said: dict[str, Any]) -> None:
+        hidden = path.with_name(f".{path.name}")
+        try:
+            write_new(hidden, json.dumps(said).encode())
+            os.replace(hidden, path)
+            sync_folder(path.parent)
+        except OSError as error:
+            raise failed("cannot write", path, error) from error
+
+    def _rows_file(self, version: int) -> Path:
+        return self.record / f"{version:08d}.arrow"
+
+    def _intention_file(self) -> Path:
+        return self.record / "intention.json"
+
+
+class _Held:
+    """A lock that is waited for, a while."""
+
+    def __init__(self, path: Path):
+        self.path = path
+
+    def __enter__(self) -> None:
+        import time
+
+        from headwater.errors import StoreError
+
+        until = time.monotonic() + 30
+        while True:
+            try:
+                self._lock = Lock.take(self.path)
+                return
+            except StoreError as error:
+                if error.code != "locked" or time.monotonic() > until:
+                    raise
+                time.sleep(0.02)
+
+    def __exit__(self, *reason: object) -> None:
+        self._lock.release()
+
+
+def partition_values(name: str) -> dict[str, object]:
+    """What directories say about a file: values as text, `None` for NULL.
+
+    >>> partition_values("year=2024/beat=__HIVE_DEFAULT_PARTITION__/part-1.parquet")
+    {'year': 2024, 'beat': None}
+    """
+    from urllib.parse import unquote
+
+    pairs = (part.split("=", 1) for part in name.split("/")[:-1] if "=" in part)
+    return {key: _partition_value(unquote(value)) for key, value in pairs}
+
+
+def _partition_value(text: str) -> object:
+    if text == "__HIVE_DEFAULT_PARTITION__":
+        return None
+    try:
+        return int(text)
+    except ValueError:
+        return text

@@ -1,0 +1,256 @@
+"""Tables on Spark: plans are Spark SQL over temporary views of DataFrames, one for each table at a version.
+
+A scan of a table that is to be annotated reads a view with one column more. Spark has a binary search in arrays
+that pandas on Spark uses, and SQL cannot name: it costs a few comparisons a row inside generated code. Where a
+Spark lacks it, a tree of CASEs does the same more slowly.
+"""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import itertools
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Protocol
+
+from headwater.errors import SketchError
+from headwater.language.sql.algebra import Operator, scans
+from headwater.language.sql.render import render
+from headwater.language.sql.scalars import Scalar
+from headwater.language.sql.tables import TableColumn, TableSchema
+from headwater.pipeline.refusals import refusals
+from headwater.sketch.ranges import Ranges, RangeValue
+from headwater.sketch.sketch import Sketch, SketchPart, Slot
+from headwater.sketch.tables.backend import TableDelta, fragment_column
+from headwater.sketch.tables.bags import Numbers, netted, signed
+from headwater.sketch.tables.layout import TableLayout
+from headwater.spark.frames import arrow_of, frame_of, quoted
+from headwater.values.arrow_types import type_from_arrow
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+
+class SparkTable(Protocol):
+    """A table that Spark reads: files of a format, at a place."""
+
+    @property
+    def what(self) -> str:
+        """Format and place, for errors and reports."""
+        ...
+
+    def schema(self) -> pa.Schema:
+        """Its columns."""
+        ...
+
+    def version(self) -> int:
+        """The version it has now."""
+        ...
+
+    def frame(self, session: SparkSession, version: int, parts: Sequence[SketchPart]) -> DataFrame:
+        """Its rows at a version; those that are in none of the parts' fragments may be missing."""
+        ...
+
+    def changes(self, after: int, upto: int) -> tuple[pa.Table, Numbers]:
+        """Rows that came or went between two versions, netted."""
+        ...
+
+    def layout(self, attribute: str, version: int) -> TableLayout | None:
+        """How its rows lie."""
+        ...
+
+    def update(self, rows: pa.Table, signs: Numbers) -> int:
+        """Change it by netted rows; the version it has then."""
+        ...
+
+
+class SparkBackend:
+    """Tables by the names that queries use, and a session to read them with."""
+
+    dialect = "spark"
+
+    def __init__(self, session: SparkSession):
+        self.session = session
+        self.tables: dict[str, SparkTable] = {}
+        self._schemas: dict[str, TableSchema] = {}
+        self._names = itertools.count()
+
+    def table(self, name: str, table: SparkTable) -> TableSchema:
+        """Take in a table under a name."""
+        columns = tuple(
+            TableColumn(field.name, type_from_arrow(field.type), field.nullable) for field in table.schema()
+        )
+        self.tables[name] = table
+        self._schemas[name] = TableSchema(name, columns)
+        return self._schemas[name]
+
+    def schemas(self) -> Mapping[str, TableSchema]:
+        return self._schemas
+
+    def version(self, table: str) -> int:
+        return self._table(table).version()
+
+    def rows(self, table: str) -> int:
+        found = self._table(table)
+        column = found.schema().names[0]
+        layout = found.layout(column, found.version())
+        return layout.rows if layout else found.frame(self.session, found.version(), ()).count()
+
+    def layout(self, table: str, attribute: str, version: int | None = None) -> TableLayout | None:
+        found = self._table(table)
+        return found.layout(attribute, found.version() if version is None else version)
+
+    def sample(self, table: str, attribute: str, most: int) -> pa.ChunkedArray:
+        found = self._table(table)
+        if attribute not in found.schema().names:
+            raise SketchError("unknown-column", f"{table} has no column {attribute}")
+        rows = self.rows(table)
+        with refusals(table):
+            frame = found.frame(self.session, found.version(), ()).select(quoted(attribute))
+            if rows > most:
+                frame = frame.sample(fraction=most / rows, seed=1)
+            return arrow_of(frame).column(0)
+
+    def run(
+        self,
+        plan: Operator,
+        *,
+        versions: Mapping[str, int] | None = None,
+        given: Mapping[str, pa.Table] | None = None,
+        fragments: Mapping[Slot, Ranges] | None = None,
+    ) -> pa.Table:
+        with refusals("a plan"):
+            frame = self.frame(plan, versions=versions, given=given, fragments=fragments)
+            return collected(frame)
+
+    def frame(
+        self,
+        plan: Operator,
+        *,
+        versions: Mapping[str, int] | None = None,
+        given: Mapping[str, pa.Table] | None = None,
+        fragments: Mapping[Slot, Ranges] | None = None,
+        sketch: Sketch | None = None,
+    ) -> DataFrame:
+        """The rows of a plan as a DataFrame that nothing was computed for yet.
+
+        `sketch`: the tables that all accesses of the plan read through a sketch need not be read further.
+        """
+        frames = {name: frame_of(self.session, rows) for name, rows in (given or {}).items()}
+        for name in {scan.table for scan in scans(plan)} - set(frames):
+            table = self._table(name)
+            version = (versions or {}).get(name)
+            parts = sketch.of_table(name) if sketch is not None else ()
+            frame = table.frame(self.session, table.version() if version is None else version, parts)
+            frames[name] = self._annotated(frame, name, fragments or {})
+        with refusals("a plan"), self._views(frames) as sources:
+            return self.session.sql(render(plan, "spark", sources))
+
+    def changes(
+        self,
+        table: str,
+        after: int,
+        upto: int,
+        *,
+        columns: Sequence[str] | None = None,
+        condition: Scalar | None = None,
+    ) -> TableDelta:
+        rows, signs = self._table(table).changes(after, upto)
+        if columns is not None and len(columns) < rows.num_columns:
+            rows, signs = netted(rows.select([name for name in rows.column_names if name in columns]), signs)
+        return TableDelta(table, after, upto, rows, signs)
+
+    def update(self, table: str, insert: pa.Table | None, delete: pa.Table | None) -> int:
+        found = self._table(table)
+        return found.update(*signed(insert, delete, found.schema()))
+
+    # -------------------------------------------------------------- inside
+
+    def _table(self, name: str) -> SparkTable:
+        if name not in self.tables:
+            raise SketchError(
+                "unknown-table", f"no table {name} was named", hint="name it: sketches.table(...)"
+            )
+        return self.tables[name]
+
+    def _annotated(self, frame: DataFrame, table: str, fragments: Mapping[Slot, Ranges]) -> DataFrame:
+        for slot, ranges in fragments.items():
+            if slot.table == table:
+                frame = frame.withColumn(fragment_column(slot), fragment_of(frame[slot.attribute], ranges))
+        return frame
+
+    @contextmanager
+    def _views(self, frames: Mapping[str, DataFrame]) -> Iterator[dict[str, str]]:
+        """The DataFrames as temporary views, while a text that names them is analysed."""
+        sources = {}
+        for name, frame in frames.items():
+            sources[name] = f"headwater_table_{id(self)}_{next(self._names)}"
+            frame.createOrReplaceTempView(sources[name])
+        try:
+            yield sources
+        finally:
+            for view in sources.values():
+                self.session.catalog.dropTempView(view)
+
+
+def collected(frame: DataFrame) -> pa.Table:
+    """The rows of a DataFrame, two columns of which may have one name."""
+    names = frame.columns
+    found = arrow_of(frame.toDF(*[f"c{number}" for number in range(len(names))]))
+    return found.rename_columns(names)
+
+
+def fragment_of(column: Column, ranges: Ranges) -> Column:
+    """The fragment of each row, in Spark."""
+    from pyspark.sql import functions as F
+
+    if not ranges.bounds:
+        return F.when(column.isNull(), F.lit(1).cast("bigint")).otherwise(F.lit(0).cast("bigint"))
+    place = _binary_search(column, ranges)
+    if place is None:
+        from headwater.sketch.tables.fragment_sql import fragment_expression
+
+        return F.expr(fragment_expression(ranges, "spark")).cast("bigint")
+    number = F.when(place >= 0, place + 1).otherwise(-place - 1)
+    return F.when(column.isNull(), F.lit(ranges.null_fragment)).otherwise(number).cast("bigint")
+
+
+def _binary_search(column: Column, ranges: Ranges) -> Column | None:
+    """Where a value is among the bounds (below 0: -1 minus where it would be); `None` without such a search."""
+    from pyspark.sql import functions as F
+
+    try:
+        from pyspark.sql.internal import InternalFunction
+
+        search: Any = InternalFunction.array_binary_search
+    except (ImportError, AttributeError):
+        return None
+    value, bounds, kind = _searchable(column, ranges.bounds)
+    return search(F.from_json(F.lit(json.dumps(bounds)), f"array<{kind}>"), value)  # type: ignore[no-any-return]
+
+
+def _searchable(column: Column, bounds: Sequence[RangeValue]) -> tuple[Column, list[Any], str]:
+    """Values and bounds as something that JSON has, ordered alike, and Spark's name for its type."""
+    first = bounds[0]
+    if isinstance(first, datetime.datetime):
+        instants = [
+            bound.isoformat(timespec="microseconds")
+            for bound in bounds
+            if isinstance(bound, datetime.datetime)
+        ]
+        return column, instants, "timestamp" if first.tzinfo else "timestamp_ntz"
+    if isinstance(first, datetime.date):
+        return column, [str(bound) for bound in bounds], "date"
+    if isinstance(first, decimal.Decimal):
+        texts = [format(bound, "f") for bound in bounds]
+        return column.cast("decimal(38,10)"), texts, "decimal(38,10)"
+    if isinstance(first, bool):
+        return column.cast("bigint"), [int(bool(bound)) for bound in bounds], "bigint"
+    if isinstance(first, str):
+        return column, list(bounds), "string"
+    if all(isinstance(bound, int) for bound in bounds):
+        return column.cast("bigint"), list(bounds), "bigint"
+    return column.cast("double"), [float(bound) for bound in bounds], "double"  # type: ignore[arg-type]

@@ -1,0 +1,316 @@
+"""Tables of DuckDB and PostgreSQL, through SQLAlchemy.
+
+Versions and changes are in the database itself, in tables that begin with `headwater_`: a change of a table and
+its record are one transaction. In PostgreSQL triggers write them, whoever changes the table; writers of a table
+wait for each other, so versions come in the order of commits. DuckDB has no triggers: its tables must be changed
+by `update`, and a number of rows that nobody recorded counts as a change that is not known.
+
+Only the newest version can be read: neither system keeps old ones. A plan and the versions that it reads are one
+transaction too, so what is read is what the sketch is about (section 11.2).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from headwater.errors import SketchError
+from headwater.foreign.engine import open_engine, said_by, without_password
+from headwater.foreign.schema import columns_of
+from headwater.language.sql.algebra import Named, Operator, Project, Scan, Select
+from headwater.language.sql.render import render
+from headwater.language.sql.scalars import Attribute, Scalar, substitute
+from headwater.language.sql.tables import TableColumn, TableSchema
+from headwater.sketch.ranges import Ranges
+from headwater.sketch.sketch import Slot
+from headwater.sketch.tables.backend import TableDelta, fragment_column
+from headwater.sketch.tables.bags import netted, signed
+from headwater.sketch.tables.fragment_sql import fragment_expression
+from headwater.sketch.tables.layout import TableLayout
+from headwater.sketch.tables.sql_records import SqlRecords, do
+from headwater.values.arrow_types import arrow_type
+from headwater.values.types import INT
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_POSTGRES = {
+    "int64": "bigint", "int32": "integer", "int16": "smallint", "int8": "smallint", "double": "double precision",
+    "float": "real", "bool": "boolean", "date32[day]": "date", "binary": "bytea",
+}  # fmt: skip
+DIALECTS = {"duckdb": "duckdb", "postgresql": "postgres"}
+
+
+class SqlBackend:
+    """The tables of one database. `address` is SQLAlchemy's: `duckdb:///shop.db`, `postgresql://user@host/shop`."""
+
+    def __init__(self, address: str):
+        self.engine = open_engine(address, SketchError)
+        if self.engine.dialect.name not in DIALECTS:
+            raise SketchError(
+                "unknown-backend",
+                f"{without_password(address)} is neither DuckDB nor PostgreSQL",
+                hint="a Spark session, duckdb:///file or postgresql://user@host/database",
+            )
+        self.dialect = DIALECTS[self.engine.dialect.name]
+        self._tables: dict[str, TableSchema] = {}
+        self._names = itertools.count()
+        self._records = SqlRecords(self.dialect)
+
+    def schemas(self) -> Mapping[str, TableSchema]:
+        return self._tables
+
+    def table(self, name: str) -> TableSchema:
+        """Take in a table by its name; from now on its changes are recorded."""
+        with self._transaction() as connection:
+            found = columns_of(connection, name)
+            if found is None:
+                raise SketchError("unknown-table", f"there is no table {name}", hint="is its name right?")
+            self._records.prepare(connection, name, list(found))
+        columns = tuple(TableColumn(one.name, one.type, one.nullable) for one in found.values())
+        self._tables[name] = TableSchema(name, columns)
+        return self._tables[name]
+
+    def version(self, table: str) -> int:
+        self._schema(table)
+        with self._transaction() as connection:
+            return self._records.version(connection, table)
+
+    def rows(self, table: str) -> int:
+        self._schema(table)
+        with self._transaction() as connection:
+            return int(_one(connection, f"SELECT count(*) FROM {quoted(table)}"))
+
+    def layout(self, table: str, attribute: str, version: int | None = None) -> TableLayout | None:
+        return None
+
+    def sample(self, table: str, attribute: str, most: int) -> pa.ChunkedArray:
+        column = self._column(table, attribute)
+        self._check_order(table, column)
+        rows = self.rows(table)
+        part = ""
+        if rows > most:
+            part = f" TABLESAMPLE BERNOULLI ({100.0 * most / rows:.6f})"
+            part += " REPEATABLE (1)"
+        with self._transaction() as connection:
+            found = self._fetch(
+                connection,
+                f"SELECT {quoted(attribute)} FROM {quoted(table)}{part}",
+                (Attribute(0, attribute, column.type),),
+            )
+        return found.column(0)
+
+    def run(
+        self,
+        plan: Operator,
+        *,
+        versions: Mapping[str, int] | None = None,
+        given: Mapping[str, pa.Table] | None = None,
+        fragments: Mapping[Slot, Ranges] | None = None,
+    ) -> pa.Table:
+        with self._transaction() as connection, self._sources(connection, given, fragments) as sources:
+            for table, version in (versions or {}).items():
+                now = self._records.version(connection, table)
+                if now != version:
+                    raise SketchError(
+                        "no-such-version",
+                        f"{table} has version {now}, not {version}",
+                        hint="databases keep their newest version only",
+                    )
+            named = {name: quoted(name) for name in self._tables} | sources
+            return self._fetch(connection, render(plan, self.dialect, named), plan.attributes)
+
+    def changes(
+        self,
+        table: str,
+        after: int,
+        upto: int,
+        *,
+        columns: Sequence[str] | None = None,
+        condition: Scalar | None = None,
+    ) -> TableDelta:
+        schema = self._schema(table)
+        wanted = [column for column in schema.columns if columns is None or column.name in columns]
+        log, version, sign = (
+            self._records.log(table),
+            Attribute(-1, "_version", INT),
+            Attribute(-2, "_sign", INT),
+        )
+        attributes = {
+            column.name: Attribute(-3 - n, column.name, column.type)
+            for n, column in enumerate(schema.columns)
+        }
+        scan = Scan(log, log, 0, (version, sign, *attributes.values()))
+        plan: Operator = scan
+        if condition is not None:
+            plan = Select(plan, _by_name(condition, attributes))
+        shown = (sign, version, *(attributes[column.name] for column in wanted))
+        plan = Project(plan, tuple(Named(each, each) for each in shown))
+        with self._transaction() as connection:
+            self._records.check_known(connection, table, after, upto)
+            named = {log: quoted(log)}
+            text = (
+                f"SELECT * FROM ({render(plan, self.dialect, named)}) AS changed"
+                f" WHERE _version > {after} AND _version <= {upto}"
+            )
+            found = self._fetch(connection, text, shown)
+        signs = np.asarray(found.column("_sign"), dtype=np.int64)
+        rows, net = netted(found.select([column.name for column in wanted]), signs)
+        return TableDelta(table, after, upto, rows, net)
+
+    def update(self, table: str, insert: pa.Table | None, delete: pa.Table | None) -> int:
+        import pyarrow as pa
+
+        schema = self._schema(table)
+        arrow = pa.schema([(column.name, arrow_type(column.type)) for column in schema.columns])
+        rows, signs = signed(insert, delete, arrow)
+        counted = rows.append_column("_sign", pa.array(signs))
+        with self._transaction() as connection:
+            staged = self._stage(connection, counted, f"headwater_given_{next(self._names)}")
+            version = self._records.apply(connection, table, rows, signs, staged)
+            do(connection, f"DROP TABLE {quoted(staged)}")
+        return version
+
+    # -------------------------------------------------------------- inside
+
+    def _schema(self, table: str) -> TableSchema:
+        if table not in self._tables:
+            raise SketchError(
+                "unknown-table", f"no table {table} was named", hint="name it: sketches.table(...)"
+            )
+        return self._tables[table]
+
+    def _column(self, table: str, attribute: str) -> TableColumn:
+        column = self._schema(table).column(attribute)
+        if column is None:
+            raise SketchError("unknown-column", f"{table} has no column {attribute}")
+        return column
+
+    def _check_order(self, table: str, column: TableColumn) -> None:
+        """Strings must be ordered as this process orders them."""
+        if self.dialect != "postgres" or column.type is None or column.type.name != "string":
+            return
+        with self._transaction() as connection:
+            said = _one(
+                connection,
+                "SELECT coalesce((SELECT collation_name FROM information_schema.columns WHERE table_name = "
+                f"'{table}' AND column_name = '{column.name}'), (SELECT datcollate FROM pg_database "
+                "WHERE datname = current_database()))",
+            )
+        if said not in ("C", "POSIX", "C.UTF-8", "C.utf8"):
+            raise SketchError(
+                "unordered-attribute",
+                f"{table}.{column.name} is ordered by the collation {said}",
+                hint='choose a number or a date, or give the column COLLATE "C"',
+            )
+
+    @contextmanager
+    def _transaction(self) -> Iterator[Any]:
+        """One transaction that sees one state of the database; what the database refuses is our error."""
+        from sqlalchemy.exc import SQLAlchemyError
+
+        try:
+            with self.engine.connect() as connection:
+                if self.dialect == "postgres":
+                    connection = connection.execution_options(isolation_level="REPEATABLE READ")
+                with connection.begin():
+                    yield connection
+        except SQLAlchemyError as error:
+            raise SketchError("backend-failed", said_by(error)) from error
+
+    def _fetch(self, connection: Any, text: str, attributes: Sequence[Attribute]) -> pa.Table:
+        import pyarrow as pa
+
+        if self.dialect == "duckdb":
+            found = connection.connection.driver_connection.sql(text).to_arrow_table()
+            return found.rename_columns([each.name for each in attributes])
+        rows = do(connection, text)
+        columns = list(zip(*rows, strict=True)) if rows else [()] * len(attributes)
+        arrays = [_array(cells, each) for cells, each in zip(columns, attributes, strict=True)]
+        return pa.Table.from_arrays(arrays, names=[each.name for each in attributes])
+
+    @contextmanager
+    def _sources(
+        self, connection: Any, given: Mapping[str, pa.Table] | None, fragments: Mapping[Slot, Ranges] | None
+    ) -> Iterator[dict[str, str]]:
+        """Given rows and annotated tables, as temporary tables and views with names of their own."""
+        made: dict[str, str] = {}
+        undo: list[str] = []
+        for name, rows in (given or {}).items():
+            made[name] = quoted(self._stage(connection, rows, f"headwater_given_{next(self._names)}"))
+            undo.append(f"DROP TABLE {made[name]}")
+        for table in sorted({slot.table for slot in fragments or {}}):
+            columns = ", ".join(
+                f"{fragment_expression(ranges, self.dialect)} AS {quoted(fragment_column(slot))}"
+                for slot, ranges in (fragments or {}).items()
+                if slot.table == table
+            )
+            made[table] = quoted(f"headwater_fragments_{next(self._names)}")
+            do(connection, f"CREATE TEMPORARY VIEW {made[table]} AS SELECT *, {columns} FROM {quoted(table)}")
+            undo.append(f"DROP VIEW {made[table]}")
+        yield made
+        for statement in undo:
+            do(connection, statement)
+
+    def _stage(self, connection: Any, rows: pa.Table, name: str) -> str:
+        """Rows as a temporary table."""
+        if self.dialect == "duckdb":
+            raw = connection.connection.driver_connection
+            raw.register(f"{name}_arrow", rows)
+            raw.execute(f"CREATE TEMPORARY TABLE {name} AS FROM {name}_arrow")
+            raw.unregister(f"{name}_arrow")
+            return name
+        declared = ", ".join(f"{quoted(field.name)} {_postgres_type(field.type)}" for field in rows.schema)
+        do(connection, f"CREATE TEMPORARY TABLE {name} ({declared}) ON COMMIT DROP")
+        cursor = connection.connection.driver_connection.cursor()
+        columns = [column.to_pylist() for column in rows.columns]
+        with cursor.copy(f"COPY {name} FROM STDIN") as copy:
+            for row in zip(*columns, strict=True):
+                copy.write_row(row)
+        return name
+
+
+def quoted(name: str) -> str:
+    """A name as SQL has it: `shop.sales` is a table of a schema."""
+    return ".".join('"' + part.replace('"', '""') + '"' for part in name.split("."))
+
+
+def _one(connection: Any, text: str) -> Any:
+    return do(connection, text)[0][0]
+
+
+def _by_name(condition: Scalar, attributes: Mapping[str, Attribute]) -> Scalar:
+    """The condition over attributes of ours, found by their names."""
+    from headwater.language.sql.scalars import attributes_in
+
+    return substitute(condition, {each.id: attributes[each.name] for each in attributes_in(condition)})
+
+
+def _array(cells: Sequence[Any], attribute: Attribute) -> Any:
+    """Cells of one column; of the type that the plan says, unless the database has another for it."""
+    import pyarrow as pa
+
+    type_ = attribute.type
+    if type_ is not None and type_.name not in ("list", "decimal"):
+        try:
+            return pa.array(
+                [int(cell) if type_ == INT and cell is not None else cell for cell in cells],
+                arrow_type(type_),
+            )
+        except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError, ValueError):
+            pass
+    return pa.array(cells)
+
+
+def _postgres_type(kind: Any) -> str:
+    import pyarrow as pa
+
+    if pa.types.is_decimal(kind):
+        return f"numeric({kind.precision},{kind.scale})"
+    if pa.types.is_timestamp(kind):
+        return "timestamptz" if kind.tz else "timestamp"
+    return _POSTGRES.get(str(kind), "text")

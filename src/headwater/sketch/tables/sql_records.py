@@ -1,0 +1,192 @@
+"""Versions and changes of a database's tables, in tables of that database.
+
+`headwater_versions` has a row for each table: its version, the number of rows then (where no trigger counts
+changes), and up to which version changes are not known. `headwater_changes_<table>` has each row that came or
+went, with its version and sign.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from headwater.errors import SketchError
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+    import pyarrow as pa
+
+_TRIGGER = """
+CREATE OR REPLACE FUNCTION {function}() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE at bigint;
+BEGIN
+  UPDATE headwater_versions SET version = version + CASE WHEN writer = txid_current() THEN 0 ELSE 1 END,
+    writer = txid_current() WHERE name = '{name}' RETURNING version INTO at;
+  IF TG_OP = 'TRUNCATE' THEN
+    UPDATE headwater_versions SET unknown = at WHERE name = '{name}';
+    RETURN NULL;
+  END IF;
+  IF TG_OP IN ('DELETE', 'UPDATE') THEN
+    INSERT INTO {log} (_version, _sign, {columns}) SELECT at, -1, {columns} FROM gone;
+  END IF;
+  IF TG_OP IN ('INSERT', 'UPDATE') THEN
+    INSERT INTO {log} (_version, _sign, {columns}) SELECT at, 1, {columns} FROM come;
+  END IF;
+  RETURN NULL;
+END $$
+"""
+_EVENTS = {
+    "INSERT": "REFERENCING NEW TABLE AS come",
+    "UPDATE": "REFERENCING NEW TABLE AS come OLD TABLE AS gone",
+    "DELETE": "REFERENCING OLD TABLE AS gone",
+    "TRUNCATE": "",
+}
+
+
+class SqlRecords:
+    """The records of one database."""
+
+    def __init__(self, dialect: str):
+        self.dialect = dialect
+
+    def log(self, table: str) -> str:
+        """The table of a table's changes."""
+        return f"headwater_changes_{table.replace('.', '_')}"
+
+    def prepare(self, connection: Any, table: str, columns: Sequence[str]) -> None:
+        """Make what is missing."""
+        do(
+            connection,
+            "CREATE TABLE IF NOT EXISTS headwater_versions (name TEXT PRIMARY KEY, version BIGINT NOT NULL,"
+            " counted BIGINT NOT NULL, unknown BIGINT NOT NULL, writer BIGINT NOT NULL)",
+        )
+        log = _quoted(self.log(table))
+        do(
+            connection,
+            f"CREATE TABLE IF NOT EXISTS {log} AS SELECT CAST(0 AS BIGINT) AS _version,"
+            f" CAST(0 AS BIGINT) AS _sign, * FROM {_quoted(table)} WHERE 1 = 0",
+        )
+        if self._row(connection, table) is None:
+            counted = do(connection, f"SELECT count(*) FROM {_quoted(table)}")[0][0]
+            do(connection, f"INSERT INTO headwater_versions VALUES ('{table}', 0, {counted}, 0, 0)")
+        if self.dialect == "postgres":
+            self._make_triggers(connection, table, columns)
+
+    def _make_triggers(self, connection: Any, table: str, columns: Sequence[str]) -> None:
+        function = f"headwater_record_{table.replace('.', '_')}"
+        named = ", ".join(map(_quoted, columns))
+        text = _TRIGGER.format(
+            function=_quoted(function), name=table, log=_quoted(self.log(table)), columns=named
+        )
+        do(connection, text)
+        for event, tables in _EVENTS.items():
+            trigger = _quoted(f"{function}_{event.lower()}")
+            do(connection, f"DROP TRIGGER IF EXISTS {trigger} ON {_quoted(table)}")
+            do(
+                connection,
+                f"CREATE TRIGGER {trigger} AFTER {event} ON {_quoted(table)} {tables}"
+                f" FOR EACH STATEMENT EXECUTE FUNCTION {_quoted(function)}()",
+            )
+
+    def version(self, connection: Any, table: str) -> int:
+        """The version of a table; a number of rows that nobody recorded makes another one."""
+        found = self._row(connection, table)
+        if found is None:
+            raise SketchError(
+                "unknown-table", f"no table {table} was named", hint="name it: sketches.table(...)"
+            )
+        version, counted, _ = found
+        if self.dialect == "duckdb":
+            now = do(connection, f"SELECT count(*) FROM {_quoted(table)}")[0][0]
+            if now != counted:
+                version += 1
+                do(
+                    connection,
+                    f"UPDATE headwater_versions SET version = {version}, counted = {now}, unknown = {version}"
+                    f" WHERE name = '{table}'",
+                )
+        return int(version)
+
+    def check_known(self, connection: Any, table: str, after: int, upto: int) -> None:
+        """Refuse changes that were not recorded, or are no more."""
+        found = self._row(connection, table)
+        if found is None or upto < after or found[2] > after:
+            raise SketchError(
+                "no-changes",
+                f"what changed in {table} between versions {after} and {upto} is not known",
+                hint="the sketch is captured again",
+            )
+
+    def apply(
+        self, connection: Any, table: str, rows: pa.Table, signs: npt.NDArray[np.int64], staged: str
+    ) -> int:
+        """Change the table by staged rows with a column `_sign`, and record it; the version it has then."""
+        names = rows.column_names
+        columns = ", ".join(map(_quoted, names))
+        gone = int(-signs[signs < 0].sum())
+        deleted = self._delete(connection, table, rows, staged) if gone else 0
+        if deleted != gone:
+            raise SketchError(
+                "row-not-there",
+                f"{gone - deleted} of {gone} rows to delete are not in {table}",
+                hint="nothing was changed",
+            )
+        if (signs > 0).any():
+            copies = "generate_series(1, s._sign)" if self.dialect == "postgres" else "range(s._sign)"
+            do(
+                connection,
+                f"INSERT INTO {_quoted(table)} ({columns}) SELECT {columns} FROM {staged} AS s, {copies} AS copies"
+                " WHERE s._sign > 0",
+            )
+        if self.dialect == "postgres":
+            return self.version(connection, table)
+        found = self._row(connection, table)
+        assert found is not None
+        version = found[0] + 1
+        do(
+            connection,
+            f"INSERT INTO {_quoted(self.log(table))} (_version, _sign, {columns})"
+            f" SELECT {version}, _sign, {columns} FROM {staged}",
+        )
+        do(
+            connection,
+            f"UPDATE headwater_versions SET version = {version}, counted = counted + {int(signs.sum())}"
+            f" WHERE name = '{table}'",
+        )
+        return int(version)
+
+    def _delete(self, connection: Any, table: str, rows: pa.Table, staged: str) -> int:
+        """As many copies of each row as are to go; says how many went."""
+        row = "ctid" if self.dialect == "postgres" else "rowid"
+        same = " AND ".join(
+            f"t.{_quoted(name)} {'=' if not column.null_count else 'IS NOT DISTINCT FROM'} s.{_quoted(name)}"
+            for name, column in zip(rows.column_names, rows.columns, strict=True)
+        )
+        key = ", ".join(f"t.{_quoted(name)}" for name in rows.column_names)
+        numbered = (
+            f"SELECT t.{row} AS place, s._sign AS asked, row_number() OVER (PARTITION BY {key}) AS ordinal"
+            f" FROM {_quoted(table)} AS t JOIN {staged} AS s ON s._sign < 0 AND {same}"
+        )
+        gone = do(
+            connection,
+            f"DELETE FROM {_quoted(table)} WHERE {row} IN"
+            f" (SELECT place FROM ({numbered}) AS numbered WHERE ordinal <= -asked) RETURNING 1",
+        )
+        return len(gone)
+
+    def _row(self, connection: Any, table: str) -> tuple[int, int, int] | None:
+        found = do(
+            connection, f"SELECT version, counted, unknown FROM headwater_versions WHERE name = '{table}'"
+        )
+        return (int(found[0][0]), int(found[0][1]), int(found[0][2])) if found else None
+
+
+def do(connection: Any, text: str) -> list[Any]:
+    """Run a statement to its end; the rows that it gives, if it gives any."""
+    found = connection.exec_driver_sql(text.replace("%", "%%"))
+    return list(found.fetchall()) if found.returns_rows else []
+
+
+def _quoted(name: str) -> str:
+    return ".".join('"' + part.replace('"', '""') + '"' for part in name.split("."))

@@ -1,0 +1,168 @@
+"""Tables on Spark: Parquet directories and Delta tables, their versions, and plans over them."""
+
+from __future__ import annotations
+
+import datetime
+import random
+
+import deltalake
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from sketch_queries import bag, random_rows
+from test_sketch_capture import check
+
+from headwater.errors import SketchError
+from headwater.language.sql.algebra import Scan
+from headwater.language.sql.parser import parse
+from headwater.language.sql.scalars import Attribute
+from headwater.sketch.captured import captured
+from headwater.sketch.ranges import Ranges, equi_depth
+from headwater.sketch.sketch import Slot
+from headwater.sketch.tables.delta_table import DeltaFiles
+from headwater.sketch.tables.parquet_table import ParquetTable
+from headwater.sketch.tables.spark_backend import SparkBackend
+from headwater.sketch.use import sketched_plan
+
+pytestmark = pytest.mark.xdist_group("spark")
+
+
+def parquet(folder, rows: pa.Table, files: int = 3) -> None:
+    folder.mkdir()
+    size = max(1, -(-rows.num_rows // files))
+    for number in range(files):
+        pq.write_table(rows.slice(number * size, size), folder / f"part-{number}.parquet")
+
+
+def test_answers_over_captured_sketches_are_plain_answers_on_spark(spark, tmp_path):
+    rng = random.Random(5)
+    r, s = random_rows(rng, 40)
+    parquet(tmp_path / "r", r)
+    deltalake.write_deltalake(str(tmp_path / "s"), s)
+    backend = SparkBackend(spark)
+    backend.table("r", ParquetTable(tmp_path / "r", tmp_path / "record"))
+    backend.table("s", DeltaFiles(str(tmp_path / "s")))
+    for _ in range(5):
+        check(backend, rng, {"r": r, "s": s})
+
+
+KINDS = {
+    "int": pa.array([3, -7, None, 12, 2**60, 5], pa.int64()),
+    "float": pa.array([1.5, float("nan"), None, -2.25, float("inf"), 0.0]),
+    "string": pa.array(["b", "", None, "Ä", "字", "abc"]),
+    "date": pa.array(
+        [datetime.date(1969, 5, 1), None, *(datetime.date(2024, 1, day) for day in (1, 2, 3, 9))]
+    ),
+    "instant": pa.array(
+        [datetime.datetime(2024, 3, 10, hour, 30) for hour in range(5)] + [None], pa.timestamp("us", "UTC")
+    ),
+    "ntz": pa.array(
+        [datetime.datetime(2024, 3, 10, hour, 30) for hour in range(5)] + [None], pa.timestamp("us")
+    ),
+    "decimal": pa.array([1, -3, None, 7, 2, 5], pa.int64()).cast(pa.decimal128(22, 2)),
+}
+
+
+def test_spark_finds_the_fragments_that_ranges_have(spark, tmp_path):
+    """Of every kind of attribute, in a zone with a gap in March."""
+    rows = pa.table({"row": list(range(6)), **KINDS})
+    parquet(tmp_path / "t", rows, files=1)
+    backend = SparkBackend(spark)
+    backend.table("t", ParquetTable(tmp_path / "t", tmp_path / "record"))
+    for name, column in KINDS.items():
+        ranges = equi_depth(name, column, 4)
+        assert ranges.count > 3
+        scan = Scan("t", "t", 0, (Attribute(0, "row"), Attribute(1, f"_fragment_{name}")))
+        found = backend.run(scan, fragments={Slot("t", name): ranges}).sort_by("row")
+        assert found.column(1).to_pylist() == ranges.fragments(column).tolist(), name
+
+
+def test_a_parquet_directory_has_versions(spark, tmp_path):
+    rows = pa.table({"x": [1, 2, 2, None], "y": ["a", "b", "b", None]})
+    parquet(tmp_path / "t", rows, files=2)
+    table = ParquetTable(tmp_path / "t", tmp_path / "record")
+    backend = SparkBackend(spark)
+    backend.table("t", table)
+    assert backend.version("t") == 0
+    come, go = pa.table({"x": [9], "y": ["z"]}), pa.table({"x": [2, None], "y": pa.array(["b", None])})
+    assert backend.update("t", come, go) == 1
+    plan = parse("SELECT x, y FROM t", backend.schemas()).plan
+    assert bag(backend.run(plan)) == bag(pa.table({"x": [1, 2, 9], "y": ["a", "b", "z"]}))
+    delta = backend.changes("t", 0, 1)
+    found = dict(zip(delta.rows.column("x").to_pylist(), delta.signs.tolist(), strict=True))
+    assert found == {9: 1, 2: -1, None: -1}
+    pq.write_table(pa.table({"x": [7], "y": ["w"]}), tmp_path / "t" / "appended.parquet")
+    assert backend.version("t") == 2
+    assert backend.changes("t", 1, 2).rows.to_pylist() == [{"x": 7, "y": "w"}]
+    assert backend.changes("t", 0, 2).size == 4
+    (tmp_path / "t" / "appended.parquet").unlink()
+    assert backend.version("t") == 3
+    with pytest.raises(SketchError, match="no-changes"):
+        backend.changes("t", 2, 3)
+    with pytest.raises(SketchError, match="no-such-version"):
+        backend.run(plan, versions={"t": 1})
+    with pytest.raises(SketchError, match="row-not-there"):
+        backend.update("t", None, pa.table({"x": [1, 1], "y": ["a", "a"]}))
+    assert backend.version("t") == 3
+
+
+def test_a_change_that_was_intended_is_carried_out(tmp_path):
+    """As after a crash at any step between the intention and the record."""
+    parquet(tmp_path / "t", pa.table({"x": [1, 2]}), files=2)
+    table = ParquetTable(tmp_path / "t", tmp_path / "record")
+    table.version()
+    intention = table._prepared(1, pa.table({"x": [1, 5]}), np.array([-1, 1]), sorted(table._files()))
+    table._keep_rows(1, pa.table({"x": [1, 5]}), np.array([-1, 1]))
+    table._write(
+        table._intention_file(), {"version": 1, "names": intention.names, "gone": list(intention.gone)}
+    )
+    again = ParquetTable(tmp_path / "t", tmp_path / "record")
+    assert again.version() == 1
+    assert sorted(again._read_files(list(again._files())).column("x").to_pylist()) == [2, 5]
+    assert again.changes(0, 1)[0].num_rows == 2
+    (tmp_path / "record" / "00000001.json").write_text("{")
+    with pytest.raises(SketchError, match="damaged-state"):
+        again.version()
+
+
+def test_a_delta_table_has_versions_that_stay(spark, tmp_path):
+    """Rows of version 0 are read at version 2, through the sketch of version 0."""
+    path = str(tmp_path / "t")
+    rows = pa.table({"g": [1, 1, 2, 2, 3], "x": [1, 2, 11, 12, 21], "v": [5, 6, 1, 1, 9]})
+    deltalake.write_deltalake(path, rows.slice(0, 2))
+    deltalake.write_deltalake(path, rows.slice(2, 3), mode="append")
+    backend = SparkBackend(spark)
+    backend.table("t", DeltaFiles(path))
+    plan = parse("SELECT g, sum(v) AS s FROM t GROUP BY g HAVING sum(v) > 8", backend.schemas()).plan
+    old = captured(backend, plan, {0: (Ranges("x", (10, 20)),)})
+    assert old.sketch.versions == {"t": 1}
+    assert set(old.sketch.parts[0].fragments) == {0, 2}
+    deleted = pa.table({"g": [1], "x": [1], "v": [5]})
+    version = backend.update("t", pa.table({"g": [2], "x": [13], "v": [9]}), deleted)
+    assert version == 2
+    delta = backend.changes("t", 1, 2)
+    assert sorted(zip(delta.rows.column("x").to_pylist(), delta.signs.tolist(), strict=True)) == [
+        (1, -1),
+        (13, 1),
+    ]
+    new = captured(backend, plan, {0: (Ranges("x", (10, 20)),)})
+    assert bag(new.answer) == [(2.0, 11.0), (3.0, 9.0)]
+    used = sketched_plan(plan, old.sketch, {0})
+    found = backend.frame(used, versions=old.sketch.versions, sketch=old.sketch)
+    assert sorted(map(tuple, found.collect())) == [(1, 11), (3, 9)]
+    layout = backend.layout("t", "x", 1)
+    assert layout is not None
+    assert layout.share_read(Ranges("x", (10, 20)), {0}) == pytest.approx(0.4)
+
+
+def test_rows_that_are_there_twice_lose_one_copy(tmp_path):
+    path = str(tmp_path / "t")
+    deltalake.write_deltalake(path, pa.table({"x": [1, 1, 1, None, None], "y": [2.5, 2.5, 2.5, None, None]}))
+    table = DeltaFiles(path)
+    gone = pa.table({"x": [1, None], "y": [2.5, None]})
+    assert table.update(gone, np.array([-2, -1])) == 1
+    assert bag(deltalake.DeltaTable(path).to_pyarrow_table()) == [(1.0, 2.5), (None, None)]
+    with pytest.raises(SketchError, match="row-not-there"):
+        table.update(gone, np.array([-1, -2]))
+    assert table.version() == 1
