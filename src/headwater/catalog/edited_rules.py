@@ -9,16 +9,18 @@ it is not plain that this is so, the answer is `None`: the whole is to be checke
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from headwater.catalog.lone_rules import lone_rules
 from headwater.catalog.rule_edits import DROP_RULE, dropped_ids
 from headwater.errors import HeadwaterError
-from headwater.language.program import Declaration, Program, Rule
+from headwater.language.program import Atom, Declaration, Program, Rule, Variable
 from headwater.rules.check import check
 from headwater.rules.checked import Absent, Checked, CheckedRule, Kind, Premise, Stratum
 from headwater.rules.terms import atoms
 from headwater.values.functions import Functions
+from headwater.values.names import made_up
 from headwater.values.types import Type
 
 
@@ -49,8 +51,37 @@ class RuleEdit:
             return None
         if self._chosen(group | {atom.relation for rule in changed for atom, _ in atoms(rule.body)}):
             return None
+        if not self._named_alike(changed):
+            return None
+        alone = lone_rules(self.before, group, rules, self.text.rules, functions)
+        if alone is not None:
+            return self._with(alone, places)
         part = self._check(group, rules, read - group, functions)
         return None if part is None else self._merged(group, part, places)
+
+    def _named_alike(self, changed: Sequence[Rule]) -> bool:
+        """Whether columns keep the names that they have from the variables of the rule that first mentions them."""
+        declared = {each.relation for text in self.current for each in text.declarations}
+        asked = {atom.relation for rule in changed for atom in _mentioned(rule)} - declared
+        infos = self.before.relations
+        if not dropped_ids(self.text):  # what is new comes last
+            return not any(made_up((name,)) for each in asked for name in infos[each].columns)
+        for rule in (rule for text in self.current for rule in text.rules):
+            if not asked:
+                break
+            for atom in _mentioned(rule):
+                if atom.relation in asked:
+                    names = tuple(arg.name for arg in atom.args if isinstance(arg, Variable))
+                    if names != infos[atom.relation].columns:
+                        return False
+                    asked.discard(atom.relation)
+        return not asked
+
+    def _with(self, strata: Iterable[Stratum], places: Mapping[str, int]) -> Checked:
+        found = list(self.before.strata)
+        for stratum in strata:
+            found[places[stratum.relations[0]]] = stratum
+        return replace(self.before, strata=tuple(found), facts={})
 
     def _changed(self) -> list[Rule] | None:
         """The rules that come and go; `None` if there is more to the text."""
@@ -155,17 +186,23 @@ class RuleEdit:
             return None
         if any(part.relations[name] != before.relations[name] for name in group):
             return None
-        strata: list[Stratum] = list(before.strata)
+        strata: list[Stratum] = []
         for stratum in part.strata:
-            place = places[stratum.relations[0]]
-            if set(stratum.relations) != set(before.strata[place].relations):
+            was = before.strata[places[stratum.relations[0]]]
+            if set(stratum.relations) != set(was.relations):
                 return None
-            strata[place] = _ordered(stratum, before.strata[place])
-        return replace(before, strata=tuple(strata), facts={})
+            strata.append(_ordered(stratum, was))
+        return self._with(strata, places)
 
 
 def _head(rule: Rule) -> str:
     return rule.heads[0].relation
+
+
+def _mentioned(rule: Rule) -> Iterator[Atom]:
+    yield from rule.heads
+    for atom, _ in atoms(rule.body):
+        yield atom
 
 
 def _reading(rule: CheckedRule) -> list[Premise | Absent]:

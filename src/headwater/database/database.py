@@ -16,7 +16,7 @@ from headwater.calls import public_class, taking
 from headwater.catalog import Catalog
 from headwater.catalog.doubtful import refuse_doubtful
 from headwater.database.answers import Answers
-from headwater.database.definition import known_rule, read_definition, read_rule, written_value
+from headwater.database.definition import dropping, known_rule, read_definition, read_rule, written_value
 from headwater.database.difference import DefinitionDifference
 from headwater.database.parts import Parts
 from headwater.database.progress import Owed, Subscription
@@ -223,7 +223,7 @@ class Database:
         A view whose last rule goes becomes a base relation if it is declared or has rows of its own; else it is gone.
         That is refused while other rules read it.
         """
-        return self._define(parse(f".drop rule {known_rule(self.catalog, id).id}"), {})
+        return self._define(dropping(str(known_rule(self.catalog, id).id)), {})
 
     def replace_rule(self, id: str, text: str) -> Changes:
         """Put one rule in the place of another; one version. It keeps the id, unless it has a label of its own."""

@@ -6,11 +6,12 @@ import os
 from pathlib import Path
 
 from headwater.catalog import Catalog
-from headwater.errors import LanguageError
+from headwater.catalog.rule_edits import DROP_RULE
+from headwater.errors import LanguageError, Place
 from headwater.language.datalog import parse
 from headwater.language.datalog.program_file import names_file, read_program
 from headwater.language.datalog.render import render
-from headwater.language.program import ActiveRule, Constant, Program, Rule
+from headwater.language.program import ActiveRule, Constant, Directive, Program, Rule
 from headwater.values import arguments
 from headwater.values.codec import infer_types
 
@@ -45,6 +46,18 @@ def read_rule(call: str, given: object, source: str = "<text>", more: str = "") 
         place=alone.rules[-1].place if alone.rules else None,
         hint="facts are rows, which apply inserts; define takes texts of many statements",
     )
+
+
+def dropping(id: str) -> Program:
+    """The text that drops a rule, as it is read.
+
+    >>> dropping("r1") == parse(".drop rule r1") and dropping("r1").text
+    '.drop rule r1'
+    """
+    text = f".drop rule {id}"
+    place = Place("<text>", 1, len(text) - len(id) + 1, len(id), text)
+    directive = Directive(DROP_RULE, "", {"rule": id}, place)
+    return Program(directives=(directive,), text=text)
 
 
 def known_rule(catalog: Catalog, given: object) -> Rule | ActiveRule:
