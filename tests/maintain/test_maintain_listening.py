@@ -200,3 +200,13 @@ def test_more_parts_than_are_worth_their_rules():
     for number in range(70):
         db.watch(f"alarm('p{number}', Y, N)", do=print, on="added")
     assert heard(db) == ["+alarm"]
+
+
+@pytest.mark.parametrize("heard", [True, False])
+def test_views_of_additions_are_told_what_is_there_in_the_end(heard: bool):
+    db = hw.connect()
+    db.define("n(x: int). p(X) :- n(X), X > 3.\n.kind p additions\non +n(X), X > 5 do delete n(X).")
+    events = told(db, "p", on="added") if heard else []
+    changes = db.apply(insert={"n": [(9,), (4,)]})
+    assert (changes["p"].inserted, changes["p"].deleted) == ([(4,)], [])
+    assert events == [([(4,)], [])] * heard

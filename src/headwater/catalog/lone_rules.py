@@ -1,8 +1,8 @@
 """New rules of strata that are checked: those that stay are taken as they are, and only new ones are checked.
 
 That is sound where types and nulls of the relations are the same without the new rules and without those that go: no
-column takes nulls, and where rules go, one of those that stay reads each column's type off relations below. Otherwise,
-and where a new rule might be one that is there already, the answer is `None`: the strata are to be checked whole.
+column takes nulls, and where rules go, one of those that stay reads each column's type off others. Elsewhere, and
+where a new rule might be one that is there already, the answer is `None`: the strata are to be checked whole.
 """
 
 from __future__ import annotations

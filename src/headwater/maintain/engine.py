@@ -458,7 +458,11 @@ class Engine:
             delta = delta or Delta(*relation.whole_change())
             if delta.lost.shape[0] or delta.gained.shape[0]:
                 self._told[name] = StoredChange(relation, delta.lost, delta.gained)
-        self._told.update(self._all_watched())
+        for name, change in self._all_watched().items():
+            info = self.checked.unstored.relations.get(name)
+            told = change if info is None else change.restricted(info.told)
+            if not told.counted or any(told.counts):
+                self._told[name] = told
         return dict(self._told)
 
     def _ended(self) -> dict[str, Relation]:

@@ -46,7 +46,7 @@ class FollowedProgram:
         return {
             name: ", ".join(shown)
             for name, shown in parts.items()
-            if shown != [f"{all_told[name].told}{name}"]
+            if shown not in ([f"{all_told[name].told}{name}"], [f"±{name}"])
         }
 
 

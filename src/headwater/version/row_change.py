@@ -25,6 +25,14 @@ class RowChange:
         self._lost = lost
         self._gained = gained
 
+    def restricted(self, told: str) -> RowChange:
+        """Only the rows gained (`+`), or only those lost (`-`); itself for both (`±`)."""
+        if told == "±" or not self.resolved:
+            return self
+        return RowChange(
+            self._lost[:0] if told == "+" else self._lost, self._gained[:0] if told == "-" else self._gained
+        )
+
     @property
     def resolved(self) -> bool:
         """Whether the rows are known, whatever happens to the relation."""

@@ -62,6 +62,10 @@ class Audience:
             if not parity or not self.acted.isdisjoint(rules.below(one.relation)):
                 sign = "±"
             known[one.part] = Listening(one.relation, sign, one.constants, one.tests)
+        for name, info in checked.unstored.relations.items():
+            alone = info.kind is Kind.WATCHED and info.told != "±" and name not in found
+            if alone and not self.acted.isdisjoint(rules.below(name)):
+                found[name] = {"": Listening(name)}
         return Heard({name: tuple(known.values()) for name, known in found.items()})
 
 
