@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cmp_to_key
+from types import MappingProxyType
 from typing import Any
 
 from headwater.language.sql.algebra import (
@@ -48,24 +49,31 @@ from headwater.language.sql.scalars import (
 )
 
 Database = Mapping[str, list[tuple[Any, ...]]]
-Lineage = frozenset[tuple[str, int]]
+Lineage = frozenset[tuple[int, int]]
+"""Rows by the number of the access that read them, and their place in the table."""
+Hidden = Mapping[int, frozenset[int]]
+"""The rows that an access does not see, by its number."""
 
 
 @dataclass(frozen=True)
 class Annotated:
-    """Values by attribute, and the rows of tables (by their numbers) that they come from."""
+    """Values by attribute, and the rows that they come from."""
 
     values: dict[int, Any]
     lineage: Lineage
 
 
-def answer(plan: Operator, database: Database) -> list[tuple[Any, ...]]:
+def answer(
+    plan: Operator, database: Database, hidden: Hidden = MappingProxyType({})
+) -> list[tuple[Any, ...]]:
     """The rows of a plan, in its order."""
-    return [tuple(row.values[each.id] for each in plan.attributes) for row in evaluate(plan, database)]
+    return [
+        tuple(row.values[each.id] for each in plan.attributes) for row in evaluate(plan, database, hidden)
+    ]
 
 
 def provenance(plan: Operator, database: Database) -> Lineage:
-    """All rows of tables that the answer comes from."""
+    """All rows that the answer comes from."""
     return frozenset().union(*(row.lineage for row in evaluate(plan, database)))
 
 
@@ -174,17 +182,18 @@ def function(name: str, values: list[Any]) -> Any:
 # ------------------------------------------------------------------ operators
 
 
-def evaluate(plan: Operator, database: Database) -> list[Annotated]:
+def evaluate(plan: Operator, database: Database, hidden: Hidden = MappingProxyType({})) -> list[Annotated]:
     """The rows of a plan with their lineage."""
     match plan:
-        case Scan(table=table, attributes=attributes):
+        case Scan(table=table, attributes=attributes, access=access):
+            unseen = hidden.get(access, frozenset())
             return [
                 Annotated(
                     dict(zip((each.id for each in attributes), row, strict=True)),
-                    frozenset({(table, number)}),
+                    frozenset({(access, number)}),
                 )
                 for number, row in enumerate(database[table])
-                if row is not None
+                if number not in unseen
             ]
         case Inline(attributes=attributes, rows=rows):
             ids = [each.id for each in attributes]
@@ -193,30 +202,32 @@ def evaluate(plan: Operator, database: Database) -> list[Annotated]:
                 for row in rows
             ]
         case Select(condition=condition):
-            return [row for row in evaluate(plan.input, database) if scalar(condition, row.values) is True]
+            return [
+                row for row in evaluate(plan.input, database, hidden) if scalar(condition, row.values) is True
+            ]
         case Project(columns=columns):
             return [
                 Annotated(
                     {each.attribute.id: scalar(each.expression, row.values) for each in columns}, row.lineage
                 )
-                for row in evaluate(plan.input, database)
+                for row in evaluate(plan.input, database, hidden)
             ]
         case ThetaJoin():
-            return join(plan, evaluate(plan.left, database), evaluate(plan.right, database))
+            return join(plan, evaluate(plan.left, database, hidden), evaluate(plan.right, database, hidden))
         case UnionAll(inputs=inputs):
-            return [row for each in inputs for row in renamed(each, plan, evaluate(each, database))]
+            return [row for each in inputs for row in renamed(each, plan, evaluate(each, database, hidden))]
         case Except() | Intersect():
-            left = renamed(plan.left, plan, evaluate(plan.left, database))
-            right = renamed(plan.right, plan, evaluate(plan.right, database))
+            left = renamed(plan.left, plan, evaluate(plan.left, database, hidden))
+            right = renamed(plan.right, plan, evaluate(plan.right, database, hidden))
             return difference(plan, left, right)
         case Distinct():
-            return distinct(plan.attributes, evaluate(plan.input, database))
+            return distinct(plan.attributes, evaluate(plan.input, database, hidden))
         case GroupBy():
-            return group(plan, evaluate(plan.input, database))
+            return group(plan, evaluate(plan.input, database, hidden))
         case Window():
-            return window(plan, evaluate(plan.input, database))
+            return window(plan, evaluate(plan.input, database, hidden))
         case TopK():
-            rows = ordered(plan.order, evaluate(plan.input, database))
+            rows = ordered(plan.order, evaluate(plan.input, database, hidden))
             start = 0 if plan.offset is None else plan.offset.value
             stop = None if plan.limit is None else start + plan.limit.value
             return rows[start:stop]

@@ -15,11 +15,14 @@ TABLES = {
 Rows = list[tuple[Any, ...]]
 
 
-def database(rng: random.Random, most: int = 9) -> dict[str, Rows]:
+def database(
+    rng: random.Random, most: int = 9, *, negative: bool = True, nulls: bool = True
+) -> dict[str, Rows]:
     """Few values, so that rows meet and repeat."""
+    numbers = [None] * nulls + [-2, -1] * negative + [0, 1, 1, 2, 3]
 
     def number() -> int | None:
-        return rng.choice([None, -2, -1, 0, 1, 1, 2, 3])
+        return rng.choice(numbers)
 
     def word() -> str | None:
         return rng.choice([None, "x", "xy", "yx", ""])
@@ -191,3 +194,125 @@ class Writer:
         if kind < 0.95 or not depth:
             return f"-{one}"
         return f"CASE WHEN {self.simple(names)} THEN {one} ELSE {other} END"
+
+
+class SketchWriter(Writer):
+    """Writes queries of the shapes that sketches are for: conditions and limits on groups, nested, joined, united."""
+
+    def query(self, depth: int = 1) -> str:
+        shapes = "having having top top nested nested member union distinct plain except"
+        shape = self.rng.choice(shapes.split())
+        return str(getattr(self, f"write_{shape}")())
+
+    def groups(self, keys: list[str], source: str, names: list[str], aggregates: int = 1) -> str:
+        where = f" WHERE {self.simple(names)}" if self.rng.random() < 0.3 else ""
+        shown = [f"{key} AS k{at}" for at, key in enumerate(keys)]
+        shown += [f"{self.call(names)} AS f{at}" for at in range(aggregates)]
+        having = f" HAVING {self.bound(names)}" if self.rng.random() < 0.7 else ""
+        if having and self.rng.random() < 0.2:
+            having += f" {self.rng.choice(['AND', 'OR'])} {self.bound(names)}"
+        group = f" GROUP BY {', '.join(keys)}" if keys else ""
+        return f"SELECT {', '.join(shown)} FROM {source}{where}{group}{having}"
+
+    def bound(self, names: list[str]) -> str:
+        left, right = self.call(names), str(self.rng.randint(-2, 5))
+        if self.rng.random() < 0.15:
+            right = self.call(names)
+        if self.rng.random() < 0.1:
+            return f"NOT {left} {self.compared()} {right}"
+        return f"{left} {self.compared()} {right}"
+
+    def call(self, names: list[str]) -> str:
+        if self.rng.random() < 0.2:
+            return "count(*)"
+        name = self.rng.choice(names)
+        if self.rng.random() < 0.25:
+            name = self.rng.choice(
+                [f"{name} + 1", f"-{name}", f"2 - {name}", f"{name} * {self.rng.choice(names)}"]
+            )
+        distinct = "DISTINCT " if self.rng.random() < 0.1 else ""
+        return f"{self.rng.choice(['count', 'sum', 'sum', 'min', 'max', 'avg'])}({distinct}{name})"
+
+    def joined(self) -> tuple[str, list[str]]:
+        kind = self.rng.random()
+        if kind < 0.5:
+            return "r", ["r.a", "r.b", "r.c"]
+        if kind < 0.7:
+            join = self.rng.choice(["JOIN", "JOIN", "LEFT JOIN"])
+            on = self.rng.choice(["r.a = s.a", "r.a = s.d", "r.b = s.d AND r.a = s.a", "r.a < s.a"])
+            return f"r {join} s ON {on}", ["r.a", "r.b", "r.c", "s.a", "s.d"]
+        if kind < 0.85:
+            on = self.rng.choice(["x.a = y.a", "x.a = y.b", "x.b = y.b AND x.c = y.c"])
+            return f"r x JOIN r y ON {on}", ["x.a", "x.b", "x.c", "y.a", "y.b"]
+        return "s", ["s.a", "s.d"]
+
+    def write_having(self) -> str:
+        source, names = self.joined()
+        return self.groups(self.rng.sample(names, self.rng.choice([0, 1, 1, 2])), source, names)
+
+    def order(self, name: str) -> str:
+        return f"{name} {self.rng.choice(['ASC', 'DESC', 'DESC'])} NULLS {self.rng.choice(['FIRST', 'LAST', 'LAST'])}"
+
+    def write_top(self) -> str:
+        source, names = self.joined()
+        if self.rng.random() < 0.25:
+            shown = self.rng.sample(names, 2)
+            order = f"{self.order('1')}, {self.order('2')}"
+            return f"SELECT {shown[0]} AS k0, {shown[1]} AS k1 FROM {source} ORDER BY {order} LIMIT 2"
+        keys = self.rng.sample(names, self.rng.choice([1, 1, 2]))
+        aggregates = self.rng.choice([1, 2])
+        text = self.groups(keys, source, names, aggregates)
+        first = self.order(self.rng.choice(["f0", "f0", "f0", "k0"]))
+        rest = "".join(f", {self.order(f'k{at}')}" for at in range(len(keys)) if self.rng.random() < 0.7)
+        text = f"{text} ORDER BY {first}{rest} LIMIT {self.rng.randint(1, 3)}"
+        if self.rng.random() < 0.2:
+            return f"SELECT k0, sum(f0) AS f FROM ({text}) AS q GROUP BY k0"
+        if self.rng.random() < 0.1:
+            return f"SELECT * FROM ({text}) AS q WHERE f0 {self.compared()} 1"
+        return text
+
+    def write_nested(self) -> str:
+        source, names = self.joined()
+        keys = self.rng.sample(names, 2)
+        inner = self.groups(keys, source, names, 2)
+        over = ["q.k1", "q.f0", "q.f1"]
+        keys = self.rng.choice([["q.k0"], ["q.k0"], ["q.k0", "q.f1"], ["q.f0"], []])
+        return self.groups(keys, f"({inner}) AS q", over)
+
+    def write_member(self) -> str:
+        source, names = self.joined()
+        key = self.rng.choice(names)
+        inner = self.groups([key], source, names, 0)
+        word = self.rng.choice(["IN", "IN", "IN", "NOT IN"])
+        outside = self.rng.choice(["u.b", "u.f"])
+        text = f"SELECT u.b AS m, u.f AS n FROM u WHERE {outside} {word} ({inner})"
+        if self.rng.random() < 0.3:
+            return f"SELECT m, count(*) AS f FROM ({text}) AS q GROUP BY m HAVING {self.bound(['q.n'])}"
+        return text
+
+    def write_union(self) -> str:
+        one = self.rng.choice(
+            ["SELECT a AS m, b AS n FROM r", "SELECT a AS m, sum(b) AS n FROM r GROUP BY a"]
+        )
+        other = self.rng.choice(
+            ["SELECT a AS m, d AS n FROM s", "SELECT d AS m, count(*) AS n FROM s GROUP BY d"]
+        )
+        word = self.rng.choice(["UNION ALL", "UNION ALL", "UNION"])
+        return self.groups(["q.m"], f"({one} {word} {other}) AS q", ["q.n"])
+
+    def write_distinct(self) -> str:
+        source, names = self.joined()
+        shown = self.rng.sample(names, 2)
+        inner = f"SELECT DISTINCT {shown[0]} AS m, {shown[1]} AS n FROM {source}"
+        return self.groups(["q.m"], f"({inner}) AS q", ["q.n"])
+
+    def write_plain(self) -> str:
+        source, names = self.joined()
+        shown = self.rng.sample(names, 2)
+        return f"SELECT {shown[0]} AS m, {shown[1]} AS n FROM {source} WHERE {self.condition(names, 1)}"
+
+    def write_except(self) -> str:
+        one = self.rng.choice(
+            ["SELECT a FROM r", "SELECT count(*) FROM r GROUP BY a", "SELECT a FROM r WHERE b > 0"]
+        )
+        return f"{one} {self.rng.choice(['EXCEPT', 'INTERSECT', 'EXCEPT ALL'])} SELECT a FROM s"
