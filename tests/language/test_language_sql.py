@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from decimal import Decimal
 
 import duckdb
 import pytest
@@ -178,9 +179,16 @@ def test_dates_and_intervals():
     )
     select = next(each for each in walk(query.plan) if isinstance(each, Select))
     below, above = select.condition.parts
-    assert below.right.arguments[0].value == datetime.date(1994, 1, 1)
-    assert below.right.arguments[1].value == Months(12) and below.right.type == DATE
+    assert below.right == Value(datetime.date(1995, 1, 1), DATE)
     assert above.right == Value(datetime.date(1990, 5, 6), DATE)
+
+
+def test_constant_expressions_are_constants():
+    query = parse("SELECT a * (2 + 3) AS n, INTERVAL '2' MONTH AS m FROM r WHERE b < 0.06 - 0.01", TABLES)
+    select = next(each for each in walk(query.plan) if isinstance(each, Select))
+    assert select.condition.right.value == Decimal("0.05")
+    assert query.plan.columns[0].expression.arguments[1] == Value(5, INT)
+    assert query.plan.columns[1].expression.value == Months(2)
 
 
 def test_parameters_have_names_or_numbers():

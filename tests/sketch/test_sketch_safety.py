@@ -236,7 +236,7 @@ def test_a_refusal_in_words():
     assert explain_safety(outcome(text, known=lambda fact: False)) == (
         "not safe [condition-not-kept] at condition, line 4 (sum): a group with missing rows could fulfil the "
         "condition, though the whole one does not\n"
-        "it could be shown if t.v <= 0 or t.v >= 0 were known"
+        "facts about data that could help: t.v <= 0, t.v >= 0"
     )
 
 

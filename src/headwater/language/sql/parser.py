@@ -26,6 +26,7 @@ from headwater.language.source import SourceText
 from headwater.language.sql.binding.context import QueryContext
 from headwater.language.sql.binding.query import QueryBinder
 from headwater.language.sql.binding.text import SqlText
+from headwater.language.sql.folding import fold_constants
 from headwater.language.sql.join_order import connect_joins
 from headwater.language.sql.pushdown import push_conditions
 from headwater.language.sql.query import SqlQuery
@@ -44,7 +45,7 @@ def parse(text: str, tables: TableSchemas, dialect: str = "spark", name: str = "
     context = QueryContext(SqlText(source, dialect), tables)
     try:
         bound = QueryBinder(context, {}).bind(_tree(source, dialect))
-        plan = connect_joins(push_conditions(bound))
+        plan = connect_joins(push_conditions(fold_constants(bound)))
     except RecursionError:
         raise SqlError("sql-too-deep", "the query is nested too deeply") from None
     return SqlQuery(plan, tuple(context.parameters.values()), dialect, source)

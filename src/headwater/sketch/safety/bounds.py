@@ -169,10 +169,11 @@ class Bounds:
         if name == "multiply":
             if bound != 0:
                 return False
-            return any(
-                also(left, first, 0) and also(right, second, 0)
+            signs = [
+                (also(left, first, 0), also(right, second, 0))
                 for first, second in _signs_of_product(operator)
-            )
+            ]
+            return any(first and second for first, second in signs)
         if name == "subtract" and one is not None:
             return also(right, FLIPPED[operator], one - bound)  # type: ignore[operator]
         if other is not None:

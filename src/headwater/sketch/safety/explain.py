@@ -68,7 +68,7 @@ def _refusal(refusal: SafetyRefusal) -> str:
         f"not safe [{refusal.code}] at {OPERATORS[refusal.operator]}{at}{about}: {REASONS[refusal.code]}"
     ]
     if refusal.wanted:
-        lines.append(f"it could be shown if {' or '.join(map(str, sorted(refusal.wanted)))} were known")
+        lines.append(f"facts about data that could help: {_listed(map(str, sorted(refusal.wanted)))}")
     return "\n".join(lines)
 
 
