@@ -87,7 +87,12 @@ def test_nodes_in_threads(way: str):
 
 
 @pytest.mark.parametrize(
-    "way", [*ways("end", "exit", "at-once", "thread", "terminated", "interrupted"), "batch", "java-killed"]
+    "way",
+    [
+        *ways("end", "exit", "at-once", "thread", "terminated", "interrupted", "session-first"),
+        "batch",
+        "java-killed",
+    ],
 )
 def test_nodes_on_spark(way: str):
     leave(way, "spark", *WAYS.get(way, (1, MINE)))

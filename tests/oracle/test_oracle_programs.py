@@ -21,19 +21,19 @@ def follow(program: RandomProgram, stream: list[Version]) -> Lockstep:
     return lockstep
 
 
-@settings(max_examples=examples(60))
+@settings(max_examples=examples(40))
 @given(programs(limited=True), streams())
 def test_recursive_programs(program: RandomProgram, stream: list[Version]):
     follow(program, stream)
 
 
-@settings(max_examples=examples(50))
+@settings(max_examples=examples(35))
 @given(dense_programs(), streams())
 def test_much_changes_at_once(program: RandomProgram, stream: list[Version]):
     follow(program, stream)
 
 
-@settings(max_examples=examples(50))
+@settings(max_examples=examples(35))
 @given(programs(recursion=False, limited=True), streams())
 def test_programs_without_recursion(program: RandomProgram, stream: list[Version]):
     follow(program, stream)
