@@ -29,7 +29,7 @@ def cores() -> int:
 def versions() -> dict[str, str]:
     """The versions of everything that has a part in the figures."""
     found = {"headwater": __version__, "python": platform.python_version()}
-    for name in ("numpy", "numba", "pyarrow", "duckdb", "pathway"):
+    for name in ("numpy", "numba", "pyarrow", "duckdb", "nemo-python", "pathway"):
         try:
             found[name] = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:

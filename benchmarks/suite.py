@@ -9,9 +9,11 @@ from benchmarks.options import PARTS, BenchmarkOptions
 from benchmarks.pathway_rival import Pathway, RivalFailed, installed
 from benchmarks.report import BenchmarkReport, ReportRow
 from benchmarks.stage import Onlooker, Stage, Unwatched
+from benchmarks.workloads import contest
 
 MEASURES: dict[str, Callable[[Stage], list[ReportRow]]] = {
-    module.PART: module.measure for module in (closure, batches, dred, paths, groups, goals, memory, flat)
+    module.PART: module.measure
+    for module in (closure, batches, dred, paths, groups, goals, memory, flat, contest)
 }
 assert tuple(MEASURES) == PARTS
 

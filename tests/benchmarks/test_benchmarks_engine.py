@@ -8,6 +8,7 @@ from click.testing import CliRunner
 
 pytest.importorskip("duckdb")
 pytest.importorskip("matplotlib")
+pytest.importorskip("nmo_python")
 
 from benchmarks import PARTS, BenchmarkOptions, Measure, ReportRow, Target, command  # noqa: E402
 from benchmarks.answers import WrongAnswer, compare  # noqa: E402
@@ -38,6 +39,19 @@ EXPECTED = {
     "memory": {("allocated for a row", BARE), ("resident memory for a row", BARE)},
     "flat": {(f"{what}: {of}", ALONE) for what in FLAT for of in ("time", "rows touched", "first change")},
 }
+NEMO = "Nemo, from scratch"
+ORDINARY = (
+    "same generation",
+    "strings of 10 to 80 characters",
+    "skewed keys",
+    *(f"rows of {n} columns" for n in (2, 10, 40)),
+)
+EXPECTED["workloads"] = {
+    (f"{name}: {what}", rival)
+    for rival, names in ((NEMO, ("ontology", "points-to", "shared text")), (DUCKDB, ORDINARY))
+    for name in names
+    for what in ("load", "delete 1", "insert 1")
+} | {("ontology: resident memory", NEMO)}
 WITH_PATHWAY = {
     "closure": {(f"{change} 1 edge, smaller graph", PATHWAY) for change in ("delete", "insert")},
     "paths": {(change, PATHWAY) for change in LINK_CHANGES},

@@ -1,0 +1,196 @@
+"""Workloads with the shape of real ones: loading them, one base row deleted and inserted again, and memory.
+
+The rival is Nemo where several relations recurse together, else DuckDB; both derive everything anew.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+import headwater as hw
+from benchmarks.duckdb_rival import Duck
+from benchmarks.duel import Duel
+from benchmarks.machine import resident_bytes
+from benchmarks.report import ReportRow, Target
+from benchmarks.stage import DUCKDB, Stage
+from benchmarks.workloads.nemo_rival import NemoRival
+from benchmarks.workloads.ontology import ontology
+from benchmarks.workloads.points_to import points_to
+from benchmarks.workloads.shared_text import shared_text
+from benchmarks.workloads.tables import long_strings, same_generation, skewed_keys, wide_rows
+from benchmarks.workloads.workload import Row, Workload
+from headwater.database import Database
+
+PART = "workloads"
+NEMO = "Nemo, from scratch"
+WIDTHS = (2, 10, 40)
+LARGE_CLASSES, SMALL_CLASSES = 23_000, 300
+
+
+class Rival(Protocol):
+    """Somebody who derives everything anew."""
+
+    def delete(self, relation: str, row: Row) -> None:
+        """Take a base row away."""
+
+    def insert(self, relation: str, row: Row) -> None:
+        """Bring a base row back."""
+
+    def recompute(self) -> float:
+        """Derive everything; the seconds that took."""
+
+    def answer(self, relation: str) -> list[npt.NDArray[Any]]:
+        """The columns of what was derived."""
+
+    def close(self) -> None:
+        """Free what is held."""
+
+
+class DuckRival:
+    """DuckDB, for workloads whose answer is one query."""
+
+    def __init__(self, workload: Workload):
+        self._duck = Duck()
+        self._query = workload.rival_text
+        for table, rows in workload.base.items():
+            columns = [np.asarray(column) for column in zip(*rows, strict=True)]
+            names = ["a", "b", *(f"c{number}" for number in range(len(columns) - 2))]
+            self._duck.create(table, dict(zip(names, columns, strict=True)))
+
+    def delete(self, relation: str, row: Row) -> None:
+        self._duck.delete(relation, [row])
+
+    def insert(self, relation: str, row: Row) -> None:
+        self._duck.insert(relation, [row])
+
+    def recompute(self) -> float:
+        return self._duck.recompute(self._query)
+
+    def answer(self, relation: str) -> list[npt.NDArray[Any]]:
+        return self._duck.answer()
+
+    def close(self) -> None:
+        self._duck.close()
+
+
+def workloads(*, quick: bool, seed: int) -> list[Callable[[], Workload]]:
+    """All of them, each made when it is its turn."""
+    scale = 1 if quick else 40
+    return [
+        lambda: ontology(SMALL_CLASSES if quick else LARGE_CLASSES, seed),
+        lambda: points_to(200 * scale, seed),
+        lambda: shared_text(600 if quick else 60_000, seed),
+        lambda: same_generation(150 * (1 if quick else 20), seed),
+        lambda: long_strings(60 * (1 if quick else 20), seed),
+        lambda: skewed_keys(80 * (1 if quick else 20), seed),
+        *((lambda columns=columns: wide_rows(500 * scale, columns, seed)) for columns in WIDTHS),
+    ]
+
+
+def measure(stage: Stage) -> list[ReportRow]:
+    """Each workload beside its rival, every answer compared."""
+    options = stage.options
+    made = workloads(quick=options.quick, seed=options.seed)
+    stage.begin(PART, len(made) + 1)
+    rows: list[ReportRow] = []
+    for make in made:
+        workload = make()
+        rows += _contest(stage, workload)
+        stage.step(workload.name)
+    rows += _memory(stage)
+    stage.step("memory")
+    return rows
+
+
+def _contest(stage: Stage, workload: Workload) -> list[ReportRow]:
+    rival: Rival = (
+        NemoRival(workload.rival_text, workload.base) if workload.rival == "Nemo" else DuckRival(workload)
+    )
+    against = NEMO if workload.rival == "Nemo" else DUCKDB
+    load = Duel(PART, f"{workload.name}: load", against, "longer")
+    database: Database | None = None
+    for _ in range(stage.options.repeat):
+        database = None  # the one before is given back before the clock starts
+        database = load.time_ours(lambda: loaded(workload))
+        load.theirs.append(rival.recompute())
+    assert database is not None
+    derived = sum(len(database[name]) for name in workload.answers)
+    _compare(stage, workload, database, rival, "loaded", against)
+    changes = {
+        each: Duel(PART, f"{workload.name}: {each} 1", against, "faster") for each in ("delete", "insert")
+    }
+    for number, row in enumerate(workload.changed[: stage.options.singles]):
+        for change, duel in changes.items():
+            duel.time_ours(lambda: database.apply(**{change: {workload.relation: [row]}}))  # noqa: B023
+            getattr(rival, change)(workload.relation, row)
+            if number < 1 + (change == "delete"):
+                duel.theirs.append(rival.recompute())
+                _compare(stage, workload, database, rival, f"after {change} of {row[:3]}", against)
+    rival.close()
+    note = f"{workload.name}: {workload.size:,} base rows, {derived:,} derived"
+    return [load.row(note), *(duel.row() for duel in changes.values())]
+
+
+def loaded(workload: Workload) -> Database:
+    """A new database of ours with all rows."""
+    database = hw.connect()
+    database.define(workload.rules)
+    database.apply(insert=dict(workload.base))
+    return database
+
+
+def _compare(
+    stage: Stage, workload: Workload, database: Database, rival: Rival, when: str, against: str
+) -> None:
+    for name in workload.answers:
+        ours = [column.to_numpy(zero_copy_only=False) for column in database[name].arrow().columns]
+        stage.same(f"{workload.name}, {name}, {when}", _numbers(ours), _numbers(rival.answer(name)), against)
+
+
+def _numbers(columns: list[npt.NDArray[Any]]) -> list[npt.NDArray[Any]]:
+    """Strings as numbers: the first eight bytes of a digest."""
+    return [column if column.dtype.kind in "iu" else _digests(column) for column in columns]
+
+
+def _digests(column: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    import hashlib
+
+    values, places = np.unique(column.astype(str), return_inverse=True)
+    digests = [hashlib.blake2b(value.encode(), digest_size=8).digest() for value in values.tolist()]
+    return np.frombuffer(b"".join(digests), np.int64)[places]
+
+
+def _memory(stage: Stage) -> list[ReportRow]:
+    """By how much a process grows that holds the ontology, ours and Nemo's."""
+    duel = Duel(PART, "ontology: resident memory", NEMO, "longer", Target("at most", 1), unit="bytes")
+    classes = SMALL_CLASSES if stage.options.quick else LARGE_CLASSES
+    for grown, values in ((_our_growth, duel.ours), (_nemo_growth, duel.theirs)):
+        with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as other:
+            values.append(max(1, other.submit(grown, classes, stage.options.seed).result()))
+    return [duel.row("a process grew by so much while it loaded the ontology, spare room included")]
+
+
+def _our_growth(classes: int, seed: int) -> int:
+    loaded(ontology(SMALL_CLASSES, seed))  # what is loaded once, such as compiled code, is no part of it
+    workload = ontology(classes, seed)
+    before = resident_bytes()
+    database = loaded(workload)
+    grown = resident_bytes() - before
+    del database
+    return grown
+
+
+def _nemo_growth(classes: int, seed: int) -> int:
+    workload = ontology(classes, seed)
+    rival = NemoRival(workload.rival_text, workload.base)
+    before = resident_bytes()
+    rival.recompute()
+    grown = resident_bytes() - before
+    rival.close()
+    return grown
