@@ -1,7 +1,7 @@
 """Classification of an ontology in EL: a taxonomy with conjunctions and existentials, as medical ones have them.
 
-The rules are those of the usual calculus on normalised axioms. `isa(A, B)`: A is a kind of B. `both(A, B, C)`: what is
-A and B is C. `some(A, R, B)`: every A has an R that is B. `any(R, A, B)`: what has an R that is A is B.
+The rules are those of the usual calculus on normalised axioms. `isa(A, B)`: A is a kind of B. `both(A, B, C)`: what
+is A and B is C. `some(A, R, B)`: every A has an R that is B. `any(R, A, B)`: what has an R that is A is B.
 """
 
 from __future__ import annotations
