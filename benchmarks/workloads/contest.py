@@ -24,7 +24,7 @@ from benchmarks.workloads.ontology import ontology
 from benchmarks.workloads.points_to import points_to
 from benchmarks.workloads.shared_text import shared_text
 from benchmarks.workloads.tables import long_strings, same_generation, skewed_keys, wide_rows
-from benchmarks.workloads.workload import Row, Workload
+from benchmarks.workloads.workload import Row, RecursiveWorkload
 from headwater.database import Database
 
 PART = "workloads"
@@ -55,7 +55,7 @@ class Rival(Protocol):
 class DuckRival:
     """DuckDB, for workloads whose answer is one query."""
 
-    def __init__(self, workload: Workload):
+    def __init__(self, workload: RecursiveWorkload):
         self._duck = Duck()
         self._query = workload.rival_text
         for table, rows in workload.base.items():
@@ -79,7 +79,7 @@ class DuckRival:
         self._duck.close()
 
 
-def workloads(*, quick: bool, seed: int) -> list[Callable[[], Workload]]:
+def workloads(*, quick: bool, seed: int) -> list[Callable[[], RecursiveWorkload]]:
     """All of them, each made when it is its turn."""
     scale = 1 if quick else 40
     return [
@@ -108,7 +108,7 @@ def measure(stage: Stage) -> list[ReportRow]:
     return rows
 
 
-def _contest(stage: Stage, workload: Workload) -> list[ReportRow]:
+def _contest(stage: Stage, workload: RecursiveWorkload) -> list[ReportRow]:
     rival: Rival = (
         NemoRival(workload.rival_text, workload.base) if workload.rival == "Nemo" else DuckRival(workload)
     )
@@ -137,7 +137,7 @@ def _contest(stage: Stage, workload: Workload) -> list[ReportRow]:
     return [load.row(note), *(duel.row() for duel in changes.values())]
 
 
-def loaded(workload: Workload) -> Database:
+def loaded(workload: RecursiveWorkload) -> Database:
     """A new database of ours with all rows."""
     database = hw.connect()
     database.define(workload.rules)
@@ -146,7 +146,7 @@ def loaded(workload: Workload) -> Database:
 
 
 def _compare(
-    stage: Stage, workload: Workload, database: Database, rival: Rival, when: str, against: str
+    stage: Stage, workload: RecursiveWorkload, database: Database, rival: Rival, when: str, against: str
 ) -> None:
     for name in workload.answers:
         ours = [column.to_numpy(zero_copy_only=False) for column in database[name].arrow().columns]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 
-from benchmarks.workloads.workload import Row, Workload
+from benchmarks.workloads.workload import Row, RecursiveWorkload
 
 RULES = """
 kind(X, X) :- class(X).
@@ -31,7 +31,7 @@ DEFINED = 0.3
 """How often what has such a role is of a kind by that."""
 
 
-def ontology(classes: int, seed: int) -> Workload:
+def ontology(classes: int, seed: int) -> RecursiveWorkload:
     """About two parents a class, and fewer conjunctions and existentials than classes: 1.96 and 0.61 each.
 
     >>> small = ontology(100, 1)
@@ -70,7 +70,7 @@ def ontology(classes: int, seed: int) -> Workload:
         "some": list(some),
         "any": list(any_),
     }
-    return Workload(
+    return RecursiveWorkload(
         "ontology",
         RULES,
         base,

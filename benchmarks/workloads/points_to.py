@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from benchmarks.workloads.workload import Row, Workload
+from benchmarks.workloads.workload import Row, RecursiveWorkload
 
 RULES = """
 points(V, H) :- alloc(V, H).
@@ -22,7 +22,7 @@ METHOD = 12
 """Variables of a method: most assignments stay within one."""
 
 
-def points_to(variables: int, seed: int) -> Workload:
+def points_to(variables: int, seed: int) -> RecursiveWorkload:
     """A statement of each kind for some of the variables; calls are assignments between methods.
 
     >>> sorted((name, len(rows)) for name, rows in points_to(120, 1).base.items())
@@ -53,7 +53,7 @@ def points_to(variables: int, seed: int) -> Workload:
         one = variable()
         kinds["fetch"][one, near(one), choose.choice(fields)] = None
     assigned = list(kinds["assign"])
-    return Workload(
+    return RecursiveWorkload(
         "points-to", RULES, {name: list(rows) for name, rows in kinds.items()}, ("points", "field"), "Nemo", NEMO,
         "assign", choose.sample(assigned, min(200, len(assigned))),
     )  # fmt: skip

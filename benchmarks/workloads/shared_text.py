@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 
-from benchmarks.workloads.workload import Row, Workload
+from benchmarks.workloads.workload import Row, RecursiveWorkload
 
 RULES = """
 younger(E) :- put(E, A), put(F, A), F > E.
@@ -47,7 +47,7 @@ RUN = 40
 """How many elements are typed, or removed, in one go on average."""
 
 
-def shared_text(elements: int, seed: int) -> Workload:
+def shared_text(elements: int, seed: int) -> RecursiveWorkload:
     """Runs that are typed one element after the other, at random places; about two fifths are removed again, in runs.
 
     >>> text = shared_text(300, 1)
@@ -68,7 +68,7 @@ def shared_text(elements: int, seed: int) -> Workload:
         for element in range(start, min(elements + 1, start + 1 + choose.randrange(2 * RUN))):
             removed[(element,)] = None
     gone = list(removed)
-    return Workload(
+    return RecursiveWorkload(
         "shared text", RULES, {"put": put, "removed": gone}, ("follows",), "Nemo", NEMO, "removed",
         choose.sample(gone, min(200, len(gone))),
     )  # fmt: skip

@@ -5,12 +5,12 @@ from __future__ import annotations
 import random
 
 from benchmarks.reachability import PROGRAM, QUERY
-from benchmarks.workloads.workload import Row, Workload
+from benchmarks.workloads.workload import Row, RecursiveWorkload
 
 ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789/-"
 
 
-def same_generation(people: int, seed: int) -> Workload:
+def same_generation(people: int, seed: int) -> RecursiveWorkload:
     """Pairs of people as many generations below a common ancestor; everybody has one or two parents."""
     choose = random.Random(seed)
     parent: dict[Row, None] = {}
@@ -28,13 +28,13 @@ WITH RECURSIVE same(x, y) AS (
 ) SELECT x, y FROM same
 """
     rows = list(parent)
-    return Workload(
+    return RecursiveWorkload(
         "same generation", rules, {"parent": rows}, ("same",), "DuckDB", query, "parent",
         choose.sample(rows, min(100, len(rows))),
     )  # fmt: skip
 
 
-def long_strings(nodes: int, seed: int) -> Workload:
+def long_strings(nodes: int, seed: int) -> RecursiveWorkload:
     """The closure of a random graph whose nodes are called by 10 to 80 characters.
 
     >>> row = long_strings(50, 1).base["link"][0]
@@ -49,7 +49,7 @@ def long_strings(nodes: int, seed: int) -> Workload:
     return _closure("strings of 10 to 80 characters", list(link), choose)
 
 
-def skewed_keys(nodes: int, seed: int) -> Workload:
+def skewed_keys(nodes: int, seed: int) -> RecursiveWorkload:
     """The closure of a graph in which few nodes have most of the edges, as in networks of people."""
     choose = random.Random(seed)
     weights = [1 / (number + 1) for number in range(nodes)]
@@ -60,7 +60,7 @@ def skewed_keys(nodes: int, seed: int) -> Workload:
     return _closure("skewed keys", list(link), choose)
 
 
-def wide_rows(rows: int, columns: int, seed: int) -> Workload:
+def wide_rows(rows: int, columns: int, seed: int) -> RecursiveWorkload:
     """Items of a hierarchy with all their columns, for everything that they are under."""
     choose = random.Random(seed)
     more = columns - 2
@@ -81,14 +81,14 @@ WITH RECURSIVE under(k, p{values}) AS (
         (number, choose.randrange(groups), *(choose.randrange(1000) for _ in range(more)))
         for number in range(rows)
     ]
-    return Workload(
+    return RecursiveWorkload(
         f"rows of {columns} columns", rules, {"item": item, "above": above}, ("under",), "DuckDB", query, "item",
         choose.sample(item, min(100, len(item))),
     )  # fmt: skip
 
 
-def _closure(name: str, link: list[Row], choose: random.Random) -> Workload:
-    return Workload(
+def _closure(name: str, link: list[Row], choose: random.Random) -> RecursiveWorkload:
+    return RecursiveWorkload(
         name,
         PROGRAM,
         {"link": link},

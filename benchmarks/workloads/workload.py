@@ -11,7 +11,7 @@ Row = tuple[Value, ...]
 
 
 @dataclass(frozen=True)
-class Workload:
+class RecursiveWorkload:
     """What both sides are given.
 
     `rival_text` is Nemo's program, or the query of DuckDB's that gives the only one of the `answers`. `changed` are
