@@ -24,7 +24,7 @@ from benchmarks.workloads.ontology import ontology
 from benchmarks.workloads.points_to import points_to
 from benchmarks.workloads.shared_text import shared_text
 from benchmarks.workloads.tables import long_strings, same_generation, skewed_keys, wide_rows
-from benchmarks.workloads.workload import Row, RecursiveWorkload
+from benchmarks.workloads.workload import RecursiveWorkload, Row
 from headwater.database import Database
 
 PART = "workloads"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 
-from benchmarks.workloads.workload import Row, RecursiveWorkload
+from benchmarks.workloads.workload import RecursiveWorkload, Row
 
 RULES = """
 kind(X, X) :- class(X).

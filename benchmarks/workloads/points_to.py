@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from benchmarks.workloads.workload import Row, RecursiveWorkload
+from benchmarks.workloads.workload import RecursiveWorkload, Row
 
 RULES = """
 points(V, H) :- alloc(V, H).

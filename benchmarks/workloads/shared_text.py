@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 
-from benchmarks.workloads.workload import Row, RecursiveWorkload
+from benchmarks.workloads.workload import RecursiveWorkload, Row
 
 RULES = """
 younger(E) :- put(E, A), put(F, A), F > E.

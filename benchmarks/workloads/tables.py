@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from benchmarks.reachability import PROGRAM, QUERY
-from benchmarks.workloads.workload import Row, RecursiveWorkload
+from benchmarks.workloads.workload import RecursiveWorkload, Row
 
 ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789/-"
 
