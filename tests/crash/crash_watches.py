@@ -33,6 +33,7 @@ from headwater.database import Database
 PROGRAM = """
 item(n: int). copy(n: int). last(n: int).
 twice(N, M) :- item(N), M = 2 * N.
+.kind twice watched
 copies: on +item(N) do after insert copy(N).
 clears: on +copy(N), last(M) do after delete last(M).
 files: on +twice(N, M) do append '{folder}/files.jsonl'.
@@ -54,7 +55,7 @@ class Child:
         db = hw.connect(self.folder / "state", actions={"note": self.note})
         if db.version == 0:
             db.define(PROGRAM.format(folder=self.folder))
-        db.watch("twice(N, M)", self.heard, name="outside")
+        db.watch("twice(N, M)", self.heard, on="added", when="M > N", name="outside")
         return db
 
     def note(self, number: int, *, version: int) -> None:
