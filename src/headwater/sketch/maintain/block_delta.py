@@ -109,7 +109,8 @@ class BlockDelta(Stateless):
             return self.whole(changes)
         if not len(keys[0]):
             return AnnotatedRows.none()
-        plan, fragments, _ = self.annotated_plan({})
+        by = Replaced()
+        plan = self._replaced(self.block.plan, by)
         types = {attribute.id: attribute for attribute in self.block.plan.attributes}
         asked = [
             replace(types[id], id=self._asked[place].id, name=f"_key_{place}")
@@ -121,7 +122,7 @@ class BlockDelta(Stateless):
         joined = ThetaJoin("inner", plan, Scan(KEYS, KEYS, -1, tuple(asked)), equal)
         table = pa.table({key.name: column for key, column in zip(asked, keys, strict=True)})
         table = table.group_by([key.name for key in asked]).aggregate([])
-        return self._rows_of(changes, joined, fragments, (), {KEYS: table}, 1)
+        return self._rows_of(changes, joined, by, {KEYS: table}, 1)
 
     # ------------------------------------------------------------------ one access
 
@@ -223,37 +224,42 @@ class BlockDelta(Stateless):
         """All rows that the block has now."""
         return self._run(changes, {}, 1)
 
-    def annotated_plan(
-        self, given: Mapping[int, pa.Table]
-    ) -> tuple[Operator, tuple[Attribute, ...], tuple[Attribute, ...]]:
-        """The block with deltas in the place of some accesses; the attributes with fragments, and with counts."""
-        plan = self._replaced(self.block.plan, given)
-        fragments = tuple(each for access in self.accesses.values() for each in access.fragments)
-        return plan, fragments, tuple(self.accesses[access].count for access in given)
+    def annotated_plan(self) -> Operator:
+        """The block as it is in the backend, with the fragments of its rows: `fragments`."""
+        return self._replaced(self.block.plan, Replaced(annotated=True))
 
-    def _replaced(self, plan: Operator, given: Mapping[int, pa.Table]) -> Operator:
+    @property
+    def fragments(self) -> tuple[Attribute, ...]:
+        """The attributes of `annotated_plan` that have fragments."""
+        return tuple(each for access in self.accesses.values() for each in access.fragments)
+
+    def _replaced(self, plan: Operator, by: Replaced) -> Operator:
         match plan:
             case Scan():
                 access = self.accesses[plan.access]
-                return access.given() if plan.access in given else access.stored()
+                if plan.access in by.given:
+                    return access.given()
+                return access.annotated() if by.annotated else plan
             case Select():
-                return Select(self._replaced(plan.input, given), plan.condition)
+                return Select(self._replaced(plan.input, by), plan.condition)
             case ThetaJoin():
-                left, right = self._replaced(plan.left, given), self._replaced(plan.right, given)
+                left, right = self._replaced(plan.left, by), self._replaced(plan.right, by)
                 return ThetaJoin(plan.kind, left, right, plan.condition)
             case Project():
-                input = self._replaced(plan.input, given)
+                input = self._replaced(plan.input, by)
                 there = {attribute.id for attribute in input.attributes}
-                hidden = tuple(Named(each, each) for each in self._hidden(given) if each.id in there)
                 wanted = tuple(each for each in plan.columns if self._computable(each.expression, there))
-                return Project(input, (*wanted, *hidden))
+                said = {each.attribute.id for each in wanted}
+                hidden = (each for each in self._hidden(by) if each.id in there and each.id not in said)
+                return Project(input, (*wanted, *(Named(each, each) for each in hidden)))
             case _:
                 raise AssertionError(plan)
 
-    def _hidden(self, given: Mapping[int, pa.Table]) -> Iterator[Attribute]:
+    def _hidden(self, by: Replaced) -> Iterator[Attribute]:
+        """What is carried along: fragments or what they are found by, and counts."""
         for number, access in self.accesses.items():
-            yield from access.fragments
-            if number in given:
+            yield from access.fragments if by.has_fragments(number) else access.partitioned_by
+            if number in by.given:
                 yield access.count
 
     @staticmethod
@@ -262,32 +268,33 @@ class BlockDelta(Stateless):
         return all(attribute.id in there for attribute in attributes_in(scalar))
 
     def _run(self, changes: TableChanges, given: Mapping[int, pa.Table], sign: int) -> AnnotatedRows:
-        plan, fragments, counts = self.annotated_plan(given)
+        by = Replaced(tuple(given), annotated=not given)
         tables = {self.accesses[access].name: table for access, table in given.items()}
-        return self._rows_of(changes, plan, fragments, counts, tables, sign)
+        return self._rows_of(changes, self._replaced(self.block.plan, by), by, tables, sign)
 
     def _rows_of(
+        self, changes: TableChanges, plan: Operator, by: Replaced, given: Mapping[str, pa.Table], sign: int
+    ) -> AnnotatedRows:
+        counts = [self.accesses[access].count for access in by.given]
+        carried = [each for each in self._hidden(by) if each not in counts]
+        keys = {each.id: each for each in (*self.columns, *carried)}
+        total = NamedAggregate(self._total, _total_of(counts))
+        grouped = GroupBy(plan, tuple(Named(each, each) for each in keys.values()), (total,))
+        found = self.ask(changes, grouped, given, annotated=by.annotated)
+        return self.rows_from(found, list(keys), by, sign)
+
+    def ask(
         self,
         changes: TableChanges,
         plan: Operator,
-        fragments: Sequence[Attribute],
-        counts: Sequence[Attribute],
-        given: Mapping[str, pa.Table],
-        sign: int,
-    ) -> AnnotatedRows:
-        keys = tuple(Named(each, each) for each in (*self.columns, *fragments))
-        total = NamedAggregate(self._total, _total_of(counts))
-        found = self.ask(changes, GroupBy(plan, keys, (total,)), given)
-        return self.annotated(found, self.columns, fragments, sign)
-
-    def ask(
-        self, changes: TableChanges, plan: Operator, given: Mapping[str, pa.Table] | None = None
+        given: Mapping[str, pa.Table] | None = None,
+        *,
+        annotated: bool = True,
     ) -> pa.Table:
-        """The rows of a plan over what `annotated_plan` gives."""
+        """The rows of a plan over what `annotated_plan` gives, or over accesses as they are."""
         self.asked += 1
-        return changes.backend.run(
-            plan, versions=changes.versions, given=given, fragments=self.numbers.ranges
-        )
+        ranges = self.numbers.ranges if annotated else None
+        return changes.backend.run(plan, versions=changes.versions, given=given, fragments=ranges)
 
     def column(self, id: int) -> Attribute:
         """One of our columns."""
@@ -298,22 +305,38 @@ class BlockDelta(Stateless):
         """The annotations of rows of which nobody asks what they rest on."""
         return FragmentSets.matrix([], rows)
 
-    def annotated(
-        self, found: pa.Table, attributes: Sequence[Attribute], fragments: Sequence[Attribute], sign: int = 1
+    def rows_from(
+        self, found: pa.Table, ids: Sequence[int], by: Replaced | None = None, sign: int = 1
     ) -> AnnotatedRows:
-        """Rows from a backend: some of our columns, then fragments, then how often each row occurs."""
-        columns = {each.id: _one_chunk(found.column(place)) for place, each in enumerate(attributes)}
-        first = len(attributes)
-        slots = [slot for access in self.accesses.values() for slot in access.slots]
-        numbered = [
-            np.asarray(found.column(first + place)).astype(np.int64) + self.numbers.first(slot)
-            for place, slot in enumerate(slots)
-        ]
-        total = found.column(first + len(slots))
-        counts = np.asarray(total.cast(pa.int64()).fill_null(0)).astype(np.int64) * sign
+        """Rows from a backend: columns with these ids, and then how often each row occurs."""
+        by = by or Replaced(annotated=True)
+        places = {id: place for place, id in enumerate(ids)}
+        wanted = [each.id for each in self.columns if each.id in places]
+        columns = {id: _one_chunk(found.column(places[id])) for id in wanted}
+        numbered, slots = [], []
+        for number, access in self.accesses.items():
+            as_values = not by.has_fragments(number)
+            attributes = access.partitioned_by if as_values else access.fragments
+            for slot, attribute in zip(access.slots, attributes, strict=True):
+                column = found.column(places[attribute.id])
+                numbered.append(access.fragments_of(column, slot, as_values=as_values))
+                slots.append(slot)
+        counts = np.asarray(found.column(len(ids)).cast(pa.int64()).fill_null(0)).astype(np.int64) * sign
         sets = FragmentSets.matrix(numbered, len(counts), disjoint=len(set(slots)) == len(slots))
-        rows = AnnotatedRows(columns, counts, sets)
-        return rows.where(counts != 0)
+        return AnnotatedRows(columns, counts, sets).where(counts != 0)
+
+
+@dataclass(frozen=True)
+class Replaced:
+    """How a block is run: with which accesses given, and whether the others have fragments (else what these are found
+    by: a delta joins with few rows, whose fragments are found here)."""
+
+    given: tuple[int, ...] = ()
+    annotated: bool = False
+
+    def has_fragments(self, access: int) -> bool:
+        """Whether an access has its fragments as a column."""
+        return self.annotated or access in self.given
 
 
 def _total_of(counts: Sequence[Attribute]) -> AggregateCall:

@@ -16,6 +16,7 @@ it as they do, nothing is compiled: `compile_scalar` gives `None`, and the expre
 
 from __future__ import annotations
 
+import calendar
 import datetime
 import decimal
 from collections.abc import Callable, Mapping
@@ -44,6 +45,7 @@ from headwater.language.sql.scalars import (
     Value,
 )
 from headwater.values.arrow_types import arrow_type
+from headwater.values.record import Months
 from headwater.values.types import FLOAT, INT, Type
 
 Evaluated = Any
@@ -127,6 +129,12 @@ def _compiled(scalar: Scalar) -> Columnwise:
             return _case(branches, otherwise)
         case Cast(argument=argument, type=type):
             return _cast(argument, type)
+        case Function(
+            name="add" | "subtract" as name,
+            arguments=(Value(value=datetime.date() as day), Value(value=span)),
+        ):
+            constant = pa.scalar(_shifted(day, span, -1 if name == "subtract" else 1))
+            return lambda columns: constant
         case Function(name=name, arguments=arguments):
             return _function(name, arguments, scalar.type)
         case _:
@@ -144,6 +152,19 @@ def _constant(value: Value) -> Any:
     if isinstance(plain, decimal.Decimal):
         return pa.scalar(plain)
     return pa.scalar(plain, None if value.type is None else arrow_type(value.type))
+
+
+def _shifted(moment: datetime.date, span: object, sign: int) -> datetime.date:
+    """A constant day with a number of days or months added, the last day of a shorter month where there is no such
+    day."""
+    if isinstance(moment, datetime.datetime):
+        raise _NotHere
+    if isinstance(span, datetime.timedelta) and not span % datetime.timedelta(days=1):
+        return moment + sign * span
+    if not isinstance(span, Months):
+        raise _NotHere
+    year, month = divmod(moment.year * 12 + moment.month - 1 + sign * span.months, 12)
+    return datetime.date(year, month + 1, min(moment.day, calendar.monthrange(year, month + 1)[1]))
 
 
 def _folded(function: Callable[..., Any], parts: tuple[Scalar, ...]) -> Columnwise:

@@ -50,7 +50,7 @@ def _is_simple(column: AggregateColumn, block: BlockDelta) -> bool:
 
 def load_groups(block: BlockDelta, groups: Groups, changes: TableChanges) -> AnnotatedRows:
     """Make the state of groups from a block's rows, and give the groups' rows."""
-    plan, fragments, _ = block.annotated_plan({})
+    plan, fragments = block.annotated_plan(), block.fragments
     keys = [block.column(key.input) for key in groups.keys]
     wanted = [NamedAggregate(block.fresh.attribute("_rows"), AggregateCall("count", None))]
     for each in groups.aggregates:
@@ -60,7 +60,7 @@ def load_groups(block: BlockDelta, groups: Groups, changes: TableChanges) -> Ann
         ]
     summed = GroupBy(plan, tuple(Named(each, each) for each in (*keys, *fragments)), tuple(wanted))
     found = block.ask(changes, summed)
-    rows = block.annotated(found, keys, fragments)
+    rows = block.rows_from(found, [each.id for each in (*keys, *fragments)])
     numbers = groups.enter(rows)
     place = len(keys) + len(fragments) + 1
     for each in groups.aggregates:
@@ -104,7 +104,7 @@ def _fill(
     keys: Sequence[Attribute],
 ) -> None:
     """Fetch the first values of each group, one more than a buffer holds: that one says where it ends."""
-    plan, _, _ = block.annotated_plan({})
+    plan = block.annotated_plan()
     value = block.column(column.input)
     count = block.fresh.attribute("_count")
     named = tuple(Named(each, each) for each in (*keys, value))

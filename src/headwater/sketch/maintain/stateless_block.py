@@ -16,6 +16,7 @@ from headwater.language.sql.algebra import Operator, Project, Scan, Select, Thet
 from headwater.language.sql.scalars import (
     Attribute,
     Compare,
+    Or,
     Scalar,
     attributes_in,
     conjunction,
@@ -90,9 +91,26 @@ class StatelessBlock:
                 found += conjuncts(self.meaning(operator.condition))
         return tuple(found)
 
+    @cached_property
+    def _implied(self) -> tuple[Scalar, ...]:
+        """The conditions, and what follows from alternatives: what all of them say, and what they say of one
+        access."""
+        found = list(self.conditions)
+        for each in self.conditions:
+            if isinstance(each, Or):
+                parts = [conjuncts(part) for part in each.parts]
+                found += [said for said in parts[0] if all(said in others for others in parts[1:])]
+                for scan in self.scans:
+                    local = [
+                        [said for said in part if self._accesses(said) == {scan.access}] for part in parts
+                    ]
+                    if all(local) and self._accesses(each) != {scan.access}:
+                        found.append(Or(tuple(conjunction(tuple(said)) for said in local)))
+        return tuple(found)
+
     def about(self, scan: Scan) -> tuple[Scalar, ...]:
         """The conditions that read nothing but this access."""
-        return tuple(each for each in self.conditions if self._accesses(each) == {scan.access})
+        return tuple(each for each in self._implied if self._accesses(each) == {scan.access})
 
     def _accesses(self, scalar: Scalar) -> set[int]:
         return {self._access_of[attribute.id] for attribute in attributes_in(scalar)}
@@ -101,7 +119,7 @@ class StatelessBlock:
     def key_pairs(self) -> tuple[KeyPair, ...]:
         """Attributes that are equal across accesses, in both directions."""
         found = []
-        for each in self.conditions:
+        for each in self._implied:
             if isinstance(each, Compare) and each.operator == "=":
                 left, right = each.left, each.right
                 if isinstance(left, Attribute) and isinstance(right, Attribute):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from headwater.language.sql.algebra import Scan
@@ -14,6 +15,7 @@ from headwater.sketch.maintain.columnwise import Columnwise
 from headwater.sketch.maintain.fragment_sets import FragmentSets
 from headwater.sketch.maintain.numbering import FragmentNumbers
 from headwater.sketch.maintain.stateless import selected
+from headwater.sketch.sketch import Slot
 from headwater.sketch.tables.backend import TableDelta, fragment_column
 from headwater.values.types import INT
 
@@ -47,6 +49,8 @@ class GivenAccess:
         self.wanted = tuple(attribute for attribute in scan.attributes if attribute.id in set(wanted))
         self.numbers = numbers
         self.slots = tuple(each.slot for each in numbers.of_table(scan.table))
+        by_name = {attribute.name: attribute for attribute in scan.attributes}
+        self.partitioned_by = tuple(by_name[slot.attribute] for slot in self.slots)
         self.fragments = tuple(fresh.attribute(fragment_column(slot)) for slot in self.slots)
         self.count = fresh.attribute(COUNT)
 
@@ -55,11 +59,19 @@ class GivenAccess:
         """The table that a delta is given as."""
         return f"_delta_{self.scan.access}"
 
-    def stored(self) -> Scan:
+    def annotated(self) -> Scan:
         """The access, with fragments."""
         return Scan(
             self.scan.table, self.scan.alias, self.scan.access, (*self.scan.attributes, *self.fragments)
         )
+
+    def fragments_of(self, column: pa.ChunkedArray, slot: Slot, *, as_values: bool) -> npt.NDArray[np.int64]:
+        """The numbers of fragments, from a column of fragments or of values that are partitioned by."""
+        if as_values:
+            found = self.numbers.ranges[slot].fragments(column)
+        else:
+            found = np.asarray(column).astype(np.int64)
+        return found + self.numbers.first(slot)
 
     def given(self) -> Scan:
         """The delta in the place of the access, with fragments and counts."""

@@ -1,0 +1,1 @@
+"""Sketches under the clock: what maintaining, capturing and using them takes."""
