@@ -299,6 +299,9 @@ class ModelBackend:
     def version(self, table: str) -> int:
         return len(self.history.get(table, ()))
 
+    def versions(self, tables: Sequence[str]) -> dict[str, int]:
+        return {table: self.version(table) for table in tables}
+
     def rows(self, table: str) -> int:
         return len(self.tables[table])
 

@@ -83,6 +83,7 @@ class BlockDelta(Stateless):
         self._filters = {scan.access: self._local_filters(scan) for scan in block.scans}
         self._here = self._compiled_here()
         self._blooms: dict[KeyPair, BloomFilter] = {}
+        self._plans: dict[Replaced, Operator] = {}
         self.asked = 0
         """How often the backend was asked, and `left_out` how many rows of deltas need not go there."""
         self.left_out = 0
@@ -270,7 +271,10 @@ class BlockDelta(Stateless):
     def _run(self, changes: TableChanges, given: Mapping[int, pa.Table], sign: int) -> AnnotatedRows:
         by = Replaced(tuple(given), annotated=not given)
         tables = {self.accesses[access].name: table for access, table in given.items()}
-        return self._rows_of(changes, self._replaced(self.block.plan, by), by, tables, sign)
+        plan = self._plans.get(by)
+        if plan is None:
+            plan = self._plans[by] = self._replaced(self.block.plan, by)
+        return self._rows_of(changes, plan, by, tables, sign)
 
     def _rows_of(
         self, changes: TableChanges, plan: Operator, by: Replaced, given: Mapping[str, pa.Table], sign: int

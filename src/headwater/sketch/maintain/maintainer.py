@@ -103,11 +103,7 @@ class Maintainer:
 
     def capture(self, versions: Mapping[str, int] | None = None) -> Sketch:
         """Make the state from the tables as they are: what maintenance begins with, and what it costs without."""
-        at = (
-            dict(versions)
-            if versions is not None
-            else {each: self.backend.version(each) for each in self.tables}
-        )
+        at = dict(versions if versions is not None else self.backend.versions(self.tables))
         self.forget()
         self._follow(TableChanges(self.backend, at))
         return self.sketch
@@ -125,11 +121,7 @@ class Maintainer:
                 "state-lost", "the sketch has no state to maintain it by", hint="capture it again"
             )
         at = dict(self.versions)
-        at |= (
-            dict(versions)
-            if versions is not None
-            else {each: self.backend.version(each) for each in self.tables}
-        )
+        at |= dict(versions if versions is not None else self.backend.versions(self.tables))
         deltas = {
             table: self._fetch(table, self.versions[table], at[table])
             for table in self.tables

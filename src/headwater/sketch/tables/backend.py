@@ -64,6 +64,10 @@ class Backend(Protocol):
         """The version it has now."""
         ...
 
+    def versions(self, tables: Sequence[str]) -> dict[str, int]:
+        """The versions that tables have now, of one moment where the backend has such a thing."""
+        ...
+
     def rows(self, table: str) -> int:
         """About how many rows a table has."""
         ...

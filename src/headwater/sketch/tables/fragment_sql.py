@@ -11,12 +11,15 @@ many comparisons. (Spark's, which SQL cannot name, is in `spark_backend`.)
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from sqlglot import exp
 
 from headwater.language.sql.rendering.scalars import constant_node
 from headwater.sketch.ranges import Ranges, RangeValue
 
 
+@lru_cache(maxsize=64)
 def fragment_expression(ranges: Ranges, dialect: str) -> str:
     """What gives the fragment of a row in a SELECT from its table."""
     column = exp.column(exp.to_identifier(ranges.attribute, quoted=True))

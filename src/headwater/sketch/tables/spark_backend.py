@@ -93,6 +93,9 @@ class SparkBackend:
     def version(self, table: str) -> int:
         return self._table(table).version()
 
+    def versions(self, tables: Sequence[str]) -> dict[str, int]:
+        return {table: self.version(table) for table in tables}
+
     def rows(self, table: str) -> int:
         found = self._table(table)
         column = found.schema().names[0]

@@ -42,6 +42,8 @@ _POSTGRES = {
     "int64": "bigint", "int32": "integer", "int16": "smallint", "int8": "smallint", "double": "double precision",
     "float": "real", "bool": "boolean", "date32[day]": "date", "binary": "bytea",
 }  # fmt: skip
+MOST_TEXTS_KEPT = 256
+"""How many rendered plans are kept for when they are run again."""
 DIALECTS = {"duckdb": "duckdb", "postgresql": "postgres"}
 
 
@@ -60,6 +62,7 @@ class SqlBackend:
         self._tables: dict[str, TableSchema] = {}
         self._names = itertools.count()
         self._records = SqlRecords(self.dialect)
+        self._texts: dict[tuple[Operator, tuple[tuple[str, str], ...]], str] = {}
 
     def schemas(self) -> Mapping[str, TableSchema]:
         return self._tables
@@ -79,6 +82,12 @@ class SqlBackend:
         self._schema(table)
         with self._transaction() as connection:
             return self._records.version(connection, table)
+
+    def versions(self, tables: Sequence[str]) -> dict[str, int]:
+        for table in tables:
+            self._schema(table)
+        with self._transaction() as connection:
+            return self._records.versions(connection, tables)
 
     def rows(self, table: str) -> int:
         self._schema(table)
@@ -113,16 +122,28 @@ class SqlBackend:
         fragments: Mapping[Slot, Ranges] | None = None,
     ) -> pa.Table:
         with self._transaction() as connection, self._sources(connection, given, fragments) as sources:
-            for table, version in (versions or {}).items():
-                now = self._records.version(connection, table)
-                if now != version:
-                    raise SketchError(
-                        "no-such-version",
-                        f"{table} has version {now}, not {version}",
-                        hint="databases keep their newest version only",
-                    )
+            if versions:
+                self._check_versions(connection, versions)
             named = {name: quoted(name) for name in self._tables} | sources
-            return self._fetch(connection, render(plan, self.dialect, named), plan.attributes)
+            return self._fetch(connection, self._rendered(plan, named), plan.attributes)
+
+    def _check_versions(self, connection: Any, versions: Mapping[str, int]) -> None:
+        for table, now in self._records.versions(connection, tuple(versions)).items():
+            if now != versions[table]:
+                raise SketchError(
+                    "no-such-version",
+                    f"{table} has version {now}, not {versions[table]}",
+                    hint="databases keep their newest version only",
+                )
+
+    def _rendered(self, plan: Operator, named: Mapping[str, str]) -> str:
+        """The text of a plan: those that are run again, as maintenance does, are rendered once."""
+        key = (plan, tuple(sorted(named.items())))
+        text = self._texts.pop(key, None) or render(plan, self.dialect, named)
+        self._texts[key] = text  # the last of all, of which the first go
+        if len(self._texts) > MOST_TEXTS_KEPT:
+            del self._texts[next(iter(self._texts))]
+        return text
 
     def changes(
         self,
@@ -240,16 +261,16 @@ class SqlBackend:
         """Given rows and annotated tables, as temporary tables and views with names of their own."""
         made: dict[str, str] = {}
         undo: list[str] = []
-        for name, rows in (given or {}).items():
-            made[name] = quoted(self._stage(connection, rows, f"headwater_given_{next(self._names)}"))
+        for number, (name, rows) in enumerate((given or {}).items()):
+            made[name] = quoted(self._stage(connection, rows, f"headwater_given_{number}"))
             undo.append(f"DROP TABLE {made[name]}")
-        for table in sorted({slot.table for slot in fragments or {}}):
+        for number, table in enumerate(sorted({slot.table for slot in fragments or {}})):
             columns = ", ".join(
                 f"{fragment_expression(ranges, self.dialect)} AS {quoted(fragment_column(slot))}"
                 for slot, ranges in (fragments or {}).items()
                 if slot.table == table
             )
-            made[table] = quoted(f"headwater_fragments_{next(self._names)}")
+            made[table] = quoted(f"headwater_fragments_{number}")
             do(connection, f"CREATE TEMPORARY VIEW {made[table]} AS SELECT *, {columns} FROM {quoted(table)}")
             undo.append(f"DROP VIEW {made[table]}")
         yield made

@@ -108,6 +108,22 @@ class SqlRecords:
                 )
         return int(version)
 
+    def versions(self, connection: Any, tables: Sequence[str]) -> dict[str, int]:
+        """The versions of several tables, asked for together."""
+        known = {name: (version, counted) for name, version, counted in do(
+            connection, "SELECT name, version, counted FROM headwater_versions"
+        )}  # fmt: skip
+        now = {}
+        if self.dialect == "duckdb" and tables:
+            counts = ", ".join(f"(SELECT count(*) FROM {_quoted(table)})" for table in tables)
+            now = dict(zip(tables, do(connection, f"SELECT {counts}")[0], strict=True))
+        return {
+            table: int(known[table][0])
+            if table in known and now.get(table, known[table][1]) == known[table][1]
+            else self.version(connection, table)
+            for table in tables
+        }
+
     def check_known(self, connection: Any, table: str, after: int, upto: int) -> None:
         """Refuse changes that were not recorded, or are no more."""
         found = self._row(connection, table)
