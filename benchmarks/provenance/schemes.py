@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from benchmarks.provenance.workloads import Fact, Row, Workload
+from headwater.annotations.dnf_or_bdd import DnfOrBdd
 from headwater.database import Database
 from headwater.errors import DataError
 from headwater.language.datalog import parse
@@ -17,7 +18,6 @@ from headwater.networks.annotated.ranked import ranked
 from headwater.networks.annotated.relative import relative
 from headwater.networks.annotated.scheme import SchemeMaker
 from headwater.networks.annotated.shipping import LAZY, timed
-from headwater.networks.runtime.directory import Hashed
 from headwater.networks.runtime.message_codec import row_size
 from headwater.networks.strands.compiling import compile_program
 from headwater.networks.strands.node_plan import NodePlan, plan_nodes
@@ -27,6 +27,8 @@ from headwater.values.functions import Functions
 
 EVERY_SECOND = timed(1.0)
 """The paper's eager propagation: once a second."""
+DIAGRAM_NODES = 1 << 22
+"""Of each query processing node."""
 SLICE = 500
 """Events between two looks at the clock."""
 
@@ -42,7 +44,9 @@ class MeasuredScheme:
 DRED = MeasuredScheme("dred", dred())
 RELATIVE_EAGER = MeasuredScheme("relative eager", relative(EVERY_SECOND))
 RELATIVE_LAZY = MeasuredScheme("relative lazy", relative(LAZY))
-ABSORPTION_EAGER = MeasuredScheme("absorption eager", absorption(EVERY_SECOND))
+ABSORPTION_EAGER = MeasuredScheme(
+    "absorption eager", absorption(EVERY_SECOND, algebra=lambda: DnfOrBdd(DIAGRAM_NODES))
+)
 ABSORPTION_LAZY = MeasuredScheme("absorption lazy", absorption(LAZY))
 RANKED = MeasuredScheme("ranked", ranked())
 ALL = (DRED, RELATIVE_EAGER, RELATIVE_LAZY, ABSORPTION_EAGER, ABSORPTION_LAZY, RANKED)
@@ -61,7 +65,7 @@ class OnNodes:
         self.workload = workload
         self.nodes = nodes
         self.network = Simulator(
-            planned(workload.program), Hashed(nodes), scheme.maker, links=workload.links(nodes)
+            planned(workload.program), workload.directory(nodes), scheme.maker, links=workload.links(nodes)
         )
         self.converging = 0.0
         """Simulated seconds from changes until the last message that they gave rise to, of all changes so far."""

@@ -2,8 +2,8 @@
 
 Nodes of networks are named by addresses, as in a network: annotations that name rows grow with the names, those that
 number base rows do not. Query processing nodes sit in the stubs of the same network, one in each as far as there are
-stubs, and messages between them take what the fastest path between them takes. Rows are spread over them by a hash,
-as the paper's table does.
+stubs, and messages between them take what the fastest path between them takes. Each looks after the addresses of its
+part of the network (liu-2008 figure 1); sensors are spread by a hash.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from itertools import product
 from typing import Any
 
 from headwater.networks import queries
+from headwater.networks.runtime.directory import Directory, Hashed, Subnetworks
 from headwater.networks.topologies.topology import Topology
 from headwater.networks.topologies.transit_stub import transit_stub
 from headwater.networks.transports.simulator.links import LinkModel, by_latency
@@ -40,6 +41,12 @@ class Workload:
     gone: tuple[Fact, ...]
     underlay: Topology
     fixed: tuple[Fact, ...] = ()
+    parts: tuple[tuple[str, ...], ...] = ()
+    """The addresses of each stub, and of the transit nodes that the first stubs of each are with."""
+
+    def directory(self, nodes: int) -> Directory:
+        """Who looks after what."""
+        return Subnetworks(self.parts, nodes) if self.parts else Hashed(nodes)
 
     def links(self, nodes: int) -> LinkModel:
         """Latencies between query processing nodes."""
@@ -83,7 +90,11 @@ def _linked(
     chance = random.Random(seed + 1)
     chance.shuffle(facts)
     gone = chance.sample(facts, round(share * len(facts)))
-    return Workload(program, answer, tuple(facts), tuple(gone), network)
+    stubs: dict[str, list[str]] = {}
+    for name in network.nodes:
+        stubs.setdefault(name[:-1] if len(name) > 2 else f"{name}a", []).append(name)
+    parts = tuple(tuple(address[name] for name in network.arranged(stub)) for stub in stubs.values())
+    return Workload(program, answer, tuple(facts), tuple(gone), network, parts=parts)
 
 
 def sensors(side: int, seed: int, spacing: int = 10, reach: int = 20, regions: int = 5) -> Workload:

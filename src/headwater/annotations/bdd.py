@@ -9,11 +9,12 @@ own, and what leaves it is a wire form: prime implicants (`encode`), or the diag
 
 How large a diagram is depends on the order of its variables. Rows that occur together in derivations should be next
 to each other: for networks, those of one stub. `locality` says which rows belong together: rows of the same value
-have neighbouring levels, whatever order they come in.
+have neighbouring levels, whatever order they come in, and rows of lower values are above those of higher ones.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable
 from importlib import import_module
 from typing import Any
@@ -27,8 +28,10 @@ Diagram = Any
 """`oxidd.bdd.BDDFunction`."""
 
 NODES = 1 << 20
-COLLECT_EVERY = 1 << 12
-"""After how many operations the manager is asked to collect its garbage."""
+LOOK_EVERY = 1 << 12
+"""After how many operations the number of nodes is looked at..."""
+FEW_NODES = 1 << 16
+"""...and garbage is collected if there are more than these, and twice as many as were in use the last time."""
 LEVELS_AT_ONCE = 16
 """How many neighbouring levels a locality gets at a time."""
 
@@ -74,13 +77,15 @@ class BDD(Restrictable[Diagram]):
         self._full: type[BaseException] = errors.DDMemoryError
         self._dnf = MinimalDNF()
         self._operations = 0
+        self._in_use = 0
         self._locality = locality
         self._levels: dict[int, int] = {}
         """What the manager calls a row's variable."""
         self._rows: dict[int, int] = {}
         self._spare: dict[int, list[int]] = {}
         self._order: list[int] = []
-        self._last: dict[int, int] = {}
+        self._groups: list[int] = []
+        """The groups of all levels, in order, each as often as it got levels."""
         self.zero = self._manager.false()
         self.one = self._manager.true()
 
@@ -91,10 +96,16 @@ class BDD(Restrictable[Diagram]):
         return self._done(lambda: left & right)
 
     def variable(self, number: int) -> Diagram:
-        level = self._levels.get(number)
-        if level is None:
-            level = self._taken(number)
+        level = self._level(number)
         return self._done(lambda: self._manager.var(level))
+
+    def _level(self, number: int) -> int:
+        level = self._levels.get(number)
+        return self._taken(number) if level is None else level
+
+    def _height(self, level: int) -> int:
+        """The lowest first: products are cheapest from below."""
+        return -int(self._manager.var_to_level(level))
 
     def _taken(self, number: int) -> int:
         """A variable of the manager for a row that had none, near those of its locality."""
@@ -102,10 +113,10 @@ class BDD(Restrictable[Diagram]):
         spare = self._spare.setdefault(group, [])
         if not spare:
             spare += reversed(self._manager.add_vars(LEVELS_AT_ONCE))
-            last = self._last.get(group)
-            place = len(self._order) if last is None else self._order.index(last) + 1
+            before = bisect_right(self._groups, group)
+            place = before * LEVELS_AT_ONCE
+            self._groups.insert(before, group)
             self._order[place:place] = reversed(spare)
-            self._last[group] = spare[0]
             if place + LEVELS_AT_ONCE < len(self._order):
                 self._manager.set_var_order(self._order)
         level = self._levels[number] = spare.pop()
@@ -219,8 +230,8 @@ class BDD(Restrictable[Diagram]):
         result = self.zero
         for term in terms:
             product = self.one
-            for number in bits(term):
-                product = self.times(product, self.variable(number))
+            for level in sorted(map(self._level, bits(term)), key=self._height):
+                product = self.times(self._manager.var(level), product)
             result = self.plus(result, product)
         return result
 
@@ -243,11 +254,16 @@ class BDD(Restrictable[Diagram]):
             known[node] = minimal([*known[without], *(term | mask for term in known[with_it])])
         return known[value]
 
+    def _collect(self) -> None:
+        if self._manager.approx_num_inner_nodes() > 2 * max(self._in_use, FEW_NODES):
+            self._manager.gc()
+            self._in_use = self._manager.approx_num_inner_nodes()
+
     def _done(self, operation: Callable[[], Diagram]) -> Diagram:
         """The outcome of an operation; garbage is collected now and then, and when there is no room."""
         self._operations += 1
-        if self._operations % COLLECT_EVERY == 0:
-            self._manager.gc()
+        if self._operations % LOOK_EVERY == 0:
+            self._collect()
         try:
             return operation()
         except self._full:

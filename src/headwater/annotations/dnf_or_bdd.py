@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Iterable
 
 from headwater.annotations import wire
 from headwater.annotations.bdd import BDD, NODES, Diagram, Locality, alike, same
-from headwater.annotations.minimal_dnf import MinimalDNF, Terms
+from headwater.annotations.minimal_dnf import MinimalDNF, Terms, mask_of
 from headwater.annotations.protocol import Names, Restrictable, plain
 from headwater.errors import MissingExtra
 
@@ -24,7 +24,22 @@ MOST_TERMS_LISTED = 24
 MOST_NODES_LISTED = 16
 """...until it has no more nodes than this, ends included: such a diagram has few paths, and no more terms."""
 
-Mixed = Terms | Diagram
+MOST_DRAWN = 1 << 12
+"""Of how many lists of terms the diagram is remembered."""
+
+
+class Drawing:
+    """A diagram, and the rows that it may depend on, as a mask: all of those of what it was made from that were not
+    taken away. (To look which of them matter takes a walk through the diagram.)"""
+
+    __slots__ = ("function", "rows")
+
+    def __init__(self, function: Diagram, rows: int):
+        self.function = function
+        self.rows = rows
+
+
+Mixed = Terms | Drawing
 
 
 class DnfOrBdd(Restrictable[Mixed]):
@@ -52,6 +67,8 @@ class DnfOrBdd(Restrictable[Mixed]):
         self._most_terms = most_terms
         self._bdd: BDD | None = None
         self._missing = False
+        self._known: dict[Terms, Diagram] = {}
+        """Lists of terms that were needed as diagrams."""
 
     # ------------------------------------------------------------------ forms
 
@@ -71,12 +88,30 @@ class DnfOrBdd(Restrictable[Mixed]):
     def _drawn(self, value: Mixed) -> Diagram:
         """The value as a diagram."""
         assert self._bdd is not None
-        return self._bdd.of_masks(value) if isinstance(value, frozenset) else value
+        if isinstance(value, Drawing):
+            return value.function
+        found = self._known.get(value)
+        if found is None:
+            if len(self._known) >= MOST_DRAWN:
+                self._known.clear()
+            found = self._known[value] = self._bdd.of_masks(value)
+        return found
 
-    def _settled(self, value: Diagram) -> Mixed:
+    def _settled(self, value: Diagram, rows: int) -> Mixed:
         """A diagram, or the terms of one that has become small."""
         assert self._bdd is not None
-        return self._bdd.primes(value) if value.node_count() <= MOST_NODES_LISTED else value
+        if value.node_count() <= MOST_NODES_LISTED:
+            return self._bdd.primes(value)
+        return Drawing(value, rows)
+
+    def mask(self, value: Mixed) -> int:
+        """The rows that a value may depend on, as a mask."""
+        if isinstance(value, Drawing):
+            return value.rows
+        found = 0
+        for term in value:
+            found |= term
+        return found
 
     # ------------------------------------------------------------------ the algebra
 
@@ -88,7 +123,8 @@ class DnfOrBdd(Restrictable[Mixed]):
         ):
             return self._dnf.plus(left, right)
         assert self._bdd is not None
-        return self._settled(self._bdd.plus(self._drawn(left), self._drawn(right)))
+        both = self._bdd.plus(self._drawn(left), self._drawn(right))
+        return self._settled(both, self.mask(left) | self.mask(right))
 
     def times(self, left: Mixed, right: Mixed) -> Mixed:
         if (
@@ -98,7 +134,8 @@ class DnfOrBdd(Restrictable[Mixed]):
         ):
             return self._dnf.times(left, right)
         assert self._bdd is not None
-        return self._settled(self._bdd.times(self._drawn(left), self._drawn(right)))
+        both = self._bdd.times(self._drawn(left), self._drawn(right))
+        return self._settled(both, self.mask(left) | self.mask(right))
 
     def equal(self, left: Mixed, right: Mixed) -> bool:
         if isinstance(left, frozenset) and isinstance(right, frozenset):
@@ -113,7 +150,7 @@ class DnfOrBdd(Restrictable[Mixed]):
         found = self._dnf.of(terms)
         if len(found) <= self._most_terms or self._diagrams() is None:
             return found
-        return self._settled(self._drawn(found))
+        return self._settled(self._drawn(found), self.mask(found))
 
     def value(self, given: object) -> Mixed:
         """True, False, or a collection of sets of numbers."""
@@ -123,7 +160,10 @@ class DnfOrBdd(Restrictable[Mixed]):
         if isinstance(value, frozenset):
             return self._dnf.restrict(value, gone)
         assert self._bdd is not None
-        return self._settled(self._bdd.restrict(value, gone))
+        left = value.rows & ~mask_of(gone)
+        if left == value.rows:
+            return value
+        return self._settled(self._bdd.restrict(value.function, gone), left)
 
     def beyond(self, value: Mixed, known: Mixed) -> Mixed:
         """The terms that the known ones do not absorb; of a diagram, all of it unless all is known."""
@@ -135,17 +175,18 @@ class DnfOrBdd(Restrictable[Mixed]):
         if isinstance(value, frozenset):
             return self._dnf.support(value)
         assert self._bdd is not None
-        return self._bdd.support(value)
+        return self._bdd.support(value.function)
 
     def terms(self, value: Mixed) -> list[list[int]]:
         """The prime implicants, smallest first."""
         if isinstance(value, frozenset):
             return self._dnf.terms(value)
         assert self._bdd is not None
-        return self._bdd.terms(value)
+        return self._bdd.terms(value.function)
 
     def forget(self, numbers: Collection[int]) -> None:
         """No expression uses these rows any more, and their numbers may come to stand for others."""
+        self._known.clear()
         if self._bdd is not None:
             self._bdd.forget(numbers)
 
@@ -169,12 +210,21 @@ class DnfOrBdd(Restrictable[Mixed]):
         if isinstance(value, frozenset):
             return None
         assert self._bdd is not None
-        return self._bdd.diagram(value, name)
+        return self._bdd.diagram(value.function, name)
 
     def drawn(self, data: bytes, number: Callable[[int], int | None]) -> Mixed:
         """The value of such a diagram, in which rows that have no number are false."""
         bdd = self._diagrams() or BDD(self._nodes)  # the error for a missing library
-        return self._settled(bdd.drawn(data, number))
+        rows = 0
+
+        def known(name: int) -> int | None:
+            nonlocal rows
+            found = number(name)
+            if found is not None:
+                rows |= 1 << found
+            return found
+
+        return self._settled(bdd.drawn(data, known), rows)
 
     def decode(self, data: bytes) -> Mixed:
         if data[:1] != bytes((wire.DIAGRAM,)):
@@ -185,4 +235,4 @@ class DnfOrBdd(Restrictable[Mixed]):
         if isinstance(value, frozenset):
             return self._dnf.show(value, names)
         assert self._bdd is not None
-        return self._bdd.show(value, names)
+        return self._bdd.show(value.function, names)

@@ -23,7 +23,7 @@ from headwater.networks.annotated.expressions import BooleanExpressions, Numberi
 from headwater.networks.annotated.scheme import Host, Scheme, SchemeMaker
 from headwater.networks.annotated.shipping import LAZY, Shipping
 from headwater.networks.annotated.tombstones import EVERY, Tombstones
-from headwater.networks.annotated.variables import OwnVariables, owner_of
+from headwater.networks.annotated.variables import Numbers, OwnVariables
 from headwater.networks.orders.order import Update
 from headwater.networks.runtime.message_codec import row_size, terms_size
 from headwater.networks.runtime.messages import Derived, Gone, Message, SeenDeletions
@@ -60,9 +60,10 @@ class Absorption(Scheme):
         self.shipping = shipping
         self.algebra = algebra
         self.numbering = Numbering(algebra)
-        self.numbering.grouped(lambda variable: owner_of(variable, host.nodes))
-        self.tombstones = Tombstones(host.number, host.nodes, reclaim_every)
-        self.own = OwnVariables(host.number, host.nodes, host.incarnation)
+        self.numbers = Numbers(host.nodes, host.places)
+        self.numbering.grouped(self.numbers.place)
+        self.tombstones = Tombstones(host.number, self.numbers, reclaim_every)
+        self.own = OwnVariables(host.number, self.numbers, host.incarnation)
         self.base: dict[tuple[int, Row], int] = {}
         """The variables of the rows that are this node's own: base rows, and those that it publishes."""
         self.shipped: list[dict[Row, ShippedRow]] = [{} for _ in host.plan.relations]
@@ -75,7 +76,7 @@ class Absorption(Scheme):
     # ------------------------------------------------------------------ own rows
 
     def insert(self, relation: int, row: Row) -> None:
-        variable = self.own.give()
+        variable = self.own.give(self.host.place(relation, row))
         self.base[relation, row] = variable
         number = self.numbering.number(variable)
         self._exported &= ~(1 << number)
@@ -125,8 +126,7 @@ class Absorption(Scheme):
     def restarted(self, other: int, incarnation: int) -> None:
         for message in self.tombstones.restarted(other, incarnation):
             self.host.send(other, message)
-        nodes = self.host.nodes
-        for variable in [known for known in self.numbering.numbers if owner_of(known, nodes) == other]:
+        for variable in [known for known in self.numbering.numbers if self.numbers.owner(known) == other]:
             if self.tombstones.is_gone(variable):
                 self._forget(variable)
         for rows in self.shipped:
@@ -201,13 +201,16 @@ class Absorption(Scheme):
         if self.algebra.equal(self.algebra.plus(known, value), known):
             return
         value = self.algebra.beyond(value, known)
-        if self.shipping.at_once:
+        if self.shipping.at_once or not self.shipping.lazy and self._is_own(shipped):
             self._ship(shipped, value)
             return
         shipped.kept = self.algebra.plus(shipped.kept, value)
         self._index(shipped, value)
-        if self.shipping.window is not None or self.shipping.timer is not None:
+        if not self.shipping.lazy:
             self._wait(shipped)
+
+    def _is_own(self, shipped: ShippedRow) -> bool:
+        return self.host.home(shipped.relation, shipped.row) == self.host.number
 
     def _wait(self, shipped: ShippedRow) -> None:
         if not self._waiting and self.shipping.timer is not None:

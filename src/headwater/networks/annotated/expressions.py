@@ -141,12 +141,14 @@ class Numbering:
         return found
 
     def support(self, value: Any) -> int:
-        """The numbers that an expression rests on, as a mask."""
+        """The numbers that an expression may rest on, as a mask."""
         mask = 0
         if self._masks:
             for term in value:
                 mask |= term
             return mask
+        if self._mixed is not None:
+            return self._mixed.mask(value)
         for number in self.algebra.support(value):
             mask |= 1 << number
         return mask

@@ -29,6 +29,8 @@ class Host(Protocol):
 
     number: int
     nodes: int
+    places: int
+    """How many places each node has, for rows that are near each other in the network."""
     incarnation: int
     """How often this node has been started again."""
     plan: NodePlan
@@ -36,6 +38,10 @@ class Host(Protocol):
 
     def home(self, relation: int, row: Row) -> int | None:
         """The node that a row belongs to; `None` if its address is nobody's."""
+        ...
+
+    def place(self, relation: int, row: Row) -> int:
+        """The place of a row of this node."""
         ...
 
     def arrive(self, relation: int, row: Row, value: Any) -> None:

@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable
 
-from headwater.networks.annotated.variables import incarnation_of, owner_of
+from headwater.networks.annotated.variables import Numbers
 from headwater.networks.runtime.messages import Gone, SeenDeletions
 
 EVERY = 32
@@ -32,9 +32,10 @@ _NONE: deque[Gone] = deque()
 class Tombstones:
     """The deletions that one node has seen."""
 
-    def __init__(self, number: int, nodes: int, every: int | None = EVERY):
+    def __init__(self, number: int, numbers: Numbers, every: int | None = EVERY):
         self.number = number
-        self.nodes = nodes
+        self.numbers = numbers
+        nodes = self.nodes = numbers.nodes
         self.every = None if every is None else max(every, nodes if every == EVERY else 0)
         self.gone: set[int] = set()
         self.incarnations: dict[int, int] = {}
@@ -62,8 +63,8 @@ class Tombstones:
         incarnations = self.incarnations
         if not incarnations:
             return False
-        owner = owner_of(variable, self.nodes)
-        return incarnation_of(variable, self.nodes) < incarnations.get(owner, 0)
+        owner = self.numbers.owner(variable)
+        return self.numbers.incarnation(variable) < incarnations.get(owner, 0)
 
     def bury(self, variable: int) -> Gone:
         """A variable of this node is deleted; what to tell the others."""
@@ -79,7 +80,7 @@ class Tombstones:
             return False
         self.gone.add(message.variable)
         if self.every is not None:
-            owner = owner_of(message.variable, self.nodes)
+            owner = self.numbers.owner(message.variable)
             self._kept.setdefault(owner, deque()).append(message)
             self._count[owner] = message.number
             self._unsaid += 1

@@ -76,6 +76,7 @@ class NetworkNode:
         self.number = number
         self.incarnation = incarnation
         self.nodes = directory.nodes
+        self.places = directory.places
         self.plan = plan
         self.directory = directory
         self.tables = [
@@ -321,6 +322,10 @@ class NetworkNode:
     def home(self, relation: int, row: Row) -> int | None:
         column = self.plan.relations[relation].location
         return FIRST if column is None else self.directory.node(row[column])
+
+    def place(self, relation: int, row: Row) -> int:
+        column = self.plan.relations[relation].location
+        return 0 if column is None or self.places == 1 else self.directory.place(row[column])
 
     def arrive(self, relation: int, row: Row, value: Any) -> None:
         self.order.arrived(Update(relation, row, value))

@@ -52,6 +52,30 @@ class Topology:
         """The links that end at a node."""
         return [link for link in self.links if node in (link.source, link.target)]
 
+    def arranged(self, nodes: Iterable[str]) -> list[str]:
+        """These nodes in an order in which linked ones are near each other: beginning with the first, each next one
+        has as many links to those before it, and as few to those after it, as there are.
+
+        >>> network = Topology(("a", "b", "c", "d"), (Link("a", "c", 2), Link("c", "d", 2), Link("d", "b", 2)))
+        >>> network.arranged("abcd")
+        ['a', 'c', 'd', 'b']
+        """
+        left = list(nodes)
+        ends: dict[str, set[str]] = {}
+        for source, target, _ in self.rows():
+            ends.setdefault(source, set()).add(target)
+            ends.setdefault(target, set()).add(source)
+        order, left = left[:1], left[1:]
+        while left:
+            before, after = set(order), set(left)
+            following = min(
+                left,
+                key=lambda node: (-len(ends.get(node, set()) & before), len(ends.get(node, set()) & after)),
+            )
+            order.append(following)
+            left.remove(following)
+        return order
+
     def latencies(self, start: str) -> dict[str, int]:
         """The latency of the fastest path from `start` to every node it reaches (Dijkstra).
 
