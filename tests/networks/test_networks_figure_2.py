@@ -167,8 +167,8 @@ def test_lazily_what_was_kept_back_follows():
 
 
 def test_delete_and_rederive_ships_16_tuples_and_their_duplicates():
-    """Figure 5: 16 tuples are shipped. Its table is not in the text; the text tells which tuples go and come back,
-    and of each group they can be counted once, or as often as somebody ships them, as section 3.2 does for insertions:
+    """Figure 5: 16 tuples are shipped. Its table is not in the text, which tells what goes and comes back. Tuples of
+    each group can be counted once, or as often as somebody ships them, as section 3.2 does for insertions:
 
     - the deleted link: not at all, or once;
     - the rows that fall, all nine of them: 9, or 12 with the three that are taken back by two nodes;
