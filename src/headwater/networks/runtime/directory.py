@@ -109,9 +109,6 @@ class Hashed:
             found = self._known[location] = crc32(repr(location).encode()) % self.nodes
         return found
 
-    def address(self, node: int) -> Any:
-        return None
-
     def place(self, location: Any) -> int:
         return 0
 
