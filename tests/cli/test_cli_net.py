@@ -84,3 +84,23 @@ def test_a_trace_is_replayed(tmp_path: Path):
     assert "cannot-write" in headwater(
         "trace", "reachable", "-t", "grid:2", "--out", str(tmp_path / "none" / "x"), code=1
     )
+
+
+def test_optimisations_are_options():
+    plain = headwater("run", "shortest-path", "-t", "grid:3", "--metric", "random")
+    shared = headwater(
+        "run", "shortest-path", "-t", "grid:3", "--metric", "random", "--sharing-delay", "0.1",
+        "--selection-period", "0.05", "--show", "shortestPath",
+    )  # fmt: skip
+    assert "shortestPath(s0.0, s0.1, [s0.0, " in shared and "shortestPath" in plain
+    goal = headwater("run", "shortest-path", "-t", "grid:3", "--goal", "shortestPath('s0.0', 's2.2', P, C)")
+    assert "shortestPath" in goal and "spCost" not in goal
+    assert "ask path^bbfff" in headwater("check", "shortest-path", "--goal", "shortestPath('a', 'b', P, C)")
+    assert "aggregate selection" not in headwater("check", "shortest-path", "--no-aggregate-selections")
+
+
+def test_paths_are_searched():
+    output = headwater("search", "s0.0:s2.2", "s0.1:s2.2", "-t", "grid:3", "--caching", "--zone-radius", "1")
+    assert "zones: " in output and output.count("s2.2 ") >= 2 and " 4 " in output
+    assert "no pair" in headwater("search", "a", code=2)
+    assert "no-such-node" in headwater("search", "a:b", "-t", "grid:2", code=1)

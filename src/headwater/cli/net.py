@@ -6,6 +6,7 @@ import click
 
 from headwater.cli.net_check import check
 from headwater.cli.net_run import run
+from headwater.cli.net_search import search
 from headwater.cli.net_trace import trace
 
 
@@ -24,4 +25,5 @@ def net() -> None:
 
 net.add_command(check)
 net.add_command(run)
+net.add_command(search)
 net.add_command(trace)

@@ -13,7 +13,15 @@ from headwater.cli.options import preprocessor_options
 @click.command()
 @net_program
 @preprocessor_options
-def check(program: str, include: tuple[Path, ...], macros: tuple[str, ...]) -> None:
+@click.option("--goal", help="Show the plan for this goal: shortestPath(S, 'd', P, C).")
+@click.option("--no-aggregate-selections", is_flag=True, help="Show the plan without them.")
+def check(
+    program: str,
+    include: tuple[Path, ...],
+    macros: tuple[str, ...],
+    goal: str | None,
+    no_aggregate_selections: bool,
+) -> None:
     """Check NDlog's four constraints, and print the rules as nodes run them, with the messages that they take.
 
     Exits with 1 if a constraint is broken. Such a program may still run where every node can talk to every other.
@@ -32,7 +40,10 @@ def check(program: str, include: tuple[Path, ...], macros: tuple[str, ...]) -> N
         for breach in broken:
             where = "" if breach.place is None else f"{breach.place.source}:{breach.place.line}: "
             click.echo(f"  {where}{breach.message}\n    hint: {breach.hint}")
-    plan = NodeSettings(parsed.text, parsed.source).plan(functions)
+    settings = NodeSettings(
+        parsed.text, parsed.source, aggregate_selections=not no_aggregate_selections, goal=goal or ""
+    )
+    plan = settings.plan(functions)
     click.echo("")
     for line in described_rules(plan.program):
         click.echo(line)

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from headwater.language.program import Constant, Variable
+from headwater.networks.node_settings import NodeSettings
 from headwater.networks.strands.network_program import NetworkProgram
 from headwater.rules.checked import CheckedRule, Premise
 from headwater.rules.render import render_rule
@@ -40,6 +41,23 @@ def described_rules(program: NetworkProgram) -> Iterator[str]:
         owner = program.relations[passing.relation].owner
         best = " and ".join(f"{each.best} of column {each.value + 1}" for each in passing.selections)
         yield f"of {owner}, only best rows go on in its recursion (aggregate selection): {best}"
+
+
+def described_settings(settings: NodeSettings) -> Iterator[str]:
+    """A line for each optimisation, with what it is set to."""
+    yield f"rows carry: {settings.scheme}; evaluation: {settings.order}"
+    yield f"aggregate selections: {_on(settings.aggregate_selections)}"
+    several = settings.aggregate_selections and settings.multi_aggregates
+    yield f"for several aggregates at once: {_on(several)}"
+    period = settings.selection_period
+    yield f"periodic aggregate selections: {f'every {period:g} s' if period else 'off'}"
+    delay = settings.sharing_delay
+    yield f"message sharing: {f'after {delay:g} s' if delay else 'off'}"
+    yield f"magic sets and predicate reordering: {f'for {settings.goal}' if settings.goal else 'off'}"
+
+
+def _on(switched: bool) -> str:
+    return "on" if switched else "off"
 
 
 def rule_places(program: NetworkProgram, rule: CheckedRule) -> tuple[str, str]:

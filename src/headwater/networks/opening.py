@@ -13,6 +13,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -54,6 +55,11 @@ def network(
     seed: int = 0,
     processes: int | None = None,
     spark: Any = None,
+    aggregate_selections: bool = True,
+    multi_aggregates: bool = True,
+    selection_period: float = 0.0,
+    sharing_delay: float = 0.0,
+    goal: str | None = None,
 ) -> Network:
     """Run a program on a network.
 
@@ -66,6 +72,8 @@ def network(
     - `transport`: simulated (virtual time, one process), tcp (nodes in processes of their own), spark (nodes in tasks
       of a Spark session). `processes`: how many processes there are. `spark`: the session.
     - `metric`: what links cost: latency (ms), hops, reliability, random; or several of them, a column each.
+    - `aggregate_selections`, `multi_aggregates`, `selection_period`, `sharing_delay`, `goal`: optimisations; see
+      `NodeSettings`, and `net.explain()` for what they do to a program.
     """
     arguments.one_of("transport", transport, TRANSPORTS)
     known = Functions()
@@ -77,6 +85,11 @@ def network(
         parsed.source,
         ANNOTATIONS[arguments.one_of("annotation", annotation, ANNOTATIONS)],
         arguments.one_of("order", order, ORDERS),
+        _flag("aggregate_selections", aggregate_selections),
+        _flag("multi_aggregates", multi_aggregates),
+        _seconds("selection_period", selection_period),
+        _seconds("sharing_delay", sharing_delay),
+        _goal(goal),
     )
     found = as_topology(topology, seed=seed)
     metrics = (metric,) if isinstance(metric, str) else tuple(metric)
@@ -93,6 +106,24 @@ def network(
             raise DataError("functions-here", message, hint='transport="simulated" runs them')
         nodes = network_processes(settings, found.nodes, transport, processes, spark)
     return Network(recipe, plan, nodes)
+
+
+def _flag(name: str, given: object) -> bool:
+    if not isinstance(given, bool):
+        raise arguments.wrong_kind(name, given, "True or False")
+    return given
+
+
+def _seconds(name: str, given: object) -> float:
+    if isinstance(given, bool) or not isinstance(given, (int, float)) or not 0 <= given < math.inf:
+        raise arguments.wrong_kind(name, given, "a number of seconds, 0 or more")
+    return float(given)
+
+
+def _goal(given: object) -> str:
+    if given is not None and (not isinstance(given, str) or not given.strip()):
+        raise arguments.wrong_kind("goal", given, "a goal: shortestPath(S, @'d', P, C)")
+    return given or ""
 
 
 def _program(given: str | os.PathLike[str] | Program) -> Program:

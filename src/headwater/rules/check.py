@@ -29,7 +29,7 @@ from headwater.rules.kinds import kept
 from headwater.rules.network_text import NetworkText, network_text
 from headwater.rules.nullability import Nullability, infer_nullability
 from headwater.rules.relations import relations
-from headwater.rules.rewrites import rewritten
+from headwater.rules.rewrites import REWRITES, Rewrites, rewritten
 from headwater.rules.roles import NO_EVENTS, roles_of
 from headwater.rules.shapes import shapes
 from headwater.rules.strata import stratify
@@ -48,13 +48,15 @@ def check(
     known: Mapping[str, tuple[Type | None, ...]] = {},  # noqa: B006
     nullable: Mapping[str, tuple[bool | None, ...]] = {},  # noqa: B006
     network: bool = False,
+    rewrites: Rewrites = REWRITES,
 ) -> Checked:
     """The program's rules, checked, rewritten, typed and in strata; raises `RuleError` at the first fault.
 
     With `network` the text is read as networks run it: with events, timers, and tables that rules update (`roles`).
 
     `known` has the column types of relations whose data is there already, `nullable` whether they take nulls. A
-    relation that nothing fills is an empty one; `unfilled` says which are doubtful.
+    relation that nothing fills is an empty one; `unfilled` says which are doubtful. `rewrites` are those to be
+    done: all, but for optimisations that somebody has switched off.
 
     >>> from headwater.language.datalog import parse
     >>> checked = check(parse("p(X) :- q(X), !r(X). q(1)."), Functions())
@@ -66,7 +68,7 @@ def check(
     roles = roles_of(program, functions.has, [t.relation for t in text.timers]) if network else NO_EVENTS
     draft = begin(program, functions, known, nullable, roles)
     columns = shapes(draft)
-    draft = rewritten(draft)
+    draft = rewritten(draft, rewrites)
     assert len({rule.label for rule in draft.rules}) == len(draft.rules), "labels tell rules apart"
     maintained = [rule for rule in draft.rules if rule.update is None]
     members = stratify(draft.with_rules(maintained))

@@ -28,16 +28,22 @@ from headwater.networks.runtime.messages import (
     Grounded,
     Instance,
     Message,
+    PlainMessage,
     RowDeleted,
     RowInserted,
     SeenDeletions,
     Shape,
+    SharedMessage,
     Supported,
     TakenBack,
 )
 from headwater.networks.runtime.value_codec import get_values, put_values, signed, zigzag
 
-_DERIVED, _GONE, _SEEN, _INSTANCES, _DROPPED, _ALIVE = range(16, 22)
+_DERIVED, _GONE, _SEEN, _INSTANCES, _DROPPED, _ALIVE, _TOGETHER = range(16, 23)
+_ALIKE = 64
+"""In a message of several: one whose row is much like that of a message before it."""
+MOST_LOOKED_BACK = 48
+"""How many messages before it are looked at, for one that is alike."""
 _A_DIAGRAM = 0
 """In the place of how many terms there are: no row is shipped without any."""
 _PLAIN: dict[type[Follows | TakenBack | AskedFor | Grounded | EventRaised | RowInserted | RowDeleted], int] = {
@@ -52,18 +58,13 @@ _KINDS = {tag: kind for kinds in (_PLAIN, _NUMBERED) for kind, tag in kinds.item
 def encode_message(message: Message) -> bytes:
     """The message as bytes."""
     out = bytearray()
+    if isinstance(message, SharedMessage):
+        return _encode_together(message)
     if isinstance(message, Derived):
         out.append(_DERIVED)
         put_varint(out, message.relation)
         put_values(out, message.row)
-        if isinstance(message.terms, bytes):
-            out.append(_A_DIAGRAM)
-            put_varint(out, len(message.terms))
-            out += message.terms
-        else:
-            put_varint(out, len(message.terms))
-            for term in message.terms:
-                put_set(out, term)
+        _put_shape(out, message.terms)
     elif isinstance(message, Gone):
         out.append(_GONE)
         put_varint(out, message.variable)
@@ -78,6 +79,92 @@ def encode_message(message: Message) -> bytes:
     else:
         _put_other(out, message)
     return bytes(out)
+
+
+def _put_shape(out: bytearray, terms: Shape) -> None:
+    if isinstance(terms, bytes):
+        out.append(_A_DIAGRAM)
+        put_varint(out, len(terms))
+        out += terms
+    else:
+        put_varint(out, len(terms))
+        for term in terms:
+            put_set(out, term)
+
+
+def _encode_together(message: SharedMessage) -> bytes:
+    """Each message with its length, or as what it differs in from one before it."""
+    out = bytearray([_TOGETHER])
+    put_varint(out, len(message.messages))
+    for number, each in enumerate(message.messages):
+        alike = _most_alike(message.messages[max(0, number - MOST_LOOKED_BACK) : number], each)
+        plain = encode_message(each)
+        if alike is not None and isinstance(each, Derived):
+            back, other = alike
+            shorter = _encode_alike(each, other, back)
+            if len(shorter) < len(plain) + varint_size(len(plain)):
+                out += shorter
+                continue
+        put_varint(out, len(plain))
+        out += plain
+    return bytes(out)
+
+
+def _most_alike(before: tuple[PlainMessage, ...], message: PlainMessage) -> tuple[int, Derived] | None:
+    """The message of some before whose row has most values of this one, and how far back it is."""
+    if not isinstance(message, Derived):
+        return None
+    best, found = 0, None
+    for back, other in enumerate(reversed(before), 1):
+        if isinstance(other, Derived) and len(other.row) == len(message.row):
+            equal = sum(map(_identical, other.row, message.row)) + (other.terms == message.terms)
+            if equal > best:
+                best, found = equal, (back, other)
+    return found
+
+
+def _identical(one: Any, other: Any) -> bool:
+    return type(one) is type(other) and bool(one == other) and repr(one) == repr(other)
+
+
+def _encode_alike(message: Derived, other: Derived, back: int) -> bytes:
+    out = bytearray([0, _ALIKE])
+    put_varint(out, back)
+    put_varint(out, message.relation)
+    same = [_identical(one, two) for one, two in zip(message.row, other.row, strict=True)]
+    shared = message.terms == other.terms
+    put_varint(out, sum(1 << number for number, equal in enumerate([shared, *same]) if equal))
+    put_values(out, tuple(value for value, equal in zip(message.row, same, strict=True) if not equal))
+    if not shared:
+        _put_shape(out, message.terms)
+    return bytes(out)
+
+
+def _get_together(reader: WireReader) -> SharedMessage:
+    found: list[PlainMessage] = []
+    for _ in range(reader.count()):
+        length = reader.varint()
+        if length:
+            each = decode_message(reader.raw(length))
+            if isinstance(each, SharedMessage):
+                raise damaged("messages within messages within messages")
+            found.append(each)
+            continue
+        if reader.raw(1)[0] != _ALIKE:
+            raise damaged("a message that is not like another")
+        back, relation, marks = reader.varint(), reader.varint(), reader.varint()
+        other = found[-back] if 0 < back <= len(found) else None
+        if not isinstance(other, Derived):
+            raise damaged("a message that is like none")
+        rest = iter(get_values(reader))
+        try:
+            row = tuple(
+                value if marks >> number & 1 else next(rest) for number, value in enumerate(other.row, 1)
+            )
+        except StopIteration:
+            raise damaged("a row that lacks values") from None
+        found.append(Derived(relation, row, other.terms if marks & 1 else _get_shape(reader)))
+    return SharedMessage(tuple(found))
 
 
 def _put_other(
@@ -149,6 +236,8 @@ def decode_message(data: bytes) -> Message:
             tuple((reader.varint(), reader.varint()) for _ in range(reader.count())) for _ in range(2)
         )
         message = SeenDeletions(seen, dropped)
+    elif data[0] == _TOGETHER:
+        message = _get_together(reader)
     else:
         message = _get_other(data[0], reader)
     reader.end()

@@ -151,7 +151,7 @@ class RowDeleted:
 Happening = EventRaised | RowInserted | RowDeleted
 """What update rules send: it is the same whatever rows carry."""
 
-Message = (
+PlainMessage = (
     Derived
     | Gone
     | SeenDeletions
@@ -168,3 +168,14 @@ Message = (
     | RowInserted
     | RowDeleted
 )
+"""What schemes say."""
+
+
+@dataclass(frozen=True, slots=True)
+class SharedMessage:
+    """Messages that were to go to the same node, in order, said as one (`sharing`)."""
+
+    messages: tuple[PlainMessage, ...]
+
+
+Message = PlainMessage | SharedMessage

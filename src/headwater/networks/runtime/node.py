@@ -27,12 +27,20 @@ from headwater.networks.orders.pipelined import Pipelined
 from headwater.networks.runtime.best_rows import BestRows
 from headwater.networks.runtime.directory import FIRST, Directory
 from headwater.networks.runtime.given_rows import SAME_TIME, GivenRows
-from headwater.networks.runtime.messages import EventRaised, Message, RowDeleted, RowInserted
+from headwater.networks.runtime.messages import (
+    EventRaised,
+    Message,
+    PlainMessage,
+    RowDeleted,
+    RowInserted,
+    SharedMessage,
+)
 from headwater.networks.runtime.moment import NodeMoment
 from headwater.networks.runtime.passing_on import Selector
 from headwater.networks.runtime.publishing import publishers
 from headwater.networks.runtime.reactions import Reactions
 from headwater.networks.runtime.row_table import Entry, Row, RowTable
+from headwater.networks.runtime.sharing import MessageSharing
 from headwater.networks.runtime.timers import NodeTimers
 from headwater.networks.runtime.watching import EVENT_SIGN, WatchedRow
 from headwater.networks.strands.network_program import Best, PassingOn
@@ -106,6 +114,11 @@ class NetworkNode:
         self.watched: list[WatchedRow] = []
         """What the program has traced, for the driver to take."""
         self._woken_at: float | None = None
+        self.sharing: MessageSharing | None = None
+        """What holds messages back, so that they go together."""
+        self.selection_period = 0.0
+        """Seconds for which best rows wait before they pass on, so that better ones may come meanwhile."""
+        self._passing_at: float | None = None
         self.scheme: Scheme = scheme(self)
         self.reactions: Reactions | None = None
         self._timers = NodeTimers(plan.program.timers)
@@ -154,12 +167,19 @@ class NetworkNode:
     def handle(self, sender: int, message: Message) -> None:
         """A message has come."""
         self.received += 1
+        if isinstance(message, SharedMessage):
+            for each in message.messages:
+                self._receive(sender, each)
+        else:
+            self._receive(sender, message)
+        self._work()
+
+    def _receive(self, sender: int, message: PlainMessage) -> None:
         if isinstance(message, EventRaised | RowInserted | RowDeleted):
             assert self.reactions is not None, "all nodes run the same program"
             self.reactions.receive(message)
         else:
             self.scheme.receive(sender, message)
-        self._work()
 
     def idle(self) -> None:
         """No message waits: publish, and do what was put off."""
@@ -211,7 +231,14 @@ class NetworkNode:
                     row = (row[0], self.reactions.moment.number(), *timer.rest)
                 self.reactions.happened(UpdateKind.RAISE, self.plan.numbers[timer.relation], row)
         self.scheme.woken()
+        if self._passing_at is not None and now >= self._passing_at - SAME_TIME:
+            self._passing_at = None
+            self._pass_on()
         self._work()
+        if self.sharing is not None:
+            for receiver, message in self.sharing.due(now):
+                self.sent += 1
+                self.outbox.append((receiver, message))
         self._stay_awake()
 
     def _expire(self, number: int, row: Row) -> None:
@@ -221,8 +248,10 @@ class NetworkNode:
             self.take(number, row)
 
     def _stay_awake(self) -> None:
-        """Ask to be woken when the next row expires, or the next timer fires."""
-        times = [self._timers.next(), self.given.next_expiry() if self.expires else None]
+        """Ask to be woken when the next row expires, the next timer fires, or what waits is due."""
+        times = [self._timers.next(), self.given.next_expiry() if self.expires else None, self._passing_at]
+        if self.sharing is not None:
+            times.append(self.sharing.next())
         first = min((moment for moment in times if moment is not None), default=None)
         if first is not None and (self._woken_at is None or first < self._woken_at - SAME_TIME):
             self._woken_at = first
@@ -331,6 +360,10 @@ class NetworkNode:
         self.order.arrived(Update(relation, row, value))
 
     def send(self, receiver: int, message: Message) -> None:
+        if self.sharing is not None:
+            if self.sharing.hold(receiver, message, self.clock()):
+                self._stay_awake()
+            return
         self.sent += 1
         self.outbox.append((receiver, message))
 
@@ -381,15 +414,27 @@ class NetworkNode:
         """Work off updates, and pass best rows on, until nothing is left that need not wait."""
         while True:
             self.order.run(self)
-            passed = False
-            for selector in self._selectors:
-                if self.scheme.steady and selector.waiting():
-                    table = self.tables[selector.candidates]
-                    for row in selector.take():
-                        self.arrive(selector.relation, row, self.scheme.passed(table.rows[row]))
-                        passed = True
-            if not passed:
+            if not self._may_pass_on() or not self._pass_on():
                 return
+
+    def _may_pass_on(self) -> bool:
+        """Whether best rows pass on at once; else the period begins, if there are any."""
+        waiting = self.selection_period and any(selector.waiting() for selector in self._selectors)
+        if waiting and self._passing_at is None:
+            self._passing_at = self.clock() + self.selection_period
+            self._stay_awake()
+        return not self.selection_period
+
+    def _pass_on(self) -> bool:
+        """Pass best rows on inside their recursion; whether there were any."""
+        passed = False
+        for selector in self._selectors:
+            if self.scheme.steady and selector.waiting():
+                table = self.tables[selector.candidates]
+                for row in selector.take():
+                    self.arrive(selector.relation, row, self.scheme.passed(table.rows[row]))
+                    passed = True
+        return passed
 
     def _publish(self) -> bool:
         """Delete and insert what publishers say; whether there was anything."""

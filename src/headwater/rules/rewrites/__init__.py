@@ -35,8 +35,9 @@ from headwater.rules.rewrites.unlabel_best import unlabel_best
 from headwater.rules.strata import edges
 
 Rewrite = Callable[[Draft], Draft]
+Rewrites = tuple[Rewrite, ...]
 
-REWRITES: tuple[Rewrite, ...] = (
+REWRITES: Rewrites = (
     rename_assigned,
     split_heads,
     negate_groups,
@@ -81,9 +82,10 @@ OF_UPDATES: frozenset[Rewrite] = frozenset(
 its body and its aggregates as they are."""
 
 
-def rewritten(draft: Draft) -> Draft:
-    """The draft after all rewrites. What a rewrite makes for an update rule is a view, and reads no event."""
-    for rewrite in REWRITES:
+def rewritten(draft: Draft, rewrites: Rewrites = REWRITES) -> Draft:
+    """The draft after all rewrites, or those given. What a rewrite makes for an update rule is a view, and reads no
+    event."""
+    for rewrite in rewrites:
         if rewrite in OF_UPDATES or not draft.roles.any:
             draft = rewrite(draft)
             draft = draft.with_rules(

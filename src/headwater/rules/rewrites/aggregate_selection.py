@@ -75,6 +75,19 @@ def aggregate_selection(draft: Draft) -> Draft:
     return draft
 
 
+def one_aggregate_selection(draft: Draft) -> Draft:
+    """The same where one aggregate asks for the best rows; relations that several ask for keep all of theirs."""
+    done = aggregate_selection(draft)
+    single = {
+        name: selections
+        for name, selections in done.selections.items()
+        if name in draft.selections or len(selections) == 1
+    }
+    if single == done.selections:
+        return done
+    return replace(done, selections=single, notes=draft.notes)
+
+
 @dataclass(frozen=True)
 class _Choice:
     """One aggregate over the relation: where its columns come from, what it fixes, and what it selects."""

@@ -51,6 +51,7 @@ class Simulator:
         measure: bool = True,
         most_messages: int | None = None,
         told: Told | None = None,
+        made: Callable[[NetworkNode], None] = lambda node: None,
     ):
         self.plan = plan
         self.directory = directory
@@ -58,6 +59,8 @@ class Simulator:
         self.order = order
         self.seed = seed
         self.now = 0.0
+        self.made = made
+        """Called for each node when it begins."""
         self.faults = Faults(directory.nodes)
         self._base: list[dict[tuple[str, Row], None]] = [{} for _ in range(directory.nodes)]
         """The base rows of each node: what it has on disk, and finds again when it is started again."""
@@ -175,6 +178,7 @@ class Simulator:
         node.clock = lambda: self.now
         node.expires = True
         node.chance.seed(f"{self.seed} {number} {node.incarnation}")
+        self.made(node)
         return node
 
     # ------------------------------------------------------------------ time
