@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from headwater.networks.metrics import Costs, Ends
 from headwater.networks.node_settings import ORDERS, NodeSettings
@@ -52,14 +52,15 @@ class NetworkRecipe:
 
 
 def link_model(topology: Topology) -> LinkModel:
-    """Messages take the fastest way; of nodes between which there is none, a second."""
+    """Messages take the fastest way, along links and against them; of nodes between which there is none, a second."""
+    both_ways = replace(topology, directed=False)
     latencies: dict[int, dict[str, int]] = {}
     known: dict[int, LinkQuality] = {}
 
     def link(sender: int, receiver: int) -> LinkQuality:
         found = latencies.get(sender)
         if found is None:
-            found = latencies[sender] = topology.latencies(topology.nodes[sender])
+            found = latencies[sender] = both_ways.latencies(topology.nodes[sender])
         latency = found.get(topology.nodes[receiver], LATENCY_WITHOUT_A_WAY)
         if latency not in known:
             known[latency] = LinkQuality(latency / 1000)

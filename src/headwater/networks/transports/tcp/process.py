@@ -138,8 +138,8 @@ class NodeProcess:
             return channel
 
     def _note(self, sender: int, receiver: int, messages: Sequence[Message], sizes: Sequence[int]) -> None:
-        now = time.time() - self._began
         with self._noting:
+            now = time.time() - self._began
             self._bytes += sum(sizes)
             if self._recording:
                 for message, size in zip(messages, sizes, strict=True):
