@@ -92,8 +92,8 @@ class RuleEdit:
             return None
         dropped = set(dropped_ids(text))
         gone = [rule for each in self.earlier for rule in each.rules if rule.body and rule.id in dropped]
-        labels = {rule.label for rule in text.rules} - {None}
-        taken = {rule.label for each in self.current for rule in each.rules if rule not in text.rules}
+        labels = {name for rule in text.rules for name in (rule.id, rule.label)} - {None}
+        taken = {name for each in self.current[:-1] for rule in each.rules for name in (rule.id, rule.label)}
         found = [*gone, *text.rules]
         plain = all(rule.body and len(rule.heads) == 1 and not rule.delete for rule in found)
         return found if plain and len(gone) == len(dropped) and labels.isdisjoint(taken) else None
