@@ -103,7 +103,13 @@ class Bounds:
 
     def is_bounded(self, scalar: Scalar, operator: str, bound: Number, enforced: tuple[Scalar, ...]) -> bool:
         """Whether `scalar operator bound` (`>=` or `<=`) holds for all values of a scalar that are not NULL."""
+        before = frozenset(self.relied)
+        found = self._is_bounded(scalar, operator, bound, enforced)
+        if not found:
+            self.relied.intersection_update(before)
+        return found
 
+    def _is_bounded(self, scalar: Scalar, operator: str, bound: Number, enforced: tuple[Scalar, ...]) -> bool:
         def also(each: Scalar, other: str, limit: Number) -> bool:
             return self.is_bounded(each, other, limit, enforced)
 
@@ -169,11 +175,10 @@ class Bounds:
         if name == "multiply":
             if bound != 0:
                 return False
-            signs = [
-                (also(left, first, 0), also(right, second, 0))
+            return any(
+                all([also(left, first, 0), also(right, second, 0)])
                 for first, second in _signs_of_product(operator)
-            ]
-            return any(first and second for first, second in signs)
+            )
         if name == "subtract" and one is not None:
             return also(right, FLIPPED[operator], one - bound)  # type: ignore[operator]
         if other is not None:
