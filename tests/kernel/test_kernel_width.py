@@ -7,7 +7,8 @@ import pytest
 from kernel_model import assert_indexed, matrix
 from kernel_stream import Stream
 
-from headwater.kernel.relation import NARROW, WIDE, Relation
+from headwater.kernel.relation import Relation
+from headwater.kernel.room import NARROW, WIDE
 
 LEAST, MOST = -(2**31), 2**31 - 1
 

@@ -33,30 +33,22 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from headwater.kernel import hashing, journal, rowops, version_end
-from headwater.kernel.compiled import load_endings
+from headwater.kernel import hashing, journal, room, rowops, version_end
 from headwater.kernel.index import Index
-from headwater.kernel.memory import LARGE, Room, Unbounded, grown, zeros
+from headwater.kernel.memory import Room, Unbounded, zeros
 from headwater.kernel.prefetch import BLOCK
+from headwater.kernel.room import NARROW, WIDE
 from headwater.kernel.states import DYING, LEADING, LIVE, STORED, TOUCHED, VISIBLE, WAS
 
 Ints = npt.NDArray[np.int64]
 Rows = npt.NDArray[np.int32]
 Stored = npt.NDArray[np.int32] | npt.NDArray[np.int64]
-NARROW, WIDE = np.dtype(np.int32), np.dtype(np.int64)
-"""How numbers of rows are stored."""
 INT64 = np.dtype(np.int64)
 NO_ROWS: Rows = np.empty(0, np.int32)
 CHUNK = 1 << 16
 SMALL = 16
-FEWEST_ROWS_GROWN = 256
-"""By how many rows a relation grows at the least."""
-FEWEST_ROWS_DOUBLED = 4096
-"""From how many rows on a relation is doubled, until its arrays grow in place."""
 PIECE = 1 << 20
 """How many rows enter a new index at a time."""
-JOURNAL_BYTES = 36
-"""What an entry of the journal takes."""
 
 
 def least_bytes(arity: int) -> int:
@@ -186,89 +178,14 @@ class Relation:
         )
         return slots
 
-    def _reserve_rows(self, extra: int) -> None:
-        """Make room for `extra` more rows, though not for finding them."""
-        need = int(self.sizes[0]) + extra
-        if need > self.state.shape[0]:
-            size = max(need, self._larger())
-            self.ask(
-                (size - self.state.shape[0]) * self._row_bytes(), f"room for {size:,} rows of {self.name}"
-            )
-            self.rows = grown(self.rows, size)
-            for index in self.indexes.values():
-                index.reserve(size)
-            self.state = grown(self.state, size)  # last: its length says what there is room for
-
-    def widen(self) -> None:
-        """Store numbers in 64 bits from now on."""
-        if self.rows.dtype == WIDE:
-            return
-        load_endings(WIDE.itemsize)
-        self.ask(WIDE.itemsize * self.rows.size, f"rows of {self.name} with numbers of 64 bits")
-        wide: Ints = zeros(self.rows.shape, WIDE)
-        wide[: self.sizes[0]] = self.rows[: self.sizes[0]]
-        if self.backup is not None:
-            self.backup = self.backup._replace(ranks=self.backup.ranks.astype(WIDE))
-        self.rows, self.largest = wide, int(np.iinfo(WIDE).max)
-
-    def _take(self, supports: int, rank: int) -> None:
-        """Make sure that so many more supports of a row, and the rank, can be stored."""
-        self.supports += supports
-        if max(self.supports, rank) > self.largest:
-            self.supports = supports + int(self.rows[: self.sizes[0], self.count_column].max(initial=0))
-            if max(2 * self.supports, rank) > self.largest:
-                self.widen()
-
-    def _larger(self) -> int:
-        """How many rows there should be room for when there is too little. Arrays that are not large are copied each
-        time: those of some size are doubled, but many small relations should not take twice what they need."""
-        there: int = self.state.shape[0]
-        if self.rows.nbytes < LARGE and there > FEWEST_ROWS_DOUBLED:
-            return 2 * there
-        return there * 9 // 8 + FEWEST_ROWS_GROWN
-
-    def _reserve(self, extra: int) -> None:
-        """Make room for `extra` more rows and journal entries."""
-        self._reserve_rows(extra)
-        if (self.stored + extra) * 5 > self.slots.shape[0] * 4:
-            size = self.slots.shape[0]
-            while (self.stored + extra) * 5 > size * 3:
-                size *= 2
-            self.ask(size * 8, f"finding {self.stored + extra:,} rows of {self.name}")
-            bigger = zeros((size,), np.int64)
-            hashing.move_slots(self.slots, bigger)
-            self.slots = bigger
-        need = int(self.sizes[4]) + extra
-        if need > self.created.shape[0]:
-            size = max(need, self.created.shape[0] * 2)
-            self.ask((size - self.created.shape[0]) * 4, f"{need:,} new rows of {self.name} in one version")
-            self.created = grown(self.created, size)
-        self._reserve_journal(extra)
-
-    def _reserve_journal(self, extra: int) -> None:
-        entries = int(self.sizes[3]) + extra
-        if entries > self.journal_rows.shape[0]:
-            size = max(entries, self.journal_rows.shape[0] * 2)
-            self.ask(
-                (size - self.journal_rows.shape[0]) * JOURNAL_BYTES,
-                f"undoing {entries:,} changes of {self.name} if need be",
-            )
-            self.journal = grown(self.journal, size)
-            self.journal_rows = grown(self.journal_rows, size)  # last: its length says what there is room for
-
-    def reserve_free(self, extra: int) -> None:
-        """Make room for the slots of so many rows that go, and have the table that they are taken out of."""
-        _ = self.slots
-        need = int(self.sizes[2]) + extra
-        if need > self.free.shape[0]:
-            self.free = grown(self.free, max(need, 2 * self.free.shape[0]))
-
     def empty_journal(self) -> None:
         """Let go of a journal that nobody needs any more, for a small one."""
         fresh = _Arrays(self.width)
         self.journal_rows, self.journal, self.created = fresh.journal_rows, fresh.journal, fresh.created
 
-    def _row_bytes(self) -> int:
+    @property
+    def row_bytes(self) -> int:
+        """Bytes that room for one more row takes."""
         return self.rows.itemsize * self.width + 1 + 8 * len(self.indexes)
 
     def ask(self, needed: int, what: str) -> None:
@@ -308,8 +225,8 @@ class Relation:
 
     def _add(self, tuples: Ints, rank: int) -> Rows:
         """Add tuples of one chunk, as far as they fit; the rest once there is room for their numbers."""
-        self._reserve(tuples.shape[0])
-        self._take(tuples.shape[0], rank)
+        room.adding(self, tuples.shape[0])
+        room.numbers(self, tuples.shape[0], rank)
         fresh = np.empty(tuples.shape[0], np.int32)
         before = int(self.sizes[4])
         entered = 0
@@ -332,12 +249,12 @@ class Relation:
         done = int(self.sizes[5])
         if done == tuples.shape[0]:
             return fresh[:n]
-        self.widen()
+        room.widen(self)
         return np.concatenate((fresh[:n], self._add(tuples[done:], rank)))
 
     def subtract(self, tuples: Ints) -> Fallen:
         """Take one support from each tuple whose premises' rank is below its own."""
-        self._reserve_journal(tuples.shape[0])
+        room.journal(self, tuples.shape[0])
         falling = np.empty(tuples.shape[0], np.int32)
         dead = np.empty(tuples.shape[0], np.int32)
         n, m = rowops.subtract(
@@ -348,7 +265,7 @@ class Relation:
 
     def kill(self, rows: Rows) -> Fallen:
         """Make live rows dead whatever their count."""
-        self._reserve_journal(rows.shape[0])
+        room.journal(self, rows.shape[0])
         falling = np.empty(rows.shape[0], np.int32)
         dead = np.empty(rows.shape[0], np.int32)
         n, m = rowops.kill(
@@ -359,7 +276,7 @@ class Relation:
 
     def fall(self, rows: Rows) -> None:
         """Make visible rows invisible; they are `DYING` until `settle`."""
-        self._reserve_journal(rows.shape[0])
+        room.journal(self, rows.shape[0])
         rowops.fall(
             rows, self.rows, self.state, self.sizes, self.journal_rows, self.journal,
             self.rank_column, self.count_column, self.head_rank_column,
@@ -382,7 +299,7 @@ class Relation:
         columns = {self.rank_column, self.head_rank_column}
         top = int(self.sizes[0])
         if ranks + max(int(self.rows[:top, column].max(initial=0)) for column in columns) > self.largest:
-            self.widen()
+            room.widen(self)
         self.lifted += ranks
         for column in columns:
             self.rows[:top, column] += ranks
@@ -392,8 +309,8 @@ class Relation:
 
     def revive(self, origins: Ints, rank: int) -> Rows:
         """Add one support for each row number given; those that were dead enter with the given rank."""
-        self._reserve_journal(origins.shape[0])
-        self._take(origins.shape[0], rank)
+        room.journal(self, origins.shape[0])
+        room.numbers(self, origins.shape[0], rank)
         out = np.empty(origins.shape[0], np.int32)
         n = rowops.revive(
             origins, self.rows, self.state, self.sizes, self.journal_rows, self.journal,
@@ -403,8 +320,8 @@ class Relation:
 
     def show(self, rows: Rows, rank: int) -> Rows:
         """Make live rows visible from the given rank on; return those that were not visible before."""
-        self._reserve_journal(rows.shape[0])
-        self._take(0, rank)
+        room.journal(self, rows.shape[0])
+        room.numbers(self, 0, rank)
         out = np.empty(rows.shape[0], np.int32)
         n = rowops.show(
             rows, self.rows, self.state, self.sizes, self.journal_rows, self.journal,
@@ -414,7 +331,7 @@ class Relation:
 
     def lead(self, rows: Rows) -> None:
         """Mark live rows as the best of their groups that wait to be shown."""
-        self._reserve_journal(rows.shape[0])
+        room.journal(self, rows.shape[0])
         rowops.lead(
             rows, self.rows, self.state, self.sizes, self.journal_rows, self.journal,
             self.rank_column, self.count_column, self.head_rank_column,
@@ -521,7 +438,7 @@ class Relation:
 
     def rank(self, rows: Rows, rank: int) -> None:
         """Give rows another rank. Nothing is journaled."""
-        self._take(0, rank)
+        room.numbers(self, 0, rank)
         self.rows[rows, self.rank_column] = rank
 
     def prepare(self) -> None:
@@ -541,16 +458,16 @@ class Relation:
     def compact(self) -> None:
         """Move all live rows together and build the indexes anew; rows get new numbers."""
         keep = np.flatnonzero(self.state[: self.sizes[0]] & LIVE)
-        self.ask(keep.shape[0] * 2 * (self._row_bytes() + 16), f"compacting {self.name}")
+        self.ask(keep.shape[0] * 2 * (self.row_bytes + 16), f"compacting {self.name}")
         rows, state, supports = self.rows[keep], self.state[keep], self.supports
         n = rows.shape[0]
         before = dict(self.__dict__)
         try:
             self.clear()
-            self._take(supports, 0)
+            room.numbers(self, supports, 0)
             if rows.dtype == WIDE:
-                self.widen()
-            self._reserve(n)
+                room.widen(self)
+            room.adding(self, n)
             self.rows[:n] = rows
             self.state[:n] = state & np.uint8(0xFF ^ TOUCHED)
             self._fill_indexes(n)
@@ -572,10 +489,10 @@ class Relation:
         """Take what `dump` gave into an empty relation; the rows were there before any version."""
         n = codes.shape[0]
         self.clear()
-        self._take(int(ranks[:, 1].max(initial=0)), 0)
+        room.numbers(self, int(ranks[:, 1].max(initial=0)), 0)
         if not _fits(codes) or not _fits(ranks):
-            self.widen()
-        self._reserve_rows(n)
+            room.widen(self)
+        room.rows(self, n)
         self.rows[:n, : self.arity] = codes
         self.rows[:n, self.arity :] = ranks
         self.state[:n] = np.where(visible, LIVE | STORED | VISIBLE | WAS, LIVE | STORED)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from headwater.kernel import hashing, journal
+from headwater.kernel import hashing, journal, room
 from headwater.kernel.memory import shrunk
 from headwater.kernel.states import LIVE, STORED
 
@@ -50,7 +50,7 @@ def planned(relation: Relation) -> CommitPlan:
     removed = _still_dead(relation, ghosts[of_ghosts:], dead[of_dead:])
     left = ghosts[:of_ghosts] if of_dead == 0 else np.concatenate((ghosts, dead[:of_dead]))
     if removed.shape[0]:
-        relation.reserve_free(removed.shape[0])
+        room.leaving(relation, removed.shape[0])
     if few:
         return CommitPlan(removed, left, False, False)
     empty = dead.shape[0] > MOST_ROWS_REMOVED and not (relation.state[: relation.sizes[0]] & LIVE).any()
@@ -138,12 +138,12 @@ def _trim(relation: Relation) -> None:
     top, there = int(relation.sizes[0]), relation.state.shape[0]
     if there - top <= MOST_ROWS_REMOVED or there <= 2 * top:
         return
-    room = top * 9 // 8 + SPARE
+    fitting = top * 9 // 8 + SPARE
     with contextlib.suppress(MemoryError):
-        relation.state = shrunk(relation.state, room)  # first: its length says what there is room for
-        relation.rows = shrunk(relation.rows, room)
+        relation.state = shrunk(relation.state, fitting)  # first: its length says what there is room for
+        relation.rows = shrunk(relation.rows, fitting)
         for index in relation.indexes.values():
-            index.trim(room)
+            index.trim(fitting)
         relation.slots = hashing.fitted(relation.slots, relation.stored * 5 // 3)
 
 

@@ -27,7 +27,8 @@ from headwater.events import (
     Stopped,
 )
 from headwater.kernel.compiled import load_endings
-from headwater.kernel.relation import CHUNK, NARROW, Relation
+from headwater.kernel.relation import CHUNK, Relation
+from headwater.kernel.room import NARROW
 from headwater.maintain.definition import Definition, following
 from headwater.maintain.followed import FollowedStratum
 from headwater.maintain.grouping import Grouping

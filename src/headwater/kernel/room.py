@@ -1,0 +1,121 @@
+"""Room for what a version does to a relation, made before it is done.
+
+Whoever makes room asks the relation's `Room` first, so that a version is refused while it can still be undone, which
+needs no room. Arrays of some size grow in place (see `memory`); the last one to grow is the one whose length says what
+there is room for.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from headwater.kernel import hashing
+from headwater.kernel.compiled import load_endings
+from headwater.kernel.memory import LARGE, grown, zeros
+
+if TYPE_CHECKING:
+    from headwater.kernel.relation import Relation
+
+NARROW, WIDE = np.dtype(np.int32), np.dtype(np.int64)
+"""How numbers of rows are stored."""
+FEWEST_ROWS_GROWN = 256
+"""By how many rows a relation grows at the least."""
+FEWEST_ROWS_DOUBLED = 4096
+"""From how many rows on a relation is doubled, until its arrays grow in place."""
+JOURNAL_BYTES = 36
+"""What an entry of the journal takes."""
+
+
+def rows(relation: Relation, extra: int) -> None:
+    """Make room for `extra` more rows, though not for finding them."""
+    need = int(relation.sizes[0]) + extra
+    if need > relation.state.shape[0]:
+        size = max(need, _larger(relation))
+        relation.ask(
+            (size - relation.state.shape[0]) * relation.row_bytes,
+            f"room for {size:,} rows of {relation.name}",
+        )
+        relation.rows = grown(relation.rows, size)
+        for index in relation.indexes.values():
+            index.reserve(size)
+        relation.state = grown(relation.state, size)  # last: its length says what there is room for
+
+
+def widen(relation: Relation) -> None:
+    """Store numbers in 64 bits from now on."""
+    if relation.rows.dtype == WIDE:
+        return
+    load_endings(WIDE.itemsize)
+    relation.ask(WIDE.itemsize * relation.rows.size, f"rows of {relation.name} with numbers of 64 bits")
+    wide: npt.NDArray[np.int64] = zeros(relation.rows.shape, WIDE)
+    wide[: relation.sizes[0]] = relation.rows[: relation.sizes[0]]
+    if relation.backup is not None:
+        relation.backup = relation.backup._replace(ranks=relation.backup.ranks.astype(WIDE))
+    relation.rows, relation.largest = wide, int(np.iinfo(WIDE).max)
+
+
+def numbers(relation: Relation, supports: int, rank: int) -> None:
+    """Make sure that so many more supports of a row, and the rank, can be stored."""
+    relation.supports += supports
+    if max(relation.supports, rank) > relation.largest:
+        relation.supports = supports + int(
+            relation.rows[: relation.sizes[0], relation.count_column].max(initial=0)
+        )
+        if max(2 * relation.supports, rank) > relation.largest:
+            widen(relation)
+
+
+def _larger(relation: Relation) -> int:
+    """How many rows there should be room for when there is too little. Arrays that are not large are copied each
+    time: those of some size are doubled, but many small relations should not take twice what they need."""
+    there: int = relation.state.shape[0]
+    if relation.rows.nbytes < LARGE and there > FEWEST_ROWS_DOUBLED:
+        return 2 * there
+    return there * 9 // 8 + FEWEST_ROWS_GROWN
+
+
+def adding(relation: Relation, extra: int) -> None:
+    """Make room for `extra` more rows and journal entries."""
+    rows(relation, extra)
+    if (relation.stored + extra) * 5 > relation.slots.shape[0] * 4:
+        size = relation.slots.shape[0]
+        while (relation.stored + extra) * 5 > size * 3:
+            size *= 2
+        relation.ask(size * 8, f"finding {relation.stored + extra:,} rows of {relation.name}")
+        bigger = zeros((size,), np.int64)
+        hashing.move_slots(relation.slots, bigger)
+        relation.slots = bigger
+    need = int(relation.sizes[4]) + extra
+    if need > relation.created.shape[0]:
+        size = max(need, relation.created.shape[0] * 2)
+        relation.ask(
+            (size - relation.created.shape[0]) * 4, f"{need:,} new rows of {relation.name} in one version"
+        )
+        relation.created = grown(relation.created, size)
+    journal(relation, extra)
+
+
+def journal(relation: Relation, extra: int) -> None:
+    """Make room for `extra` more entries of the journal."""
+    entries = int(relation.sizes[3]) + extra
+    if entries > relation.journal_rows.shape[0]:
+        size = max(entries, relation.journal_rows.shape[0] * 2)
+        relation.ask(
+            (size - relation.journal_rows.shape[0]) * JOURNAL_BYTES,
+            f"undoing {entries:,} changes of {relation.name} if need be",
+        )
+        relation.journal = grown(relation.journal, size)
+        relation.journal_rows = grown(
+            relation.journal_rows, size
+        )  # last: its length says what there is room for
+
+
+def leaving(relation: Relation, extra: int) -> None:
+    """Make room for the slots of so many rows that go, and have the table that they are taken out of."""
+    _ = relation.slots
+    need = int(relation.sizes[2]) + extra
+    if need > relation.free.shape[0]:
+        relation.free = grown(relation.free, max(need, 2 * relation.free.shape[0]))
