@@ -1,8 +1,8 @@
 """Room for what a version does to a relation, made before it is done.
 
 Whoever makes room asks the relation's `Room` first, so that a version is refused while it can still be undone, which
-needs no room. Arrays of some size grow in place (see `memory`); the last one to grow is the one whose length says what
-there is room for.
+needs no room. Arrays of some size grow in place (see `memory`); the last one to grow is the one whose length says
+what there is room for.
 """
 
 from __future__ import annotations
