@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from headwater.exchange.confederation import Confederation
     from headwater.networks.network import Network
     from headwater.nodes.nodes import Nodes
+    from headwater.sketch.sketches import Sketches
     from headwater.values.functions import Given
     from headwater.values.special import LabelledNull
 
@@ -77,6 +78,7 @@ __all__ = [
     "connect",
     "exchange",
     "network",
+    "sketches",
     "spark_session",
     "start_nodes",
 ]
@@ -214,6 +216,19 @@ def exchange(*args: Any, **options: Any) -> Confederation:
     from headwater.exchange.opening import exchange
 
     return exchange(*args, **options)
+
+
+@public
+def sketches(backend: SparkSession | str, path: str | os.PathLike[str]) -> Sketches:
+    """Provenance sketches of queries over tables, kept in the folder `path`; see docs/sketches.md.
+
+    `backend` is a Spark session, or the address of a database: `duckdb:///shop.db`, `postgresql://user@host/shop`.
+    """
+    from pathlib import Path
+
+    from headwater.sketch.sketches import Sketches
+
+    return Sketches(backend, Path(path))
 
 
 def network(program: Any, topology: Any, **options: Any) -> Network:

@@ -96,6 +96,11 @@ class ParquetTable:
             return newest.version
 
     def frame(self, session: SparkSession, version: int, parts: Sequence[SketchPart]) -> DataFrame:
+        self.check(version)
+        return session.read.parquet(str(self.path))
+
+    def check(self, version: int) -> None:
+        """Refuse a version that is not the newest."""
         now = self.version()
         if version != now:
             raise SketchError(
@@ -103,7 +108,6 @@ class ParquetTable:
                 f"{self.path} has version {now}, not {version}",
                 hint="a directory keeps its newest version only; a Delta table keeps all",
             )
-        return session.read.parquet(str(self.path))
 
     def changes(self, after: int, upto: int) -> tuple[pa.Table, Numbers]:
         import pyarrow as pa

@@ -125,9 +125,23 @@ class SparkBackend:
         given: Mapping[str, pa.Table] | None = None,
         fragments: Mapping[Slot, Ranges] | None = None,
     ) -> pa.Table:
+        return self.collected(plan, versions=versions, given=given, fragments=fragments)
+
+    def collected(
+        self,
+        plan: Operator,
+        *,
+        versions: Mapping[str, int] | None = None,
+        given: Mapping[str, pa.Table] | None = None,
+        fragments: Mapping[Slot, Ranges] | None = None,
+        sketch: Sketch | None = None,
+    ) -> pa.Table:
+        """The rows of a plan, two columns of which may have one name; see `frame`."""
+        frame = self.frame(plan, versions=versions, given=given, fragments=fragments, sketch=sketch)
+        names = frame.columns
         with refusals("a plan"):
-            frame = self.frame(plan, versions=versions, given=given, fragments=fragments)
-            return collected(frame)
+            found = arrow_of(frame.toDF(*[f"c{number}" for number in range(len(names))]))
+        return found.rename_columns(names)
 
     def frame(
         self,
@@ -197,13 +211,6 @@ class SparkBackend:
         finally:
             for view in sources.values():
                 self.session.catalog.dropTempView(view)
-
-
-def collected(frame: DataFrame) -> pa.Table:
-    """The rows of a DataFrame, two columns of which may have one name."""
-    names = frame.columns
-    found = arrow_of(frame.toDF(*[f"c{number}" for number in range(len(names))]))
-    return found.rename_columns(names)
 
 
 def fragment_of(column: Column, ranges: Ranges) -> Column:

@@ -1,0 +1,106 @@
+"""Which attribute to sketch a table by: one for which the query's sketch is safe, and by which the table is clustered.
+
+A sketch of a table saves what its readers can skip, so the advice follows the layout: among attributes that a proof accepts,
+the one whose fragments are found in the fewest blocks. Where nobody knows the layout (databases), keys come first: columns
+that end with `id` or `key`, or that the query groups or joins by.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from headwater.language.sql.algebra import GroupBy, Operator, Scan, ThetaJoin, scans, walk
+from headwater.language.sql.scalars import attributes_in
+from headwater.language.sql.tables import TableColumn
+from headwater.sketch.ranges import Ranges, equi_depth
+from headwater.sketch.safety.facts import KnownFacts
+from headwater.sketch.safety.outcome import SafetyRefusal
+from headwater.sketch.safety.rules import prove
+from headwater.sketch.sketch import Slot
+from headwater.sketch.tables.backend import Backend
+
+ORDERED = ("int", "float", "decimal", "string", "date", "timestamp", "timestamp_ntz")
+"""Types whose values ranges are made of."""
+MOST_SAMPLED = 50_000
+"""So many values are looked at to make ranges."""
+UNCLUSTERED = 0.7
+"""From which depth on an attribute's blocks are of no use: most fragments are in most blocks."""
+DEFAULT_RANGES = 1000
+
+
+@dataclass(frozen=True)
+class Advice:
+    """An attribute for a table, and what speaks for it: `depth` is the share of blocks that a fragment is found in."""
+
+    slot: Slot
+    depth: float | None
+    is_safe: bool
+    reason: str
+
+    @property
+    def is_useful(self) -> bool:
+        return self.is_safe and (self.depth is None or self.depth < UNCLUSTERED)
+
+    def __str__(self) -> str:
+        clustered = (
+            "layout unknown" if self.depth is None else f"a fragment is in {self.depth:.0%} of the blocks"
+        )
+        return f"{self.slot}: {'safe' if self.is_safe else 'not safe'}, {clustered}{self.reason and f' ({self.reason})'}"
+
+
+def make_ranges(backend: Backend, slot: Slot, count: int) -> Ranges:
+    """Equi-depth ranges of a table's attribute, from a sample of its values."""
+    return equi_depth(slot.attribute, backend.sample(slot.table, slot.attribute, MOST_SAMPLED), count)
+
+
+def advise(
+    backend: Backend, plan: Operator, known: KnownFacts, tables: Iterable[str] | None = None
+) -> list[Advice]:
+    """What speaks for and against each attribute of each table that a plan reads, the best first."""
+    found = []
+    for table in sorted(set(tables or {scan.table for scan in scans(plan)})):
+        for column in backend.schemas()[table].columns:
+            if column.type is not None and column.type.name in ORDERED:
+                found.append(_judged(backend, plan, known, Slot(table, column.name), column))
+    return sorted(found, key=lambda each: (not each.is_useful, each.depth or 0.0, each.reason != "a key"))
+
+
+def _judged(backend: Backend, plan: Operator, known: KnownFacts, slot: Slot, column: TableColumn) -> Advice:
+    outcome = prove(plan, (slot,), known)
+    if isinstance(outcome, SafetyRefusal):
+        return Advice(slot, None, is_safe=False, reason=outcome.code)
+    layout = backend.layout(slot.table, slot.attribute)
+    if layout is None:
+        return Advice(slot, None, is_safe=True, reason="a key" if _is_key(plan, slot) else "")
+    ends = [value for block in layout.blocks for value in (block.lower, block.upper) if value is not None]
+    if not ends:
+        return Advice(slot, 1.0, is_safe=True, reason="no statistics")
+    import pyarrow as pa
+
+    ranges = equi_depth(slot.attribute, pa.array(ends), 100)
+    return Advice(slot, layout.depth(ranges), is_safe=True, reason="a key" if _is_key(plan, slot) else "")
+
+
+def _is_key(plan: Operator, slot: Slot) -> bool:
+    if slot.attribute.lower().endswith(("id", "key")):
+        return True
+    own = {
+        each.id
+        for scan in walk(plan)
+        if isinstance(scan, Scan) and scan.table == slot.table
+        for each in scan.attributes
+        if each.name == slot.attribute
+    }
+    read = {
+        each.id
+        for operator in walk(plan)
+        if isinstance(operator, GroupBy | ThetaJoin)
+        for scalar in (
+            [key.expression for key in operator.keys]
+            if isinstance(operator, GroupBy)
+            else ([operator.condition] if operator.condition is not None else [])
+        )
+        for each in attributes_in(scalar)
+    }
+    return bool(own & read)

@@ -1,0 +1,56 @@
+"""What was decided about a query, why, and what came of it: data; sentences are made by `__str__`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from headwater.sketch.cost import Way
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+@dataclass(frozen=True)
+class SketchDecision:
+    """How a query was answered.
+
+    `seconds` is what that took, `predicted` what each way was expected to take before, `read` which share of the rows of
+    sketched tables lay in blocks that had to be read, `changed` how many rows the sketch was maintained by.
+    """
+
+    way: Way
+    reason: str
+    query: str
+    versions: Mapping[str, int]
+    seconds: float = 0.0
+    predicted: Mapping[str, float] = field(default_factory=dict)
+    read: float = 1.0
+    sketch: str = ""
+    changed: int = 0
+    maintaining: float = 0.0
+
+    @property
+    def saved(self) -> float | None:
+        """The seconds less than a plain run was expected to take (below 0: more); `None` where none was seen."""
+        plain = self.predicted.get("plain")
+        return None if plain is None else plain - self.seconds
+
+    def __str__(self) -> str:
+        said = f"{self.way}: {self.reason}; {self.seconds:.3f} s"
+        if self.way in ("use", "maintain"):
+            said += f", {self.read:.1%} of the rows read ({self.sketch})"
+        if self.changed:
+            said += f", maintained by {self.changed} rows in {self.maintaining:.3f} s"
+        if self.saved is not None and self.way != "plain":
+            said += f", {abs(self.saved):.3f} s {'saved' if self.saved >= 0 else 'more'} than plain"
+        return said
+
+
+@dataclass(frozen=True)
+class SketchAnswer:
+    """The rows of a query, and how they were come by."""
+
+    rows: pa.Table
+    decision: SketchDecision

@@ -1,0 +1,249 @@
+"""What a state folder keeps: the tables that were named, and for each query its sketches by version.
+
+`tables.json` and `queries/<name>.json`, each replaced as a whole; beside a query's file a folder with the state that
+maintains its sketch (`maintain`). A file that cannot be read is an error that names it: nothing is guessed, nothing
+overwritten.
+
+>>> import datetime
+>>> part = SketchPart("t", Ranges("d", (datetime.date(2024, 1, 2),)), frozenset({0, 2}))
+>>> sketch_from_json(sketch_to_json(Sketch((part,), {"t": 3}))) == Sketch((part,), {"t": 3})
+True
+"""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from headwater.errors import SketchError
+from headwater.sketch.cost import Costs
+from headwater.sketch.ranges import Ranges, RangeValue
+from headwater.sketch.safety.facts import DataFact
+from headwater.sketch.sketch import Sketch, SketchPart
+from headwater.store.durable import make_folder, sync_folder, write_new
+from headwater.store.failure import failed
+from headwater.store.lock import Lock
+
+FORMAT = 1
+MOST_SKETCHES = 8
+"""So many versions of a query's sketch are kept; older ones are collected."""
+
+
+@dataclass(frozen=True)
+class KeptTable:
+    """A table as it was named."""
+
+    name: str
+    path: str
+    format: str
+    partition: str | None = None
+    ranges: int | None = None
+
+
+@dataclass(frozen=True)
+class KeptQuery:
+    """A query, the sketches it has (the newest last), the facts they rest on, and what running it costs."""
+
+    name: str
+    text: str
+    sketches: tuple[Sketch, ...] = ()
+    facts: frozenset[DataFact] = frozenset()
+    costs: Costs = field(default_factory=Costs)
+    asked: int = 0
+    refused: str = ""
+    """Why it has no sketch, once that was found."""
+
+    @property
+    def newest(self) -> Sketch | None:
+        return self.sketches[-1] if self.sketches else None
+
+    def at(self, versions: Mapping[str, int]) -> Sketch | None:
+        """The sketch of just these versions."""
+        return next((each for each in reversed(self.sketches) if each.versions == versions), None)
+
+    def with_sketch(self, sketch: Sketch) -> KeptQuery:
+        others = tuple(each for each in self.sketches if each.versions != sketch.versions)
+        return replace(self, sketches=(*others, sketch)[-MOST_SKETCHES:], refused="")
+
+
+def query_name(text: str) -> str:
+    """The name of a query: the same for the same text up to white space."""
+    return hashlib.blake2b(" ".join(text.split()).encode(), digest_size=6).hexdigest()
+
+
+class KeptState:
+    """The state folder of one process at a time."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+        try:
+            make_folder(folder / "queries")
+        except OSError as error:
+            raise failed("cannot make", folder, error) from error
+        self._lock = Lock.take(folder / "lock")
+
+    def close(self) -> None:
+        self._lock.release()
+
+    def described(self) -> dict[str, Any]:
+        """What the folder is about: the backend and its tables."""
+        return self._load(self.folder / "tables.json") or {"format": FORMAT, "backend": None, "tables": []}
+
+    def tables(self) -> Iterator[KeptTable]:
+        for one in self.described()["tables"]:
+            yield KeptTable(**one)
+
+    def describe(self, backend: str, tables: Mapping[str, KeptTable]) -> None:
+        said = {"format": FORMAT, "backend": backend, "tables": [vars(each) for each in tables.values()]}
+        self._write(self.folder / "tables.json", said)
+
+    def queries(self) -> Iterator[KeptQuery]:
+        for path in sorted((self.folder / "queries").glob("[!.]*.json")):
+            yield self._query(path)
+
+    def write(self, query: KeptQuery) -> None:
+        said = {
+            "format": FORMAT,
+            "text": query.text,
+            "sketches": [sketch_to_json(each) for each in query.sketches],
+            "facts": [
+                [one.table, one.column, one.kind, _value_to_json(one.bound)] for one in sorted(query.facts)
+            ],
+            "costs": query.costs.observations,
+            "asked": query.asked,
+            "refused": query.refused,
+        }
+        self._write(self._path(query.name), said)
+
+    def drop(self, name: str) -> None:
+        """Forget a query with all that is kept of it."""
+        self._path(name).unlink(missing_ok=True)
+        shutil.rmtree(self.state_of(name), ignore_errors=True)
+
+    def state_of(self, name: str) -> Path:
+        """Where the state that maintains a query's sketch is."""
+        return self.folder / "queries" / name
+
+    def _path(self, name: str) -> Path:
+        return self.folder / "queries" / f"{name}.json"
+
+    def _query(self, path: Path) -> KeptQuery:
+        said = self._load(path)
+        try:
+            observations = {
+                way: tuple((float(size), float(seconds)) for size, seconds in pairs)
+                for way, pairs in said["costs"].items()
+            }
+            facts = frozenset(
+                DataFact(table, column, kind, _value_from_json(bound))
+                for table, column, kind, bound in said["facts"]
+            )
+            sketches = tuple(sketch_from_json(each) for each in said["sketches"])
+            return KeptQuery(
+                path.stem, said["text"], sketches, facts, Costs(observations), said["asked"], said["refused"]
+            )
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise _damaged(path, f"{type(error).__name__} {error}") from error
+
+    def _load(self, path: Path) -> Any:
+        try:
+            said = json.loads(path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return None
+        except (ValueError, UnicodeDecodeError) as error:
+            raise _damaged(path, str(error)) from error
+        except OSError as error:
+            raise failed("cannot read", path, error) from error
+        if not isinstance(said, dict) or not isinstance(said.get("format"), int):
+            raise _damaged(path, "it is of no format that there was")
+        if said["format"] > FORMAT:
+            raise SketchError(
+                "damaged-state",
+                f"{path} was written by a later version of Headwater",
+                hint="use that version",
+            )
+        return said
+
+    def _write(self, path: Path, said: Mapping[str, Any]) -> None:
+        hidden = path.with_name(f".{path.name}")
+        try:
+            write_new(hidden, json.dumps(said).encode())
+            os.replace(hidden, path)
+            sync_folder(path.parent)
+        except OSError as error:
+            raise failed("cannot write", path, error) from error
+
+
+def _damaged(path: Path, why: str) -> SketchError:
+    return SketchError(
+        "damaged-state",
+        f"{path} is not what was written: {why}",
+        hint="remove that file: its sketches are captured again",
+    )
+
+
+def sketch_to_json(sketch: Sketch) -> dict[str, Any]:
+    """A sketch as JSON has it."""
+    return {
+        "versions": dict(sketch.versions),
+        "parts": [
+            {
+                "table": part.table,
+                "attribute": part.ranges.attribute,
+                "bounds": [_value_to_json(bound) for bound in part.ranges.bounds],
+                "fragments": sorted(part.fragments),
+            }
+            for part in sketch.parts
+        ],
+    }
+
+
+def sketch_from_json(said: Mapping[str, Any]) -> Sketch:
+    """A sketch from its JSON."""
+    parts = tuple(
+        SketchPart(
+            one["table"],
+            Ranges(one["attribute"], tuple(_value_from_json(bound) for bound in one["bounds"])),
+            frozenset(int(number) for number in one["fragments"]),
+        )
+        for one in said["parts"]
+    )
+    return Sketch(parts, {str(table): int(version) for table, version in said["versions"].items()})
+
+
+def _value_to_json(value: object) -> Any:
+    match value:
+        case datetime.datetime():
+            return {"timestamp": value.isoformat()}
+        case datetime.date():
+            return {"date": value.isoformat()}
+        case decimal.Decimal():
+            return {"decimal": str(value)}
+        case float():
+            return {"float": repr(value)}
+        case _:
+            return value
+
+
+def _value_from_json(said: Any) -> RangeValue:
+    if not isinstance(said, dict):
+        return said  # type: ignore[no-any-return]
+    ((kind, text),) = said.items()
+    match kind:
+        case "timestamp":
+            return datetime.datetime.fromisoformat(text)
+        case "date":
+            return datetime.date.fromisoformat(text)
+        case "decimal":
+            return decimal.Decimal(text)
+        case "float":
+            return float(text)
+    raise ValueError(f"no value of kind {kind}")

@@ -1,0 +1,63 @@
+"""Tables of Spark's catalog: those of Parquet files are directories with a name; others are read only.
+
+Spark keeps what it knows of a table's files: it is told to look again whenever files have changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlparse
+
+from headwater.errors import SketchError
+from headwater.pipeline.refusals import refusals
+from headwater.sketch.sketch import SketchPart
+from headwater.sketch.tables.bags import Numbers
+from headwater.sketch.tables.layout import TableLayout
+from headwater.sketch.tables.parquet_table import ParquetTable
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+
+class CatalogTable:
+    """A table by its name in the catalog."""
+
+    def __init__(self, session: SparkSession, name: str, record: Path):
+        self.session, self.name = session, name
+        with refusals(name):
+            said = {row[0]: row[1] for row in session.sql(f"DESCRIBE EXTENDED {name}").collect()}
+        provider = (said.get("Provider") or "").lower()
+        if provider != "parquet":
+            raise SketchError(
+                "unknown-format",
+                f"{name} is a table of {provider or 'no files'}, not of Parquet files",
+                hint="name a Delta table by its path: format='delta'",
+            )
+        self.files = ParquetTable(unquote(urlparse(said["Location"]).path), record)
+
+    @property
+    def what(self) -> str:
+        return f"table:{self.name}"
+
+    def schema(self) -> pa.Schema:
+        return self.files.schema()
+
+    def version(self) -> int:
+        return self.files.version()
+
+    def frame(self, session: SparkSession, version: int, parts: Sequence[SketchPart]) -> DataFrame:
+        self.files.check(version)
+        session.catalog.refreshTable(self.name)
+        return session.table(self.name)
+
+    def changes(self, after: int, upto: int) -> tuple[pa.Table, Numbers]:
+        return self.files.changes(after, upto)
+
+    def layout(self, attribute: str, version: int) -> TableLayout | None:
+        return self.files.layout(attribute, version)
+
+    def update(self, rows: pa.Table, signs: Numbers) -> int:
+        return self.files.update(rows, signs)

@@ -1,0 +1,185 @@
+"""`hw.sketches`: which way a query is answered, and that every way gives the plain answer."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from oracle_lockstep import examples
+from sketch_queries import bag, random_query, random_rows
+from test_sketch_capture import SALES, TOP
+
+import headwater as hw
+from headwater.errors import DataError, SketchError, SqlError, StoreError
+
+
+def database(path: Path, tables: dict[str, pa.Table]) -> str:
+    with duckdb.connect(str(path)) as connection:
+        for name, rows in tables.items():
+            connection.register("given", rows)
+            connection.execute(f"CREATE TABLE {name} AS FROM given")
+    return f"duckdb:///{path}"
+
+
+@pytest.fixture
+def shop(tmp_path):
+    address = database(tmp_path / "shop.db", {"sales": SALES})
+    with hw.sketches(address, tmp_path / "state") as sketches:
+        sketches.table("sales", partition="price", ranges=4)
+        yield sketches
+
+
+def test_a_query_is_run_then_captured_then_used_then_maintained(shop):
+    ways = []
+    for _ in range(3):
+        answer = shop.ask(TOP)
+        assert bag(answer.rows) == [("Apple", 5074.0)]
+        ways.append(answer.decision.way)
+    assert ways == ["plain", "capture", "use"]
+    s8 = (8, "HP", "650 G10", 1299, 1)
+    assert shop.update("sales", insert=[s8]) == 1
+    found = shop.ask(TOP, way="maintain")
+    assert bag(found.rows) == [("Apple", 5074.0), ("HP", 6194.0)]
+    shop.update("sales", delete=[s8])
+    again = shop.ask(TOP, way="maintain")
+    assert bag(again.rows) == [("Apple", 5074.0)]
+    assert again.decision.changed == 1
+    assert again.decision.versions == {"sales": 2}
+    assert "maintain" in str(again.decision)
+    assert shop.last == again.decision
+    kept = shop.list()[0]
+    assert [each.versions["sales"] for each in kept.sketches] == [0, 1, 2]
+
+
+def test_what_is_kept_survives(tmp_path):
+    """Sketches and the state that maintains them are there again, and follow what happened meanwhile."""
+    address = database(tmp_path / "shop.db", {"sales": SALES})
+    with hw.sketches(address, tmp_path / "state") as sketches:
+        sketches.table("sales", partition="price", ranges=4)
+        sketches.ask(TOP, way="capture")
+        sketches.update("sales", insert=[(8, "HP", "650 G10", 1299, 1)])
+        sketches.maintain()
+    with hw.sketches(address, tmp_path / "state") as sketches:
+        assert sketches.ask(TOP, way="use").decision.way == "use"
+        sketches.update("sales", delete=[(3, "Apple", "Air 13-inch", 1199, 1)])
+        found = sketches.ask(TOP, way="maintain")
+        assert found.decision.changed == 1
+        assert bag(found.rows) == [("HP", 6194.0)]
+        name = sketches.list()[0].name
+        sketches.drop(name)
+        assert sketches.list() == ()
+    assert not list((tmp_path / "state" / "queries").iterdir())
+
+
+def test_a_sketch_whose_fact_broke_is_dropped(shop):
+    """sum > 5000 is safe while nothing is negative; then a product is taken back at a loss."""
+    shop.ask(TOP, way="capture")
+    shop.update("sales", insert=[(8, "HP", "650 G10", 1299, 1)])
+    shop.ask(TOP, way="maintain")
+    shop.update("sales", insert=[(9, "HP", "loss", -3000, 1)])
+    with pytest.raises(SketchError, match="fact-broken"):
+        shop.ask(TOP, way="maintain")
+    shop.update("sales", insert=[(10, "HP", "gift", 0, 1)])
+    answer = shop.ask(TOP)
+    assert answer.decision.way == "plain"
+    assert "sales.price >= 0" in answer.decision.reason
+    assert bag(answer.rows) == [("Apple", 5074.0)]
+    assert shop.list()[0].sketches == ()
+
+
+def test_what_is_not_safe_is_run_plainly(shop):
+    text = "SELECT brand, avg(price) AS a FROM sales GROUP BY brand HAVING avg(price) > 1000"
+    for _ in range(3):
+        answer = shop.ask(text)
+        assert answer.decision.way == "plain"
+    assert "not safe" in shop.explain(text)
+    with pytest.raises(SketchError, match="not-safe"):
+        shop.ask(text, way="capture")
+
+
+def test_explain_and_advise(shop):
+    shop.ask(TOP, way="capture")
+    said = shop.explain(TOP)
+    assert "safe: the answer over every sketch on sales.price is the answer" in said
+    assert "next: use" in said
+    assert {str(each.slot) for each in shop.advise(TOP) if each.is_safe} >= {"sales.price", "sales.sid"}
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "code"),
+    [
+        (lambda s: s.ask("SELECT nothing FROM sales"), SqlError, "unknown-column"),
+        (lambda s: s.ask("SELECT 1 FROM nowhere"), SqlError, "unknown-table"),
+        (lambda s: s.ask(TOP, way="fast"), SketchError, "unknown-way"),
+        (lambda s: s.ask(TOP, way="use"), SketchError, "no-sketch"),
+        (lambda s: s.table("nowhere"), SketchError, "unknown-table"),
+        (lambda s: s.table("sales", partition="colour"), SketchError, "unknown-column"),
+        (lambda s: s.table("sales", ranges=0), SketchError, "bad-ranges"),
+        (lambda s: s.update("nowhere", insert=[]), SketchError, "unknown-table"),
+        (lambda s: s.update("sales", insert=[(1, 2)]), DataError, "wrong-arity"),
+        (lambda s: s.update("sales", insert=[("x", 1, 2, 3, 4)]), DataError, "wrong-type"),
+        (lambda s: s.update("sales", delete=[(1, "x", "y", 3, 4)]), SketchError, "row-not-there"),
+        (lambda s: s.ask(TOP, versions={"sales": 7}), SketchError, "no-such-version"),
+        (lambda s: s.drop("0000"), SketchError, "unknown-sketch"),
+        (lambda s: s.sql(TOP, fast=True), DataError, "wrong-arguments"),
+        (lambda s: hw.sketches("sqlite:///x", s._state.folder / "more"), SketchError, "unknown-backend"),
+        (lambda s: hw.sketches("duckdb:///x", s._state.folder), StoreError, "locked"),
+    ],
+)
+def test_mistakes_are_errors_with_codes(shop, call, error, code):
+    with pytest.raises(error, match=code):
+        call(shop)
+    assert bag(shop.ask(TOP).rows) == [("Apple", 5074.0)]
+
+
+@pytest.mark.parametrize("wrong", ["{", "[]", '{"format": 9}', '{"format": 1}'])
+def test_damaged_files_are_named(tmp_path, wrong):
+    address = database(tmp_path / "shop.db", {"sales": SALES})
+    with hw.sketches(address, tmp_path / "state") as sketches:
+        sketches.table("sales")
+        sketches.ask(TOP)
+        name = sketches.list()[0].name
+    file = tmp_path / "state" / "queries" / f"{name}.json"
+    file.write_text(wrong)
+    with pytest.raises(SketchError, match="damaged-state"):
+        hw.sketches(address, tmp_path / "state")
+    file.unlink()
+    hw.sketches(address, tmp_path / "state").close()
+
+
+@settings(max_examples=examples(10))
+@given(seed=st.integers(0, 2**32))
+def test_whatever_is_decided_answers_are_plain_answers(seed, tmp_path_factory):
+    """Queries are repeated while tables change; facts break now and then."""
+    rng = random.Random(seed)
+    folder = tmp_path_factory.mktemp("db")
+    r, s = random_rows(rng, 25)
+    queries = [random_query(rng).text for _ in range(4)]
+    address = database(folder / "x.db", {"r": r, "s": s})
+    with hw.sketches(address, folder / "state") as sketches:
+        sketches.table("r", partition="x", ranges=rng.randint(1, 8))
+        sketches.table("s", partition="y", ranges=5)
+        for _ in range(14):
+            text = rng.choice(queries)
+            forced = rng.choice([None, None, "maintain", "capture"])
+            try:
+                found = sketches.ask(text, way=forced)
+            except SketchError as error:
+                assert error.code in ("not-safe", "no-sketch", "fact-broken", "not-maintained", "no-capture")
+                found = sketches.ask(text)
+            assert bag(found.rows) == bag(sketches.ask(text, way="plain").rows), (text, found.decision)
+            if rng.random() < 0.5:
+                come, _ = random_rows(rng, rng.randint(1, 4))
+                rows = r.slice(rng.randrange(r.num_rows), 1)
+                sketches.update("r", insert=come, delete=rows)
+                import numpy as np
+
+                place = r.to_pylist().index(rows.to_pylist()[0])
+                keep = [n for n in range(r.num_rows) if n != place]
+                r = pa.concat_tables([r.take(np.array(keep, dtype=int)), come])
+    sketches.backend.engine.dispose()
