@@ -56,6 +56,19 @@ def test_a_query_is_run_then_captured_then_used_then_maintained(shop):
     assert [each.versions["sales"] for each in kept.sketches] == [0, 1, 2]
 
 
+def test_a_sketch_answers_queries_with_other_constants(shop):
+    """c2 >= c1 of a sum that never falls; not c2 < c1. A stale one is maintained first."""
+    shop.ask(TOP, way="capture")
+    higher = shop.ask(TOP.replace("5000", "5050"))
+    assert (higher.decision.way, bag(higher.rows)) == ("use", [("Apple", 5074.0)])
+    assert shop.list()[0].name in higher.decision.reason
+    shop.update("sales", insert=[(8, "HP", "650 G10", 1299, 1)])
+    assert bag(shop.ask(TOP.replace("5000", "5060")).rows) == [("Apple", 5074.0), ("HP", 6194.0)]
+    lower = shop.ask(TOP.replace("5000", "1000"))
+    assert lower.decision.way == "plain"
+    assert len(lower.rows) == 4
+
+
 def test_what_is_kept_survives(tmp_path):
     """Sketches and the state that maintains them are there again, and follow what happened meanwhile."""
     address = database(tmp_path / "shop.db", {"sales": SALES})

@@ -13,6 +13,7 @@ import pytest
 from sketch_queries import bag, random_rows
 from test_sketch_capture import check
 
+import headwater as hw
 from headwater.errors import SketchError
 from headwater.language.sql.algebra import Scan
 from headwater.language.sql.parser import parse
@@ -166,3 +167,45 @@ def test_rows_that_are_there_twice_lose_one_copy(tmp_path):
     with pytest.raises(SketchError, match="row-not-there"):
         table.update(gone, np.array([-1, -2]))
     assert table.version() == 1
+
+
+def test_queries_on_spark_are_answered_the_way_that_costs_least(spark, tmp_path):
+    """A Delta table: captured, used, maintained, read as it was, and clustered without a change."""
+    path = str(tmp_path / "t")
+    rows = pa.table(
+        {"g": [n // 100 for n in range(2000)], "x": list(range(2000)), "v": [n % 7 for n in range(2000)]}
+    )
+    deltalake.write_deltalake(path, rows.take(np.random.default_rng(1).permutation(2000)))
+    text = "SELECT g, sum(v) AS s FROM t GROUP BY g HAVING sum(v) > 300"
+    with hw.sketches(spark, tmp_path / "state") as sketches:
+        sketches.table("t", path, format="delta", partition="x", ranges=50)
+        plain = sorted(map(tuple, sketches.sql(text, way="plain").collect()))
+        assert sorted(map(tuple, sketches.sql(text, way="capture").collect())) == plain
+        assert sketches.cluster("t", "x", files=8) == 1
+        come = spark.createDataFrame([(3, 301, 500)], "g bigint, x bigint, v bigint")
+        assert sketches.update("t", insert=come) == 2
+        frame = sketches.sql(text, way="maintain")
+        assert frame.decision.sketch.startswith("t.x: ")
+        assert sketches.backend.changes("t", 0, 1).size == 0
+        assert {tuple(row) for row in frame.collect()} == {*plain} - {row for row in plain if row[0] == 3} | {
+            (3, sum(n % 7 for n in range(300, 400)) + 500)
+        }
+        old = sketches.ask(text, versions={"t": 0})
+        assert bag(old.rows) == [tuple(map(float, row)) for row in plain]
+        assert old.decision.versions == {"t": 0}
+        assert old.decision.way in ("use", "plain")
+
+
+def test_a_table_of_the_catalog(spark, tmp_path):
+    spark.sql(f"CREATE TABLE sketched (g BIGINT, x BIGINT) USING parquet LOCATION '{tmp_path / 'c'}'")
+    spark.sql("INSERT INTO sketched SELECT id % 3, id FROM range(30)")
+    try:
+        with hw.sketches(spark, tmp_path / "state") as sketches:
+            sketches.table("c", "sketched", format="table", partition="x", ranges=5)
+            text = "SELECT max(x) AS m FROM c WHERE g = 1"
+            assert sketches.ask(text, way="capture").rows.to_pylist() == [{"m": 28}]
+            sketches.update("c", insert=[(1, 99)], delete=[(1, 28)])
+            assert sketches.ask(text, way="maintain").rows.to_pylist() == [{"m": 99}]
+            assert spark.table("sketched").count() == 30
+    finally:
+        spark.sql("DROP TABLE sketched")

@@ -25,6 +25,7 @@ from headwater.cli.pipeline import pipeline
 from headwater.cli.query import query
 from headwater.cli.run import run
 from headwater.cli.show import show
+from headwater.cli.sketch import sketch
 from headwater.cli.watch import watch
 from headwater.cli.what_if import what_if
 from headwater.cli.why import why
@@ -54,7 +55,7 @@ def main() -> None:
 
 COMMANDS = (
     run, apply, define, show, query, watch, why, why_not, what_if, depends, explain, check, compact, pipeline,
-    exchange, net, bench,
+    exchange, sketch, net, bench,
 )  # fmt: skip
 for command in COMMANDS:
     main.add_command(command)

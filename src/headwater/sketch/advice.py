@@ -1,8 +1,8 @@
-"""Which attribute to sketch a table by: one for which the query's sketch is safe, and by which the table is clustered.
+"""Which attribute to sketch a table by: one that is safe for the query, and by which the table is clustered.
 
-A sketch of a table saves what its readers can skip, so the advice follows the layout: among attributes that a proof accepts,
-the one whose fragments are found in the fewest blocks. Where nobody knows the layout (databases), keys come first: columns
-that end with `id` or `key`, or that the query groups or joins by.
+A sketch of a table saves what its readers can skip, so the advice follows the layout: among attributes that a
+proof accepts, the one whose fragments are found in the fewest blocks. Where nobody knows the layout (databases),
+keys come first: columns that end with `id` or `key`, or that the query groups or joins by.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ DEFAULT_RANGES = 1000
 
 @dataclass(frozen=True)
 class Advice:
-    """An attribute for a table, and what speaks for it: `depth` is the share of blocks that a fragment is found in."""
+    """An attribute for a table, and what speaks for it. `depth`: in which share of the blocks a fragment is."""
 
     slot: Slot
     depth: float | None
@@ -46,7 +46,8 @@ class Advice:
         clustered = (
             "layout unknown" if self.depth is None else f"a fragment is in {self.depth:.0%} of the blocks"
         )
-        return f"{self.slot}: {'safe' if self.is_safe else 'not safe'}, {clustered}{self.reason and f' ({self.reason})'}"
+        why = f" ({self.reason})" if self.reason else ""
+        return f"{self.slot}: {'safe' if self.is_safe else 'not safe'}, {clustered}{why}"
 
 
 def make_ranges(backend: Backend, slot: Slot, count: int) -> Ranges:

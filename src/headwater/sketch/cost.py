@@ -1,8 +1,9 @@
 """What ways of answering a query cost, fitted to what was observed (imp-provenance-sketches, section 12).
 
-Each way is a line: seconds = fixed + slope · size. The size is what drives it: the share of the table's rows that is read
-(plain: 1; use: what the layout says), or the rows that changed (maintain). A line is fitted by least squares; without two
-different sizes it is the mean, and without any observation what is assumed of a plain run.
+Each way is a line: seconds = fixed + slope · size. The size is what drives it: the share of the table's rows
+that is read (plain: 1; use: what the layout says), or the rows that changed (maintain). A line is fitted by
+least squares; without two different sizes it is the mean, and without any observation what is assumed of a plain
+run.
 
 >>> costs = Costs()
 >>> costs = costs.observed("plain", 1.0, 4.0).observed("maintain", 10, 0.2).observed("maintain", 1010, 1.2)

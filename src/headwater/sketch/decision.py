@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 class SketchDecision:
     """How a query was answered.
 
-    `seconds` is what that took, `predicted` what each way was expected to take before, `read` which share of the rows of
-    sketched tables lay in blocks that had to be read, `changed` how many rows the sketch was maintained by.
+    `seconds` is what that took, `predicted` what each way was expected to take before, `read` which share of the
+    rows of sketched tables lay in blocks that had to be read, `changed` how many rows the sketch was maintained
+    by.
     """
 
     way: Way

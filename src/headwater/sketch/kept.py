@@ -1,8 +1,8 @@
 """What a state folder keeps: the tables that were named, and for each query its sketches by version.
 
-`tables.json` and `queries/<name>.json`, each replaced as a whole; beside a query's file a folder with the state that
-maintains its sketch (`maintain`). A file that cannot be read is an error that names it: nothing is guessed, nothing
-overwritten.
+`tables.json` and `queries/<name>.json`, each replaced as a whole; beside a query's file a folder with the state
+that maintains its sketch (`maintain`). A file that cannot be read is an error that names it: nothing is guessed,
+nothing overwritten.
 
 >>> import datetime
 >>> part = SketchPart("t", Ranges("d", (datetime.date(2024, 1, 2),)), frozenset({0, 2}))

@@ -1,53 +1,36 @@
 """`Sketches`: tables, queries over them, and for each query the way that costs least (figure 2 of the paper).
 
-A query is run plainly, captured, answered over a sketch of the very versions that it reads, or answered after its sketch was
-maintained. The first time it is run plainly; from the second time on it is captured if a proof says that this is safe.
-What each way costs is learned from what it has cost (`cost`); whenever the plain way is expected to be as fast, it is
-taken. Nothing is used for a version that it was not made for.
+A query is run plainly, captured, answered over a sketch of the very versions that it reads, or answered after
+its sketch was maintained. The first time it is run plainly; from the second time on it is captured if a proof
+says that this is safe. What each way costs is learned from what it has cost (`cost`); whenever the plain way is
+expected to be as fast, it is taken. Nothing is used for a version that it was not made for.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headwater.calls import public
-from headwater.errors import HeadwaterError, SketchError
+from headwater.errors import SketchError
 from headwater.language.sql.algebra import scans
 from headwater.language.sql.parser import parse
 from headwater.language.sql.query import SqlQuery
-from headwater.sketch.advice import DEFAULT_RANGES, Advice, advise, make_ranges
-from headwater.sketch.captured import captured
-from headwater.sketch.cost import Way
+from headwater.sketch.advice import DEFAULT_RANGES, Advice, advise
+from headwater.sketch.asking import AskedQuery
 from headwater.sketch.decision import SketchAnswer, SketchDecision
 from headwater.sketch.kept import KeptQuery, KeptState, KeptTable, query_name
 from headwater.sketch.maintain.maintainer import Maintainer
-from headwater.sketch.maintain.numbering import FragmentNumbers, SlotRanges
-from headwater.sketch.observed_facts import ObservedFacts, broken_by
-from headwater.sketch.ranges import Ranges
-from headwater.sketch.safety.explain import explain_safety
+from headwater.sketch.observed_facts import ObservedFacts
 from headwater.sketch.safety.facts import declared
-from headwater.sketch.safety.outcome import SafetyProof, SafetyRefusal
-from headwater.sketch.safety.rules import prove
-from headwater.sketch.sketch import Sketch, Slot
-from headwater.sketch.tables.backend import Backend, TableDelta
 from headwater.sketch.tables.opening import given_rows, open_spark_table
 from headwater.sketch.tables.spark_backend import SparkBackend
 from headwater.sketch.tables.sql_backend import SqlBackend
-from headwater.sketch.use import sketched_plan
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-GAIN = 0.95
-"""A way is taken instead of the plain one if it is expected to take less than this share of its time."""
-
-
-GIVEN_UP = ("no-capture", "not-maintained", "no-changes", "state-lost", "fact-broken", "negative-count")
-"""What ends a way without ending the query: another way is taken."""
 
 
 class Sketches:
@@ -86,7 +69,8 @@ class Sketches:
     ) -> None:
         """Name a table: of Spark a `path` and a `format` (delta, parquet, table), of a database its name.
 
-        `partition` is the attribute to sketch it by (default: advised, query by query), `ranges` how many there are.
+        `partition` is the attribute to sketch it by (default: advised, query by query), `ranges` how many there
+        are.
         """
         if ranges < 1:
             raise SketchError("bad-ranges", f"{ranges} ranges", hint="at least one")
@@ -110,6 +94,22 @@ class Sketches:
         """Change a table by rows that come and go (DataFrames, Arrow, pandas, tuples); the version it has then."""
         schema = self._schema_of(table)
         return self.backend.update(table, given_rows(insert, schema), given_rows(delete, schema))
+
+    @public
+    def cluster(self, table: str, attribute: str, *, files: int = 16) -> int:
+        """Sort a table of Spark by an attribute, into about so many files; the version it has then.
+
+        Its rows stay the same, and so do its sketches.
+        """
+        if isinstance(self.backend, SqlBackend):
+            raise SketchError(
+                "not-clustered",
+                "tables of databases are clustered by the database",
+                hint="CLUSTER, or ORDER BY",
+            )
+        if files < 1:
+            raise SketchError("bad-ranges", f"{files} files", hint="at least one")
+        return self.backend.cluster(table, attribute, files)
 
     def _schema_of(self, table: str) -> Any:
         import pyarrow as pa
@@ -155,7 +155,7 @@ class Sketches:
         at = {scan.table: self.backend.version(scan.table) for scan in scans(query.plan)}
         at |= {table: version for table, version in (versions or {}).items() if table in at}
         kept = self._queries.get(query_name(text)) or KeptQuery(query_name(text), text)
-        asked = _Asked(self, query, replace(kept, asked=kept.asked + 1), at, is_past=bool(versions))
+        asked = AskedQuery(self, query, replace(kept, asked=kept.asked + 1), at, is_past=bool(versions))
         answer = asked.answered(way)  # type: ignore[arg-type]
         self._keep(asked.kept)
         self.last = answer.decision
@@ -167,7 +167,7 @@ class Sketches:
         query = self._parsed(text)
         kept = self._queries.get(query_name(text)) or KeptQuery(query_name(text), text)
         at = {scan.table: self.backend.version(scan.table) for scan in scans(query.plan)}
-        return _Asked(self, query, kept, at, is_past=False).explained()
+        return AskedQuery(self, query, kept, at, is_past=False).explained()
 
     @public
     def advise(self, text: str) -> list[Advice]:
@@ -188,7 +188,7 @@ class Sketches:
                 continue
             query = self._parsed(kept.text)
             at = {scan.table: self.backend.version(scan.table) for scan in scans(query.plan)}
-            asked = _Asked(self, query, kept, at, is_past=False)
+            asked = AskedQuery(self, query, kept, at, is_past=False)
             done[kept.name] = asked.brought_up()
             self._keep(asked.kept)
         return done
@@ -236,266 +236,3 @@ class Sketches:
     def _keep(self, kept: KeptQuery) -> None:
         self._queries[kept.name] = kept
         self._state.write(kept)
-
-
-class _Asked:
-    """One query at some versions, on the way to its answer."""
-
-    def __init__(
-        self, owner: Sketches, query: SqlQuery, kept: KeptQuery, at: dict[str, int], *, is_past: bool
-    ):
-        self.owner, self.query, self.kept, self.at, self.is_past = owner, query, kept, at, is_past
-        self.backend: Backend = owner.backend
-        self._proof: SafetyProof | SafetyRefusal | None = None
-
-    # -------------------------------------------------------------- deciding
-
-    def answered(self, forced: Way | None) -> SketchAnswer:
-        way, reason, predicted = (forced, "asked for", self._predicted()) if forced else self._decided()
-        if way != "plain" and isinstance(self.proof, SafetyRefusal):
-            if forced:
-                raise SketchError(
-                    "not-safe", explain_safety(self.proof), hint="ask for the plain way, or none"
-                )
-            way, reason = "plain", f"no sketch is safe ({self.proof.code})"
-        try:
-            match way:
-                case "capture":
-                    return self._capture(reason, predicted)
-                case "use":
-                    return self._use(reason, predicted)
-                case "maintain":
-                    return self._maintain_and_use(reason, predicted)
-        except SketchError as error:
-            if forced or error.code not in GIVEN_UP:
-                raise
-            self.kept = replace(self.kept, sketches=(), facts=frozenset())
-            reason = error.message
-            if error.code == "no-capture":
-                self.kept = replace(self.kept, refused=error.message)
-            elif error.code != "fact-broken":
-                return self._capture(reason, predicted)
-        return self._plain(reason, predicted)
-
-    def _decided(self) -> tuple[Way, str, dict[str, float]]:
-        predicted = self._predicted()
-        if self.kept.refused:
-            return "plain", self.kept.refused, predicted
-        stored = self.kept.at(self.at)
-        plain = predicted.get("plain")
-        if stored is not None:
-            use = predicted.get("use")
-            if plain is not None and use is not None and use > plain * GAIN:
-                return "plain", f"the sketch would save nothing ({use:.3f} s of {plain:.3f} s)", predicted
-            return "use", "the sketch is of these versions", predicted
-        if self.is_past:
-            return "plain", "no sketch of these versions is kept", predicted
-        if self.kept.newest is not None:
-            both = predicted.get("maintain", 0.0) + predicted.get("use", 0.0)
-            if plain is not None and "maintain" in predicted and both > plain * GAIN:
-                return "plain", f"maintaining and using take {both:.3f} s, plain {plain:.3f} s", predicted
-            return "maintain", "the sketch is of older versions", predicted
-        if self.kept.asked < 2:
-            return "plain", "asked for the first time", predicted
-        return "capture", f"asked for the {self.kept.asked}. time, and a sketch is safe", predicted
-
-    def _predicted(self) -> dict[str, float]:
-        costs, share = self.kept.costs, self._share(self.kept.newest)
-        sizes: dict[Way, float] = {"plain": 1.0, "capture": 1.0, "use": share, "maintain": 0.0}
-        found = {way: costs.predicted(way, size) for way, size in sizes.items()}
-        return {way: seconds for way, seconds in found.items() if seconds is not None}
-
-    def _share(self, sketch: Sketch | None) -> float:
-        """Which share of the rows of sketched tables lies in blocks that must be read."""
-        if sketch is None:
-            return 1.0
-        wanted = total = 0.0
-        for part in sketch.parts:
-            layout = self.backend.layout(part.table, part.ranges.attribute, sketch.versions.get(part.table))
-            rows = layout.rows if layout else 1
-            share = layout.share_read(part.ranges, part.fragments) if layout else part.share
-            wanted, total = wanted + share * rows, total + rows
-        return wanted / total if total else 1.0
-
-    # -------------------------------------------------------------- proofs
-
-    @property
-    def proof(self) -> SafetyProof | SafetyRefusal:
-        """Whether sketches on the chosen attributes are safe; those of a sketch that there is, or advised ones."""
-        if self._proof is None:
-            self._proof = self._proved()
-        return self._proof
-
-    def _proved(self) -> SafetyProof | SafetyRefusal:
-        known = self.owner._known
-        if self.kept.newest is not None:  # what it rests on is checked with every delta
-            kept = declared(self.backend.schemas(), self.kept.facts.__contains__)
-            return prove(self.query.plan, [part.slot for part in self.kept.newest.parts], kept)
-        slots: list[Slot] = []
-        first: SafetyRefusal | None = None
-        for table in sorted(self.at):
-            for slot in self._candidates(table):
-                outcome = prove(self.query.plan, [*slots, slot], known)
-                if isinstance(outcome, SafetyProof):
-                    slots.append(slot)
-                    break
-                first = first or outcome
-        if slots:
-            return prove(self.query.plan, slots, known)
-        return first or SafetyRefusal("no-access", "Scan", "no table is clustered by a safe attribute")
-
-    def _candidates(self, table: str) -> list[Slot]:
-        chosen = self.owner._tables[table].partition
-        if chosen is not None:
-            return [Slot(table, name.strip()) for name in chosen.split(",")]
-        found = advise(self.backend, self.query.plan, self.owner._known, [table])
-        return [each.slot for each in found if each.is_useful][:1]
-
-    def _ranges(self, proof: SafetyProof) -> dict[Slot, Ranges]:
-        newest = self.kept.newest
-        made = {part.slot: part.ranges for part in newest.parts} if newest is not None else {}
-        counts = {slot: self.owner._tables[slot.table].ranges or DEFAULT_RANGES for slot in proof.slots}
-        return {
-            slot: made.get(slot) or make_ranges(self.backend, slot, counts[slot])
-            for slot in sorted(proof.slots)
-        }
-
-    def _safe(self) -> SafetyProof:
-        if isinstance(self.proof, SafetyRefusal):
-            raise SketchError("not-safe", explain_safety(self.proof))
-        return self.proof
-
-    # -------------------------------------------------------------- the ways
-
-    def _plain(self, reason: str, predicted: dict[str, float]) -> SketchAnswer:
-        started = time.perf_counter()
-        rows = self.backend.run(self.query.plan, versions=self.at)
-        seconds = self._observed("plain", 1.0, started)
-        return SketchAnswer(rows, self._decision("plain", reason, predicted, seconds))
-
-    def _capture(self, reason: str, predicted: dict[str, float]) -> SketchAnswer:
-        proof = self._safe()
-        ranges = self._ranges(proof)
-        accesses = {
-            scan.access: tuple(ranges[slot] for slot in ranges if slot.table == scan.table)
-            for scan in scans(proof.plan)
-            if scan.access in proof.accesses
-        }
-        started = time.perf_counter()
-        found = captured(self.backend, proof.plan, accesses, self.at)
-        seconds = self._observed("capture", 1.0, started)
-        self.kept = replace(self.kept.with_sketch(found.sketch), facts=proof.facts)
-        self.owner._maintainers.pop(self.kept.name, None)
-        said = self._decision("capture", reason, predicted, seconds, found.sketch)
-        return SketchAnswer(found.answer, said)
-
-    def _use(
-        self, reason: str, predicted: dict[str, float], way: Way = "use", changed: int = 0, spent: float = 0.0
-    ) -> SketchAnswer:
-        proof = self._safe()
-        sketch = self.kept.at(self.at)
-        if sketch is None:
-            raise SketchError(
-                "no-sketch", "no sketch of these versions is kept", hint="capture or maintain it first"
-            )
-        plan = sketched_plan(proof.plan, sketch, proof.accesses)
-        started = time.perf_counter()
-        if isinstance(self.owner.backend, SparkBackend):
-            rows = self.owner.backend.collected(plan, versions=self.at, sketch=self._for_files(sketch, proof))
-        else:
-            rows = self.backend.run(plan, versions=self.at)
-        seconds = self._observed("use", self._share(sketch), started)
-        said = self._decision(way, reason, predicted, seconds + spent, sketch)
-        return SketchAnswer(rows, replace(said, changed=changed, maintaining=spent))
-
-    def _for_files(self, sketch: Sketch, proof: SafetyProof) -> Sketch:
-        """The parts of tables that are read through the sketch wherever they are read: their files can be left out."""
-        whole = {scan.table for scan in scans(proof.plan) if scan.access not in proof.accesses}
-        return replace(sketch, parts=tuple(part for part in sketch.parts if part.table not in whole))
-
-    def _maintain_and_use(self, reason: str, predicted: dict[str, float]) -> SketchAnswer:
-        done = self.brought_up()
-        return self._use(f"{reason}; {done.reason}", predicted, "maintain", done.changed, done.seconds)
-
-    def brought_up(self) -> SketchDecision:
-        """The sketch, maintained up to the versions asked for."""
-        proof = self._safe()
-        newest = self.kept.newest
-        if newest is None:
-            raise SketchError("no-sketch", "there is no sketch to maintain", hint="capture it first")
-        started = time.perf_counter()
-        maintainer = self._maintainer(proof)
-        seen = dict(newest.versions if maintainer.versions is None else maintainer.versions)
-        deltas = self._deltas(seen, whole=not maintainer.is_lost)
-        self._check_facts(deltas)
-        if maintainer.is_lost:
-            maintainer.capture(self.at)
-            changed, reason = 0, "its state was made from the tables"
-        else:
-            maintainer.apply(deltas, self.at)
-            changed, reason = sum(delta.size for delta in deltas.values()), "its tables changed"
-        self.kept = self.kept.with_sketch(maintainer.sketch)
-        seconds = time.perf_counter() - started
-        if changed:
-            self.kept = replace(self.kept, costs=self.kept.costs.observed("maintain", changed, seconds))
-        said = self._decision("maintain", reason, {}, seconds, maintainer.sketch)
-        return replace(said, changed=changed, maintaining=seconds)
-
-    def _deltas(self, seen: Mapping[str, int], *, whole: bool) -> dict[str, TableDelta]:
-        """What has changed since some versions: of all tables, or of those that facts are about."""
-        about = {fact.table for fact in self.kept.facts}
-        return {
-            table: self.backend.changes(table, seen[table], self.at[table])
-            for table in self.at
-            if seen[table] != self.at[table] and (whole or table in about)
-        }
-
-    def _check_facts(self, deltas: Mapping[str, TableDelta]) -> None:
-        """Drop the sketch if rows that have come break what it rests on."""
-        broken = [fact for delta in deltas.values() for fact in broken_by(delta, self.kept.facts)]
-        if broken:
-            self._proof = None
-            self.owner._maintainers.pop(self.kept.name, None)
-            raise SketchError("fact-broken", f"the sketch rested on {broken[0]}, which no longer holds")
-
-    def _maintainer(self, proof: SafetyProof) -> Maintainer:
-        """What maintains the sketch: in memory, or from the state folder, or without state yet."""
-        known = self.owner._maintainers.get(self.kept.name)
-        if known is None:
-            slots = tuple(SlotRanges(slot, ranges) for slot, ranges in self._ranges(proof).items())
-            known = Maintainer(proof.plan, FragmentNumbers(slots), self.backend)
-            try:
-                known.restore(self.owner._state.state_of(self.kept.name))
-            except HeadwaterError:
-                known.forget()
-            self.owner._maintainers[self.kept.name] = known
-        return known
-
-    # -------------------------------------------------------------- saying it
-
-    def _observed(self, way: Way, size: float, started: float) -> float:
-        seconds = time.perf_counter() - started
-        self.kept = replace(self.kept, costs=self.kept.costs.observed(way, size, seconds))
-        return seconds
-
-    def _decision(
-        self, way: Way, reason: str, predicted: dict[str, float], seconds: float, sketch: Sketch | None = None
-    ) -> SketchDecision:
-        read = self._share(sketch) if sketch is not None and way != "capture" else 1.0
-        said = str(sketch) if sketch is not None else ""
-        return SketchDecision(way, reason, self.kept.name, dict(self.at), seconds, predicted, read, said)
-
-    def explained(self) -> str:
-        """The proof or the refusal, the sketches there are, and what each way is expected to cost."""
-        lines = [f"query {self.kept.name}, asked {self.kept.asked} times", explain_safety(self.proof)]
-        for sketch in self.kept.sketches:
-            at = ", ".join(f"{table} at {version}" for table, version in sorted(sketch.versions.items()))
-            lines.append(f"sketch of {at}: {sketch}; {self._share(sketch):.1%} of the rows would be read")
-        if self.kept.refused:
-            lines.append(f"no sketch: {self.kept.refused}")
-        way, reason, predicted = self._decided()
-        if way != "plain" and isinstance(self.proof, SafetyRefusal):
-            way, reason = "plain", f"no sketch is safe ({self.proof.code})"
-        costs = ", ".join(f"{each} {seconds:.3f} s" for each, seconds in predicted.items())
-        lines.append(f"next: {way}: {reason}" + (f" (expected: {costs})" if costs else ""))
-        return "\n".join(lines)

@@ -59,5 +59,8 @@ class CatalogTable:
     def layout(self, attribute: str, version: int) -> TableLayout | None:
         return self.files.layout(attribute, version)
 
+    def cluster(self, session: SparkSession, attribute: str, files: int) -> int:
+        return self.files.cluster(session, attribute, files)
+
     def update(self, rows: pa.Table, signs: Numbers) -> int:
         return self.files.update(rows, signs)

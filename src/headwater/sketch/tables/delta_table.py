@@ -166,6 +166,13 @@ class DeltaFiles:
                 time.sleep(0.05 * (attempt + 1))
         raise AssertionError("unreachable")
 
+    def cluster(self, session: SparkSession, attribute: str, files: int) -> int:
+        """Sort the rows by an attribute, into about so many files; the version that has no other rows."""
+        table = self._open()
+        size = sum(block.size for block in self._described(attribute, int(table.version()))[0].blocks)
+        table.optimize.z_order([attribute], target_size=max(1, size // max(1, files)))
+        return int(table.version())
+
     def _merged(self, rows: pa.Table, signs: Numbers) -> int:
         """Rows come and go in one commit: of a row that goes all copies are deleted, and those that stay inserted."""
         import pyarrow as pa

@@ -15,8 +15,9 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -159,17 +160,45 @@ class ParquetTable:
                 newest = self._commit(FileVersion(0 if newest is None else newest.version + 1, files))
             if not rows.num_rows:
                 return newest.version
-            if any("=" in name for name in files):
-                raise SketchError(
-                    "partitioned", f"{self.path} has partition directories", hint="make it a Delta table"
-                )
+            self._check_flat(files)
             version = newest.version + 1
             intention = self._prepared(version, rows, signs, sorted(files))
             self._keep_rows(version, rows, signs)
             self._write(self._intention_file(), asdict(intention))
             return self._carried_out(intention).version
 
+    def cluster(self, session: SparkSession, attribute: str, files: int) -> int:
+        """Lay the rows out anew, sorted by an attribute, in so many files; the version that has no other rows."""
+        from pyspark.sql import functions as F
+
+        with self._locked():
+            before = self._files()
+            self._check_flat(before)
+            newest = self._newest()
+            version = 0 if newest is None else newest.version
+            if newest is None or newest.files != before:
+                version = self._commit(FileVersion(version + (newest is not None), before)).version
+            made = self.path / f".headwater-{uuid.uuid4().hex[:12]}"
+            frame = session.read.parquet(str(self.path)).repartitionByRange(files, F.col(attribute))
+            frame.sortWithinPartitions(attribute).write.parquet(str(made))
+            names = {
+                f"{made.name}/{path.name}": f"part-headwater-{version + 1:08d}-{number:05d}.parquet"
+                for number, path in enumerate(sorted(made.glob("*.parquet")))
+            }
+            self._keep_rows(version + 1, self.schema().empty_table(), np.zeros(0, dtype=np.int64))
+            intention = Intention(version + 1, names, tuple(before))
+            self._write(self._intention_file(), asdict(intention))
+            done = self._carried_out(intention).version
+            shutil.rmtree(made, ignore_errors=True)
+            return done
+
     # -------------------------------------------------------------- changing
+
+    def _check_flat(self, files: Mapping[str, object]) -> None:
+        if any("=" in name for name in files):
+            raise SketchError(
+                "partitioned", f"{self.path} has partition directories", hint="make it a Delta table"
+            )
 
     def _prepared(self, version: int, rows: pa.Table, signs: Numbers, files: list[str]) -> Intention:
         """Hidden files with what is to be there."""

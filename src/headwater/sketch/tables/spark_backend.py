@@ -66,6 +66,10 @@ class SparkTable(Protocol):
         """Change it by netted rows; the version it has then."""
         ...
 
+    def cluster(self, session: SparkSession, attribute: str, files: int) -> int:
+        """Sort its rows by an attribute, into about so many files; the version it has then, with the same rows."""
+        ...
+
 
 class SparkBackend:
     """Tables by the names that queries use, and a session to read them with."""
@@ -183,6 +187,14 @@ class SparkBackend:
     def update(self, table: str, insert: pa.Table | None, delete: pa.Table | None) -> int:
         found = self._table(table)
         return found.update(*signed(insert, delete, found.schema()))
+
+    def cluster(self, table: str, attribute: str, files: int) -> int:
+        """Sort a table by an attribute, so that sketches by it let readers skip; the version it has then."""
+        found = self._table(table)
+        if attribute not in found.schema().names:
+            raise SketchError("unknown-column", f"{table} has no column {attribute}")
+        with refusals(table):
+            return found.cluster(self.session, attribute, files)
 
     # -------------------------------------------------------------- inside
 
