@@ -17,9 +17,9 @@ from headwater.sketch.decision import SketchAnswer, SketchDecision
 from headwater.sketch.kept import KeptQuery
 from headwater.sketch.maintain.maintainer import Maintainer
 from headwater.sketch.maintain.numbering import FragmentNumbers, SlotRanges
-from headwater.sketch.observed_facts import broken_by
 from headwater.sketch.ranges import Ranges
 from headwater.sketch.reuse.reuse import Reusable, reusable
+from headwater.sketch.safety.checking import broken_facts
 from headwater.sketch.safety.explain import explain_safety
 from headwater.sketch.safety.facts import declared
 from headwater.sketch.safety.outcome import SafetyProof, SafetyRefusal
@@ -277,7 +277,7 @@ class AskedQuery:
 
     def _check_facts(self, deltas: Mapping[str, TableDelta]) -> None:
         """Drop the sketch if rows that have come break what it rests on."""
-        broken = [fact for delta in deltas.values() for fact in broken_by(delta, self.kept.facts)]
+        broken = [fact for delta in deltas.values() for fact in sorted(broken_facts(self.kept.facts, delta))]
         if broken:
             self._proof = None
             self.owner._maintainers.pop(self.kept.name, None)

@@ -23,7 +23,7 @@ from headwater.sketch.asking import AskedQuery
 from headwater.sketch.decision import SketchAnswer, SketchDecision
 from headwater.sketch.kept import KeptQuery, KeptState, KeptTable, query_name
 from headwater.sketch.maintain.maintainer import Maintainer
-from headwater.sketch.observed_facts import ObservedFacts
+from headwater.sketch.safety.checking import FactsOfBackend
 from headwater.sketch.safety.facts import declared
 from headwater.sketch.tables.opening import given_rows, open_spark_table
 from headwater.sketch.tables.spark_backend import SparkBackend
@@ -45,7 +45,7 @@ class Sketches:
             self._address = backend if isinstance(backend, str) else "spark"
             self._tables: dict[str, KeptTable] = {}
             self._maintainers: dict[str, Maintainer] = {}
-            self._facts = ObservedFacts(self.backend)
+            self._facts = FactsOfBackend(self.backend)
             for table in self._state.tables():
                 self._take_in(table)
             self._queries = {query.name: query for query in self._state.queries()}
