@@ -1,0 +1,1 @@
+"""The strategy of the paper's section 8: state in tables of the database, maintenance as statements of SQL."""
