@@ -26,6 +26,7 @@ import itertools
 import math
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -67,6 +68,11 @@ class Ranges:
                 hint="give each bound once, the smallest first",
             )
 
+    @cached_property
+    def _arrays(self) -> dict[Any, npt.NDArray[Any]]:
+        """The bounds as arrays, by the types of columns they were compared with."""
+        return {}
+
     @property
     def count(self) -> int:
         """How many fragments there are, that of NULL included."""
@@ -92,7 +98,10 @@ class Ranges:
             column = column.combine_chunks()
         found = np.zeros(len(column), dtype=np.int64)
         if self.bounds:
-            bounds, values = _comparable(self.bounds, column)
+            bounds = self._arrays.get(column.type)
+            if bounds is None:
+                bounds = self._arrays[column.type] = _bounds_among(self.bounds, column.type)
+            values = _comparable(column, self.bounds)
             found[:] = np.searchsorted(bounds, values, side="right")
         if column.null_count:
             found[np.asarray(column.is_null(), dtype=bool)] = self.null_fragment
@@ -154,27 +163,39 @@ def _sorted_values(column: Any) -> Sequence[Any]:
     return ordered[bisect.bisect_right(ordered, ordered[0]) :] if ordered else ordered
 
 
-def _comparable(bounds: Sequence[RangeValue], column: Any) -> tuple[Any, Any]:
-    """Bounds and values as arrays that compare as the values do; what stands for NULL does not matter."""
+def _bounds_among(bounds: Sequence[RangeValue], kind: Any) -> npt.NDArray[Any]:
+    """Bounds as an array that compares with what `_comparable` makes of values of this type."""
+    import pyarrow as pa
+
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind):
+        return np.asarray(bounds, dtype=_number_type(bounds, kind))
+    if pa.types.is_date(kind) or pa.types.is_timestamp(kind) or pa.types.is_time(kind):
+        return np.asarray(pa.array(bounds, kind).cast(pa.int32() if kind.bit_width == 32 else pa.int64()))
+    if pa.types.is_boolean(kind):
+        return np.asarray(bounds, dtype=np.int8)
+    if pa.types.is_decimal(kind) and kind.precision <= 18:
+        scaled = [_unscaled(decimal.Decimal(bound), kind.scale) for bound in bounds]  # type: ignore[arg-type]
+        return np.asarray(scaled, dtype=object if _wide(scaled) else np.int64)
+    return np.asarray(bounds, dtype=object)
+
+
+def _comparable(column: Any, bounds: Sequence[RangeValue]) -> npt.NDArray[Any]:
+    """Values as an array that compares as they do; what stands for NULL does not matter."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     kind = column.type
     if pa.types.is_integer(kind) or pa.types.is_floating(kind):
-        return np.asarray(bounds, dtype=_number_type(bounds, kind)), _numbers(column)
+        return _numbers(column)
     if pa.types.is_date(kind) or pa.types.is_timestamp(kind) or pa.types.is_time(kind):
-        width = pa.int32() if kind.bit_width == 32 else pa.int64()
-        moments = pa.array(bounds, kind)
-        return np.asarray(moments.cast(width)), _numbers(column.cast(width))
+        return _numbers(column.cast(pa.int32() if kind.bit_width == 32 else pa.int64()))
     if pa.types.is_boolean(kind):
-        return np.asarray(bounds, dtype=np.int8), _numbers(column.cast(pa.int8()))
+        return _numbers(column.cast(pa.int8()))
     if pa.types.is_decimal(kind) and kind.precision <= 18:
-        scaled = [_unscaled(decimal.Decimal(bound), kind.scale) for bound in bounds]  # type: ignore[arg-type]
         power = pa.scalar(decimal.Decimal(10) ** kind.scale)
         unscaled = pc.multiply(column.cast(pa.decimal128(19, kind.scale)), power).cast(pa.int64(), safe=False)
-        return np.asarray(scaled, dtype=object if _wide(scaled) else np.int64), _numbers(unscaled)
-    values = [bounds[0] if value is None else value for value in column.to_pylist()]
-    return np.asarray(bounds, dtype=object), np.asarray(values, dtype=object)
+        return _numbers(unscaled)
+    return np.asarray([bounds[0] if value is None else value for value in column.to_pylist()], dtype=object)
 
 
 def _unscaled(bound: decimal.Decimal, scale: int) -> int:

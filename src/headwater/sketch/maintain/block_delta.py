@@ -52,7 +52,7 @@ class Switches:
 
     push_selections: bool = True
     bloom_filters: bool = True
-    buffer: int | None = 100
+    buffer: int | None = 20
     """How many rows buffers for min, max and top-k hold; `None` for all."""
 
 

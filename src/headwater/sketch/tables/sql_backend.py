@@ -103,7 +103,8 @@ class SqlBackend:
         rows = self.rows(table)
         part = ""
         if rows > most:
-            part = f" TABLESAMPLE BERNOULLI ({100.0 * most / rows:.6f})"
+            percent = "%" if self.dialect == "duckdb" else ""
+            part = f" TABLESAMPLE BERNOULLI ({100.0 * most / rows:.6f}{percent})"
             part += " REPEATABLE (1)"
         with self._transaction() as connection:
             found = self._fetch(
@@ -175,7 +176,7 @@ class SqlBackend:
             self._records.check_known(connection, table, after, upto)
             named = {log: quoted(log)}
             text = (
-                f"SELECT * FROM ({render(plan, self.dialect, named)}) AS changed"
+                f"SELECT * FROM ({self._rendered(plan, named)}) AS changed"
                 f" WHERE _version > {after} AND _version <= {upto}"
             )
             found = self._fetch(connection, text, shown)
