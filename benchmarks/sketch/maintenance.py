@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -71,7 +72,7 @@ def loaded(path: Path, tables: dict[str, pa.Table]) -> SqlBackend:
     """DuckDB with these tables."""
     backend = SqlBackend(f"duckdb:///{path}")
     with backend.engine.connect() as connection:
-        raw = connection.connection.driver_connection
+        raw: Any = connection.connection.driver_connection
         for name, table in tables.items():
             raw.register("rows", table)
             raw.execute(f"CREATE TABLE {name} AS FROM rows")
