@@ -5,7 +5,7 @@ decision diagram (`bdd`), whose nodes are shared with other diagrams: full prove
 of minimal terms a row and a few dozen nodes, if variables are in the order of the network. On the wire the shorter of
 both forms is taken; a tag byte tells which.
 
-A diagram becomes a DNF again once it is small. Between the two limits either may stand for a function, so elements
+A diagram becomes a DNF again once rows were taken away from it and it is small. Between the two limits either may stand for a function, so elements
 are compared with `equal`. Without the library for diagrams (`oxidd`), everything is a DNF.
 """
 
@@ -124,7 +124,7 @@ class DnfOrBdd(Restrictable[Mixed]):
             return self._dnf.plus(left, right)
         assert self._bdd is not None
         both = self._bdd.plus(self._drawn(left), self._drawn(right))
-        return self._settled(both, self.mask(left) | self.mask(right))
+        return Drawing(both, self.mask(left) | self.mask(right))
 
     def times(self, left: Mixed, right: Mixed) -> Mixed:
         if (
@@ -135,7 +135,7 @@ class DnfOrBdd(Restrictable[Mixed]):
             return self._dnf.times(left, right)
         assert self._bdd is not None
         both = self._bdd.times(self._drawn(left), self._drawn(right))
-        return self._settled(both, self.mask(left) | self.mask(right))
+        return Drawing(both, self.mask(left) | self.mask(right))
 
     def equal(self, left: Mixed, right: Mixed) -> bool:
         if isinstance(left, frozenset) and isinstance(right, frozenset):
@@ -166,10 +166,10 @@ class DnfOrBdd(Restrictable[Mixed]):
         return self._settled(self._bdd.restrict(value.function, gone), left)
 
     def beyond(self, value: Mixed, known: Mixed) -> Mixed:
-        """The terms that the known ones do not absorb; of a diagram, all of it unless all is known."""
+        """The terms that the known ones do not absorb; of a diagram, all of it."""
         if isinstance(value, frozenset) and isinstance(known, frozenset):
             return self._dnf.beyond(value, known)
-        return self.zero if self.equal(self.plus(value, known), known) else value
+        return value
 
     def support(self, value: Mixed) -> frozenset[int]:
         if isinstance(value, frozenset):

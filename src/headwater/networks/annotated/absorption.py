@@ -15,7 +15,7 @@ A variable that never left its node is deleted without a word to others.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from headwater.annotations.minimal_dnf import MinimalDNF, bits
@@ -70,6 +70,8 @@ class Absorption(Scheme):
         self._resting: dict[int, dict[Holder, None]] = {}
         self._exported = 0
         self._waiting: dict[ShippedRow, None] = {}
+        self._staying: dict[ShippedRow, None] = {}
+        """Rows of this node itself with derivations to come: once nothing else is to be done, all of them together."""
         self._again = Firing(host.tables, self._take)
         self._taken: list[Any] = []
 
@@ -201,16 +203,17 @@ class Absorption(Scheme):
         if self.algebra.equal(self.algebra.plus(known, value), known):
             return
         value = self.algebra.beyond(value, known)
-        if self.shipping.at_once or not self.shipping.lazy and self._is_own(shipped):
+        if self.shipping.at_once:
             self._ship(shipped, value)
             return
         shipped.kept = self.algebra.plus(shipped.kept, value)
         self._index(shipped, value)
-        if not self.shipping.lazy:
+        if self.shipping.lazy:
+            return
+        if self.host.home(relation, row) == self.host.number:
+            self._staying[shipped] = None
+        else:
             self._wait(shipped)
-
-    def _is_own(self, shipped: ShippedRow) -> bool:
-        return self.host.home(shipped.relation, shipped.row) == self.host.number
 
     def _wait(self, shipped: ShippedRow) -> None:
         if not self._waiting and self.shipping.timer is not None:
@@ -219,9 +222,17 @@ class Absorption(Scheme):
         if self.shipping.window is not None and len(self._waiting) >= self.shipping.window:
             self._flush()
 
+    def settled(self) -> bool:
+        staying, self._staying = self._staying, {}
+        self._ship_kept(staying)
+        return bool(staying)
+
     def _flush(self) -> None:
         waiting, self._waiting = self._waiting, {}
-        for shipped in waiting:
+        self._ship_kept(waiting)
+
+    def _ship_kept(self, rows: Iterable[ShippedRow]) -> None:
+        for shipped in rows:
             if not self.algebra.equal(shipped.kept, self.algebra.zero):
                 value, shipped.kept = shipped.kept, self.algebra.zero
                 self._ship(shipped, value)
@@ -285,6 +296,7 @@ class Absorption(Scheme):
             self._unindex(shipped)
             del self.shipped[shipped.relation][shipped.row]
             self._waiting.pop(shipped, None)
+            self._staying.pop(shipped, None)
         else:
             self._ship(shipped, value)
 

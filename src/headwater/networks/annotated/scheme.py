@@ -101,6 +101,10 @@ class Scheme(Protocol):
         """A message of another node's scheme."""
         ...
 
+    def settled(self) -> bool:
+        """All that has arrived is stored, and its strands have run; whether something arrives on that."""
+        return False
+
     def idle(self) -> None:
         """No message waits."""
         return

@@ -3,7 +3,8 @@
 The first one goes out at once, whatever the way. Others, as far as what was shipped does not absorb them:
 - *conventional*: all of them at once, absorbed or not: a Ship without memory, as in figure 2 of the paper;
 - *eager*: at once; with a `window` W, when W rows have some, and when the node has nothing else to do; with a
-  `timer`, every so many seconds. Rows that stay at their node need not wait;
+  `timer`, every so many seconds. Rows that stay at their node wait for nothing but
+  what the node is doing;
 - *lazy*: when all that was shipped of the row has become false;
 - *bounded*: never. They are not even kept: when what was shipped has become false, the row is derived again from
   what the node holds, and one term is shipped. A row has about one term a sender then; eager and lazy may have very

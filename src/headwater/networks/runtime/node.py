@@ -414,7 +414,8 @@ class NetworkNode:
         """Work off updates, and pass best rows on, until nothing is left that need not wait."""
         while True:
             self.order.run(self)
-            if not self._may_pass_on() or not self._pass_on():
+            passed = self._may_pass_on() and self._pass_on()
+            if not passed and not self.scheme.settled():
                 return
 
     def _may_pass_on(self) -> bool:
