@@ -5,8 +5,9 @@ decision diagram (`bdd`), whose nodes are shared with other diagrams: full prove
 of minimal terms a row and a few dozen nodes, if variables are in the order of the network. On the wire the shorter of
 both forms is taken; a tag byte tells which.
 
-A diagram becomes a DNF again once rows were taken away from it and it is small. Between the two limits either may stand for a function, so elements
-are compared with `equal`. Without the library for diagrams (`oxidd`), everything is a DNF.
+A diagram becomes a DNF again once rows were taken away from it and it is small. Between the two limits either may
+stand for a function, so elements are compared with `equal`. Without the library for diagrams (`oxidd`), everything is
+a DNF.
 """
 
 from __future__ import annotations

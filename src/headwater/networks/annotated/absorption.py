@@ -71,7 +71,7 @@ class Absorption(Scheme):
         self._exported = 0
         self._waiting: dict[ShippedRow, None] = {}
         self._staying: dict[ShippedRow, None] = {}
-        """Rows of this node itself with derivations to come: once nothing else is to be done, all of them together."""
+        """Rows of this node itself with derivations to come: once nothing else is to be done, all together."""
         self._again = Firing(host.tables, self._take)
         self._taken: list[Any] = []
 
