@@ -211,3 +211,14 @@ def test_what_is_not_maintained_is_refused(text: str):
     with pytest.raises(hw.HeadwaterError) as caught:
         Maintainer(parse(text, TABLES).plan, FragmentNumbers((BY_X,)), ModelBackend({"r": [], "s": []}))
     assert caught.value.code == "not-maintained" and caught.value.hint
+
+
+def test_state_that_nears_the_tables_is_refused(monkeypatch: pytest.MonkeyPatch):
+    """Groups and fragments that have nothing to do with each other: a pair for almost every row."""
+    monkeypatch.setattr("headwater.sketch.maintain.maintainer.FEWEST_PAIRS_REFUSED", 10)
+    rows = [(n % 7, 1.0, 9 * (n % 5)) for n in range(40)]
+    with pytest.raises(hw.HeadwaterError) as caught:
+        Kept("SELECT g FROM r GROUP BY g HAVING count(*) > 1", rows)
+    assert caught.value.code == "not-maintained" and "28 pairs" in caught.value.message
+    kept = Kept("SELECT g FROM r GROUP BY g HAVING count(*) > 1", rows * 3)
+    assert kept.maintainer.pairs == 28

@@ -22,12 +22,18 @@ from headwater.language.sql.algebra import Operator, scans
 from headwater.language.sql.scalars import Scalar
 from headwater.sketch.maintain.block_delta import BlockDelta, Switches
 from headwater.sketch.maintain.compiling import compile_plan
+from headwater.sketch.maintain.group_by import GroupByDelta
 from headwater.sketch.maintain.merge import Merge, SketchDelta
 from headwater.sketch.maintain.numbering import FragmentNumbers
 from headwater.sketch.maintain.operator import Incremental, TableChanges
 from headwater.sketch.sketch import Sketch
 from headwater.sketch.tables.backend import Backend, TableDelta
 from headwater.store import Checkpoint, Store
+
+FEWEST_PAIRS_REFUSED = 100_000
+"""State of so few pairs is kept whatever the size of tables."""
+MOST_PAIRS_PER_ROW = 0.5
+"""How many pairs a row of the tables may stand for."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +112,27 @@ class Maintainer:
         at = dict(versions if versions is not None else self.backend.versions(self.tables))
         self.forget()
         self._follow(TableChanges(self.backend, at))
+        self._refuse_large_state()
         return self.sketch
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs of a group and a fragment the state counts: what decides how much memory it takes."""
+        return sum(len(each.groups.pairs) for each in self.operators() if isinstance(each, GroupByDelta))
+
+    def _refuse_large_state(self) -> None:
+        """Let go of state that nears the size of the tables: reading these again costs no more than keeping it."""
+        pairs = self.pairs
+        if pairs <= FEWEST_PAIRS_REFUSED:
+            return
+        rows = sum(self.backend.rows(table) for table in self.tables)
+        if pairs > MOST_PAIRS_PER_ROW * rows:
+            self.forget()
+            raise SketchError(
+                "not-maintained",
+                f"the state would have {pairs:,} pairs of a group and a fragment, for tables of {rows:,} rows",
+                hint="take fewer ranges (Ranges.coarser), or an attribute that goes with the groups",
+            )
 
     def forget(self) -> None:
         """Let go of the state; the sketch stays what it was."""
