@@ -45,6 +45,13 @@ class Sharing:
         seconds, _ = timed(lambda: self.instance.database.apply(rows.insert, rows.delete))
         return seconds
 
+    def forget(self) -> None:
+        """Drop all that was derived: what comes next is computed from contributions alone."""
+        engine = self.instance.database.engine
+        for view in engine.views:
+            for name in view.stratum.relations:
+                engine.workspace.relations[name].clear()
+
     def outputs(self) -> dict[str, int]:
         """How many rows each relation of each peer has."""
         names = self.instance.compiled.names

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.exchange.figures import DRED, PROPAGATE, RECOMPUTE
+from benchmarks.exchange.figures import ANEW, DRED, PROPAGATE, RECOMPUTE
 from benchmarks.pictures import BLUE, GREY, ORANGE, save
 from benchmarks.report import BenchmarkReport, ReportRow
 
-GREEN = "#009E73"
+GREEN, PURPLE = "#009E73", "#CC79A7"
 Line = tuple[str, str, str, str, Sequence[tuple[float, float]]]
 """Label, colour, mark, style, points."""
 
@@ -53,10 +53,15 @@ def _deletions(report: BenchmarkReport) -> Any:
         (places[1], 1, "the same, in a ring"),
     ):
         lines: list[Line] = []
-        for rival, colour, mark in ((RECOMPUTE, GREY, "^"), (DRED, ORANGE, "s"), (PROPAGATE, GREEN, "D")):
+        for rival, colour, mark in (
+            (ANEW, PURPLE, "v"),
+            (RECOMPUTE, GREY, "^"),
+            (DRED, ORANGE, "s"),
+            (PROPAGATE, GREEN, "D"),
+        ):
             rows = _of(report, "figure 4", series=f"{rival}{cycles}")
             lines.append((rival, colour, mark, "-", _theirs(rows)))
-            if rival == RECOMPUTE:
+            if rival == ANEW:
                 lines.insert(0, ("ranked support", BLUE, "o", "-", _ours(rows)))
         _plot(axes, lines, title, "percent of all entries deleted at once", "seconds", logarithmic=True)
     return figure

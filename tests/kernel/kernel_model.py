@@ -178,7 +178,7 @@ def facts(relation: Relation, row: int) -> Row:
     state = int(relation.state[row])
     return Row(
         rank=int(relation.rows[row, relation.rank_column]),
-        count=int(relation.rows[row, relation.count_column]),
+        count=relation.count(row),
         head_rank=int(relation.rows[row, relation.head_rank_column]),
         live=bool(state & LIVE),
         visible=bool(state & VISIBLE),

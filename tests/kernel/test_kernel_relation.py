@@ -174,9 +174,9 @@ def test_a_support_counts_only_from_below():
     relation = Relation("r", 1)
     relation.show(relation.add(matrix([(7, 0)], 2), 5), 5)
     assert relation.add(matrix([(7, 4), (7, 5), (7, 6)], 2), 9).size == 0
-    assert relation.rows[0, relation.count_column] == 2
+    assert relation.count(0) == 2
     assert relation.subtract(matrix([(7, 5), (7, 6), (8, 0)], 2)).dead.size == 0
-    assert relation.rows[0, relation.count_column] == 2
+    assert relation.count(0) == 2
     fallen = relation.subtract(matrix([(7, 0), (7, 4)], 2))
     assert fallen.dead.tolist() == fallen.falling.tolist() == [0]
 
@@ -209,6 +209,31 @@ def test_what_was_rolled_back_never_was():
     assert relation.find(matrix([(5, 6), (7, 8)], 2)).tolist() == [-1, -1]
     assert relation.touched().size == 0
     assert_indexed(relation)
+
+
+def test_rows_are_in_doubt_once_a_derivation_was_not_counted():
+    relation = Relation("r", 1)
+    relation.show(relation.add(np.array([[1, 2], [2, 2]]), 5), 5)
+    relation.add(np.array([[2, 7]]), 8)  # from above: not counted
+    fallen = relation.subtract(np.array([[1, 2], [2, 2]]))
+    assert fallen.dead.tolist() == [0, 1] and fallen.doubtful == 1
+    assert relation.in_doubt(fallen.dead).tolist() == [1]
+    relation.rollback()
+    relation.hide(relation.kill(np.array([0], np.int32)).falling)
+    assert relation.in_doubt(np.array([0], np.int32)).tolist() == [0]
+
+
+def test_where_most_died_the_others_move_together():
+    relation = filled([(number,) for number in range(1000)], 1)
+    relation.index((0,))
+    delete(relation, [(number,) for number in range(900)])
+    assert relation.commit() is False  # it cost less than the deletion: nothing to tell
+    assert relation.stored == relation.sizes[0] == 100 and relation.sizes[2] == 0
+    assert sorted(contents(relation)) == [(number,) for number in range(900, 1000)]
+    assert_indexed(relation)
+    delete(relation, [(number,) for number in range(900, 1000)])
+    relation.commit()
+    assert relation.stored == 0
 
 
 def test_dead_rows_are_swept_by_later_versions(monkeypatch: pytest.MonkeyPatch):

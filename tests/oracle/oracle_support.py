@@ -14,6 +14,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from headwater.database import Database
 from headwater.kernel.states import LIVE, VISIBLE
 from headwater.language.program import Call, Constant, Term, Variable
@@ -33,6 +35,7 @@ class Stored:
     count: int
     head_rank: int
     visible: bool
+    sure: bool
 
 
 def stored_rows(db: Database, name: str) -> dict[Row, Stored]:
@@ -46,9 +49,10 @@ def stored_rows(db: Database, name: str) -> dict[Row, Stored]:
         assert row not in found, f"{name} stores {row} twice"
         found[row] = Stored(
             int(relation.rows[i, relation.rank_column]),
-            int(relation.rows[i, relation.count_column]),
+            relation.count(i),
             int(relation.rows[i, relation.head_rank_column]),
             bool(relation.state[i] & VISIBLE),
+            relation.in_doubt(np.array([i], np.int32)).size == 0,
         )
     return found
 
@@ -81,6 +85,7 @@ def _assert_view(
                 f"{name}{row}: {kept}, derivations of rank {derivations[name][row]}"
             )
             assert expected > 0, f"{name}{row} rests on itself"
+            assert not kept.sure or expected == len(derivations[name][row]), f"{name}{row}: more than counted"
         selections = db.engine.workspace.infos[name].selections
         assert set(visible[name]) == _best(set(stored[name]), selections), (
             f"{name}: the best rows are visible"

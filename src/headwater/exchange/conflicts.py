@@ -17,7 +17,7 @@ from headwater.exchange.why import PeerWhy
 from headwater.language.datalog.render import MARK, render
 from headwater.language.mappings.compile import CompiledMappings
 from headwater.language.mappings.mapping import PeerRelation, Schemas
-from headwater.language.mappings.policy import TrustCondition
+from headwater.language.mappings.policy import DEFAULT_PRIORITY, TrustCondition
 from headwater.language.program import Atom, Comparison, Constant, Program, Query, Term, Variable
 from headwater.values.keys import order_key
 from headwater.version.changes import Changes
@@ -141,12 +141,16 @@ class Reconciler:
     # ------------------------------------------------------------------ priorities
 
     def priority(self, relation: PeerRelation, row: Row) -> int:
-        """Of the first condition, from the highest priority down, that names the row; 0 if none does."""
+        """Of the first condition, from the highest priority down, that names the row; 0 if none does. Where no
+        condition ranks rows of the relation, all have the same."""
         names = self._compiled.names
         if row in self._database[names.contributions(relation)]:
             return OWN
         why: PeerWhy | None = None
-        for condition in self._conditions.get(relation.peer, ()):
+        ranking = [each for each in self._conditions.get(relation.peer, ()) if self._ranks(each, relation)]
+        if not ranking:
+            return DEFAULT_PRIORITY
+        for condition in ranking:
             if not self.speaks_of(condition, relation, row):
                 continue
             if why is None:
@@ -156,11 +160,17 @@ class Reconciler:
                 return condition.priority
         return 0
 
+    def _ranks(self, condition: TrustCondition, relation: PeerRelation) -> bool:
+        """Whether a condition can name rows of a relation."""
+        return (
+            condition.atom is None or self._compiled.schemas.find(condition.atom, relation.peer) == relation
+        )
+
     def speaks_of(self, condition: TrustCondition, relation: PeerRelation, row: Row) -> bool:
         """Whether the pattern and the guard of a condition hold for a row."""
         if condition.atom is None:
             return True
-        if self._compiled.schemas.find(condition.atom, relation.peer) != relation:
+        if not self._ranks(condition, relation):
             return False
         values: dict[str, object] = {}
         for term, value in zip(condition.atom.args, row, strict=True):

@@ -306,12 +306,18 @@ class Peer:
     def resolve(
         self, relation: str, keep: Sequence[Any] | None = None, *, reject: Iterable[Sequence[Any]] = ()
     ) -> TransactionId:
-        """Resolve a conflict: keep a row and reject its rivals, or reject rows. This is an edit as any other."""
+        """Resolve a conflict: keep a row and reject its rivals, or reject rows. This is an edit as any other.
+
+        A row whose rival follows from it has none while it is kept back: to keep it, it is inserted as one's own.
+        """
         own = self._instance.own(str(self[relation].relation))
         rejected = [self._row(relation, row) for row in reject]
+        kept: list[Row] = []
         if keep is not None:
-            rejected += self._rivals(own.name, self._row(relation, keep))
-        edits = [
+            rivals = self._rivals(own.name, self._row(relation, keep))
+            rejected += rivals
+            kept = [] if rivals else [self._row(relation, keep)]
+        edits = [Edit("+", own.name, row) for row in kept] + [
             Edit("-", own.name, row)
             for row in rejected
             for _ in range(2 if self._instance.state(self.name, (own.name, row)) is RowState.INSERTED else 1)

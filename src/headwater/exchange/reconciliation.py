@@ -2,12 +2,13 @@
 
 Rows are rivals if they agree in a key and differ beside it. By descending priority: a rival of an accepted row is
 rejected, one of a deferred row is deferred, and rivals of one priority are all deferred, as options for a person to
-choose from. A peer's own contributions come first, and are always accepted.
+choose from. A peer's own contributions come first, and are always accepted; a row with rivals and without a priority
+(0) is rejected.
 
 What is decided depends on the candidates alone, not on the order in which they came.
 
 >>> pairs = [("a", "b"), ("b", "a"), ("c", "d"), ("d", "c")]
->>> decisions = decide(pairs, {"a": 2, "b": 1, "c": 1, "d": 1}.get)
+>>> decisions = decide(pairs, {"a": 2, "b": 1, "c": 1, "d": 1}.__getitem__)
 >>> {row: decision.value for row, decision in decisions.items()}
 {'a': 'accepted', 'b': 'rejected', 'c': 'deferred', 'd': 'deferred'}
 """
@@ -24,6 +25,8 @@ from headwater.values.label_text import literal
 
 OWN = 1 << 30
 """The priority of a peer's own contributions: above all that conditions can give."""
+UNRANKED = 0
+"""The priority of rows that no condition names, where some name others of the relation."""
 Candidate = TypeVar("Candidate", bound=Hashable)
 
 
@@ -36,7 +39,7 @@ class Decision(Enum):
 
 
 def decide(
-    pairs: Iterable[tuple[Candidate, Candidate]], priority: Callable[[Candidate], int | None]
+    pairs: Iterable[tuple[Candidate, Candidate]], priority: Callable[[Candidate], int]
 ) -> dict[Candidate, Decision]:
     """What becomes of each row of some pairs of rivals."""
     rivals: dict[Candidate, set[Candidate]] = {}
@@ -45,7 +48,7 @@ def decide(
         rivals.setdefault(second, set()).add(first)
     levels: dict[int, list[Candidate]] = {}
     for row in rivals:
-        levels.setdefault(priority(row) or 0, []).append(row)
+        levels.setdefault(priority(row), []).append(row)
     decided: dict[Candidate, Decision] = {}
     for level in sorted(levels, reverse=True):
         found: dict[Candidate, Decision] = {}
@@ -53,7 +56,7 @@ def decide(
             above = {decided[rival] for rival in rivals[row] if rival in decided}
             if level == OWN:
                 found[row] = Decision.ACCEPTED
-            elif Decision.ACCEPTED in above:
+            elif level == UNRANKED or Decision.ACCEPTED in above:
                 found[row] = Decision.REJECTED
             elif Decision.DEFERRED in above:
                 found[row] = Decision.DEFERRED

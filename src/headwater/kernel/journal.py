@@ -12,6 +12,7 @@ import numpy as np
 
 from headwater.kernel.compiled import compiled
 from headwater.kernel.hashing import ROW, close_gap, hash_row, home
+from headwater.kernel.prefetch import BLOCK, prefetch
 from headwater.kernel.states import DYING, LEADING, LIVE, TOUCHED, VISIBLE, WAS
 
 PASSING = np.uint8(0xFF ^ (DYING | TOUCHED | WAS | LEADING))
@@ -118,26 +119,41 @@ def restore(touched, journal, rows, state, rank_column, count_column, head_rank_
 @compiled()
 def forget_slot(row, columns, rows, slots):
     """Take a row out of the table over whole rows."""
+    forget_tagged(row, hash_row(rows, row, columns), slots)
+
+
+@compiled()
+def forget_tagged(row, tag, slots):
+    """Take a row with a known tag out of the table over whole rows."""
     mask = np.int64(slots.shape[0] - 1)
-    p = home(hash_row(rows, row, columns), slots.shape[0])
+    p = home(tag, slots.shape[0])
     while (slots[p] & ROW) - 1 != row:
         p = (p + 1) & mask
     close_gap(slots, p)
 
 
 @compiled(
-    "void(int32[::1], int64[::1], stored[:, ::1], uint8[::1], int64[::1], int32[::1], int64[::1])",
+    "void(int32[::1], int64[::1], stored[:, ::1], uint8[::1], int64[::1], int32[::1], int64[::1], int64[::1])",
     ending=True,
 )
-def remove(dead, columns, rows, state, slots, free, sizes):
-    """Take rows out of the table over whole rows and give their places back."""
-    for i in range(dead.shape[0]):
-        row = np.int64(dead[i])
-        forget_slot(row, columns, rows, slots)
-        state[row] = 0
-        free[sizes[2]] = row
-        sizes[2] += 1
-        sizes[1] -= 1
+def remove(dead, columns, rows, state, slots, free, sizes, scratch):
+    """Take rows out of the table over whole rows and give their places back, a block at a time (see `prefetch`)."""
+    width = rows.shape[1]
+    for start in range(0, dead.shape[0], BLOCK):
+        count = min(BLOCK, dead.shape[0] - start)
+        for i in range(count):
+            prefetch(rows, np.int64(dead[start + i]) * width)
+        for i in range(count):
+            tag = hash_row(rows, np.int64(dead[start + i]), columns)
+            scratch[i] = tag
+            prefetch(slots, home(tag, slots.shape[0]))
+        for i in range(count):
+            row = np.int64(dead[start + i])
+            forget_tagged(row, scratch[i], slots)
+            state[row] = 0
+            free[sizes[2]] = row
+            sizes[2] += 1
+            sizes[1] -= 1
 
 
 @compiled(

@@ -63,10 +63,12 @@ def _fits(numbers: Ints) -> bool:
 
 
 class Fallen(NamedTuple):
-    """Rows that died, and those of them that are still visible and have yet to fall."""
+    """Rows that died, those of them that are still visible and have yet to fall, and how many of them may have
+    derivations which were not counted."""
 
     falling: Rows
     dead: Rows
+    doubtful: int
 
 
 class Backup(NamedTuple):
@@ -120,7 +122,7 @@ class Relation:
         self.count_column = arity + 1
         self.head_rank_column = arity + 2 if selected else arity
         self.columns: Ints = np.arange(arity, dtype=np.int64)
-        self._scratch: Ints = np.empty(2 * BLOCK, np.int64)
+        self.scratch: Ints = np.empty(2 * BLOCK, np.int64)
         self.indexes: dict[tuple[int, ...], Index] = {}
         self.clear()
         self.room.keep(self)
@@ -225,7 +227,10 @@ class Relation:
 
     def _add(self, tuples: Ints, rank: int) -> Rows:
         """Add tuples of one chunk, as far as they fit; the rest once there is room for their numbers."""
-        room.adding(self, tuples.shape[0])
+        if self.backup is None:
+            room.adding(self, tuples.shape[0])
+        else:  # most of what is derived again has its place
+            room.journal(self, tuples.shape[0])
         room.numbers(self, tuples.shape[0], rank)
         fresh = np.empty(tuples.shape[0], np.int32)
         before = int(self.sizes[4])
@@ -233,7 +238,7 @@ class Relation:
         try:
             n = rowops.add(
                 tuples, self.arity, self.rows, self.state, self.slots, self.free, self.sizes, self.journal_rows,
-                self.journal, self.created, self.count_column, self.head_rank_column, rank, fresh, self._scratch,
+                self.journal, self.created, self.count_column, self.head_rank_column, rank, fresh, self.scratch,
             )  # fmt: skip
             after = int(self.sizes[4])
             if self.indexes and after > before:
@@ -249,7 +254,8 @@ class Relation:
         done = int(self.sizes[5])
         if done == tuples.shape[0]:
             return fresh[:n]
-        room.widen(self)
+        if not room.adding(self, tuples.shape[0] - done):
+            room.widen(self)
         return np.concatenate((fresh[:n], self._add(tuples[done:], rank)))
 
     def subtract(self, tuples: Ints) -> Fallen:
@@ -257,11 +263,11 @@ class Relation:
         room.journal(self, tuples.shape[0])
         falling = np.empty(tuples.shape[0], np.int32)
         dead = np.empty(tuples.shape[0], np.int32)
-        n, m = rowops.subtract(
+        n, m, doubtful = rowops.subtract(
             tuples, self.arity, self.rows, self.state, self.slots, self.sizes, self.journal_rows, self.journal,
-            self.rank_column, self.count_column, self.head_rank_column, falling, dead, self._scratch,
+            self.rank_column, self.count_column, self.head_rank_column, falling, dead, self.scratch,
         )  # fmt: skip
-        return Fallen(falling[:n], dead[:m])
+        return Fallen(falling[:n], dead[:m], doubtful)
 
     def kill(self, rows: Rows) -> Fallen:
         """Make live rows dead whatever their count."""
@@ -272,7 +278,7 @@ class Relation:
             rows, self.rows, self.state, self.sizes, self.journal_rows, self.journal,
             self.rank_column, self.count_column, self.head_rank_column, falling, dead,
         )  # fmt: skip
-        return Fallen(falling[:n], dead[:m])
+        return Fallen(falling[:n], dead[:m], m)
 
     def fall(self, rows: Rows) -> None:
         """Make visible rows invisible; they are `DYING` until `settle`."""
@@ -281,6 +287,10 @@ class Relation:
             rows, self.rows, self.state, self.sizes, self.journal_rows, self.journal,
             self.rank_column, self.count_column, self.head_rank_column,
         )  # fmt: skip
+
+    def hide(self, rows: Rows) -> None:
+        """Make dead rows invisible at once, where no round of going down follows."""
+        rowops.hide(rows, self.state)
 
     def kill_all(self) -> None:
         """Make every row dead and invisible at once. Rows keep their places, so what comes back costs little."""
@@ -346,8 +356,21 @@ class Relation:
         out = np.empty(tuples.shape[0], np.int32)
         if not tuples.flags.carray or tuples.dtype is not INT64:
             tuples = np.require(tuples, np.int64, ("C", "W"))
-        rowops.find(tuples, self.arity, self.rows, self.state, self.slots, out, self._scratch)
+        rowops.find(tuples, self.arity, self.rows, self.state, self.slots, out, self.scratch)
         return out
+
+    def count(self, row: int) -> int:
+        """How many derivations support a row."""
+        return abs(int(self.rows[row, self.count_column]))
+
+    def in_doubt(self, rows: Rows) -> Rows:
+        """Those of some dead rows that may have derivations which were not counted."""
+        unsure: Rows = rows[self.rows[rows, self.count_column] >= 0]
+        return unsure
+
+    def doubt(self, rows: Rows) -> None:
+        """Suppose of live rows that not all their derivations are counted."""
+        self.rows[rows, self.count_column] = np.abs(self.rows[rows, self.count_column])
 
     def live(self, rows: Ints) -> bool:
         """Whether all these stored rows are live."""
@@ -467,7 +490,10 @@ class Relation:
             room.numbers(self, supports, 0)
             if rows.dtype == WIDE:
                 room.widen(self)
-            room.adding(self, n)
+            self.journal_rows, self.journal = before["journal_rows"], before["journal"]
+            self.created = before["created"]
+            room.rows(self, n)
+            room.finding(self, n)
             self.rows[:n] = rows
             self.state[:n] = state & np.uint8(0xFF ^ TOUCHED)
             self._fill_indexes(n)

@@ -61,9 +61,8 @@ def numbers(relation: Relation, supports: int, rank: int) -> None:
     """Make sure that so many more supports of a row, and the rank, can be stored."""
     relation.supports += supports
     if max(relation.supports, rank) > relation.largest:
-        relation.supports = supports + int(
-            relation.rows[: relation.sizes[0], relation.count_column].max(initial=0)
-        )
+        counts = relation.rows[: relation.sizes[0], relation.count_column]
+        relation.supports = supports + max(int(counts.max(initial=0)), -int(counts.min(initial=0)))
         if max(2 * relation.supports, rank) > relation.largest:
             widen(relation)
 
@@ -77,9 +76,8 @@ def _larger(relation: Relation) -> int:
     return there * 9 // 8 + FEWEST_ROWS_GROWN
 
 
-def adding(relation: Relation, extra: int) -> None:
-    """Make room for `extra` more rows and journal entries."""
-    rows(relation, extra)
+def finding(relation: Relation, extra: int) -> None:
+    """Make room for finding `extra` more rows."""
     if (relation.stored + extra) * 5 > relation.slots.shape[0] * 4:
         size = relation.slots.shape[0]
         while (relation.stored + extra) * 5 > size * 3:
@@ -88,6 +86,13 @@ def adding(relation: Relation, extra: int) -> None:
         bigger = zeros((size,), np.int64)
         hashing.move_slots(relation.slots, bigger)
         relation.slots = bigger
+
+
+def adding(relation: Relation, extra: int) -> bool:
+    """Make room for `extra` more rows and journal entries; whether there was too little for the rows."""
+    before = relation.state.shape[0], relation.slots.shape[0], relation.created.shape[0]
+    rows(relation, extra)
+    finding(relation, extra)
     need = int(relation.sizes[4]) + extra
     if need > relation.created.shape[0]:
         size = max(need, relation.created.shape[0] * 2)
@@ -96,6 +101,7 @@ def adding(relation: Relation, extra: int) -> None:
         )
         relation.created = grown(relation.created, size)
     journal(relation, extra)
+    return before != (relation.state.shape[0], relation.slots.shape[0], relation.created.shape[0])
 
 
 def journal(relation: Relation, extra: int) -> None:

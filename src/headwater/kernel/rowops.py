@@ -20,6 +20,10 @@ from headwater.kernel.journal import noted, touch
 from headwater.kernel.prefetch import BLOCK, prefetch
 from headwater.kernel.states import DYING, LEADING, LIVE, STORED, TOUCHED, VISIBLE, WAS
 
+ALL_COUNTED = np.int64(-1)
+"""The sign of a count that has all derivations there have been since the row became live: without any left, it is
+derived no more. Where some were not counted, and in states from before there was such a sign, a count is above 0. A dead
+row has this in the place of its count, or 0."""
 NOT_DYING = np.uint8(0xFF ^ DYING)
 NOT_LIVE = np.uint8(0xFF ^ LIVE)
 NOT_VISIBLE = np.uint8(0xFF ^ VISIBLE)
@@ -103,7 +107,7 @@ def add(
 ):  # fmt: skip
     """Add a support per tuple. Writes rows that became live to `fresh`; those of them new to `created` too.
 
-    Ends early where a tuple does not fit into rows as they are stored.
+    Ends early where a tuple does not fit into rows as they are stored, or a new row has no room.
     """
     rank_column = arity
     top, stored, spare = sizes[0], sizes[1], sizes[2]
@@ -118,6 +122,11 @@ def add(
             p = arrive(tuples, t, arity, rows, slots, tag, scratch[BLOCK + i])
             entry = slots[p]
             if entry == 0:
+                full = (spare == 0 and top == state.shape[0]) or new == created.shape[0]
+                if full or (stored + 1) * 5 > slots.shape[0] * 4:
+                    sizes[0], sizes[1], sizes[2] = top, stored, spare
+                    sizes[3], sizes[4], sizes[5] = entries, new, t
+                    return n
                 row = np.int64(free[spare - 1]) if spare > 0 else top
                 fits = True
                 for j in range(arity):
@@ -135,7 +144,7 @@ def add(
                 stored += 1
                 rows[row, rank_column] = rank
                 rows[row, head_rank_column] = rank
-                rows[row, count_column] = 1
+                rows[row, count_column] = ALL_COUNTED
                 slots[p] = (tag << 32) | (row + 1)
                 state[row] = LIVE | STORED | TOUCHED
                 created[new] = row
@@ -146,6 +155,10 @@ def add(
                 row = (entry & ROW) - 1
                 live = state[row] & LIVE != 0
                 if live and tuples[t, arity] >= rows[row, head_rank_column]:
+                    if rows[row, count_column] < 0:
+                        rows[row, count_column] = -rows[
+                            row, count_column
+                        ]  # may stay so if the version is undone
                     continue
                 entries = noted(
                     row,
@@ -159,12 +172,12 @@ def add(
                     head_rank_column,
                 )
                 if live:
-                    rows[row, count_column] += 1
+                    rows[row, count_column] += 1 if rows[row, count_column] > 0 else -1
                 else:
                     state[row] = (state[row] & NOT_LEADING) | LIVE
                     rows[row, rank_column] = rank
                     rows[row, head_rank_column] = rank
-                    rows[row, count_column] = 1
+                    rows[row, count_column] = ALL_COUNTED
                     fresh[n] = row
                     n += 1
     sizes[0], sizes[1], sizes[2] = top, stored, spare
@@ -173,16 +186,18 @@ def add(
 
 
 @compiled(
-    "UniTuple(int64, 2)(int64[:, ::1], int64, stored[:, ::1], uint8[::1], int64[::1], int64[::1],"
+    "UniTuple(int64, 3)(int64[:, ::1], int64, stored[:, ::1], uint8[::1], int64[::1], int64[::1],"
     " int32[::1], int64[:, ::1], int64, int64, int64, int32[::1], int32[::1], int64[::1])"
 )
 def subtract(
     tuples, arity, rows, state, slots, sizes, journal_rows, journal,
     rank_column, count_column, head_rank_column, falling, dead, scratch,
 ):  # fmt: skip
-    """Take a support per tuple. Writes rows that died to `dead`, those of them still visible to `falling`."""
+    """Take a support per tuple. Writes rows that died to `dead`, those of them still visible to `falling`; returns
+    how many these are, and how many rows that died may have derivations which were not counted."""
     n = np.int64(0)
     m = np.int64(0)
+    doubtful = np.int64(0)
     entries = sizes[3]
     for start in range(0, tuples.shape[0], BLOCK):
         count = min(BLOCK, tuples.shape[0] - start)
@@ -198,8 +213,13 @@ def subtract(
             entries = noted(
                 row, rows, state, entries, journal_rows, journal, rank_column, count_column, head_rank_column
             )
-            rows[row, count_column] -= 1
+            sure = rows[row, count_column] < 0
+            rows[row, count_column] -= ALL_COUNTED if sure else 1
             if rows[row, count_column] == 0:
+                if sure:
+                    rows[row, count_column] = ALL_COUNTED
+                else:
+                    doubtful += 1
                 dead[m] = row
                 m += 1
                 if state[row] & VISIBLE != 0:
@@ -207,7 +227,7 @@ def subtract(
                     n += 1
                 state[row] &= NOT_LIVE
     sizes[3] = entries
-    return n, m
+    return n, m, doubtful
 
 
 @compiled(
@@ -256,6 +276,13 @@ def fall(which, rows, state, sizes, journal_rows, journal, rank_column, count_co
         state[row] = (state[row] & NOT_VISIBLE) | DYING
 
 
+@compiled("void(int32[::1], uint8[::1])")
+def hide(which, state):
+    """Make visible rows invisible that are in the journal already, since they have died."""
+    for i in range(which.shape[0]):
+        state[which[i]] &= NOT_VISIBLE
+
+
 @compiled(
     "int64(int64[::1], stored[:, ::1], uint8[::1], int64[::1], int32[::1], int64[:, ::1],"
     " int64, int64, int64, int64, int32[::1])"
@@ -273,11 +300,11 @@ def revive(
             state[row] = (state[row] & NOT_LEADING) | LIVE
             rows[row, rank_column] = rank
             rows[row, head_rank_column] = rank
-            rows[row, count_column] = 1
+            rows[row, count_column] = ALL_COUNTED
             fresh[n] = row
             n += 1
         else:
-            rows[row, count_column] += 1
+            rows[row, count_column] += 1 if rows[row, count_column] > 0 else -1
     return n
 
 

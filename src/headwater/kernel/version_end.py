@@ -1,5 +1,6 @@
 """How a version ends for a relation: what it did is kept, and dead rows go; or every row is put back.
 
+Dead rows are taken out one by one; where few others are left, these are moved together instead, which costs less.
 What needs memory is done beforehand, in `planned`, while the version can still be refused. Of very many dead rows
 only some are removed with the version, and some more with each later one (*ghosts*): nobody sees them, and the
 version that killed them need not wait for it.
@@ -21,20 +22,24 @@ if TYPE_CHECKING:
 
 MOST_ROWS_REMOVED = 1 << 13
 """How many dead rows a version removes; more are left to later versions."""
+FEWEST_ROWS_REBUILT_WITHOUT = 256
+"""From how many dead rows on it is worth asking whether so few are left that building anew is cheaper."""
 SPARE = 16
 """How many rows there is room for beyond what is needed, at the least."""
 
 
 class CommitPlan(NamedTuple):
-    """What a commit will do: rows to remove now, dead rows left for later; or be empty; or compact."""
+    """What a commit will do: rows to remove now, dead rows left for later; or be empty; or compact, which is `told`
+    where that costs more than the version did."""
 
     removed: Rows
     ghosts: Rows
-    empty: bool
-    compact: bool
+    empty: bool = False
+    compact: bool = False
+    told: bool = True
 
 
-NOTHING_DEAD = CommitPlan(np.empty(0, np.int32), np.empty(0, np.int32), False, False)
+NOTHING_DEAD = CommitPlan(np.empty(0, np.int32), np.empty(0, np.int32))
 
 
 def planned(relation: Relation) -> CommitPlan:
@@ -51,10 +56,14 @@ def planned(relation: Relation) -> CommitPlan:
     left = ghosts[:of_ghosts] if of_dead == 0 else np.concatenate((ghosts, dead[:of_dead]))
     if removed.shape[0]:
         room.leaving(relation, removed.shape[0])
+    if dead.shape[0] >= FEWEST_ROWS_REBUILT_WITHOUT and not relation.pinned:
+        rest = int(np.count_nonzero(relation.state[: relation.sizes[0]] & LIVE))
+        if rest * 2 <= dead.shape[0]:
+            return CommitPlan(removed, left, empty=rest == 0, compact=rest > 0, told=False)
     if few:
-        return CommitPlan(removed, left, False, False)
-    empty = dead.shape[0] > MOST_ROWS_REMOVED and not (relation.state[: relation.sizes[0]] & LIVE).any()
-    return CommitPlan(removed, left, empty, (count + int(relation.sizes[2])) * 2 > int(relation.sizes[0]))
+        return CommitPlan(removed, left)
+    mostly_free = (count + int(relation.sizes[2])) * 2 > int(relation.sizes[0])
+    return CommitPlan(removed, left, compact=mostly_free)
 
 
 def _still_dead(relation: Relation, ghosts: Rows, dead: Rows) -> Rows:
@@ -67,7 +76,7 @@ def _still_dead(relation: Relation, ghosts: Rows, dead: Rows) -> Rows:
 
 
 def commit(relation: Relation, plan: CommitPlan) -> bool:
-    """Forget the journal and do what is planned; return whether the relation was compacted."""
+    """Forget the journal and do what is planned; return whether the relation was compacted at a cost of its own."""
     if relation.backup is not None:
         journal.seal_all(relation.sizes[0], relation.state)
     else:
@@ -76,7 +85,7 @@ def commit(relation: Relation, plan: CommitPlan) -> bool:
     if plan.empty and _emptied(relation):
         return False
     if plan.compact and _compacted(relation):
-        return True
+        return plan.told
     relation.ghosts = plan.ghosts
     _remove(relation, plan.removed)
     return False
@@ -168,5 +177,6 @@ def _remove(relation: Relation, dead: Rows) -> None:
     for index in relation.indexes.values():
         index.remove(relation, dead)
     journal.remove(
-        dead, relation.columns, relation.rows, relation.state, relation.slots, relation.free, relation.sizes
-    )
+        dead, relation.columns, relation.rows, relation.state, relation.slots, relation.free, relation.sizes,
+        relation.scratch,
+    )  # fmt: skip

@@ -243,8 +243,7 @@ class Engine:
     def _delete(relation: Relation, rows: Ints) -> int:
         """Delete rows; return how many were not there."""
         fallen = relation.kill(relation.find(rows))
-        relation.fall(fallen.falling)
-        relation.settle(fallen.falling)
+        relation.hide(fallen.falling)
         return int(rows.shape[0] - fallen.dead.shape[0])
 
     @staticmethod

@@ -56,7 +56,7 @@ class Exchange(Protocol):
         """Tell a node which of its rows have derivations here, once a derivation."""
         ...
 
-    def swap(self, clock: int, died: int = 0) -> Swapped:
+    def swap(self, clock: int, spent: int = 0) -> Swapped:
         """Send all that was kept for others, and wait for what they send."""
         ...
 
@@ -74,12 +74,12 @@ class Exchange(Protocol):
 
 
 class Swapped(NamedTuple):
-    """What came of an exchange: whether anything was sent by anybody, the clock and the number of dead rows over
-    all nodes, and what was sent to this node."""
+    """What came of an exchange: whether anything was sent by anybody, the clock and what was spent on dead rows
+    over all nodes, and what was sent to this node."""
 
     any: bool
     clock: int
-    died: int
+    spent: int
     parcels: Iterator[Parcel]
 
 
@@ -104,9 +104,9 @@ class Alone:
         """Nobody asked."""
         raise AssertionError("nobody asked")
 
-    def swap(self, clock: int, died: int = 0) -> Swapped:
+    def swap(self, clock: int, spent: int = 0) -> Swapped:
         """Nothing is sent."""
-        return Swapped(False, clock, died, iter(()))
+        return Swapped(False, clock, spent, iter(()))
 
     def sums(self, *values: float) -> tuple[float, ...]:
         """They are as they are."""

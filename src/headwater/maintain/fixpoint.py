@@ -7,7 +7,9 @@ count is not 0 (or it has been derived and awaits its round).
 Going down, then up, then rounds of news:
 1. derivations that lose a premise of a lower stratum are taken off; rows without any left die and fall, and
    take their consequences along, round by round;
-2. each dead row counts its derivations from what still stands; those with any come back with a new rank;
+2. each dead row counts its derivations from what still stands; those with any come back with a new rank (rows that
+   never had a derivation outside of their count have none, and are not asked about: all rows of a stratum that does
+   not recurse);
 3. derivations that gain a premise of a lower stratum are added;
 4. what is new becomes visible with the next rank and is propagated, until nothing is new.
 
@@ -58,6 +60,8 @@ from headwater.rules.checked import CheckedRule, Compute, Premise
 from headwater.version.statistics import StratumStatistics
 
 Lose = Callable[[Relation, Ints], Fallen]
+COST_OF_SURE_DEATH = 0.22
+"""What it costs that a row dies which has no other derivations, beside one of which that must be found out."""
 
 
 class GiveUp(Exception):
@@ -65,7 +69,7 @@ class GiveUp(Exception):
 
 
 class Fixpoint:
-    """One stratum in one version. `limit` is the number of dead rows at which `GiveUp` is raised."""
+    """One stratum in one version. `limit` is how much may be `spent` on dead rows before `GiveUp` is raised."""
 
     def __init__(
         self,
@@ -98,6 +102,8 @@ class Fixpoint:
         """Whether consequences of displaced rows stay: see `iteration`."""
         self.risen: dict[str, list[Rows]] = {name: [] for name in choosers}
         """Rows that were the best of their groups at some time, while ascending."""
+        self.plain = not rules.recursive and not choosers
+        """Whether no row of the stratum takes another along."""
         self.exchange = workspace.exchange
         self.quiet = quiet(self.exchange, rules, redefined)
         self.lockstep = bool(choosers) or (workspace.stops and not self.quiet)
@@ -176,6 +182,7 @@ class Fixpoint:
         self._clear()
         for name, codes in best.items():
             self.fresh[name].append(self.relations[name].add(with_rank_0(codes), ANY_RANK))
+            self.relations[name].doubt(self.fresh[name][-1])
         self.affected = {}
         self._start()
         while True:
@@ -209,7 +216,7 @@ class Fixpoint:
         while True:
             while any(self.falling.values()):
                 self._fall(access)
-                if self.quiet and self.statistics.died > self.limit:
+                if self.quiet and spent(self.statistics) > self.limit:
                     raise GiveUp
             if self.quiet or not self._swap():
                 return
@@ -220,7 +227,12 @@ class Fixpoint:
         batch = {name: taken(rows) for name, rows in self.falling.items() if rows}
         for name, rows in batch.items():
             self.falling[name] = []
-            self.relations[name].fall(rows)
+            if self.plain:
+                self.relations[name].hide(rows)
+            else:
+                self.relations[name].fall(rows)
+        if self.plain:
+            return
         for rule, position, relation in self.rules.recursive:
             if relation in batch and rule.label not in self.pending:
                 self._run(rule, position, batch[relation], access, self._losing(rule))
@@ -229,8 +241,10 @@ class Fixpoint:
 
     def _up(self, access: Access) -> None:
         batch = {name: taken(rows) for name, rows in self.dead.items() if rows}
-        for name in batch:
+        for name, rows in batch.items():
             self.dead[name] = []
+            if self.quiet:
+                batch[name] = self.relations[name].in_doubt(rows)
         for rule in self.rules.rules:
             if rule.relation in batch and rule.label not in self.pending:
                 rows = batch[rule.relation]
@@ -346,7 +360,7 @@ class Fixpoint:
 
     def _swap(self, access: Access = PRESENT) -> bool:
         """Exchange with the other nodes; say whether anybody sent anything. Questions are looked up with `access`."""
-        swapped = self.exchange.swap(self.workspace.clock, self.statistics.died)
+        swapped = self.exchange.swap(self.workspace.clock, int(spent(self.statistics)))
         self.workspace.clock = swapped.clock
         for parcel in swapped.parcels:
             if parcel.kind == ADD:
@@ -358,7 +372,7 @@ class Fixpoint:
             else:
                 assert parcel.kind == ASK
                 self._look_up(parcel, access)
-        if swapped.died > self.limit:
+        if swapped.spent > self.limit:
             raise GiveUp
         return swapped.any
 
@@ -392,6 +406,7 @@ class Fixpoint:
         fallen = self.lose(self.relations[name], tuples)
         if fallen.dead.shape[0]:
             self.statistics.died += fallen.dead.shape[0]
+            self.statistics.doubtful += fallen.doubtful
             self.dead[name].append(fallen.dead)
             if name in self.affected:
                 self.affected[name].append(fallen.dead)
@@ -399,10 +414,18 @@ class Fixpoint:
             self.falling[name].append(fallen.falling)
 
     def _arrived(self, name: str, rows: Rows) -> None:
+        if not self.quiet:  # other nodes do not send derivations that would not count
+            self.relations[name].doubt(rows)
         if rows.shape[0] and name in self.affected:
             self.affected[name].append(rows)
         elif rows.shape[0] and name not in self.choosers:
             self.fresh[name].append(rows)
+
+
+def spent(statistics: StratumStatistics) -> float:
+    """What was spent on dead rows so far, in rows whose other derivations have to be looked for."""
+    sure = statistics.died - statistics.doubtful
+    return statistics.doubtful + COST_OF_SURE_DEATH * sure
 
 
 def count_round(workspace: Workspace, rules: RuleSet, statistics: StratumStatistics) -> None:

@@ -171,7 +171,7 @@ class NodeExchange:
 
     # ------------------------------------------------------------------ exchange
 
-    def swap(self, clock: int, died: int = 0) -> Swapped:
+    def swap(self, clock: int, spent: int = 0) -> Swapped:
         """One message to each other node and one from each."""
         parcels: dict[int, list[ParcelTable]] = {other: [] for other in self.peers.others}
         posted = 0
@@ -183,15 +183,15 @@ class NodeExchange:
         self._posts = {}
         self.shipped += posted
         received = self.peers.swap(
-            {other: Exchanged(clock, died, posted, tuple(own)) for other, own in parcels.items()}
+            {other: Exchanged(clock, spent, posted, tuple(own)) for other, own in parcels.items()}
         )
         for _, theirs in received:
             clock = max(clock, theirs.clock)
-            died += theirs.died
+            spent += theirs.spent
             posted += theirs.posted
         for sent in self._sent.values():
             sent.arrived(clock)
-        return Swapped(posted > 0, clock, died, self._parcels(received))
+        return Swapped(posted > 0, clock, spent, self._parcels(received))
 
     def _parcels(self, received: Sequence[tuple[int, Exchanged]]) -> Iterator[Parcel]:
         for sender, theirs in received:

@@ -57,6 +57,8 @@ class StratumStatistics:
     touched: int = 0
     derivations: dict[str, int] = field(default_factory=dict)
     died: int = 0
+    doubtful: int = 0
+    """How many of those that died may have had derivations left, and were looked into."""
     revived: int = 0
     stopped: bool = False
     iterated: bool = False
@@ -76,6 +78,7 @@ class StratumStatistics:
         self.seconds = max(self.seconds, node.seconds)
         self.touched += node.touched
         self.died += node.died
+        self.doubtful += node.doubtful
         self.revived += node.revived
         self.stopped |= node.stopped
         self.iterated |= node.iterated

@@ -12,7 +12,7 @@ from headwater.maintain.fixpoint import Fixpoint, Lose
 from headwater.maintain.iteration import Iteration
 from headwater.maintain.selection import Chooser, Unsettled
 from headwater.maintain.workspace import NO_CHANGE, Delta, Redefined, RuleSet, Workspace, quiet
-from headwater.plan.steps import Join
+from headwater.plan.steps import Join, Plan
 from headwater.rules.checked import Stratum
 from headwater.version.statistics import StratumStatistics
 
@@ -83,6 +83,11 @@ class Task:
         exchange = self.workspace.exchange
         return values if quiet(exchange, self.rules, self.redefined) else exchange.sums(*values)
 
+    @property
+    def plain(self) -> bool:
+        """Whether no row of the stratum depends on another: all derivations count, and no dead row comes back."""
+        return not self.rules.recursive and not self.choosers and self.redefined is None
+
     def stored(self) -> int:
         """How many rows the stratum holds."""
         relations = self.workspace.relations
@@ -90,18 +95,34 @@ class Task:
 
     def expected_losses(self) -> float:
         """About how many derivations lose a premise of a lower stratum, from the indexes' average chains."""
-        total, sizes = 0.0, self.workspace.sizes
+        total = 0.0
         for rule, position, relation, negated in self.rules.lower:
             delta = self.deltas.get(relation, NO_CHANGE)
             rows = (delta.gained if negated else delta.lost).shape[0]
             if rows:
-                fanout = 1.0
-                for step in self.rules.plan(rule, position).steps:
-                    if isinstance(step, Join) and not step.whole:
-                        name, key = step.relation, step.key
-                        fanout *= max(1.0, sizes.fanout(name, key) if key else sizes.size(name))
-                total += rows * fanout
+                total += rows * self._fanout(self.rules.plan(rule, position))
         return total
+
+    def expected_derivations(self) -> float:
+        """About how many derivations there are from what lower strata hold now, by rules that read nothing else."""
+        total, sizes = 0.0, self.workspace.sizes
+        for rule, position in self.rules.starts():
+            start = self.rules.plan(rule, position)
+            left = (
+                sizes.size(start.start.relation)
+                - self.deltas.get(start.start.relation, NO_CHANGE).lost.shape[0]
+            )
+            total += left * self._fanout(start)
+        return total
+
+    def _fanout(self, plan: Plan) -> float:
+        """How many derivations there are for each row that a plan starts from, by the indexes' average chains."""
+        fanout, sizes = 1.0, self.workspace.sizes
+        for step in plan.steps:
+            if isinstance(step, Join) and not step.whole:
+                name, key = step.relation, step.key
+                fanout *= max(1.0, sizes.fanout(name, key) if key else sizes.size(name))
+        return fanout
 
     def recompute(self, reason: Reason, *, share: float = 0.0, mostly_new: bool = False) -> None:
         """Derive the stratum anew, and say why.

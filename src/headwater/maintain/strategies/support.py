@@ -7,45 +7,76 @@ than taking it down and up again: then that is done, and the statistics say so.
 from __future__ import annotations
 
 from headwater.kernel.relation import Relation
-from headwater.maintain.fixpoint import GiveUp
+from headwater.maintain.fixpoint import COST_OF_SURE_DEATH, GiveUp, spent
 from headwater.maintain.strategies.strategy import Strategy, Task
 from headwater.rules.checked import Stratum
 
 FRACTION = 0.1
-"""The part of a stratum whose death makes recomputing cheaper (measured on closures of random graphs)."""
+"""The part of a stratum whose death, if it is in doubt, makes recomputing cheaper (measured on closures of random
+graphs; of rows that are not in doubt five times as many: see `fixpoint.spent`)."""
 FEWEST_DEAD_TO_GIVE_UP = 4096
 """Below this many dead rows it is never worth asking."""
+FEWEST_LOSSES_TO_RECOMPUTE = 256
+"""Below this many lost derivations they are counted off, however few would be derived again."""
+MARGIN = 1.25
+"""How far beyond what makes recomputing cheaper a change may go before it is given up: near its end it is not."""
+GIVEN_UP = 2.0
+"""How much would have been spent on a change that was given up, supposedly, beside what was."""
+FORGETTING = 0.02
+"""How much is forgotten of how far losses spread with each version that was not tried."""
 MEMORY = 0.1
-"""How much a version counts in what is remembered about how far losses spread."""
+"""How much a version with few losses counts in what is remembered about how far losses spread."""
 
 
 class Support(Strategy):
     """Count off lost derivations whose premises rank below the row.
 
-    `spread` is how many rows died in past versions for each derivation that was lost at first: what lets a
-    change that would take down much of the stratum be seen before the work is done.
+    `spread` is what was `spent` in past versions for each derivation that was lost at first: what lets a change that
+    would take down much of the stratum be seen before the work is done. As long as nothing is known, each is supposed
+    to take a row along, and a part of what enters the stratum as large a part of its rows.
     """
 
     name = "support"
 
     def __init__(self, fraction: float = FRACTION):
         self.fraction = fraction
-        self.spread = 1.0
+        self.spread: float | None = None
 
     def refuses(self, stratum: Stratum) -> str | None:
         return None
 
     def refresh(self, task: Task) -> None:
         """Count, unless a large part of the stratum would die."""
-        own = task.expected_losses()
-        stored, losses, deaths = task.totals(task.stored(), own, own * self.spread)
-        limit = max(FEWEST_DEAD_TO_GIVE_UP, self.fraction * stored)
-        if deaths > 2 * limit:
-            task.recompute("large-change", mostly_new=losses > limit)
+        if task.plain:
+            self._count(task)
             return
+        own, entering = task.expected_losses(), task.expected_derivations()
+        known = self.spread
+        if known is None:
+            known = max(1.0, COST_OF_SURE_DEATH * task.stored() / max(1.0, own + entering))
+        stored, losses, cost = task.totals(task.stored(), own, own * known)
+        limit = max(FEWEST_DEAD_TO_GIVE_UP, self.fraction * stored)
+        if cost > limit:
+            task.recompute("large-change", mostly_new=losses > limit)
+            if self.spread is not None:  # else it would be so for ever
+                self.spread *= 1 - FORGETTING
+            return
+        more = 1.0
         try:
-            task.change(Relation.subtract, limit)
+            task.change(Relation.subtract, MARGIN * limit)
         except GiveUp:
             task.recompute("support-lost", share=self.fraction)
+            more = GIVEN_UP
         if own and task.redefined is None:
-            self.spread += MEMORY * (task.statistics.died / own - self.spread)
+            weight = min(1.0, MEMORY + losses / FEWEST_DEAD_TO_GIVE_UP)
+            known = 1.0 if self.spread is None else self.spread
+            self.spread = known + weight * (more * spent(task.statistics) / own - known)
+
+    def _count(self, task: Task) -> None:
+        """Where no row of the stratum depends on another, all is known beforehand: what losses cost, and what would
+        be derived again."""
+        losses, left = task.totals(task.expected_losses(), task.expected_derivations())
+        if losses > max(FEWEST_LOSSES_TO_RECOMPUTE, left):
+            task.recompute("large-change", mostly_new=losses > 2 * left)
+        else:
+            task.change(Relation.subtract)

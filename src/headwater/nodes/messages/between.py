@@ -41,10 +41,10 @@ class ParcelTable(Message):
 
 @dataclass(frozen=True)
 class Exchanged(PeerMessage):
-    """A node's clock, how many rows died there, how many rows it sends to all nodes, and those for this one."""
+    """A node's clock, what it has spent on dead rows, how many rows it sends to all nodes, and those for this one."""
 
     clock: int
-    died: int
+    spent: int
     posted: int
     parcels: tuple[ParcelTable, ...] = ()
 
