@@ -22,8 +22,8 @@ from headwater.kernel.states import DYING, LEADING, LIVE, STORED, TOUCHED, VISIB
 
 ALL_COUNTED = np.int64(-1)
 """The sign of a count that has all derivations there have been since the row became live: without any left, it is
-derived no more. Where some were not counted, and in states from before there was such a sign, a count is above 0. A dead
-row has this in the place of its count, or 0."""
+derived no more. Where some were not counted, and in states from before there was such a sign, a count is above 0. A
+dead row has this in the place of its count, or 0."""
 NOT_DYING = np.uint8(0xFF ^ DYING)
 NOT_LIVE = np.uint8(0xFF ^ LIVE)
 NOT_VISIBLE = np.uint8(0xFF ^ VISIBLE)
