@@ -20,12 +20,14 @@ def aims(figures: Sequence[FigureReport], flaps: Flaps | None) -> tuple[Aim, ...
 
 
 def _eager(figure: FigureReport | None) -> Iterable[Aim]:
-    points = figure.of("absorption eager") if figure is not None else []
-    if points:
+    for scheme in ("absorption eager", "absorption eager, by sub-network"):
+        points = figure.of(scheme) if figure is not None else []
+        if not points:
+            continue
         last = points[-1]
         met = last.given_up is None and last.x == 1
         how = f"{last.total(lambda m: m.messages):,.0f} messages" if met else f"given up at {last.x:g}"
-        yield Aim("eager absorption converges on all links", "converges", how, met)
+        yield Aim(f"{scheme} converges on all links", "converges", how, met)
 
 
 def _deletions(figure: FigureReport | None) -> Iterable[Aim]:

@@ -89,7 +89,8 @@ def markdown(report: ProvenanceReport) -> str:
         "all nodes together, in one process. Eager propagation is once a second, as in the paper. Everything is",
         "counted from the first change of a figure on; ± is half the width of a 95 % confidence interval over the",
         "seeds. A dash is a scheme that was given up: each got the same CPU seconds for a step. Nodes of networks",
-        "are named by addresses; each query processing node looks after a part of the network, as in figure 1.",
+        "are named by addresses, and rows are spread by a hash of these; `by sub-network`, each query processing",
+        "node looks after a part of the network, as in figure 1 of the paper.",
         "",
     ]
     for figure in report.figures:

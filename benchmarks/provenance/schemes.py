@@ -39,6 +39,8 @@ class MeasuredScheme:
 
     name: str
     maker: SchemeMaker
+    by_subnetwork: bool = False
+    """Whether each node looks after a part of the network; else rows are spread by a hash."""
 
 
 DRED = MeasuredScheme("dred", dred())
@@ -47,9 +49,12 @@ RELATIVE_LAZY = MeasuredScheme("relative lazy", relative(LAZY))
 ABSORPTION_EAGER = MeasuredScheme(
     "absorption eager", absorption(EVERY_SECOND, algebra=lambda: DnfOrBdd(DIAGRAM_NODES))
 )
+EAGER_BY_SUBNETWORK = MeasuredScheme(
+    "absorption eager, by sub-network", ABSORPTION_EAGER.maker, by_subnetwork=True
+)
 ABSORPTION_LAZY = MeasuredScheme("absorption lazy", absorption(LAZY))
 RANKED = MeasuredScheme("ranked", ranked())
-ALL = (DRED, RELATIVE_EAGER, RELATIVE_LAZY, ABSORPTION_EAGER, ABSORPTION_LAZY, RANKED)
+ALL = (DRED, RELATIVE_EAGER, RELATIVE_LAZY, ABSORPTION_EAGER, EAGER_BY_SUBNETWORK, ABSORPTION_LAZY, RANKED)
 
 
 @lru_cache(maxsize=16)
@@ -65,7 +70,10 @@ class OnNodes:
         self.workload = workload
         self.nodes = nodes
         self.network = Simulator(
-            planned(workload.program), workload.directory(nodes), scheme.maker, links=workload.links(nodes)
+            planned(workload.program),
+            workload.directory(nodes, scheme.by_subnetwork),
+            scheme.maker,
+            links=workload.links(nodes),
         )
         self.converging = 0.0
         """Simulated seconds from changes until the last message that they gave rise to, of all changes so far."""

@@ -2,8 +2,8 @@
 
 Nodes of networks are named by addresses, as in a network: annotations that name rows grow with the names, those that
 number base rows do not. Query processing nodes sit in the stubs of the same network, one in each as far as there are
-stubs, and messages between them take what the fastest path between them takes. Each looks after the addresses of its
-part of the network (liu-2008 figure 1); sensors are spread by a hash.
+stubs, and messages between them take what the fastest path between them takes. Rows are spread over them by a hash,
+as the paper's table does, or each looks after the addresses of its part of the network (liu-2008 figure 1).
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ class Workload:
     parts: tuple[tuple[str, ...], ...] = ()
     """The addresses of each stub, and of the transit nodes that the first stubs of each are with."""
 
-    def directory(self, nodes: int) -> Directory:
+    def directory(self, nodes: int, by_subnetwork: bool) -> Directory:
         """Who looks after what."""
-        return Subnetworks(self.parts, nodes) if self.parts else Hashed(nodes)
+        return Subnetworks(self.parts, nodes) if by_subnetwork and self.parts else Hashed(nodes)
 
     def links(self, nodes: int) -> LinkModel:
         """Latencies between query processing nodes."""

@@ -161,7 +161,7 @@ class Absorption(Scheme):
         both = self.algebra.plus(known, update.value)
         if self.algebra.equal(both, known):
             return None
-        update.value = self.algebra.beyond(update.value, known)
+        update.value = self.numbering.news(update.value, known, both)
         entry.value = both
         self._index(entry, update.value)
         return entry

@@ -159,6 +159,13 @@ class Numbering:
             return frozenset([term for term in value if not term >> number & 1])
         return self.algebra.restrict(value, (number,))
 
+    def news(self, value: Any, known: Any, both: Any) -> Any:
+        """What goes on of a value that adds to what was known: the terms that are new, but of a diagram the whole
+        function of `both`. Diagrams of whole functions are smaller than those of differences."""
+        if self._mixed is not None and not self._mixed.listed(both):
+            return both
+        return self.algebra.beyond(value, known)
+
     def one_term(self, value: Any) -> Any:
         """An expression of one of the terms, a shortest one."""
         if self._masks:
