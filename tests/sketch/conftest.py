@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-for folder in ("oracle", "exchange", "pipeline"):
+for folder in ("oracle", "exchange", "pipeline", "language"):
     sys.path.append(str(Path(__file__).parent.parent / folder))
 
 if TYPE_CHECKING:

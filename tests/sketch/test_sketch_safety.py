@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import duckdb
 import pytest
+from sql_tpch import QUERIES
+from sql_tpch import TABLES as TPCH
 
 from headwater.language.sql.parser import parse
 from headwater.language.sql.tables import table_schema
@@ -297,3 +299,18 @@ def test_what_is_refused_goes_wrong_for_some_rows(text: str, rows: list[tuple[in
         plain = connection.execute(text.replace("FROM t", "FROM whole")).fetchall()
         part = f"FROM (SELECT * FROM whole WHERE {sketch}) AS t"
         assert connection.execute(text.replace("FROM t", part)).fetchall() != plain
+
+
+@pytest.mark.parametrize("number", [1, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 19])
+def test_tpc_h_is_safe_by_order(number: int):
+    """As the paper's experiments have it: ranges of lineitem's orders; prices are never negative there."""
+    proof = prove(parse(QUERIES[number], TPCH).plan, [Slot("lineitem", "l_orderkey")], prices)
+    assert isinstance(proof, SafetyProof), explain_safety(proof)
+    rested = {str(fact) for fact in proof.facts}
+    assert rested == (
+        {"lineitem.l_discount <= 1", "lineitem.l_extendedprice >= 0"} if number == 10 else set()
+    )
+
+
+def prices(fact: DataFact) -> bool:
+    return str(fact) in ("lineitem.l_extendedprice >= 0", "lineitem.l_discount <= 1")

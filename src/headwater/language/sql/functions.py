@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from sqlglot import exp
-
+from headwater.language.sql.needed import exp
 from headwater.language.sql.rendering.sets import Singleton
 from headwater.values.decimal_types import as_decimal, product_type, quotient_type, remainder_type, total_type
 from headwater.values.types import (

@@ -17,9 +17,7 @@ headwater.errors.SqlError: error[unknown-column]: there is no column brnd
 
 from __future__ import annotations
 
-import sqlglot
-from sqlglot import exp
-from sqlglot.errors import ParseError, TokenError
+from typing import TYPE_CHECKING
 
 from headwater.errors import SqlError
 from headwater.language.source import SourceText
@@ -28,9 +26,13 @@ from headwater.language.sql.binding.query import QueryBinder
 from headwater.language.sql.binding.text import SqlText
 from headwater.language.sql.folding import fold_constants
 from headwater.language.sql.join_order import connect_joins
+from headwater.language.sql.needed import exp
 from headwater.language.sql.pushdown import push_conditions
 from headwater.language.sql.query import SqlQuery
 from headwater.language.sql.tables import TableSchemas
+
+if TYPE_CHECKING:
+    from sqlglot.errors import ParseError
 
 DIALECTS = ("spark", "duckdb", "postgres")
 
@@ -53,6 +55,9 @@ def parse(text: str, tables: TableSchemas, dialect: str = "spark", name: str = "
 
 def _tree(source: SourceText, dialect: str) -> exp.Expr:
     """What sqlglot makes of the one query in a text."""
+    import sqlglot
+    from sqlglot.errors import ParseError, TokenError
+
     try:
         trees = [tree for tree in sqlglot.parse(source.text, read=dialect) if tree is not None]
     except ParseError as problem:

@@ -12,9 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sqlglot import exp
-
 from headwater.language.sql.algebra import Operator
+from headwater.language.sql.needed import exp
 from headwater.language.sql.rendering.blocks import Rendering
 from headwater.language.sql.rendering.sets import sets_in_dialect
 

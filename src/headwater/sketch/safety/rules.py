@@ -36,9 +36,20 @@ from headwater.sketch.sketch import Slot
 def prove(
     plan: Operator, slots: Collection[Slot], known: KnownFacts = nothing_known
 ) -> SafetyProof | SafetyRefusal:
-    """The proof that sketches on these slots are safe for a plan, or why there is none."""
+    """The proof that sketches on these slots are safe for a plan, or why there is none.
+
+    Facts are asked for only if there is no proof without any; a proof rests on none that it can do without.
+    """
     plan = with_total_orders(plan)
-    premises = _Sketched(plan, frozenset(slots))
+    found = _attempt(plan, frozenset(slots), nothing_known)
+    if isinstance(found, SafetyProof) or not found.wanted:
+        return found
+    found = _attempt(plan, frozenset(slots), known)
+    return found if isinstance(found, SafetyRefusal) else _with_least_facts(found)
+
+
+def _attempt(plan: Operator, slots: frozenset[Slot], known: KnownFacts) -> SafetyProof | SafetyRefusal:
+    premises = _Sketched(plan, slots)
     analysis = Analysis(plan, premises, known)
     try:
         premises.check(analysis)
@@ -47,6 +58,16 @@ def prove(
         return stop.refusal
     facts = frozenset(analysis.bounds.relied)
     return SafetyProof(plan, premises.slots, premises.accesses, facts, tuple(analysis.steps))
+
+
+def _with_least_facts(proof: SafetyProof) -> SafetyProof:
+    """A proof that rests on some of the same facts, and on none that can be left out."""
+    for fact in sorted(proof.facts):
+        others = proof.facts - {fact}
+        found = _attempt(proof.plan, proof.slots, others.__contains__)
+        if isinstance(found, SafetyProof):
+            proof = found
+    return proof
 
 
 def sketchable(plan: Operator) -> frozenset[int]:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from sqlglot import exp
-
 from headwater.language.sql.algebra import (
     AggregateCall,
     AggregateFunction,
@@ -20,6 +18,7 @@ from headwater.language.sql.binding.context import QueryContext
 from headwater.language.sql.binding.scalars import ScalarBinder
 from headwater.language.sql.binding.text import SqlText
 from headwater.language.sql.inference import aggregate_type, window_type
+from headwater.language.sql.needed import exp
 from headwater.language.sql.scalars import NULL, Case, Parameter, Scalar, Value
 from headwater.values.types import INT
 
@@ -138,6 +137,8 @@ class OverGroups:
             raise text.unsupported("an aggregate of several columns", node)
         if isinstance(this, exp.Star):
             return None, False
+        if this is None:
+            raise text.refuse("sql-syntax", "an aggregate takes an argument", node)
         argument = self.arguments.bind(this)
         constant = isinstance(argument, Value) and argument.value is not None
         if constant and isinstance(node, exp.Count) and not distinct:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import datetime
 from decimal import Decimal, InvalidOperation
 
-from sqlglot import exp
-
 from headwater.language.sql.binding.text import SqlText
+from headwater.language.sql.needed import exp
 from headwater.language.sql.scalars import Value
 from headwater.values.record import Months
 from headwater.values.types import (

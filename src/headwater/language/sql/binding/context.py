@@ -6,12 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import count
 
-from sqlglot import exp
-
 from headwater.errors import Place
 from headwater.language.sql.algebra import Named
 from headwater.language.sql.binding.text import SqlText
 from headwater.language.sql.inference import may_be_null, type_of
+from headwater.language.sql.needed import exp
 from headwater.language.sql.scalars import Attribute, Parameter, Scalar
 from headwater.language.sql.tables import TableSchema, TableSchemas
 from headwater.spelling import did_you_mean

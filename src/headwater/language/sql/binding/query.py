@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sqlglot import exp
-
 from headwater.language.sql.algebra import Distinct, Except, Intersect, Operator, Project, SortKey, UnionAll
 from headwater.language.sql.binding.clauses import NoneBeyond, sort_key
 from headwater.language.sql.binding.context import QueryContext
@@ -17,6 +15,7 @@ from headwater.language.sql.binding.scalars import ScalarBinder
 from headwater.language.sql.binding.scope import RangeVariable, Scope
 from headwater.language.sql.binding.select import SelectBinder, top
 from headwater.language.sql.functions import common_type
+from headwater.language.sql.needed import exp
 from headwater.language.sql.scalars import Attribute
 
 

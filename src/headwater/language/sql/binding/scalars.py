@@ -11,14 +11,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from sqlglot import exp
-
 from headwater.errors import Place
 from headwater.language.sql.binding.constants import interval, moment, named_type, number
 from headwater.language.sql.binding.context import QueryContext
 from headwater.language.sql.binding.scope import Scope
 from headwater.language.sql.functions import BY_NODE, FunctionKind
 from headwater.language.sql.inference import type_of
+from headwater.language.sql.needed import exp
 from headwater.language.sql.scalars import (
     NULL,
     And,

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
-from sqlglot import exp
-
 from headwater.language.sql.algebra import Operator
 from headwater.language.sql.binding.text import SqlText
+from headwater.language.sql.needed import exp
 from headwater.language.sql.scalars import Attribute, Scalar
 from headwater.spelling import did_you_mean
 

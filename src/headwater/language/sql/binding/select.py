@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from sqlglot import exp
-
 from headwater.errors import Place, SqlError
 from headwater.language.sql.algebra import (
     Distinct,
@@ -39,6 +37,7 @@ from headwater.language.sql.binding.scope import Scope
 from headwater.language.sql.binding.sources import DerivedTables, SourceBinder
 from headwater.language.sql.binding.subqueries import SubqueryJoins
 from headwater.language.sql.inference import aggregate_may_be_null
+from headwater.language.sql.needed import exp
 from headwater.language.sql.scalars import Attribute, Scalar, conjunction, parts_of, with_parts
 
 KNOWN = (

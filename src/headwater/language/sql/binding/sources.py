@@ -6,8 +6,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from sqlglot import exp
-
 from headwater.language.sql.algebra import Inline, JoinKind, Operator, Scan, ThetaJoin
 from headwater.language.sql.binding.clauses import NoneBeyond
 from headwater.language.sql.binding.context import QueryContext
@@ -15,6 +13,7 @@ from headwater.language.sql.binding.scalars import ScalarBinder
 from headwater.language.sql.binding.scope import RangeVariable, Scope
 from headwater.language.sql.functions import common_type
 from headwater.language.sql.inference import may_be_null, type_of
+from headwater.language.sql.needed import exp
 from headwater.language.sql.scalars import Compare, Function, Scalar, conjunction
 
 

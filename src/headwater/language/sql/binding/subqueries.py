@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from sqlglot import exp
-
 from headwater.language.sql.algebra import (
     GroupBy,
     Inline,
@@ -26,6 +24,7 @@ from headwater.language.sql.algebra import (
     walk,
 )
 from headwater.language.sql.binding.context import QueryContext
+from headwater.language.sql.needed import exp
 from headwater.language.sql.scalars import (
     Compare,
     Function,

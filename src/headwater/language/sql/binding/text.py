@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from sqlglot import exp
-
 from headwater.errors import Place, SqlError
 from headwater.language.source import SourceText
+from headwater.language.sql.needed import exp
 
 
 class SqlText:

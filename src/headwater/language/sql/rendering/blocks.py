@@ -11,8 +11,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from sqlglot import exp
-
 from headwater.language.sql.algebra import (
     Distinct,
     Except,
@@ -28,6 +26,7 @@ from headwater.language.sql.algebra import (
     UnionAll,
     Window,
 )
+from headwater.language.sql.needed import exp
 from headwater.language.sql.rendering.scalars import (
     aggregate_node,
     order_node,

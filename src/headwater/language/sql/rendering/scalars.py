@@ -7,10 +7,9 @@ import math
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 
-from sqlglot import exp
-
 from headwater.language.sql.algebra import AggregateCall, SortKey, WindowCall
 from headwater.language.sql.functions import BY_NAME
+from headwater.language.sql.needed import exp
 from headwater.language.sql.rendering.sets import SetOf, UnionOf
 from headwater.language.sql.scalars import (
     And,

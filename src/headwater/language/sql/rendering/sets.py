@@ -5,7 +5,7 @@ A text may name a number twice: whoever reads it makes a set of it.
 
 from __future__ import annotations
 
-from sqlglot import exp
+from headwater.language.sql.needed import exp
 
 
 class SetOf(exp.Expression, exp.AggFunc):
