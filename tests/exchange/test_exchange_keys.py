@@ -202,3 +202,24 @@ def test_equalities_reach_other_peers_and_go_with_their_reason():
     p.edit(delete={"R": [(1, 11)]})
     found.exchange()
     assert rows(v, "S") == {(1, 7)} and rows(v, "W") == {(10, 7)}
+
+
+def test_rows_that_no_condition_ranks_are_rejected_if_they_have_a_rival():
+    """Where a peer ranks rows of a relation, those without a priority lose; one can be kept."""
+    found = hw.exchange(
+        peers={
+            name: {relation: "i: int, n: string"} for name, relation in (("P", "A"), ("Q", "B"), ("V", "C"))
+        },
+        mappings="a: A(i, n) -> C(i, n). b: B(i, n) -> C(i, n). key: C(i, n), C(i, m) -> n = m.",
+        trust={"V": "trust C(i, n) if i > 5."},
+    )
+    found["P"].edit(insert={"A": [(1, "gull")]})
+    found["P"].edit(insert={"A": [(2, "tern")]})
+    found["Q"].edit(insert={"B": [(1, "mew")]})
+    found.exchange()
+    viewer = found["V"]
+    assert rows(viewer, "C") == {(2, "tern")}
+    (conflict,) = viewer.conflicts
+    assert not conflict.dirty and {option.priority for option in conflict.options} == {0}
+    viewer.resolve("C", keep=(1, "gull"))
+    assert rows(viewer, "C") == {(1, "gull"), (2, "tern")}
