@@ -12,6 +12,7 @@ from benchmarks.provenance.schemes import (
     ALL,
     DRED,
     RANKED,
+    SPREAD,
     MeasuredScheme,
 )
 from benchmarks.provenance.workloads import Fact, Workload, links, priced_links, sensors
@@ -65,7 +66,7 @@ def regions(stage: FigureStage) -> list[Point]:
         steps = _in_parts(workload.facts, 9, 4, 0.5)
         return workload, steps + _in_parts(workload.gone, 10, 4, 1.0, delete=True)
 
-    return [point for scheme in ALL for point in follow(stage, prepare, scheme, stage.nodes)]
+    return [point for scheme in SPREAD for point in follow(stage, prepare, scheme, stage.nodes)]
 
 
 def more_links(stage: FigureStage) -> list[Point]:

@@ -55,6 +55,8 @@ EAGER_BY_SUBNETWORK = MeasuredScheme(
 ABSORPTION_LAZY = MeasuredScheme("absorption lazy", absorption(LAZY))
 RANKED = MeasuredScheme("ranked", ranked())
 ALL = (DRED, RELATIVE_EAGER, RELATIVE_LAZY, ABSORPTION_EAGER, EAGER_BY_SUBNETWORK, ABSORPTION_LAZY, RANKED)
+SPREAD = tuple(scheme for scheme in ALL if not scheme.by_subnetwork)
+"""Those of rows that have no sub-networks."""
 
 
 @lru_cache(maxsize=16)
