@@ -31,4 +31,4 @@ def library_program(name: str) -> Program:
             did_you_mean(name, programs()) or f"there are {', '.join(programs())}; or give a text, or a file"
         )
         raise DataError("no-such-program", f"the library has no program {name!r}", hint=hint)
-    return parse(path.read_text(encoding="utf-8"), path.name)
+    return parse(path.read_text(encoding="utf-8"), path.name, folder=_FOLDER)

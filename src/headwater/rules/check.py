@@ -30,6 +30,7 @@ from headwater.rules.network_text import NetworkText, network_text
 from headwater.rules.nullability import Nullability, infer_nullability
 from headwater.rules.relations import relations
 from headwater.rules.rewrites import REWRITES, Rewrites, rewritten
+from headwater.rules.rewrites.head_aggregates import WITNESS, witnesses
 from headwater.rules.roles import NO_EVENTS, roles_of
 from headwater.rules.shapes import shapes
 from headwater.rules.strata import stratify
@@ -107,9 +108,15 @@ def _finish_update(draft: Draft, typing: Typing, nulls: Nullability, rule: Draft
     """An update rule as the next layer gets it."""
     assert rule.update is not None
     args = [fit_term(typing, rule.relation, i, term) for i, term in enumerate(rule.head.args)]
+    best = any(aggregate.function in ("min", "max") for _, aggregate in rule.head_aggregates())
+    others = witnesses(draft, rule.relation, [rule]) if best else set()
     head = tuple(
-        UpdateAggregate(term.function, term.argument) if isinstance(term, HeadAggregate) else term
-        for term in args
+        UpdateAggregate(term.function, term.argument)
+        if isinstance(term, HeadAggregate)
+        else UpdateAggregate(WITNESS, term)
+        if i in others and isinstance(term, Variable)
+        else term
+        for i, term in enumerate(args)
     )
     plain = replace(rule, heads=(replace(rule.head, args=tuple(args)),))
     finished = _finish(typing, nulls, plain, None)

@@ -3,7 +3,9 @@
 - each `periodic(@N, E, T, ...)` becomes an event relation of its own, beside a `Timer`;
 - a negated group of conditions, `!(A < B, C == D)`, becomes alternatives: one of them does not hold;
 - a name that occurs with several numbers of columns is a relation for each: `ping`, and `ping/3` for the others;
-- a capitalised name that stands in a head's address and is bound nowhere (`Broadcast`) is the address of that name.
+- an address of a head that is bound nowhere is that of the node where the body is, as RapidNet's programs have it
+  (`@Local`); `@Broadcast` is that of all neighbours;
+- `+` of a text and anything is a text, as in `f_sha1("link" + S + D)`.
 
 Nothing here knows of stored rows; `roles` says what each relation is.
 """
@@ -17,6 +19,7 @@ from headwater.errors import RuleError
 from headwater.language.datalog.operators import OPPOSITES
 from headwater.language.program import (
     Atom,
+    Call,
     Comparison,
     Constant,
     Disjunction,
@@ -26,14 +29,19 @@ from headwater.language.program import (
     Positive,
     Program,
     Rule,
+    Term,
     Variable,
 )
 from headwater.rules.checked import Timer
 from headwater.rules.roles import PERIODIC
-from headwater.rules.terms import atoms, names
+from headwater.rules.terms import atoms, names, rebuild_literal
 
 _TIMER_HINT = "write periodic(@N, E, T), with a number of seconds, and how often: periodic(@N, E, T, 3)"
 _LEAST, _MOST = 2, 6
+BROADCAST = "Broadcast"
+"""The address of all neighbours."""
+CAT_ALL = "f_catAll"
+_TEXTS = (CAT_ALL, "f_sha1", "f_tostr")
 
 
 @dataclass(frozen=True)
@@ -50,7 +58,7 @@ def network_text(program: Program, is_function: Callable[[str], bool]) -> Networ
     timers: list[Timer] = []
     rules: list[Rule] = []
     for number, rule in enumerate(program.rules):
-        rule = _addressed(replace(rule, body=tuple(map(_alternatives, rule.body))))
+        rule = _texts(_addressed(replace(rule, body=tuple(map(_alternatives, rule.body)))))
         rules.append(_timed(rule, number, timers))
     return NetworkText(replace(program, rules=tuple(rules)), tuple(timers))
 
@@ -110,17 +118,51 @@ def _alternatives(part: Literal) -> Literal:
 
 def _addressed(rule: Rule) -> Rule:
     bound = names(rule.body)
+    here = next(
+        (term for atom, positive in atoms(rule.body) if positive for term in atom.args[:1]
+         if isinstance(term, Variable)), None,
+    )  # fmt: skip
+
+    def address(term: Term) -> Term:
+        if not isinstance(term, Variable) or not term.address or term.name in bound or not rule.body:
+            return term
+        if term.name == BROADCAST or here is None:
+            return Constant(term.name, True, term.place)
+        return replace(here, address=True)
 
     def named(head: Atom) -> Atom:
-        args = tuple(
-            Constant(term.name, True, term.place)
-            if isinstance(term, Variable) and term.address and term.name not in bound and rule.body
-            else term
-            for term in head.args
-        )
-        return replace(head, args=args)
+        return replace(head, args=tuple(map(address, head.args)))
 
     return replace(rule, heads=tuple(map(named, rule.heads)))
+
+
+def _texts(rule: Rule) -> Rule:
+    """`+` where one side is a text: a string, what a string was assigned to, or such a sum."""
+    texts: set[str] = set()
+
+    def is_text(term: Term) -> bool:
+        if isinstance(term, Variable):
+            return term.name in texts
+        return isinstance(term, Constant) and isinstance(term.value, str) and not term.address or (
+            isinstance(term, Call) and term.function in _TEXTS
+        )  # fmt: skip
+
+    def joined(term: Term) -> Term:
+        if isinstance(term, Call) and term.function == "f_sha1" and isinstance(term.args[0], Call):
+            inner = term.args[0]
+            if inner.function == "+":
+                return replace(term, args=(replace(inner, function=CAT_ALL),))
+        if isinstance(term, Call) and term.function == "+" and any(map(is_text, term.args)):
+            return replace(term, function=CAT_ALL)
+        return term
+
+    body: list[Literal] = []
+    for part in rule.body:
+        part = rebuild_literal(part, joined)
+        if isinstance(part, Comparison) and isinstance(part.left, Variable) and is_text(part.right):
+            texts.add(part.left.name)
+        body.append(part)
+    return replace(rule, body=tuple(body))
 
 
 # ------------------------------------------------------------------ numbers of columns

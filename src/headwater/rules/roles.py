@@ -5,7 +5,8 @@ P2's reading of a text (loo-2006 and its language's manual), as data:
   timers. It is there for one local fixpoint. Link relations (`#link`) and declared ones are stored, and so is all of
   a text that materialises nothing;
 - *state* is a table that some rule updates: a rule with an event in its body, a `delete` rule, or any rule where the
-  table has a lifetime or a size. Rows are inserted by key and stay, whatever becomes of what fired the rule;
+  table has a lifetime or a size, or an aggregate that views do not have (`a_LIST<X>`). Rows are inserted by key and
+  stay, whatever becomes of what fired the rule;
 - all other tables with rules are *views*: their rows follow the rules exactly, whatever the network's annotation;
 - tables without rules are *base* tables.
 
@@ -26,14 +27,16 @@ table gains. A body has at most one event.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 
 from headwater.errors import RuleError
-from headwater.language.program import Atom, Positive, Program, Rule
+from headwater.language.program import Atom, HeadAggregate, Positive, Program, Rule
 from headwater.rules.checked import UpdateKind
 from headwater.rules.terms import atoms
 
+OF_STATE = ("list", "countdistinct")
+"""Aggregates that views do not have: a table with one is state, computed anew when a row of a group comes or goes."""
 PERIODIC = "periodic"
 """The relation of timers."""
 
@@ -44,6 +47,8 @@ class Roles:
 
     events: frozenset[str] = frozenset()
     state: frozenset[str] = frozenset()
+    keys: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    """The keys that tables are declared with."""
 
     @property
     def any(self) -> bool:
@@ -78,9 +83,13 @@ def roles_of(
     for rule in ruled:
         for head in rule.heads:
             fired = any(atom.relation in events for atom, _ in atoms(rule.body))
-            if head.relation not in events and (fired or rule.delete or head.relation in limited):
+            limits = head.relation in limited or any(
+                isinstance(term, HeadAggregate) and term.function in OF_STATE for term in head.args
+            )
+            if head.relation not in events and (fired or rule.delete or limits):
                 state.add(head.relation)
-    roles = Roles(frozenset(events), frozenset(state))
+    keys = {table.relation: table.keys for table in program.tables if table.keys}
+    roles = Roles(frozenset(events), frozenset(state), keys)
     for rule in ruled:
         _check(rule, roles)
     return roles

@@ -71,6 +71,7 @@ _LISTS: Mapping[str, tuple[tuple[str, Any], ...]] = {
     "f_cons": (("T, list[T] -> list[T]", lambda value, items: (value, *items)),),
     "f_car": (("list[T] -> T", _first),),
     "f_cdr": (("list[T] -> list[T]", lambda items: _filled(items)[1:]),),
+    "f_getattr": (("list[T], int -> T", item),),
     "f_indexof": (("list[T], T -> int", _place),),
     "f_prepend": (("T, list[T] -> list[T]", lambda value, items: (value, *items)),),
     "f_concat": (("list[T], list[T] -> list[T]", lambda left, right: left + right),),

@@ -102,6 +102,14 @@ _SINGLE: Mapping[str, tuple[str, Any]] = {
     "f_hashIp": ("string -> int", ordinal),
     "f_sha1": ("string -> string", lambda text: hashlib.sha1(text.encode()).hexdigest()),
     "f_tostr": ("_ -> string", form),
+    "f_tovar": ("_ -> string", form),
+    "f_catAll": ("_, _... -> string", lambda *parts: "".join(map(form, parts))),
+    "f_pEDB": ("_, _... -> string", lambda *parts: "".join(map(form, parts))),
+    "f_pIDB": ("list[string], _ -> string", lambda ways, place: f"({' + '.join(ways)})@{form(place)}"),
+    "f_pRULE": (
+        "list[string], _, string -> string",
+        lambda parts, place, rule: f"{rule}({' * '.join(parts)})@{form(place)}",
+    ),
     "to_string": ("_ -> string", form),
 }
 

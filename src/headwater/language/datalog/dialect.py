@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from headwater.language.datalog.trees import Node
 
 IsVariable: TypeAlias = Callable[[str], bool]
-HEAD_AGGREGATE = re.compile(r"(\w+)\s*<\s*(?:\*|(@?)\s*([^\W\d]\w*))\s*>")
+HEAD_AGGREGATE = re.compile(r"(\w+)\s*<\s*(?:\*|(@?)\s*([^\W\d]\w*)((?:\s*,\s*@?\s*[^\W\d]\w*)*))\s*>")
+"""The function, the mark of an address, the variable, and further ones with their commas."""
 
 
 class Dialect(Enum):

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from headwater.language.datalog.operators import BINARY, UNARY
+from headwater.language.datalog.operators import BINARY, UNARY, WRITTEN
 from headwater.language.datalog.trees import end_of, is_word, start_of
 from headwater.language.program import Call, Term
 from headwater.language.source import SourceText
@@ -53,7 +53,7 @@ class Expression:
             operator = str(self.run[self.position])
             level = BINARY[operator]
             self._apply(level + 1 if operator == "^" else level)
-            self._operators.append(_Operator(operator, level, 2, 0))
+            self._operators.append(_Operator(WRITTEN.get(operator, operator), level, 2, 0))
             self.position += 1
             self._prefixed()
         self._apply(0)

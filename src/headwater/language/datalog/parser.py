@@ -14,6 +14,7 @@ from pathlib import Path
 from headwater.language.datalog.comments import blank_comments
 from headwater.language.datalog.facts import take_facts
 from headwater.language.datalog.grammar import grammar
+from headwater.language.datalog.namespaces import take_namespaces
 from headwater.language.datalog.nesting import refuse_deep
 from headwater.language.datalog.preprocess import preprocess
 from headwater.language.datalog.quoted import double_quoted
@@ -36,10 +37,11 @@ def parse(text: str, source: str = "<text>", *, folder: Path | None = None) -> P
     text = preprocess(text.removeprefix("\ufeff"), source, folder=folder)
     where = SourceText(source, text)
     blanked = blank_comments(where)
-    rest, facts = take_facts(double_quoted(blanked))
+    flat, spaces = take_namespaces(double_quoted(blanked))
+    rest, facts = take_facts(flat)
     refuse_deep(where, rest)
     try:
         tree = grammar().parse(rest)
     except UnexpectedInput:
         raise explain(where, rest, grammar()) from None
-    return StatementReader(where, blanked, tree, facts).program()
+    return StatementReader(where, blanked, tree, facts, spaces).program()

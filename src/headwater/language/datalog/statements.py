@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from headwater.errors import HeadwaterWarning, LanguageError, Place
@@ -12,6 +14,7 @@ from headwater.language.datalog.case import conditions, null_variables, small_va
 from headwater.language.datalog.declared_types import TypeNames
 from headwater.language.datalog.dialect import Dialect, decide, fact_variables, has_body, variables_of
 from headwater.language.datalog.facts import PlainFact, Word
+from headwater.language.datalog.namespaces import Namespace, path_at, qualified, qualified_rules
 from headwater.language.datalog.render import render, render_column
 from headwater.language.datalog.tables import read_table
 from headwater.language.datalog.terms import TermReader
@@ -44,8 +47,16 @@ _COLUMNS = "a declaration has only names and types: link(src: string, dst: strin
 class StatementReader:
     """Collects what each statement of a text says."""
 
-    def __init__(self, source: SourceText, blanked: str, tree: Tree[Token], facts: list[PlainFact]):
-        """Take the text, the text without comments, and what they hold: plain facts and all the rest."""
+    def __init__(
+        self,
+        source: SourceText,
+        blanked: str,
+        tree: Tree[Token],
+        facts: list[PlainFact],
+        spaces: Sequence[Namespace] = (),
+    ):
+        """Take the text, the text without comments, and what they hold: plain facts and all the rest; namespaces."""
+        self.spaces = spaces
         self.source = source
         self.blanked = blanked
         self.tree = tree
@@ -63,10 +74,20 @@ class StatementReader:
         self.queries: list[Query] = []
         self.active: list[ActiveRule] = []
         self.slips: list[LanguageError | HeadwaterWarning] = []
+        self.path = ""
+        """The namespace of the statement that is read."""
+        self.table_paths: dict[int, str] = {}
+        self.directive_paths: dict[int, str] = {}
 
     def program(self) -> Program:
         """Everything the text says, in the order of the text."""
+        paths: list[str] = []
+        defined: dict[str, set[str]] = {}
         for statement in self._in_order():
+            if self.spaces:
+                self._note(paths, defined)
+                start = statement.start if isinstance(statement, PlainFact) else start_of(statement)
+                self.path = path_at(self.spaces, start)
             if isinstance(statement, PlainFact):
                 self._fact(statement)
             elif statement.data == "clause":
@@ -87,6 +108,9 @@ class StatementReader:
             elif statement.data == "drop_rule":
                 _, *ids = words(statement)
                 self.directives += [Directive("drop_rule", "", {"rule": str(i)}, self._place(i)) for i in ids]
+        if self.spaces:
+            self._note(paths, defined)
+            self._qualify(paths, defined)
         return Program(
             tuple(self.rules),
             tuple(self.declarations),
@@ -99,6 +123,26 @@ class StatementReader:
             tuple(self.slips),
             tuple(self.active),
         )
+
+    def _note(self, paths: list[str], defined: dict[str, set[str]]) -> None:
+        """Take down in which namespace the last rules were, and what it defines by them and by tables."""
+        for rule in self.rules[len(paths) :]:
+            defined.setdefault(self.path, set()).update(head.relation for head in rule.heads)
+            paths.append(self.path)
+        for place, table in enumerate(self.tables[len(self.table_paths) :], len(self.table_paths)):
+            defined.setdefault(self.path, set()).add(table.relation)
+            self.table_paths[place] = self.path
+        for place in range(len(self.directive_paths), len(self.directives)):
+            self.directive_paths[place] = self.path
+
+    def _qualify(self, paths: list[str], defined: dict[str, set[str]]) -> None:
+        self.rules = list(qualified_rules(self.rules, paths, defined))
+        for place, path in self.table_paths.items():
+            table = self.tables[place]
+            self.tables[place] = replace(table, relation=qualified(table.relation, path, defined))
+        for place, path in self.directive_paths.items():
+            directive = self.directives[place]
+            self.directives[place] = replace(directive, relation=qualified(directive.relation, path, defined))
 
     def _in_order(self) -> list[PlainFact | Tree[Token]]:
         return sorted(
@@ -171,7 +215,7 @@ class StatementReader:
             self.declarations.append(Declaration(name, self._columns(arguments), self._place(head)))
         elif name == "materialize":
             self.tables.append(read_table(self.source, head))
-        elif name == "watch" and name not in self.declared and _is_one_name(arguments):
+        elif name in ("watch", "watchmod") and name not in self.declared and _is_traced(name, arguments):
             self.directives.append(Directive("watch", str(arguments[0]), {}, self._place(head)))
         else:
             return False
@@ -274,5 +318,6 @@ class StatementReader:
             raise LanguageError("constant", str(error), place=self._place(token)) from None
 
 
-def _is_one_name(arguments: list[Node]) -> bool:
-    return len(arguments) == 1 and is_word(arguments[0], "IDENT")
+def _is_traced(name: str, arguments: list[Node]) -> bool:
+    """`watch(relation)`, or P2's `watchmod(relation, "s")`, whose letters say what to trace: all is traced here."""
+    return len(arguments) == (1 if name == "watch" else 2) and is_word(arguments[0], "IDENT")

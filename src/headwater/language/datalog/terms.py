@@ -72,7 +72,19 @@ class TermReader:
         if name.startswith("?"):
             hint = f"name it: X = {name}(...), or put it among the arguments of a head"
             raise self.refuse(node, f"{name}(...) is a labelled null, which is a value", hint)
-        return Atom(name, tuple(self.term(argument) for argument in arguments), link, self.place(node))
+        terms = tuple(term for argument in arguments for term in self._argument(argument))
+        return Atom(name, terms, link, self.place(node))
+
+    def _argument(self, node: Node) -> tuple[Term, ...]:
+        """The terms of an argument: one, but for an aggregate that brings along what belongs to its value."""
+        if isinstance(node, str) and node.type == "HEAD_AGGREGATE":
+            return self._head_aggregate(node)
+        if not isinstance(node, str) and node.data == "aggregate_address":
+            (token,) = (word for word in words(node) if word.type == "HEAD_AGGREGATE")
+            first, *others = self._head_aggregate(token)
+            assert isinstance(first, HeadAggregate)
+            return (replace(first, address=True), *others)
+        return (self.term(node),)
 
     def body(self, node: Tree[Token]) -> tuple[Literal, ...]:
         """A conjunction; alternatives become one `Disjunction`."""
@@ -155,8 +167,6 @@ class TermReader:
     def term(self, node: Node) -> Term:
         """A value."""
         if isinstance(node, str):
-            if node.type == "HEAD_AGGREGATE":
-                return self._head_aggregate(node)
             return self.name(str(node), self.place(node)) if node.type == "IDENT" else self._constant(node)
         if node.data == "call":
             return self._call(node)
@@ -298,10 +308,11 @@ class TermReader:
 
     # -------------------------------------------------------------- aggregates
 
-    def _head_aggregate(self, token: Token) -> Term:
+    def _head_aggregate(self, token: Token) -> tuple[Term, ...]:
+        """`min<C>`; `min<C, A>` is two columns, of which the second belongs to the best of the first."""
         match = HEAD_AGGREGATE.fullmatch(token)
         assert match is not None
-        written, address, name = match.groups()
+        written, address, name, more = match.groups()
         function = AGGREGATES.get(written.lower().removeprefix("a_"))
         if function is None:
             meant = _OTHER_AGGREGATES.get(written.lower()) or next(
@@ -313,13 +324,29 @@ class TermReader:
         if name is None or name == "_":
             if function != "count":
                 raise self.refuse(token, f"{function} needs a variable", f"write {function}<X>", "aggregate")
-            return HeadAggregate(function, None, self.place(token))
+            return (HeadAggregate(function, None, self.place(token)),)
+        others = [part.strip() for part in more.split(",")[1:]]
+        if others and function not in ("min", "max"):
+            hint = "min<X, Y> and max<X, Y> have a Y that belongs to the best X"
+            raise self.refuse(token, f"{function} takes one variable", hint, "aggregate")
+        found = [
+            self._aggregated(token, function, name, bool(address), match.start(3)),
+            *(
+                self._aggregated(token, "witness", other.lstrip("@ "), other.startswith("@"), match.start(4))
+                for other in others
+            ),
+        ]
+        return tuple(found)
+
+    def _aggregated(
+        self, token: Token, function: str, name: str, address: bool, offset: int
+    ) -> HeadAggregate:
         if not self.is_variable(name):
             hint = "in this text variables start upper-case"
             raise self.refuse(token, f"{name} is a string here, not a variable", hint, "aggregate")
-        start = start_of(token) + match.start(3)
-        variable = Variable(name, bool(address), self.source.place(start, start + len(name)))
-        return HeadAggregate(function, variable, self.place(token))
+        start = start_of(token) + offset
+        variable = Variable(name, address, self.source.place(start, start + len(name)))
+        return HeadAggregate(function, variable, self.place(token), address=address)
 
     def _body_aggregate(self, node: Tree[Token]) -> Term:
         name, *target, body = node.children

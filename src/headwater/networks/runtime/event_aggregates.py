@@ -15,6 +15,28 @@ from headwater.errors import EvaluationError
 from headwater.values.scalars import show
 
 
+def aggregates(functions: Sequence[str], columns: Sequence[Sequence[Any]]) -> list[Any]:
+    """Several aggregates of the same bindings; a `witness` is of the binding that the min or max before it is of.
+
+    >>> aggregates(["min", "witness", "count"], [[3, 1, 2], ["c", "a", "b"], [1, 1, 1]])
+    [1, 'a', 3]
+    """
+    found: list[Any] = []
+    best = 0
+    for function, values in zip(functions, columns, strict=True):
+        if function == "witness":
+            found.append(None)
+            continue
+        value = aggregate(function, values)
+        found.append(value)
+        if function in ("min", "max") and values:
+            best = list(values).index(value)
+    return [
+        (values[best] if values else None) if function == "witness" else value
+        for function, values, value in zip(functions, columns, found, strict=True)
+    ]
+
+
 def aggregate(function: str, values: Sequence[Any]) -> Any:
     """The aggregate of some values, of which nulls count for nothing but in a list and in the count of all."""
     if function == "list":

@@ -23,7 +23,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
 from headwater.errors import EvaluationError
-from headwater.networks.runtime.event_aggregates import aggregate
+from headwater.networks.runtime.event_aggregates import aggregates
 from headwater.networks.runtime.messages import EventRaised, Happening, Message, RowDeleted, RowInserted
 from headwater.networks.runtime.moment import NodeMoment
 from headwater.networks.runtime.row_table import Entry, Row, RowTable
@@ -31,11 +31,10 @@ from headwater.networks.strands.node_plan import NodePlan
 from headwater.networks.strands.strand import ALL_STAMPS, Firing, Strand
 from headwater.networks.strands.update_strands import UpdateStrands
 from headwater.rules.checked import UpdateAggregate, UpdateKind
+from headwater.rules.network_text import BROADCAST
 
 MOST_EVENTS_AT_ONCE = 100_000
 """In one local fixpoint; more than that is most likely a rule that raises its own event for ever."""
-BROADCAST = "Broadcast"
-"""The address of all neighbours."""
 
 Change = tuple[UpdateKind, int, Row]
 """What is done with a row of a relation, by number."""
@@ -106,7 +105,7 @@ class Reactions:
         self._firing.moment = moment
         self._bindings: list[Row] = []
         self._told: dict[tuple[int, Row], Row] = {}
-        """Of aggregates that raise events: the last event of each group."""
+        """Of aggregates over tables: what was said last of each group."""
         for number, relation in enumerate(self.plan.relations):
             if self.plan.fired[number] and not relation.base:
                 self.tables[number].watchers.append(_Appearing(self, number))
@@ -162,17 +161,21 @@ class Reactions:
         self._bindings.append(row)
 
     def is_news(self, compiled: UpdateStrands, group: Row, row: Row) -> bool:
-        """Whether an aggregate of tables has another value than the last event said."""
-        if compiled.kind is not UpdateKind.RAISE:
+        """Whether an aggregate of tables has another value than was said last."""
+        if (
+            compiled.kind is not UpdateKind.RAISE
+            and self.plan.relations[compiled.relation].lifetime is not None
+        ):
+            self._told[compiled.number, group] = row
             return True
         if self._told.get((compiled.number, group)) == row:
             return False
         self._told[compiled.number, group] = row
         return True
 
-    def forget(self, compiled: UpdateStrands, group: Row) -> None:
-        """A group has no rows any more."""
-        self._told.pop((compiled.number, group), None)
+    def said(self, compiled: UpdateStrands, group: Row) -> Row | None:
+        """What was said of a group last; nothing is, from now on."""
+        return self._told.pop((compiled.number, group), None)
 
     def _change(self, changes: Iterable[Change]) -> None:
         """Do to tables what was decided, in order; views follow."""
@@ -259,15 +262,17 @@ class _Fixpoint:
             self._grouped.add((compiled.number, group))
             bindings = self.reactions.bindings(compiled.whole, group)
             if not bindings:
-                self.reactions.forget(compiled, group)
+                before = self.reactions.said(compiled, group)
+                if before is not None and compiled.kind is UpdateKind.INSERT:
+                    self._do(compiled, before, UpdateKind.DELETE)
                 continue
             head = _aggregated(compiled, group, [found[compiled.group :] for found in bindings])
             if self.reactions.is_news(compiled, group, head):
                 self._do(compiled, head)
 
-    def _do(self, compiled: UpdateStrands, row: Row) -> None:
+    def _do(self, compiled: UpdateStrands, row: Row, kind: UpdateKind | None = None) -> None:
         """Take down what follows, for this node or another."""
-        relation, kind = compiled.relation, compiled.kind
+        relation, kind = compiled.relation, kind or compiled.kind
         home = self.host.home(relation, row)
         if home == self.host.number:
             if kind is UpdateKind.RAISE:
@@ -287,12 +292,7 @@ class _Fixpoint:
 def _aggregated(compiled: UpdateStrands, group: Row, bindings: Sequence[Row]) -> Row:
     """The row of the head: the group's terms and the aggregates, each in its place."""
     plain = iter(group)
-    row: list[Any] = []
-    place = 0
-    for term in compiled.head:
-        if isinstance(term, UpdateAggregate):
-            row.append(aggregate(term.function, [arguments[place] for arguments in bindings]))
-            place += 1
-        else:
-            row.append(next(plain))
-    return tuple(row)
+    columns = [[arguments[place] for arguments in bindings] for place in range(len(compiled.aggregates))]
+    functions = [term.function for term in compiled.aggregates]
+    values = iter(aggregates(functions, columns))
+    return tuple(next(values) if isinstance(term, UpdateAggregate) else next(plain) for term in compiled.head)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from headwater.errors import RuleError
@@ -13,6 +13,8 @@ from headwater.rules.strata import dependencies, reachable
 
 _FUNCTIONS = ("count", "sum", "avg", "min", "max")
 _SELECTING = ("min", "max")
+WITNESS = "witness"
+"""The function of `P` in `min<C, P>`."""
 Signature = Mapping[int, str]
 
 
@@ -53,7 +55,7 @@ def _signature(rules: list[DraftRule]) -> Signature:
     first: DraftRule | None = None
     signature: Signature = {}
     for rule in rules:
-        found = rule.head_aggregates()
+        found = [(i, a) for i, a in rule.head_aggregates() if a.function != WITNESS]
         for _, aggregate in found:
             _refuse_unsupported(aggregate)
         if found and first is None:
@@ -111,7 +113,8 @@ def _single(
     ((position, function),) = signature.items()
     if function in _SELECTING and relation not in draft.demands:
         arity = len(rules[0].head.args)
-        group = tuple(i for i in range(arity) if i != position)
+        others = witnesses(draft, relation, rules)
+        group = tuple(i for i in range(arity) if i != position and i not in others)
         draft = replace(
             draft, selections={**draft.selections, relation: (Selection(group, position, function),)}
         )
@@ -119,6 +122,23 @@ def _single(
     made = [_aggregate_rule(rule, position, draft.demands.get(relation)) for rule in rules]
     assert made[0].aggregate is not None
     return replace(draft, aggregates={**draft.aggregates, relation: made[0].aggregate}), made
+
+
+def witnesses(draft: Draft, relation: str, rules: Iterable[DraftRule]) -> set[int]:
+    """The columns that belong to the best row, and are no part of its group.
+
+    Those that the text says (`min<C, P>`); and on networks, as in P2, those outside of the key that the table has:
+    `bestPath(@S, D, a_MIN<C>, P)` with `keys(1, 2)` has one group for each `D`.
+    """
+    rules = list(rules)
+    found = {i for rule in rules for i, a in rule.head_aggregates() if a.function == WITNESS}
+    aggregated = {i for rule in rules for i, a in rule.head_aggregates()}
+    key = draft.roles.keys.get(relation)
+    if key is not None and not aggregated & set(key):
+        located = {i for rule in rules for i, a in enumerate(rule.head.args) if getattr(a, "address", False)}
+        columns = set(range(len(rules[0].head.args))) - aggregated - set(key) - set(sorted(located)[:1])
+        found |= {i for i in columns if all(isinstance(rule.head.args[i], Variable) for rule in rules)}
+    return found
 
 
 def _candidate(arg: Term) -> Term:
