@@ -40,8 +40,16 @@ def test_counting_rows_in_heads():
 
 def test_an_aggregate_of_an_address():
     assert only_rule("p(min<@C>) :- q(@C).").heads[0].args == (
-        HeadAggregate("min", Variable("C", address=True)),
+        HeadAggregate("min", Variable("C", address=True), address=True),
     )
+    assert only_rule("p(@min<C>, D) :- q(@C, D).").heads[0].args[0] == HeadAggregate(
+        "min", Variable("C"), address=True
+    )
+
+
+def test_an_aggregate_with_what_belongs_to_its_best_value():
+    head = only_rule("p(X, a_MIN<D, A>) :- q(X, D, A).").heads[0]
+    assert head.args[1:] == (HeadAggregate("min", Variable("D")), HeadAggregate("witness", Variable("A")))
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,9 @@
 """What the relations of a network's program are: tables, views that rules maintain, state that rules update, events.
 
 P2's reading of a text (loo-2006 and its language's manual), as data:
-- an *event* is a relation that is never materialised, or for 0 seconds, in a text that materialises some, or has
-  timers. It is there for one local fixpoint. Link relations (`#link`) and declared ones are stored, and so is all of
-  a text that materialises nothing;
+- an *event* is a relation that is never materialised, in a text that materialises some, or has timers. It is there
+  for one local fixpoint. Link relations (`#link`) and declared ones are stored, and so is all of a text that
+  materialises nothing;
 - *state* is a table that some rule updates: a rule with an event in its body, a `delete` rule, or any rule where the
   table has a lifetime or a size, or an aggregate that views do not have (`a_LIST<X>`). Rows are inserted by key and
   stay, whatever becomes of what fired the rule;
@@ -106,7 +106,7 @@ def _events(program: Program, is_function: Callable[[str], bool], timers: frozen
     if not program.tables and not timers and PERIODIC not in mentioned:
         return set()
     heads = {atom.relation for rule in program.rules for atom in rule.heads}
-    tables = {t.relation for t in program.tables if t.lifetime != 0}
+    tables = {t.relation for t in program.tables}
     stored = links | tables | {d.relation for d in program.declarations}
     return {
         name

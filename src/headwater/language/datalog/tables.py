@@ -41,7 +41,7 @@ def read_table(source: SourceText, head: Tree[Token]) -> Materialize:
         if not isinstance(node, str) or node.type not in ("INT", "FLOAT"):
             raise refuse(node, f"the {what} is a number or infinity")
         value = figure(node)
-        if value < 0 or value == 0 and what != "lifetime":
+        if value <= 0:
             raise refuse(node, f"the {what} is more than 0")
         return value
 

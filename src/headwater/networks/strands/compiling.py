@@ -62,7 +62,8 @@ class _Compiling:
         self.localiser = Localiser(relations, is_addressed(checked))
         self.publications: list[Publication] = []
         self.passing: list[PassingOn] = []
-        self.views: dict[str, str | Best] = {name: name for name in checked.relations}
+        timers = {timer.relation for timer in checked.timers}
+        self.views: dict[str, str | Best] = {name: name for name in checked.relations if name not in timers}
         self.bindings: dict[str, list[Bindings]] = {}
         self.demanded: dict[str, tuple[str, str]] = {}
         """Of aggregates by demand: what is published of each, and what is asked."""

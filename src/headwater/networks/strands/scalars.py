@@ -162,7 +162,8 @@ class Evaluator:
 
     @staticmethod
     def _type(known: Type | None, value: Any) -> Type | None:
-        return known if known is not None or value is None else value_type(value)
+        """The type that rules tell; that of the value where they leave it open, or a part of it."""
+        return known if value is None or not _is_open(known) else value_type(value)
 
     def _remember(self, key: Any, value: Any) -> Any:
         if len(self._known) >= MOST_REMEMBERED:
@@ -170,6 +171,10 @@ class Evaluator:
             self._codec = Codec()
         self._known[key] = value
         return value
+
+
+def _is_open(type_: Type | None) -> bool:
+    return type_ is None or any(map(_is_open, type_.parts))
 
 
 def _volatile(name: str, place: int, parts: Sequence[Scalar]) -> Scalar:

@@ -23,6 +23,8 @@ from headwater.networks.runtime.row_table import Entry, Row, RowTable
 from headwater.networks.strands.localisation import is_ready
 from headwater.networks.strands.scalars import MOMENT, Evaluator, Moment, Registers
 from headwater.rules.checked import Absent, CheckedRule, Compute, Item, Premise, Test
+from headwater.rules.terms import calls, part_terms
+from headwater.values.volatile import VOLATILE
 
 ALL_STAMPS = 1 << 62
 """Above every stamp."""
@@ -153,9 +155,13 @@ class _Making:
         )
 
     def _next(self, left: Sequence[Item]) -> Item:
-        """What can be decided now; else the premise with most values known, in the order of writing."""
+        """What can be decided now; else the premise with most values known, in the order of writing.
+
+        What gives another value each time is asked for each binding of all that is written before it.
+        """
         for item in left:
-            if not isinstance(item, Premise) and is_ready(item, self.places):
+            ready = not isinstance(item, Premise) and is_ready(item, self.places)
+            if ready and (item is left[0] or not _is_volatile(item)):
                 return item
         premises = [item for item in left if isinstance(item, Premise)]
         assert premises, self.rule.label
@@ -237,6 +243,10 @@ class _Making:
             firing.found(row, firing.entries)
 
         return end
+
+
+def _is_volatile(item: Item) -> bool:
+    return any(call.function in VOLATILE for term in part_terms(item) for call in calls(term))
 
 
 # ------------------------------------------------------------------ steps
