@@ -183,6 +183,65 @@ def test_a_broadcast_goes_to_all_neighbours():
         + "watch(hello). r1 hello(@Broadcast, X) :- shout(@X). r2 x(@X) :- #link(@X, Y, C), hello(@X, Z)."
     )
     assert told(run(text, shout=[("b",)])) == [("!", "a", "b"), ("!", "c", "b")]
+    assert told(run(text, shout=[("a",)])) == [("!", "b", "a")]
+
+
+def test_an_address_bound_nowhere_is_that_of_the_body():
+    text = TABLES + "watch(here). r1 here(@Local, Y) :- hello(@X, Y)."
+    assert told(run(text, hello=[("b", 7)])) == [("!", "b", 7)]
+
+
+def test_min_of_a_table_with_a_key_has_a_group_for_each_key_and_brings_the_rest_along():
+    text = (
+        TABLES
+        + """materialize(way, infinity, infinity, keys(1, 2)). materialize(heard, infinity, infinity, keys(1, 2, 3)).
+      r1 way(@X, D, a_MIN<C>, Z) :- heard(@X, D, C, Z), link(@X, Y, B)."""
+    )
+    net = run(text, heard=[("a", "d", 3, "p"), ("a", "d", 2, "q"), ("a", "e", 9, "r")])
+    assert net["way"].rows() == [("a", "d", 2, "q"), ("a", "e", 9, "r")]
+    net.delete("heard", [("a", "d", 2, "q")])
+    net.run(until=30)
+    assert net["way"].rows() == [("a", "d", 3, "p"), ("a", "e", 9, "r")]
+
+
+def test_lists_and_distinct_counts_of_tables_follow_what_comes_and_goes():
+    text = """materialize(item, infinity, infinity, keys(1, 2)). materialize(all, infinity, infinity, keys(1)).
+      materialize(kinds, infinity, infinity, keys(1)).
+      r1 all(@X, a_LIST<K>) :- item(@X, K, V).  r2 kinds(@X, a_COUNTDISTINCT<V>) :- item(@X, K, V)."""
+    net = run(text, item=[("a", 1, 5), ("a", 2, 5), ("b", 1, 6)])
+    assert net["all"].rows() == [("a", (1, 2)), ("b", (1,))] and net["kinds"].rows() == [("a", 1), ("b", 1)]
+    net.delete("item", [("a", 1, 5), ("b", 1, 6)])
+    net.run(until=30)
+    assert net["all"].rows() == [("a", (2,))] and net["kinds"].rows() == [("a", 1)]
+
+
+def test_texts_and_anything_are_a_text_and_names_with_two_numbers_of_columns_are_two():
+    text = (
+        TABLES
+        + """watch(id). watch(ping). r1 id(@X, H) :- ask(@X, N), H := f_tostr("a" + N + X).
+      r2 ping(@Y, X) :- ask(@X, N), link(@X, Y, C). r3 ping(@X, Y, N) :- ping(@X, Y), N := f_size(f_append(X))."""
+    )
+    net = run(text, ask=[("a", 3)])
+    assert told(net, "id") == [("!", "a", "a3a")] and told(net, "ping") == [("!", "b", "a")]
+    assert "ping/3" in net.relations
+
+
+def test_namespaces_aggregates_on_the_address_and_what_belongs_to_the_best():
+    text = (
+        TABLES
+        + """namespace chord {
+        materialize(finger, infinity, infinity, keys(1, 2)).
+        l1 best(@X, K, min<D, B>) :- lookup(@X, K), finger(@X, D, B).
+        l2 lookup(@max<B>, K) :- again(@X, K), finger(@X, D, B). }
+      watch(chord::best). watch(chord::lookup)."""
+    )
+    fingers = {"chord::finger": [("a", 4, "b"), ("a", 2, "c")]}
+    net = run(text.replace("materialize(link, infinity, infinity, keys(1, 2)).", ""), **fingers)
+    net.insert("chord::lookup", [("a", 7)])
+    net.insert("chord::again", [("a", 8)])
+    net.run(until=40)
+    assert told(net, "chord::best")[0] == ("!", "a", 7, 2, "c")
+    assert told(net, "chord::lookup") == [("!", "a", 7), ("!", "c", 8)]
 
 
 def test_a_network_with_endless_timers_is_never_quiet():

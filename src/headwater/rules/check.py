@@ -15,6 +15,7 @@ from headwater.rules.checked import (
     Checked,
     CheckedRule,
     Compute,
+    Kind,
     Premise,
     RelationInfo,
     Stratum,
@@ -34,7 +35,7 @@ from headwater.rules.rewrites.head_aggregates import WITNESS, witnesses
 from headwater.rules.roles import NO_EVENTS, roles_of
 from headwater.rules.shapes import shapes
 from headwater.rules.strata import stratify
-from headwater.rules.terms import part_variables, variables
+from headwater.rules.terms import atoms, part_variables, variables
 from headwater.values.functions import Functions
 from headwater.values.types import BOOL, Type
 
@@ -100,8 +101,15 @@ def check(
             _finish_update(draft, typing, nulls, rule) for rule in draft.rules if rule.update is not None
         ),
         timers=text.timers,
+        links=_links(program, found.relations),
         watched=tuple(d.relation for d in program.directives if d.kind == "watch" and d.relation in columns),
     )
+
+
+def _links(program: Program, infos: Mapping[str, RelationInfo]) -> tuple[str, ...]:
+    marked = [atom.relation for rule in program.rules for atom, _ in atoms(rule.body) if atom.link]
+    stored = [name for name in ("link",) if name in infos and infos[name].kind is Kind.BASE]
+    return tuple(dict.fromkeys(marked)) or tuple(stored)
 
 
 def _finish_update(draft: Draft, typing: Typing, nulls: Nullability, rule: DraftRule) -> UpdateRule:

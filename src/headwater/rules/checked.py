@@ -344,6 +344,8 @@ class Checked:
     timers: tuple[Timer, ...] = ()
     watched: tuple[str, ...] = ()
     """What the text has traced, by `watch(...)`."""
+    links: tuple[str, ...] = ()
+    """The relations of links: those that the text marks with `#`, or a table called `link`."""
 
     @cached_property
     def maintained(self) -> Checked:

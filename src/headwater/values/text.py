@@ -20,7 +20,7 @@ from typing import Any
 from headwater.values.arithmetic import to_int
 from headwater.values.forms import form
 from headwater.values.patterns import matches
-from headwater.values.scalars import canonical_float
+from headwater.values.scalars import canonical_float, value_type
 from headwater.values.signatures import Overload, pointwise
 
 _INT = re.compile(r"[+-]?[0-9]+")
@@ -118,7 +118,13 @@ def _named(names: Sequence[str], ways: Sequence[tuple[str, Any]]) -> dict[str, l
     return {name: [pointwise(name, text, function) for text, function in ways] for name in names}
 
 
+def type_name(value: Any) -> str:
+    """The type of a value, by its name; of nothing, `null`."""
+    return "null" if value is None else str(value_type(value))
+
+
 TEXT: Mapping[str, list[Overload]] = {
+    "f_typeOf": [pointwise("f_typeOf", "_ -> string", type_name, strict=False)],
     **{name: [pointwise(name, text, function)] for name, (text, function) in _SINGLE.items()},
     **_named(("to_number", "to_int"), _TO_INT),
     **_named(("to_unsigned",), _TO_UNSIGNED),

@@ -10,7 +10,7 @@ The words and braces of namespaces are blanked before the grammar applies, so th
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from headwater.language.program import (
@@ -24,6 +24,9 @@ from headwater.language.program import (
 )
 
 _WORD = re.compile(r'"(?:\\.|[^"\\\n])*"|\bnamespace\s+([^\W\d]\w*(?:::[^\W\d]\w*)*)\s*\{|[{}]')
+
+_NOWHERE = ("periodic",)
+"""Relations of no namespace."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +72,29 @@ def qualified(name: str, path: str, defined: Mapping[str, set[str]]) -> str:
             return f"{path}::{name}"
         path = path.rpartition("::")[0]
     return name
+
+
+def own_names(rules: Iterable[Rule], paths: Sequence[str], defined: dict[str, set[str]]) -> None:
+    """Add what is only read inside a namespace, and defined nowhere around it: events that come from outside."""
+    for rule, path in zip(rules, paths, strict=True):
+        for name in _read(rule.body) if path else ():
+            around = [path]
+            while around[-1]:
+                around.append(around[-1].rpartition("::")[0])
+            known = any(name in defined.get(each, ()) for each in around)
+            if not (known or name.startswith("f_") or name in _NOWHERE or "::" in name):
+                defined.setdefault(path, set()).add(name)
+
+
+def _read(body: Iterable[Literal]) -> Iterator[str]:
+    for part in body:
+        if isinstance(part, Positive | Negated):
+            yield part.atom.relation
+        elif isinstance(part, NegatedGroup):
+            yield from _read(part.body)
+        elif isinstance(part, Disjunction):
+            for way in part.alternatives:
+                yield from _read(way)
 
 
 def qualified_rules(

@@ -14,7 +14,7 @@ from headwater.language.datalog.case import conditions, null_variables, small_va
 from headwater.language.datalog.declared_types import TypeNames
 from headwater.language.datalog.dialect import Dialect, decide, fact_variables, has_body, variables_of
 from headwater.language.datalog.facts import PlainFact, Word
-from headwater.language.datalog.namespaces import Namespace, path_at, qualified, qualified_rules
+from headwater.language.datalog.namespaces import Namespace, own_names, path_at, qualified, qualified_rules
 from headwater.language.datalog.render import render, render_column
 from headwater.language.datalog.tables import read_table
 from headwater.language.datalog.terms import TermReader
@@ -136,6 +136,7 @@ class StatementReader:
             self.directive_paths[place] = self.path
 
     def _qualify(self, paths: list[str], defined: dict[str, set[str]]) -> None:
+        own_names(self.rules, paths, defined)
         self.rules = list(qualified_rules(self.rules, paths, defined))
         for place, path in self.table_paths.items():
             table = self.tables[place]

@@ -106,6 +106,7 @@ class _Compiling:
             updates=updates,
             timers=self.checked.timers,
             watched=self.checked.watched,
+            links=self.checked.links,
         )
 
     # ------------------------------------------------------------------ strata
