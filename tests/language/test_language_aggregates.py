@@ -40,7 +40,7 @@ def test_counting_rows_in_heads():
 
 def test_an_aggregate_of_an_address():
     assert only_rule("p(min<@C>) :- q(@C).").heads[0].args == (
-        HeadAggregate("min", Variable("C", address=True), address=True),
+        HeadAggregate("min", Variable("C", address=True)),
     )
     assert only_rule("p(@min<C>, D) :- q(@C, D).").heads[0].args[0] == HeadAggregate(
         "min", Variable("C"), address=True

@@ -265,3 +265,8 @@ def test_a_mark_is_written_only_where_names_would_be_misread():
 def test_values_that_cannot_be_written(value):
     with pytest.raises(LanguageError, match="cannot be written"):
         render(Constant(value))
+
+
+def test_aggregates_on_addresses_and_with_witnesses_read_back_as_the_same():
+    text = "p(@min<B, @A>, X) :- q(@X, B, @A).\n"
+    assert parse(render(parse(text))) == parse(text)

@@ -41,6 +41,8 @@ def _marked(atom: Atom) -> int | None:
     for column, term in enumerate(atom.args):
         if isinstance(term, Variable | Constant | HeadAggregate) and term.address:
             return column
+        if isinstance(term, HeadAggregate) and term.argument is not None and term.argument.address:
+            return column
     return None
 
 

@@ -154,7 +154,14 @@ def _directive(directive: Directive) -> str:
 
 
 def _atom(atom: Atom) -> str:
-    return f"{'#' if atom.link else ''}{atom.relation}({_commas(_term(term) for term in atom.args)})"
+    terms: list[str] = []
+    for term in atom.args:
+        if isinstance(term, HeadAggregate) and term.function == "witness" and terms:
+            assert term.argument is not None
+            terms[-1] = f"{terms[-1][:-1]}, {_term(term.argument)}>"
+        else:
+            terms.append(_term(term))
+    return f"{'#' if atom.link else ''}{atom.relation}({_commas(terms)})"
 
 
 def _conjunction(literals: Iterable[Literal]) -> str:
@@ -212,7 +219,8 @@ def _pieces(term: Term) -> tuple[list[_Piece], int]:
         text = ("@" if term.address else "") + _value(term.value)
         return [text], UNARY if text.startswith("-") else _ATOMIC
     if isinstance(term, HeadAggregate):
-        return [f"{term.function}<{'*' if term.argument is None else _term(term.argument)}>"], _ATOMIC
+        of = "*" if term.argument is None else _term(term.argument)
+        return [f"{'@' if term.address else ''}{term.function}<{of}>"], _ATOMIC
     if isinstance(term, BodyAggregate):
         return [_body_aggregate(term)], _ATOMIC
     return _call(term)

@@ -346,7 +346,7 @@ class TermReader:
             raise self.refuse(token, f"{name} is a string here, not a variable", hint, "aggregate")
         start = start_of(token) + offset
         variable = Variable(name, address, self.source.place(start, start + len(name)))
-        return HeadAggregate(function, variable, self.place(token), address=address)
+        return HeadAggregate(function, variable, self.place(token))
 
     def _body_aggregate(self, node: Tree[Token]) -> Term:
         name, *target, body = node.children
