@@ -27,7 +27,7 @@ def check(
     Exits with 1 if a constraint is broken. Such a program may still run where every node can talk to every other.
     """
     from headwater.networks.constraints import CONSTRAINTS, breaches
-    from headwater.networks.describing import described_rules
+    from headwater.networks.describing import described_roles, described_rules
     from headwater.networks.node_settings import NodeSettings
     from headwater.values.functions import Functions
 
@@ -45,7 +45,7 @@ def check(
     )
     plan = settings.plan(functions)
     click.echo("")
-    for line in described_rules(plan.program):
+    for line in (*described_roles(plan.program), *described_rules(plan.program)):
         click.echo(line)
     if found:
         kinds = {breach.constraint for breach in found}

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from headwater.language.program import Constant, Variable
 from headwater.networks.node_settings import NodeSettings
 from headwater.networks.strands.network_program import NetworkProgram
-from headwater.rules.checked import CheckedRule, Premise
+from headwater.rules.checked import CheckedRule, Kind, Premise
 from headwater.rules.render import render_rule
 from headwater.values.forms import form
 
@@ -41,6 +41,26 @@ def described_rules(program: NetworkProgram) -> Iterator[str]:
         owner = program.relations[passing.relation].owner
         best = " and ".join(f"{each.best} of column {each.value + 1}" for each in passing.selections)
         yield f"of {owner}, only best rows go on in its recursion (aggregate selection): {best}"
+
+
+def described_roles(program: NetworkProgram) -> Iterator[str]:
+    """What relations are, where rules update tables or events happen; and the rules that do so."""
+    if not program.reactive:
+        return
+    yield "What relations are:"
+    words = {
+        Kind.BASE: "base tables",
+        Kind.STORED: "views, maintained",
+        Kind.STATE: "state, updated by rules",
+        Kind.EVENT: "events, never stored",
+    }
+    for kind, word in words.items():
+        names = [name for name in program.views if program.relations[name].kind is kind]
+        if names:
+            yield f"  {word}: {', '.join(names)}"
+    yield "Rules that events and new rows fire:"
+    for update in program.updates:
+        yield f"  {update.kind.value} {render_rule(update.rule)}"
 
 
 def described_settings(settings: NodeSettings) -> Iterator[str]:

@@ -17,7 +17,7 @@ from typing import Any
 
 from headwater.calls import public_class
 from headwater.errors import DataError
-from headwater.networks.describing import described_rules, described_settings
+from headwater.networks.describing import described_roles, described_rules, described_settings
 from headwater.networks.explaining import NetworkProof, ProofSearch
 from headwater.networks.metrics import Costs, Ends
 from headwater.networks.recipe import NetworkRecipe
@@ -281,7 +281,13 @@ class Network:
 
     def explain(self) -> str:
         """The plan: optimisations, rules as nodes run them, and what each of them sends."""
-        return "\n".join((*described_settings(self._recipe.settings), *described_rules(self._plan.program)))
+        program = self._plan.program
+        lines = (
+            *described_settings(self._recipe.settings),
+            *described_roles(program),
+            *described_rules(program),
+        )
+        return "\n".join(lines)
 
     def trace(self, path: str | os.PathLike[str]) -> None:
         """Write all that was done to the network and said in it to a file, to be replayed with `replay_trace`."""

@@ -167,7 +167,7 @@ def begin(
             label = f"{relation}#fact{len(rules)}"
         elif rule.label is not None:
             label = rule.label
-            if label in seen and roles.any:
+            if label in seen and roles.network:
                 label = next(name for i in count(2) if (name := f"{rule.label}~{i}") not in seen)
             if label in seen:
                 first = seen[label]

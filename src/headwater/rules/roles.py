@@ -49,6 +49,8 @@ class Roles:
     state: frozenset[str] = frozenset()
     keys: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     """The keys that tables are declared with."""
+    network: bool = False
+    """Whether the text is read as networks read it at all."""
 
     @property
     def any(self) -> bool:
@@ -89,7 +91,7 @@ def roles_of(
             if head.relation not in events and (fired or rule.delete or limits):
                 state.add(head.relation)
     keys = {table.relation: table.keys for table in program.tables if table.keys}
-    roles = Roles(frozenset(events), frozenset(state), keys)
+    roles = Roles(frozenset(events), frozenset(state), keys, network=True)
     for rule in ruled:
         _check(rule, roles)
     return roles

@@ -45,19 +45,47 @@ def _addresses(checked: Checked) -> dict[str, int | None]:
         for name in stratum.relations:
             if name not in found:
                 rules = [rule for rule in stratum.rules if rule.relation == name]
-                found[name] = _inferred(checked.relations[name], rules, found)
+                readers = [rule for other in checked.strata for rule in other.rules]
+                found[name] = _inferred(checked.relations[name], rules, readers, found)
     for name, info in checked.relations.items():
         if name not in found:
             raise _unlocated(info)
     return found
 
 
-def _inferred(info: RelationInfo, rules: list[CheckedRule], known: Locations) -> int | None:
-    """The first column that holds, in every rule, an address at which a premise lives."""
+def _inferred(
+    info: RelationInfo, rules: list[CheckedRule], readers: list[CheckedRule], known: Locations
+) -> int | None:
+    """The first column that holds, in every rule, an address at which a premise lives; else one by which those who
+    read the relation find another of their premises: the other end of a link, of which nothing else is needed."""
     for column in range(info.arity):
         if all(_is_address(rule, column, known) for rule in rules):
             return column
+    for column in range(info.arity):
+        if any(_meets(rule, info.name, column, known) for rule in readers):
+            return column
     raise _unlocated(info)
+
+
+def _meets(rule: CheckedRule, relation: str, column: int, known: Locations) -> bool:
+    """Whether a rule reads a relation whose column holds the address of another premise, or of the head."""
+    sites = {
+        arg.name
+        for item in rule.body
+        if isinstance(item, Premise) and item.relation != relation
+        and (place := known.get(item.relation)) is not None
+        and isinstance(arg := item.args[place], Variable)
+    }  # fmt: skip
+    place = known.get(rule.relation)
+    if place is not None and isinstance(head := rule.head[place], Variable):
+        sites.add(head.name)
+    return any(
+        isinstance(item, Premise)
+        and item.relation == relation
+        and isinstance(arg := item.args[column], Variable)
+        and arg.name in sites
+        for item in rule.body
+    )
 
 
 def _is_address(rule: CheckedRule, column: int, known: Locations) -> bool:

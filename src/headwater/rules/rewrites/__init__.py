@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from headwater.errors import RuleError
 from headwater.rules.draft import Draft
+from headwater.rules.locations import locations
 from headwater.rules.rewrites.aggregate_selection import aggregate_selection
 from headwater.rules.rewrites.body_aggregates import body_aggregates
 from headwater.rules.rewrites.compute_facts import compute_facts
@@ -86,6 +87,8 @@ def rewritten(draft: Draft, rewrites: Rewrites = REWRITES) -> Draft:
     """The draft after all rewrites, or those given. What a rewrite makes for an update rule is a view, and reads no
     event."""
     for rewrite in rewrites:
+        if rewrite is project_parts and draft.roles.network and locations(draft.program.rules):
+            continue  # what it joins may live at places that no link joins
         if rewrite in OF_UPDATES or not draft.roles.any:
             draft = rewrite(draft)
             draft = draft.with_rules(
