@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import decimal
 import random
 from dataclasses import dataclass
 
@@ -105,6 +106,4 @@ def bag(rows: pa.Table) -> list[tuple]:
 
 
 def _cell(value: object) -> object:
-    if value is None or isinstance(value, str):
-        return value
-    return round(float(value), 6)
+    return round(float(value), 6) if isinstance(value, int | float | decimal.Decimal) else value
