@@ -229,6 +229,43 @@ def exchange(quick: bool, out: Path | None, repeat: int, only: tuple[int, ...]) 
             click.echo(f"wrote {path}")
 
 
+@command.command("sketch")
+@click.option("--quick", is_flag=True, help="Small sizes: does everything work? Says nothing about speed.")
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="FOLDER",
+    help="Also write sketch.json, sketch.md and pictures.",
+)
+@click.option(
+    "--repeat",
+    type=click.IntRange(min=1),
+    default=3,
+    show_default=True,
+    help="Repetitions of each measurement.",
+)
+@click.option("--only", multiple=True, metavar="PART", help="Measure this part alone; may be repeated.")
+def sketch(quick: bool, out: Path | None, repeat: int, only: tuple[str, ...]) -> None:
+    """Provenance sketches: sections 10.2 to 10.6 of the paper.
+
+    Captures, uses and mixes of updates and queries on Spark, beside plain Spark. Answers are compared in the same
+    run; a wrong one ends it.
+    """
+    from benchmarks.sketch.run import SKETCH_PARTS, run, write
+
+    unknown = sorted(set(only) - set(SKETCH_PARTS))
+    if unknown:
+        raise click.UsageError(f"no part {', '.join(unknown)}; there are {', '.join(SKETCH_PARTS)}")
+    report = _measured(
+        "sketch",
+        lambda bar: run(BenchmarkOptions(quick=quick, repeat=1 if quick else repeat), bar, only),
+        drawn=out is not None,
+    )
+    if out is not None:
+        for path in write(report, out):
+            click.echo(f"wrote {path}")
+
+
 @command.command("spark")
 @click.option("--quick", is_flag=True, help="Small sizes: does everything work? Says nothing about speed.")
 @click.option(

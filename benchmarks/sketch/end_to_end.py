@@ -1,0 +1,153 @@
+"""Queries and updates mixed (section 10.4), on Spark over Delta tables: sketches beside Spark's own skipping.
+
+Both sides read the same Delta table, clustered by the attribute of the sketch, with Spark's own statistics. Updates
+are made once, for both. A side's time is that of its queries, what maintains sketches included. Every answer is
+compared.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from benchmarks.answers import WrongAnswer
+from benchmarks.report import Measure, ReportRow, Target
+from benchmarks.sketch.crimes import CQ1, CQ2, TOP, CrimesData
+from benchmarks.stage import Stage
+from headwater.sketch.sketches import Sketches
+
+PLAIN = "plain Spark"
+UPDATES = (1, 20, 200, 2000)
+MIXES = {"1U1Q": (1, 1), "1U5Q": (1, 5), "5U1Q": (5, 1)}
+FILES = 64
+"""Of the table, when it is made."""
+
+
+@dataclass(frozen=True)
+class CrimesWorkload:
+    """The crimes, and the queries that are repeated over them."""
+
+    data: CrimesData
+    queries: dict[str, str]
+    files: int
+    mixes: tuple[str, ...]
+    updates: tuple[int, ...]
+
+
+def workload(quick: bool) -> CrimesWorkload:
+    """CQ1 and CQ2 with limits that a few beats and areas pass, and the ten worst beats."""
+    data = CrimesData(30_000 if quick else 7_300_000)
+    least = data.rows // 2000
+    queries = {"CQ1": CQ1.format(least=least), "CQ2": CQ2.format(least=20 * least), "top 10 beats": TOP}
+    if quick:
+        return CrimesWorkload(data, {"CQ1": queries["CQ1"]}, 4, ("1U5Q",), (20,))
+    return CrimesWorkload(data, queries, FILES, tuple(MIXES), UPDATES)
+
+
+@contextmanager
+def opened(load: CrimesWorkload) -> Iterator[Sketches]:
+    """The crimes as a Delta table of sorted files, and sketches of 100 ranges on beat."""
+    import deltalake
+
+    import headwater as hw
+
+    session = hw.spark_session("local[2]", conf={"spark.driver.memory": "4g"})
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            path = str(Path(folder) / "crimes")
+            rows = load.data.table()
+            size = -(-rows.num_rows // load.files)
+            for number in range(load.files):
+                deltalake.write_deltalake(path, rows.slice(number * size, size), mode="append")
+            with hw.sketches(session, Path(folder) / "state") as sketches:
+                sketches.table("crimes", path, format="delta", partition="beat", ranges=100)
+                yield sketches
+    finally:
+        session.stop()
+
+
+def end_to_end(stage: Stage) -> list[ReportRow]:
+    """Capture, use, and mixes of updates and queries."""
+    load = workload(stage.options.quick)
+    rows: list[ReportRow] = []
+    with opened(load) as sketches:
+        stage.begin("end to end", len(load.queries) * (1 + len(load.mixes)))
+        for name, text in load.queries.items():
+            rows += _captured(stage, sketches, name, text)
+            stage.step(name)
+        for name, text in load.queries.items():
+            for mix in load.mixes:
+                rows += _mixed(stage, sketches, load, name, text, mix)
+                stage.step(f"{name}, {mix}")
+    return rows
+
+
+def _captured(stage: Stage, sketches: Sketches, name: str, text: str) -> list[ReportRow]:
+    """What a capture costs beside the plain query, and what its use saves."""
+    times: dict[str, list[float]] = {"plain": [], "capture": [], "use": []}
+    answers: dict[str, pa.Table] = {}
+    for way in times:  # once for each, so that Java has seen all of it
+        answers[way] = sketches.ask(text, way=way).rows
+    for _ in range(stage.options.repeat):
+        for way, seconds in times.items():
+            started = time.perf_counter()
+            answers[way] = sketches.ask(text, way=way).rows
+            seconds.append(time.perf_counter() - started)
+    for way in ("capture", "use"):
+        _same(f"{name} by {way}", answers[way], answers["plain"])
+    plain = Measure(tuple(times["plain"]))
+    read = sketches.last.read if sketches.last else 1.0
+    said = f"{read:.1%} of the rows are read"
+    return [
+        ReportRow("capture", name, PLAIN, Measure(tuple(times["capture"])), plain, "longer"),
+        ReportRow("use", name, PLAIN, Measure(tuple(times["use"])), plain, "faster", note=said),
+    ]
+
+
+def _mixed(
+    stage: Stage, sketches: Sketches, load: CrimesWorkload, name: str, text: str, mix: str
+) -> list[ReportRow]:
+    """A few rounds of a mix with updates of each size."""
+    updates, queries = MIXES[mix]
+    found = []
+    for size in load.updates:
+        sketches.ask(text, way="maintain")
+        ours, theirs = [], []
+        for number in range(stage.options.repeat):
+            for each in range(updates):
+                seed = zlib.crc32(f"{name} {mix} {size} {number} {each}".encode())
+                sketches.update("crimes", insert=load.data.some(size, seed, 10**9 + seed))
+            started = time.perf_counter()
+            answers = [
+                sketches.ask(text, way="maintain" if query == 0 else "use").rows for query in range(queries)
+            ]
+            ours.append(time.perf_counter() - started)
+            started = time.perf_counter()
+            plain = [sketches.ask(text, way="plain").rows for _ in range(queries)]
+            theirs.append(time.perf_counter() - started)
+            _same(f"{name}, {mix}, {size} rows", answers[0], plain[0])
+        target = Target("at least", 2) if mix == "1U5Q" and not stage.options.quick else None
+        found.append(
+            ReportRow(
+                "end to end", f"{name}, {mix}, {size:,} rows an update", PLAIN, Measure(tuple(ours)),
+                Measure(tuple(theirs)), "faster", target, series=f"{name} {mix}", size=size,
+            )
+        )  # fmt: skip
+    return found
+
+
+def _same(what: str, ours: pa.Table, theirs: pa.Table) -> None:
+    if _bag(ours) != _bag(theirs):
+        raise WrongAnswer("wrong-answer", f"{what}: {ours.num_rows} rows, plain {theirs.num_rows}")
+
+
+def _bag(rows: pa.Table) -> list[tuple[Any, ...]]:
+    return sorted(zip(*(column.to_pylist() for column in rows.columns), strict=True), key=repr)
