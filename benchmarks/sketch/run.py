@@ -29,10 +29,13 @@ SIZES = (10, 100, 1000)
 
 
 def maintaining(stage: Stage) -> list[ReportRow]:
-    """Maintaining beside capturing again, in DuckDB: the synthetic table, TPC-H and, up to 10 %, the break-even curve."""
+    """Maintaining beside capturing again, in DuckDB: the synthetic table, up to where it pays no more, and TPC-H."""
     quick = stage.options.quick
     rows: list[ReportRow] = []
-    tpch, synthetic = TpchData(0.002 if quick else 1), SyntheticData(20_000 if quick else 10_000_000, 5000, 1000)
+    tpch, synthetic = (
+        TpchData(0.002 if quick else 1),
+        SyntheticData(20_000 if quick else 10_000_000, 5000, 1000),
+    )
     curve = tuple(synthetic.rows * per_mille // 1000 for per_mille in (10, 25, 55, 100))
     texts = {number: text for number, text in QUERIES.items() if not quick or number in (1, 6)}
     for queries, tables, sizes in (
@@ -50,14 +53,25 @@ def maintaining(stage: Stage) -> list[ReportRow]:
 
 
 def _row(point: MaintenancePoint, quick: bool) -> ReportRow:
-    alone = "join" not in point.query and point.query not in (f"TPC-H Q{n}" for n in QUERIES if n not in (1, 6))
+    alone = "join" not in point.query and point.query not in (
+        f"TPC-H Q{n}" for n in QUERIES if n not in (1, 6)
+    )
     wanted = {1000: 10, 10: 100 if alone else None}.get(point.changed)
     target = None if quick or wanted is None else Target("at least", wanted)
     what = f"{point.query}, {point.changed:,} rows ({point.share:.3%})"
     ours, theirs = Measure((point.maintained,)), Measure((point.captured,))
     note = f"state {point.state_bytes / 1e6:.2f} MB"
     return ReportRow(
-        "maintenance", what, RECAPTURE, ours, theirs, "faster", target, note=note, series=point.query, size=point.changed
+        "maintenance",
+        what,
+        RECAPTURE,
+        ours,
+        theirs,
+        "faster",
+        target,
+        note=note,
+        series=point.query,
+        size=point.changed,
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from benchmarks.sketch.tpch_queries import QUERIES
-
 from headwater.language.sql.tables import TableSchema, table_schema
 
 TABLES: dict[str, TableSchema] = {
