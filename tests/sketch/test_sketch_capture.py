@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 from oracle_lockstep import examples
 from sketch_queries import random_query, random_rows, same_rows
 
-from headwater.language.sql.algebra import scans
+from headwater.language.sql.algebra import Scan, scans
 from headwater.language.sql.parser import parse
+from headwater.language.sql.scalars import Attribute
 from headwater.sketch.captured import captured
 from headwater.sketch.ranges import Ranges, equi_depth
-from headwater.sketch.sketch import SketchPart
+from headwater.sketch.sketch import SketchPart, Slot
 from headwater.sketch.tables.sql_backend import SqlBackend
 from headwater.sketch.use import sketched_plan
 
@@ -80,6 +81,24 @@ def test_answers_over_captured_sketches_are_plain_answers_in_postgresql(seed, po
     backend = postgres_backend(postgres, {"r": r, "s": s})
     for _ in range(12):
         check(backend, rng, {"r": r, "s": s})
+    backend.engine.dispose()
+
+
+def test_duckdb_finds_the_fragments_that_ranges_have(tmp_path):
+    """Of every kind of attribute, with NULLs and NaN, by two attributes at once."""
+    columns = {
+        "a": pa.array([3, -7, None, 12, 2**60, 5], pa.int64()),
+        "b": pa.array([1.5, float("nan"), None, -2.25, float("inf"), 0.0]),
+        "c": pa.array(["b", "", None, "Ä", "字", "abc"]),
+        "d": pa.array([1, -3, None, 7, 2, 5], pa.int64()).cast(pa.decimal128(22, 2)),
+        "e": pa.array([1, -3, None, 7, 2, 5], pa.int32()).cast(pa.date32()),
+    }
+    backend = duckdb_backend(tmp_path, {"t": pa.table(columns)})
+    ranges = {Slot("t", name): equi_depth(name, column, 4) for name, column in columns.items()}
+    scan = Scan("t", "t", 0, tuple(Attribute(n, f"_fragment_{name}") for n, name in enumerate(columns)))
+    found = backend.run(scan, fragments=ranges)
+    expected = [each.fragments(columns[slot.attribute]).tolist() for slot, each in ranges.items()]
+    assert sorted(zip(*found.to_pydict().values(), strict=True)) == sorted(zip(*expected, strict=True))
     backend.engine.dispose()
 
 

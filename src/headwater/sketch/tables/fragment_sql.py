@@ -1,7 +1,8 @@
 """The fragment of a row's value, as an expression of each dialect.
 
-PostgreSQL has a binary search among thresholds (`width_bucket`). DuckDB has none: a balanced tree of CASEs takes as
-many comparisons. (Spark's, which SQL cannot name, is in `spark_backend`.)
+PostgreSQL has a binary search among thresholds (`width_bucket`), DuckDB a join with the nearest row of a table of
+bounds (ASOF). Where there is neither, a balanced tree of CASEs takes as many comparisons, and a long text. (Spark's
+search, which SQL cannot name, is in `spark_backend`.)
 
 >>> fragment_expression(Ranges("x", (10, 20)), "duckdb")
 'CASE WHEN "x" IS NULL THEN 3 ELSE CASE WHEN "x" < 20 THEN CASE WHEN "x" < 10 THEN 0 ELSE 1 END ELSE 2 END END'
@@ -32,6 +33,16 @@ def fragment_expression(ranges: Ranges, dialect: str) -> str:
         this=exp.Is(this=column, expression=exp.Null()), true=exp.Literal.number(ranges.null_fragment)
     )
     return exp.Case(ifs=[null], default=number).sql(dialect=dialect)
+
+
+def nearest_fragment(ranges: Ranges, bounds: str) -> str:
+    """The fragment of a row of `t` that DuckDB has joined with the nearest row of a table of bounds.
+
+    >>> nearest_fragment(Ranges("x", (10, 20)), "b")
+    'CASE WHEN t."x" IS NULL THEN 3 ELSE COALESCE(b._number, 0) END'
+    """
+    column = exp.column(exp.to_identifier(ranges.attribute, quoted=True), "t").sql(dialect="duckdb")
+    return f"CASE WHEN {column} IS NULL THEN {ranges.null_fragment} ELSE COALESCE({bounds}._number, 0) END"
 
 
 def _tree(column: exp.Expr, bounds: tuple[RangeValue, ...], first: int) -> exp.Expr:

@@ -29,7 +29,7 @@ from headwater.sketch.ranges import Ranges
 from headwater.sketch.sketch import Slot
 from headwater.sketch.tables.backend import TableDelta, fragment_column
 from headwater.sketch.tables.bags import netted, signed
-from headwater.sketch.tables.fragment_sql import fragment_expression
+from headwater.sketch.tables.fragment_sql import fragment_expression, nearest_fragment
 from headwater.sketch.tables.layout import TableLayout
 from headwater.sketch.tables.sql_records import SqlRecords, do
 from headwater.values.arrow_types import arrow_type
@@ -266,14 +266,26 @@ class SqlBackend:
             made[name] = quoted(self._stage(connection, rows, f"headwater_given_{number}"))
             undo.append(f"DROP TABLE {made[name]}")
         for number, table in enumerate(sorted({slot.table for slot in fragments or {}})):
-            columns = ", ".join(
-                f"{fragment_expression(ranges, self.dialect)} AS {quoted(fragment_column(slot))}"
-                for slot, ranges in (fragments or {}).items()
-                if slot.table == table
-            )
             made[table] = quoted(f"headwater_fragments_{number}")
-            do(connection, f"CREATE TEMPORARY VIEW {made[table]} AS SELECT *, {columns} FROM {quoted(table)}")
-            undo.append(f"DROP VIEW {made[table]}")
+            own = [ranges for slot, ranges in (fragments or {}).items() if slot.table == table]
+            columns, joins = [], ""
+            for place, ranges in enumerate(own):
+                if self.dialect == "duckdb" and ranges.bounds:
+                    bounds = self._stage(
+                        connection, _numbered_bounds(ranges), f"headwater_bounds_{number}_{place}"
+                    )
+                    undo.append(f"DROP TABLE {bounds}")
+                    joins += f" ASOF LEFT JOIN {bounds} ON t.{quoted(ranges.attribute)} >= {bounds}._lower"
+                    said = nearest_fragment(ranges, bounds)
+                else:
+                    said = fragment_expression(ranges, self.dialect)
+                columns.append(f"{said} AS {quoted(fragment_column(Slot(table, ranges.attribute)))}")
+            shown = ", ".join(["t.*", *columns])
+            do(
+                connection,
+                f"CREATE TEMPORARY VIEW {made[table]} AS SELECT {shown} FROM {quoted(table)} AS t{joins}",
+            )
+            undo.insert(0, f"DROP VIEW {made[table]}")
         yield made
         for statement in undo:
             do(connection, statement)
@@ -303,6 +315,13 @@ def quoted(name: str) -> str:
 
 def _one(connection: Any, text: str) -> Any:
     return do(connection, text)[0][0]
+
+
+def _numbered_bounds(ranges: Ranges) -> pa.Table:
+    """Where fragments begin, with their numbers."""
+    import pyarrow as pa
+
+    return pa.table({"_lower": pa.array(ranges.bounds), "_number": list(range(1, len(ranges.bounds) + 1))})
 
 
 def _by_name(condition: Scalar, attributes: Mapping[str, Attribute]) -> Scalar:
