@@ -145,6 +145,48 @@ def provenance(quick: bool, only: tuple[int, ...], out: Path | None, seeds: int 
             click.echo(f"wrote {path}")
 
 
+@command.command("network")
+@click.option("--quick", is_flag=True, help="Small sizes: does everything work? Says nothing about cost.")
+@click.option(
+    "--only",
+    multiple=True,
+    type=click.Choice(("selections", "magic", "sharing", "updates", "growth")),
+    help="Measure this part alone; may be repeated.",
+)
+@click.option("--nodes", type=click.IntRange(min=6), help="Nodes of the overlay. [default: 100; 16 if quick]")
+@click.option("--seed", type=int, default=0, show_default=True)
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="FOLDER",
+    help="Also write network.json, network.md and network.svg.",
+)
+def network(quick: bool, only: tuple[str, ...], nodes: int | None, seed: int, out: Path | None) -> None:
+    """Declarative networks: figures 7 to 14 of loo-2006, and how cost grows with the number of nodes.
+
+    Every path is compared with Dijkstra's in the same run; a wrong one ends it.
+    """
+    from rich.console import Console
+
+    from benchmarks.network.page import markdown
+    from benchmarks.network.run import run, write
+    from benchmarks.pictures import require
+
+    try:
+        if out is not None:
+            require()
+        with Console(stderr=True).status("measuring") as status:
+            report = run(
+                quick=quick, only=only, nodes=nodes, seed=seed, told=lambda what: status.update(what)
+            )
+    except HeadwaterError as error:
+        raise click.ClickException(str(error)) from None
+    click.echo(markdown(report))
+    if out is not None:
+        for path in write(report, out):
+            click.echo(f"wrote {path}")
+
+
 @command.command("why")
 @click.option("--quick", is_flag=True, help="Small sizes: does everything work? Says nothing about speed.")
 @click.option(

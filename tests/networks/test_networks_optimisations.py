@@ -75,6 +75,8 @@ OPTIONS = [
     {"selection_period": 0.02, "sharing_delay": 0.005},
     {"sharing_delay": 0.01, "annotation": "dred"},
     {"selection_period": 0.01, "order": "bsn"},
+    {"selection_period": 0.01, "annotation": "support"},
+    {"selection_period": 0.01, "sharing_delay": 0.01, "annotation": "dred"},
     {"sharing_delay": 0.01, "annotation": "relative", "order": "sn"},
 ]
 

@@ -15,6 +15,7 @@ from headwater.demo.contenders import HeadwaterViews, others
 from headwater.demo.crash import kill_and_reopen
 from headwater.demo.exchanging import exchange_names
 from headwater.demo.measure import compare, follow
+from headwater.demo.networking import route_packets
 from headwater.demo.picture import draw
 from headwater.demo.report import DemoReport
 from headwater.demo.scenario import VIEWS, failures, network
@@ -90,6 +91,8 @@ def main() -> None:
 
     names = exchange_names()
     report.exchanged(names)
+    networked = route_packets()
+    report.networked(networked)
 
     if spark is not None:
         report.through_spark()
@@ -109,6 +112,8 @@ def main() -> None:
         options.picture.write_text(
             draw(topology, outcomes, transit.links[0], before, after), encoding="utf-8"
         )
+    if not networked.right:
+        raise SystemExit("routers have other costs than Dijkstra: this is a bug in Headwater")
     if not names.right:
         raise SystemExit("a peer has other rows than it should: this is a bug in Headwater")
     if not (recovery.links_right and recovery.views_right and recovery.found >= recovery.acknowledged):

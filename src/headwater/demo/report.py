@@ -18,6 +18,7 @@ from headwater.demo.asking import NODE, Asked, Unknown
 from headwater.demo.crash import Recovery
 from headwater.demo.exchanging import CONDITION, MAPPINGS, ExchangedNames
 from headwater.demo.measure import REPEATS, Timings
+from headwater.demo.networking import ROUTING, Networked
 from headwater.demo.scenario import PROGRAM
 from headwater.demo.through_spark import Turn
 from headwater.demo.witness import Enclosure
@@ -231,6 +232,19 @@ class DemoReport:
             f"\nWhy it has B{done.row}: {done.expression}. It states [bold]{CONDITION}[/] and has"
             f" {len(done.trusted)} of {len(done.rows)} rows left. As in the paper: {_yes(done.right)}."
         )
+
+    def networked(self, done: Networked) -> None:
+        """Routers that talk to each other."""
+        self.chapter("A node for each router: declarative networks")
+        self._show(Text(textwrap.indent(ROUTING, "  "), style=FAINT))
+        link = done.failing
+        self.say(
+            f"{done.nodes} simulated nodes know their own links only. After {done.messages:,} messages and"
+            f" {done.seconds:.2f} s of virtual time each knows the cost to every other. If the link"
+            f" {link.source} to {link.target} failed, {done.changed:,} costs would be others. It fails, and that"
+            f" takes {done.messages_then:,} messages. As Dijkstra has it: {_yes(done.right)}. Why one is there:"
+        )
+        self._show(Text(f"  {done.proof}"))
 
     def through_spark(self) -> None:
         """What the pipeline does."""

@@ -420,7 +420,8 @@ class NetworkNode:
 
     def _may_pass_on(self) -> bool:
         """Whether best rows pass on at once; else the period begins, if there are any."""
-        waiting = self.selection_period and any(selector.waiting() for selector in self._selectors)
+        period, steady = self.selection_period, self.scheme.steady
+        waiting = period and steady and any(selector.waiting() for selector in self._selectors)
         if waiting and self._passing_at is None:
             self._passing_at = self.clock() + self.selection_period
             self._stay_awake()

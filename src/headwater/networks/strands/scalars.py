@@ -1,9 +1,9 @@
 """Tests and computations of rules, one binding at a time, over Python values.
 
 Set-at-a-time evaluation works on columns of codes (`values/functions`). A node handles a row at a time, so what is
-common is done in plain Python: comparing, and adding, subtracting and multiplying ints. All else goes through the
-very same functions, on columns of one row, so that results are the same; they are remembered, since a function gives
-the same result for the same arguments for ever.
+common is done in plain Python: comparing, adding, subtracting and multiplying ints, and making paths of names. All
+else goes through the very same functions, on columns of one row, so that results are the same; they are remembered,
+since a function gives the same result for the same arguments for ever.
 
 Values are canonical ones (`values/scalars`): what is equal in Python and of the same type is equal.
 """
@@ -19,6 +19,7 @@ import numpy as np
 from headwater.language.program import Call, Constant, Term, Variable
 from headwater.values.codec import Codec
 from headwater.values.functions import Functions
+from headwater.values.lists import concat_path
 from headwater.values.scalars import INT_MAX, INT_MIN, value_type
 from headwater.values.types import INT, Type
 from headwater.values.volatile import VOLATILE
@@ -44,6 +45,13 @@ _COMPARED = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
 }  # fmt: skip
 _INTS = {"+": operator.add, "-": operator.sub, "*": operator.mul}
+_PATHS: Mapping[tuple[str, int], Callable[..., Any]] = {
+    ("concat_path", 3): concat_path,
+    ("f_prepend", 2): lambda name, path: (name, *path),
+    ("f_concat", 2): operator.add,
+    ("f_init", 2): lambda source, target: (source, target),
+}
+"""Functions that make lists of others, by name and number of arguments."""
 
 
 class Evaluator:
@@ -66,9 +74,11 @@ class Evaluator:
         if term.function in VOLATILE:
             return _volatile(term.function, places[MOMENT], parts)
         known = [self.type_of(arg, types) for arg in term.args]
-        if term.function in _INTS and known == [INT, INT]:
-            return self._int_operation(term.function, parts)
+        if term.function in _INTS and len(parts) == 2 and all(each in (INT, None) for each in known):
+            return self._int_operation(term.function, known, parts)
         name = term.function
+        if (name, len(parts)) in _PATHS:
+            return self._path_operation(name, known, parts)
         return lambda registers: self.call(name, known, [part(registers) for part in parts])
 
     def test(
@@ -105,7 +115,18 @@ class Evaluator:
             return VOLATILE[term.function][0]
         return self.functions.result_type(term.function, [self.type_of(arg, types) for arg in term.args])
 
-    def _int_operation(self, name: str, parts: Sequence[Scalar]) -> Scalar:
+    def _path_operation(self, name: str, known: Sequence[Type | None], parts: Sequence[Scalar]) -> Scalar:
+        operation = _PATHS[name, len(parts)]
+
+        def run(registers: Registers) -> Any:
+            values = [part(registers) for part in parts]
+            if all(map(_of_names, values)):
+                return operation(*values)
+            return self.call(name, known, values)
+
+        return run
+
+    def _int_operation(self, name: str, known: Sequence[Type | None], parts: Sequence[Scalar]) -> Scalar:
         operation, (one, other) = _INTS[name], parts
 
         def run(registers: Registers) -> Any:
@@ -114,7 +135,7 @@ class Evaluator:
                 result = operation(a, b)
                 if INT_MIN <= result <= INT_MAX:
                     return result
-            return self.call(name, [INT, INT], [a, b])
+            return self.call(name, known, [a, b])
 
         return run
 
@@ -175,6 +196,12 @@ class Evaluator:
 
 def _is_open(type_: Type | None) -> bool:
     return type_ is None or any(map(_is_open, type_.parts))
+
+
+def _of_names(value: Any) -> bool:
+    """Whether it is a text, or a list of texts: lists have elements of one type."""
+    kind = type(value)
+    return kind is str or kind is tuple and (not value or type(value[0]) is str)
 
 
 def _volatile(name: str, place: int, parts: Sequence[Scalar]) -> Scalar:

@@ -1,0 +1,41 @@
+"""The figures drawn, in one picture, as the paper has them side by side."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from benchmarks.network.points import NetworkReport
+
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#555555")
+
+
+def draw(report: NetworkReport, path: Path) -> Path:
+    """All figures, two in a row."""
+    from matplotlib.figure import Figure
+
+    rows = (len(report.figures) + 1) // 2
+    figure = Figure(figsize=(9.6, 2.7 * rows), facecolor="white", layout="constrained")
+    places = figure.subplots(rows, 2, squeeze=False).flatten()
+    for axes, found in zip(places, report.figures, strict=False):
+        axes.set_title(f"{found.number}: {found.title}", fontsize=9, loc="left")
+        for colour, each in zip(COLOURS, found.lines, strict=False):
+            axes.plot(*zip(*each.points, strict=True), color=colour, linewidth=1.2, label=each.name)
+        axes.set_xlabel(found.x, fontsize=8)
+        axes.set_ylabel(found.y, fontsize=8)
+        axes.set_ylim(bottom=0)
+        axes.set_xlim(left=0)
+        axes.tick_params(labelsize=7)
+        for side in ("top", "right"):
+            axes.spines[side].set_visible(False)
+        if len(found.lines) > 1:
+            axes.legend(frameon=False, fontsize=7)
+    for axes in places[len(report.figures) :]:
+        axes.set_visible(False)
+    figure.suptitle(
+        f"Figures of Loo et al. 2006, measured on {report.nodes} simulated nodes",
+        fontsize=10,
+        x=0.01,
+        ha="left",
+    )
+    figure.savefig(path, metadata={"Date": None})
+    return path
