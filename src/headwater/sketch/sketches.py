@@ -33,6 +33,10 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
+ATTEMPTS = 10
+"""So often a query is answered anew because a table that keeps no old versions was changed meanwhile."""
+
+
 class Sketches:
     """Sketches of the queries over some tables; `hw.sketches(spark, "state/")`. A context manager."""
 
@@ -152,6 +156,18 @@ class Sketches:
         if way not in (None, "plain", "capture", "use", "maintain"):
             raise SketchError("unknown-way", f"there is no way {way}", hint="plain, capture, use or maintain")
         query = self._parsed(text)
+        for attempt in range(ATTEMPTS):
+            try:
+                return self._answered(query, text, way, versions)
+            except SketchError as error:
+                if error.code != "no-such-version" or versions or attempt == ATTEMPTS - 1:
+                    raise
+        raise AssertionError("unreachable")
+
+    def _answered(
+        self, query: SqlQuery, text: str, way: str | None, versions: Mapping[str, int] | None
+    ) -> SketchAnswer:
+        """The answer at the newest versions; refused if somebody changes a table meanwhile that keeps no old one."""
         at = {scan.table: self.backend.version(scan.table) for scan in scans(query.plan)}
         at |= {table: version for table, version in (versions or {}).items() if table in at}
         kept = self._queries.get(query_name(text)) or KeptQuery(query_name(text), text)

@@ -1,0 +1,19 @@
+"""Changes a Parquet directory until it is killed: with each change two rows come and one goes."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from headwater.sketch.tables.parquet_table import ParquetTable
+
+table = ParquetTable(Path(sys.argv[1]), Path(sys.argv[2]))
+number = table.version()
+while True:
+    number += 1
+    rows = pa.table({"x": [2 * number, 2 * number + 1, 2 * number - 2]})
+    table.update(rows, np.array([1, 1, -1]))
+    print(number, flush=True)
