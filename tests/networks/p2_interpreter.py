@@ -237,6 +237,7 @@ class P2Network:
         function, of = rule.aggregate
         for group, members in groups.items():
             values = [1 if of == "*" else b[of] for b in members]
+            values = [value for value in values if value is not None]
             value = {
                 "COUNT": len(values), "MIN": min(values, default=None), "MAX": max(values, default=None),
                 "LIST": tuple(values),

@@ -59,7 +59,7 @@ class _Compiling:
         self.locations = locations_of(checked, fixed)
         relations = {name: self._located(info) for name, info in checked.relations.items()}
         relations[UNIT] = Located(UNIT, (), NOWHERE, base=True, owner=UNIT)
-        self.localiser = Localiser(relations, is_addressed(checked))
+        self.localiser = Localiser(relations, is_addressed(checked), links=frozenset(checked.links))
         self.publications: list[Publication] = []
         self.passing: list[PassingOn] = []
         timers = {timer.relation for timer in checked.timers}

@@ -51,6 +51,8 @@ class Localiser:
     addressed: bool
     rules: list[CheckedRule] = field(default_factory=list)
     missing: dict[str, Missing] = field(default_factory=dict)
+    links: frozenset[str] = frozenset()
+    """The relations of links: what is joined with one goes along it (claim 1)."""
 
     def add(self, rule: CheckedRule, own: frozenset[str]) -> None:
         """Localise one rule; `own` are the relations of its recursion."""
@@ -160,7 +162,7 @@ class _Localising:
 
     def _bring_together(self) -> None:
         choices = [
-            (self._cost(group), number, group, other)
+            ((not self._has_link(group), self._cost(group)), number, group, other)
             for number, group in enumerate(self.groups)
             for other in self.groups
             if other is not group and self._leads(group, other.site)
@@ -174,6 +176,9 @@ class _Localising:
         first = self.groups[0]
         shared = [name for other in self.groups[1:] for name in sorted(first.bound() & other.bound())]
         self._ship(first, Variable(shared[0]) if shared else NOWHERE)
+
+    def _has_link(self, group: Group) -> bool:
+        return any(isinstance(item, Premise) and item.relation in self.program.links for item in group.items)
 
     def _cost(self, group: Group) -> int:
         """What is shipped in every round comes last."""
