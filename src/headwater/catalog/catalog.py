@@ -6,7 +6,7 @@ happens meanwhile.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -22,16 +22,18 @@ from headwater.catalog.rule_edits import (
     unknown_rule,
     without_rules,
 )
+from headwater.catalog.text_index import rules_with
 from headwater.errors import DataError, HeadwaterWarning, RuleError, UnknownRelation
 from headwater.language.datalog.render import render
 from headwater.language.program import ActiveRule, Program, Rule
 from headwater.rules.check import check
 from headwater.rules.checked import Absent, Checked, Premise, RelationInfo
 from headwater.rules.strata import reachable
-from headwater.rules.unfilled import Strictness, doubts
+from headwater.rules.unfilled import Strictness, doubts, read
 from headwater.spelling import did_you_mean, near
 from headwater.values.functions import Functions
 from headwater.values.misfit import show
+from headwater.values.types import Type
 
 Stored = Callable[[str], bool]
 """Whether a base relation has rows: their types cannot change any more."""
@@ -50,6 +52,8 @@ class Catalog:
     strict: Strictness = False
     definitions: Definitions = field(default_factory=Definitions)
     program: Checked = field(default_factory=lambda: Checked({}, ()))
+    told: Mapping[str, RelationInfo] | None = field(default=None, compare=False, repr=False)
+    """The relations of the program, once it is known that `_base_is_told`."""
 
     # ------------------------------------------------------------------ what there is
 
@@ -67,6 +71,12 @@ class Catalog:
     def rules(self) -> tuple[Rule, ...]:
         """All rules as they are written, with their ids, in the order in which they were defined."""
         return tuple(rules_of(self.definitions.current))
+
+    def rule(self, id: str) -> Rule | ActiveRule | None:
+        """The rule, or active rule, of an id."""
+        found = rules_with(self.definitions.current, (id,))
+        named: Iterable[Rule | ActiveRule] = found or (rule for rule in self.active if rule.id == id)
+        return next(iter(named), None)
 
     @property
     def statements(self) -> tuple[str, ...]:
@@ -167,7 +177,10 @@ class Catalog:
 
     def doubts(self, program: Program, given: Collection[str] = ()) -> tuple[HeadwaterWarning, ...]:
         """What is doubtful about a text to come, and the rows given with it; refuses what is `strict`ly wrong."""
-        known = {name: self.program.relations[name].arity for name in self.relations}
+        infos = self.program.relations
+        if not any(name not in infos or infos[name].internal for name in read(program)):
+            return ()  # nothing in it is new
+        known = {name: infos[name].arity for name in self.relations}
         return doubts(program, self.functions, known=known, given=given, strict=self.strict)
 
     def types_if(self, known: Mapping[str, Types], stored: Stored = nothing_stored) -> dict[str, Types]:
@@ -182,18 +195,16 @@ class Catalog:
         self, definitions: Definitions, stored: Stored = nothing_stored, new: Program | None = None
     ) -> Catalog:
         """With other definitions, all checked together; `new` is the text that they have more."""
+        if new is not None:
+            told = self.told is self.program.relations or self._base_is_told()
+            edit = RuleEdit(
+                self.program, self.definitions.current, definitions.programs[-1], definitions.current
+            )
+            program = edit.checked(self.functions) if told else None
+            if program is not None:
+                return replace(self, definitions=definitions, program=program, told=program.relations)
         fixed = self._fixed(stored)
         if new is not None:
-            edit = RuleEdit(
-                self.program,
-                self.definitions.current,
-                definitions.programs[-1],
-                definitions.current,
-                {**fixed, **definitions.known},
-            )
-            program = edit.checked(self.functions)
-            if program is not None:
-                return replace(self, definitions=definitions, program=program)
             fixed = carried(new, fixed)
         if new is not None and has_column_edits(new):
             texts = self.definitions.current
@@ -203,6 +214,18 @@ class Catalog:
             definitions=definitions,
             program=definitions.check(self.functions, fixed),
         )
+
+    def _base_is_told(self) -> bool:
+        """Whether the types of all base relations are known without rules, for as long as only rules change."""
+        declared = {each.relation: each for text in self.definitions.current for each in text.declarations}
+        for name, info in self.program.relations.items():
+            if info.base:
+                types: Iterable[Type | None] = self.definitions.known.get(info.owner or name, (None,))
+                if None in types and (said := declared.get(info.owner or name)) is not None:
+                    types = [column.type for column in said.columns]
+                if None in types or None in info.types or None in info.nullable:
+                    return False
+        return True
 
     def _fixed(self, stored: Stored) -> dict[str, Types]:
         """The types of relations that rows were given to."""
@@ -219,8 +242,9 @@ class Catalog:
         if has_column_edits(program):
             rows = [name for name in self.relations if self.program.relations[name].base and stored(name)]
             check_column_edits(program, self.definitions.current, rows)
-        check_edits(program, self.definitions.current, self.relations)
-        check_labels(program, without_rules(self.definitions.current, program))
+        check_edits(program, self.definitions.current, lambda: self.relations)
+        if program.active or any(each.active for each in self.definitions.current):
+            check_labels(program, without_rules(self.definitions.current, program))
         check_dropped_rules(
             program, self.definitions.current, self.definitions.known, lenient=self.strict is False
         )

@@ -9,43 +9,42 @@ it is not plain that this is so, the answer is `None`: the whole is to be checke
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from headwater.catalog.lone_rules import lone_rules
 from headwater.catalog.rule_edits import DROP_RULE, dropped_ids
+from headwater.catalog.text_index import TextIndex, mentioned_atoms, rules_for, rules_with
 from headwater.errors import HeadwaterError
-from headwater.language.program import Atom, Declaration, Program, Rule, Variable
+from headwater.language.program import Declaration, Program, Rule, Variable
 from headwater.rules.check import check
 from headwater.rules.checked import Absent, Checked, CheckedRule, Kind, Premise, Stratum
 from headwater.rules.terms import atoms
 from headwater.values.functions import Functions
 from headwater.values.names import made_up
-from headwater.values.types import Type
 
 
 @dataclass(frozen=True)
 class RuleEdit:
-    """A text that adds and drops rules, over a program: `earlier` are the texts before, `current` those after it,
-    as they are left; `fixed` the types of base relations that rows or earlier definitions have told."""
+    """A text that adds and drops rules, over a program in which the types of base relations are known without rules:
+    `earlier` are the texts before, `current` those after it, as they are left."""
 
     before: Checked
     earlier: Sequence[Program]
     text: Program
     current: Sequence[Program]
-    fixed: Mapping[str, tuple[Type | None, ...]]
 
     def checked(self, functions: Functions) -> Checked | None:
         """The program with the edit; `None` if all of it has to be checked."""
         changed = self._changed()
-        if changed is None or not self._base_is_told():
+        if changed is None:
             return None
-        places = {name: i for i, stratum in enumerate(self.before.strata) for name in stratum.relations}
+        places = self.before.places
         heads = {head.relation for rule in changed for head in rule.heads}
         if not heads <= places.keys():
             return None
         group = {name for head in heads for name in self.before.strata[places[head]].relations}
-        rules = [rule for text in self.current for rule in text.rules if _head(rule) in group]
+        rules = rules_for(self.current, group)
         read = {atom.relation for rule in (*rules, *changed) for atom, _ in atoms(rule.body)}
         if not self._plain(group, rules, read) or not self._in_order(changed, places):
             return None
@@ -55,33 +54,30 @@ class RuleEdit:
             return None
         alone = lone_rules(self.before, group, rules, self.text.rules, functions)
         if alone is not None:
-            return self._with(alone, places)
+            return self.before.with_rules(alone)
         part = self._check(group, rules, read - group, functions)
         return None if part is None else self._merged(group, part, places)
 
     def _named_alike(self, changed: Sequence[Rule]) -> bool:
         """Whether columns keep the names that they have from the variables of the rule that first mentions them."""
-        declared = {each.relation for text in self.current for each in text.declarations}
-        asked = {atom.relation for rule in changed for atom in _mentioned(rule)} - declared
+        texts = [TextIndex.of(text) for text in self.current]
+        asked = {
+            atom.relation
+            for rule in changed
+            for atom in mentioned_atoms(rule)
+            if not any(atom.relation in text.declared for text in texts)
+        }
         infos = self.before.relations
         if not dropped_ids(self.text):  # what is new comes last
             return not any(made_up((name,)) for each in asked for name in infos[each].columns)
-        for rule in (rule for text in self.current for rule in text.rules):
-            if not asked:
-                break
-            for atom in _mentioned(rule):
-                if atom.relation in asked:
-                    names = tuple(arg.name for arg in atom.args if isinstance(arg, Variable))
-                    if names != infos[atom.relation].columns:
-                        return False
-                    asked.discard(atom.relation)
-        return not asked
-
-    def _with(self, strata: Iterable[Stratum], places: Mapping[str, int]) -> Checked:
-        found = list(self.before.strata)
-        for stratum in strata:
-            found[places[stratum.relations[0]]] = stratum
-        return replace(self.before, strata=tuple(found), facts={})
+        for name in asked:
+            first = next((atom for text in texts if (atom := text.first(name)) is not None), None)
+            if first is None:
+                return False
+            names = tuple(arg.name for arg in first.args if isinstance(arg, Variable))
+            if names != infos[name].columns:
+                return False
+        return True
 
     def _changed(self) -> list[Rule] | None:
         """The rules that come and go; `None` if there is more to the text."""
@@ -91,26 +87,12 @@ class RuleEdit:
         if any(directive.kind != DROP_RULE for directive in text.directives):
             return None
         dropped = set(dropped_ids(text))
-        gone = [rule for each in self.earlier for rule in each.rules if rule.body and rule.id in dropped]
-        labels = {name for rule in text.rules for name in (rule.id, rule.label)} - {None}
-        taken = {name for each in self.current[:-1] for rule in each.rules for name in (rule.id, rule.label)}
+        gone = rules_with(self.earlier, dropped)
+        labels = {name for rule in text.rules for name in (rule.id, rule.label) if name is not None}
+        taken = any(TextIndex.of(each).names(name) for name in labels for each in self.current[:-1])
         found = [*gone, *text.rules]
         plain = all(rule.body and len(rule.heads) == 1 and not rule.delete for rule in found)
-        return found if plain and len(gone) == len(dropped) and labels.isdisjoint(taken) else None
-
-    def _base_is_told(self) -> bool:
-        """Whether the types of all base relations are known without rules."""
-        declared = {each.relation: each for text in self.current for each in text.declarations}
-        for name, info in self.before.relations.items():
-            if info.base:
-                told = self.fixed.get(info.owner or name)
-                said = declared.get(info.owner or name)
-                types = (
-                    told if told is not None else [column.type for column in said.columns] if said else [None]
-                )
-                if None in types or None in info.types or None in info.nullable:
-                    return False
-        return True
+        return found if plain and len(gone) == len(dropped) and not taken else None
 
     def _plain(self, group: set[str], rules: Sequence[Rule], read: set[str]) -> bool:
         """Whether the relations are such that nothing but their own rules says what they are."""
@@ -132,7 +114,7 @@ class RuleEdit:
     def _chosen(self, names: set[str]) -> bool:
         """Whether best rows are chosen of one of these views: how early that is done depends on who else reads it."""
         names = {name for name in names if not self.before.relations[name].base}
-        selected = {name for name, info in self.before.relations.items() if info.selections}
+        selected = self.before.selecting
         return bool(selected) and any(
             item.relation in names
             for stratum in self.before.strata
@@ -154,12 +136,11 @@ class RuleEdit:
     def _check(
         self, group: set[str], rules: Sequence[Rule], read: set[str], functions: Functions
     ) -> Checked | None:
-        infos = self.before.relations
+        infos, places = self.before.relations, {self.before.places[name] for name in group}
         if any(
             infos[item.relation].internal
-            for stratum in self.before.strata
-            if not group.isdisjoint(stratum.relations)
-            for rule in stratum.rules
+            for place in places
+            for rule in self.before.strata[place].rules
             for item in _reading(rule)
         ):
             return None
@@ -192,17 +173,11 @@ class RuleEdit:
             if set(stratum.relations) != set(was.relations):
                 return None
             strata.append(_ordered(stratum, was))
-        return self._with(strata, places)
+        return before.with_rules(strata)
 
 
 def _head(rule: Rule) -> str:
     return rule.heads[0].relation
-
-
-def _mentioned(rule: Rule) -> Iterator[Atom]:
-    yield from rule.heads
-    for atom, _ in atoms(rule.body):
-        yield atom
 
 
 def _reading(rule: CheckedRule) -> list[Premise | Absent]:

@@ -6,7 +6,7 @@ their order: what is dropped is left out of earlier texts, what is renamed has i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -42,7 +42,7 @@ def edited(programs: Iterable[Program], found: Sequence[Program] = ()) -> list[P
                 found = [_renamed(earlier, directive.relation, directive.options["to"]) for earlier in found]
             elif directive.kind in COLUMN_EDITS:
                 found = column_edit(directive, found).programs(found)
-        found = [earlier for earlier in found if _says_something(earlier)]
+        found = [earlier for earlier in found if earlier.rules or _says_something(earlier)]
         kept = tuple(directive for directive in program.directives if directive.kind not in EDITS)
         found.append(program if len(kept) == len(program.directives) else replace(program, directives=kept))
     return found
@@ -73,10 +73,11 @@ def origins(program: Program) -> dict[str, str]:
     return found
 
 
-def check_edits(program: Program, earlier: Sequence[Program], relations: Sequence[str]) -> None:
+def check_edits(program: Program, earlier: Sequence[Program], known: Callable[[], Collection[str]]) -> None:
     """Refuse to drop or rename what is not there, to drop what others read, and names that are taken."""
     if all(directive.kind not in RELATION_EDITS for directive in program.directives):
         return
+    relations = known()
     there, before = set(relations), set(relations)
     programs, named = without_rules(earlier, program), mentioned(program)
     for directive in program.directives:

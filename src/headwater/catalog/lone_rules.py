@@ -25,8 +25,9 @@ def lone_rules(
     infos = before.relations
     if any(any(infos[name].nullable) or infos[name].location is not None for name in group):
         return None
-    strata = [stratum for stratum in before.strata if not group.isdisjoint(stratum.relations)]
-    staying = {rule.id for rule in rules if rule not in new}
+    strata = [before.strata[place] for place in sorted({before.places[name] for name in group})]
+    coming = {rule.id for rule in new}
+    staying = {rule.id for rule in rules if rule.id not in coming}
     kept = [rule for stratum in strata for rule in stratum.rules if rule.written in staying]
     lost = sum(len(stratum.rules) for stratum in strata) - len(kept)
     if len(kept) != len(staying) or len(staying) + len(new) != len(rules):

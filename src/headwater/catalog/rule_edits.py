@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
+from headwater.catalog.text_index import TextIndex, losing, rules_for, rules_with
 from headwater.errors import Place, RuleError
 from headwater.language.program import ActiveRule, Program, Rule
 from headwater.rules.shapes import active_atoms
@@ -41,8 +42,6 @@ def active_of(programs: Iterable[Program]) -> list[ActiveRule]:
 
 def check_labels(program: Program, earlier: Sequence[Program]) -> None:
     """Refuse a label that an active rule shares with another rule that says something else."""
-    if not program.active and not any(each.active for each in earlier):
-        return
     known: dict[str | None, Rule | ActiveRule] = {rule.label: rule for rule in active_of(earlier)}
     known |= {rule.label: rule for rule in rules_of([*earlier, program])}
     for rule in (*program.active, *active_of(earlier)):
@@ -59,18 +58,18 @@ def check_labels(program: Program, earlier: Sequence[Program]) -> None:
 def without_rules(found: Sequence[Program], program: Program) -> list[Program]:
     """Earlier texts without the rules that a text drops, and without what they say of views that go with them."""
     ids = dropped_ids(program)
-    dropped = [rule for rule in rules_of(found) if rule.id in ids]
+    if not ids:
+        return list(found)
+    dropped = rules_with(found, ids)
     silent = [rule for each in found for rule in each.active if rule.id in ids]  # the same rule twice is one
-    left = [
-        replace(
-            each,
-            rules=tuple(rule for rule in each.rules if rule.id not in ids),
-            active=tuple(rule for rule in each.active if rule not in silent),
-        )
-        if any(rule.id in ids for rule in each.rules) or any(rule in silent for rule in each.active)
-        else each
-        for each in found
-    ]
+    left = [losing(each, ids) for each in found]
+    if silent:
+        left = [
+            replace(each, active=tuple(rule for rule in each.active if rule not in silent))
+            if any(rule in silent for rule in each.active)
+            else each
+            for each in left
+        ]
     for name in bereft(dropped, [*left, program]):
         told = {"kind"} if _mentioned(name, [*left, program]) else {"kind", "output", "printsize", "watch"}
         left = [
@@ -83,11 +82,19 @@ def without_rules(found: Sequence[Program], program: Program) -> list[Program]:
     return left
 
 
+def _heads(rules: Iterable[Rule]) -> set[str]:
+    return {head.relation for rule in rules for head in rule.heads}
+
+
 def bereft(dropped: Iterable[Rule], left: Iterable[Program]) -> list[str]:
     """The relations that rules were dropped of and that none of the rules left derives."""
-    derived = {head.relation for rule in rules_of(left) for head in rule.heads}
+    left = tuple(left)
     names = dict.fromkeys(head.relation for rule in dropped for head in rule.heads)
-    return [name for name in names if name not in derived]
+    return [
+        name
+        for name in names
+        if not any(rule.body for text in left for _, rule in TextIndex.of(text).heads.get(name, ()))
+    ]
 
 
 def _mentioned(name: str, programs: Sequence[Program]) -> bool:
@@ -122,15 +129,18 @@ def check_dropped_rules(
     """
     if all(directive.kind != DROP_RULE for directive in program.directives):
         return
-    everything: list[Rule | ActiveRule] = [*rules_of(earlier), *active_of(earlier)]
-    rules = {rule.id: rule for rule in everything}
-    for directive in program.directives:
-        if directive.kind == DROP_RULE and rules.pop(directive.options["rule"], None) is None:
-            raise unknown_rule(directive.options["rule"], everything, directive.place)
     ids = dropped_ids(program)
+    dropped, active = rules_with(earlier, ids), active_of(earlier)
+    there = {rule.id for rule in dropped} | {rule.id for rule in active}
+    for directive in (each for each in program.directives if each.kind == DROP_RULE):
+        if directive.options["rule"] not in there:
+            raise unknown_rule(directive.options["rule"], [*rules_of(earlier), *active], directive.place)
+        there.discard(directive.options["rule"])
+    others = [rule for rule in rules_for([*earlier, program], _heads(dropped)) if rule.id not in ids]
+    if lenient or _heads(dropped) <= _heads(rule for rule in others if rule.body):
+        return
     left = [*without_rules(earlier, program), program]
-    dropped = [rule for rule in rules_of(earlier) if rule.id in ids]
-    for name in () if lenient else bereft(dropped, left):
+    for name in bereft(dropped, left):
         if name in given or _declared(name, left):
             continue
         readers: list[Rule | ActiveRule] = [

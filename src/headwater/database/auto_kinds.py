@@ -85,8 +85,8 @@ class AutoKinds:
                 self._trials[name].asked += seconds
 
     def measured(self, infos: Iterable[RelationInfo], statistics: VersionStatistics) -> None:
-        """A version was done; these are all relations."""
-        ways = {info.name: info.kind.value for info in infos if info.auto}
+        """A version was done; these are all views of the kind."""
+        ways = {info.name: info.kind.value for info in infos}
         self._trials = {name: self._trials.get(name) or Trial() for name in ways}
         for name, trial in self._trials.items():
             if trial.way != ways[name]:

@@ -62,11 +62,10 @@ def dropping(id: str) -> Program:
 
 def known_rule(catalog: Catalog, given: object) -> Rule | ActiveRule:
     """The rule of an id; refused if there is none, with those that are near."""
-    every: tuple[Rule | ActiveRule, ...] = (*catalog.rules, *catalog.active)
-    for rule in every:
-        if isinstance(given, str) and rule.id == given:
-            return rule
-    raise catalog.unknown_rule(given)
+    found = catalog.rule(given) if isinstance(given, str) else None
+    if found is None:
+        raise catalog.unknown_rule(given)
+    return found
 
 
 def written_value(argument: str, value: object) -> str:

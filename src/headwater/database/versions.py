@@ -297,6 +297,8 @@ class Versions:
     def _not_changed(self, program: Program, catalog: Catalog) -> set[str]:
         """Relations that only have another name or kind: that their rows come and go is no event."""
         old, new = self.standing.catalog.program.relations, catalog.program.relations
+        if old is new:
+            return set(origins(program))
         kinds = {name for name in old.keys() & new.keys() if old[name].kind is not new[name].kind}
         return {*origins(program), *(name for name in kinds if not old[name].base and not new[name].base)}
 
@@ -363,7 +365,7 @@ class Versions:
     ) -> Changes:
         """What a version did, for users; `described` are the relations that it speaks of, if it defined some, and
         `before` those that there were."""
-        self.auto.measured(self.standing.catalog.program.relations.values(), version.statistics)
+        self.auto.measured(self.standing.catalog.program.automatic, version.statistics)
         relations = described or self.standing.catalog.program.relations
         shown = shown_changes(self.codec, relations, version.changes, self.guard, before)
         partly = self.runner.engine.unstored.partly if self.runner.here else {}

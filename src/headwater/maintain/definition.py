@@ -10,8 +10,11 @@ Nothing here changes rows: that is done by the change that follows.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from heapq import heapify, heappop, heappush
+from itertools import compress
+from operator import is_not
 
 import numpy as np
 
@@ -31,11 +34,46 @@ class Definition:
     relations: Mapping[str, Relation] = field(default_factory=dict)
     infos: dict[str, RelationInfo] = field(default_factory=dict)
     views: tuple[View, ...] = ()
+    readers: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    """For each relation that views read of others, the places of these views."""
 
-    def read(self) -> set[str]:
+    def read(self) -> Collection[str]:
         """The relations that views read of others."""
-        read = {name for view in self.views for name in view.rules.inputs}
-        return read | {name for s in self.checked.followed for rule in s.rules for name in read_by(rule)}
+        followed = {name for s in self.checked.followed for rule in s.rules for name in read_by(rule)}
+        return {*self.readers, *followed} if followed else self.readers.keys()
+
+    def concerned(self, changing: Collection[str]) -> Iterator[View]:
+        """The views that are not up to date with their rules, that read one of the relations which change, or one of
+        those views, in order."""
+        waiting = [
+            place for place, view in enumerate(self.views) if not view.derived or view.redefined is not None
+        ]
+        waiting += [place for name in changing for place in self.readers.get(name, ())]
+        heapify(waiting)
+        last = -1
+        while waiting:
+            place = heappop(waiting)
+            if place == last:
+                continue
+            last = place
+            yield self.views[place]
+            for name in self.views[place].rules.own:
+                for reader in self.readers.get(name, ()):
+                    heappush(waiting, reader)
+
+    def with_views(self, checked: Checked, views: Mapping[int, View]) -> Definition:
+        """With other views of the same relations at some places, as another program has them."""
+        every, readers = list(self.views), dict(self.readers)
+        for place, view in views.items():
+            old, new = every[place].rules.inputs, view.rules.inputs
+            for name in old - new:
+                readers[name] = tuple(reader for reader in readers[name] if reader != place)
+                if not readers[name]:
+                    del readers[name]
+            for name in new - old:
+                readers[name] = (*readers.get(name, ()), place)
+            every[place] = view
+        return replace(self, checked=checked, views=tuple(every), readers=readers)
 
 
 def following(
@@ -45,8 +83,15 @@ def following(
 
     The relations of `anew` are new ones, whatever they were.
     """
+    places = None if anew else _other_rules(earlier, checked)
+    if places is not None:
+        met = tuple(earlier.views[place] for place in places)
+        takeover = _Takeover(replace(earlier, views=met), checked, workspace, frozenset())
+        others = (takeover.view(with_unit(checked.strata[place]), strategy) for place in places)
+        return earlier.with_views(checked, dict(zip(places, others, strict=True)))
     strata = [with_unit(stratum) for stratum in kept_together(earlier.views, checked)]
     takeover = _Takeover(earlier, checked, workspace, frozenset(anew))
+    takeover.base({**checked.relations, UNIT: RelationInfo(UNIT, (), (), Kind.BASE, owner=UNIT)})
     for stratum in strata:
         takeover.stratum(stratum)
     workspace.relations.clear()
@@ -56,7 +101,28 @@ def following(
     if unit.stored == 0:
         unit.load(np.zeros((1, 0), np.int64), np.array([[0, 1]]), np.ones(1, np.bool_))
     views = tuple(takeover.view(stratum, strategy) for stratum in strata)
-    return Definition(checked, takeover.relations, takeover.infos, views)
+    return Definition(checked, takeover.relations, takeover.infos, views, _readers(views))
+
+
+def _readers(views: Sequence[View]) -> dict[str, tuple[int, ...]]:
+    found: dict[str, list[int]] = {}
+    for place, view in enumerate(views):
+        for name in view.rules.inputs:
+            found.setdefault(name, []).append(place)
+    return {name: tuple(places) for name, places in found.items()}
+
+
+def _other_rules(earlier: Definition, checked: Checked) -> Sequence[int] | None:
+    """The places of the strata that have other rules, if that is all that is different: all relations are the very
+    same, and each stratum has the relations of the view in its place. `None` if there may be more to it."""
+    before, strata = earlier.checked, checked.strata
+    if checked.relations is not before.relations or checked.followed or before.followed:
+        return None
+    if not len(strata) == len(before.strata) == len(earlier.views):
+        return None
+    places = list(compress(range(len(strata)), map(is_not, strata, before.strata)))
+    same = all(earlier.views[place].stratum.relations == strata[place].relations for place in places)
+    return places if same else None
 
 
 class _Takeover:
@@ -66,14 +132,18 @@ class _Takeover:
         self.earlier = earlier
         self.workspace = workspace
         self.anew = anew
-        self.infos = {**checked.relations, UNIT: RelationInfo(UNIT, (), (), Kind.BASE, owner=UNIT)}
+        self.infos = earlier.infos
         self.relations: dict[str, Relation] = {}
         self.fresh: set[str] = set()
         """Relations that are others than those who had their names, so that those who read them must be derived
         again. (What reads a relation that was not there before has rules that were not, either.)"""
         self._views = {frozenset(view.stratum.relations): view for view in earlier.views}
         self.propagated = {name for stratum in by_propagation(checked) for name in stratum.relations}
-        for info in self.infos.values():
+
+    def base(self, infos: dict[str, RelationInfo]) -> None:
+        """Decide about base relations, by what is known of relations from now on."""
+        self.infos = infos
+        for info in infos.values():
             if info.base:
                 self._base(info)
 

@@ -71,7 +71,7 @@ class Engine:
         self._groupings: list[Grouping] = []
         self._refreshed: list[Strategy] = []
         self._anew: list[tuple[View, Reason | None]] = []
-        self._read: set[str] = set()
+        self._read: Collection[str] = ()
         self._deltas: dict[str, Delta] = {}
         self._replaced: dict[str, Relation] = {}
         self._told: dict[str, RowChange] = {}
@@ -139,7 +139,12 @@ class Engine:
             statistics.count_base(name, deltas[name].gained.shape[0], deltas[name].lost.shape[0], no_ops)
         defined = None if self._proceeded else self._defined
         before = Before(self.checked if defined is None else defined.checked, self._at_start, deltas)
-        for step in self.unstored.begin(before, self.checked, whole=self._defined is not None):
+        steps = self.unstored.begin(before, self.checked, whole=self._defined is not None)
+        if steps is None:
+            for concerned in self._definition.concerned(changing):
+                self._bring_up(concerned, statistics)
+            return
+        for step in steps:
             view = step.view
             if view is None or step.propagated:
                 self._propagate(step, before, statistics)
@@ -148,13 +153,17 @@ class Engine:
             if view.derived and view.redefined is None and changing.isdisjoint(view.rules.inputs):
                 continue
             changing.update(view.rules.own)
-            if not view.derived:
-                self._refresh(view, None, statistics)
-            elif view.redefined is not None or self._concerns(view, deltas):
-                self._refresh(view, deltas, statistics)
-            else:
-                continue
-            self._tell_deltas(view)
+            self._bring_up(view, statistics)
+
+    def _bring_up(self, view: View, statistics: VersionStatistics) -> None:
+        """Bring a view up to date, if what it reads has changed, or its rules."""
+        if not view.derived:
+            self._refresh(view, None, statistics)
+        elif view.redefined is not None or self._concerns(view, self._deltas):
+            self._refresh(view, self._deltas, statistics)
+        else:
+            return
+        self._tell_deltas(view)
 
     def _propagate(self, step: FollowedStratum, before: Before, statistics: VersionStatistics) -> None:
         """Compute the changes of a stratum without its rows, and change what is stored of it."""
@@ -467,7 +476,7 @@ class Engine:
 
     def _ended(self) -> dict[str, Relation]:
         """The views that were there when the version began, and are not, or are base relations with as many codes."""
-        if self._defined is None:
+        if self._defined is None or self._defined.infos is self.workspace.infos:
             return {}
         found, now = {}, self.workspace.infos
         for name, info in self._defined.infos.items():
@@ -493,7 +502,8 @@ class Engine:
         self.changed.update(self._touched)
         if self._defined is not None:
             before, now = self._defined.relations, self.workspace.relations
-            self.changed.update(name for name in before if now.get(name) is not before[name])
+            if before != now:
+                self.changed.update(name for name in before if now.get(name) is not before[name])
         for name in self._touched:
             if self.workspace.relations[name].commit():
                 statistics.events.append(Compacted(name))

@@ -53,8 +53,6 @@ class FollowedProgram:
 def steps(checked: Checked, views: Iterable[View]) -> tuple[FollowedStratum, ...]:
     """All strata whose changes are followed, in order."""
     views = tuple(views)
-    if not checked.followed:
-        return tuple(FollowedStratum(view.stratum, view) for view in views)
     by_relation = {name: view for view in views for name in view.stratum.relations}
     propagated = {stratum.relations for stratum in by_propagation(checked)}
     found = []

@@ -138,15 +138,16 @@ class UnstoredViews:
 
     # ------------------------------------------------------------------ a version
 
-    def begin(self, before: Before, after: Checked, *, whole: bool) -> tuple[FollowedStratum, ...]:
+    def begin(self, before: Before, after: Checked, *, whole: bool) -> tuple[FollowedStratum, ...] | None:
         """The version has changed base relations, or more of them: what was asked before is not known any more. All
-        strata whose changes are followed, in order. If it is a `whole` change (one of definitions, say), all that
-        happens to watched views is computed, whoever listens."""
+        strata whose changes are followed, in order; `None` if these are the views, all of them stored. If it is a
+        `whole` change (one of definitions, say), all that happens to watched views is computed, whoever listens."""
         self.close()
         self._before = before
         self._taken = self._now if whole or self.supposing else self._listened()
-        if after.followed:
-            self._prepare(before, after)
+        if not after.followed:
+            return None
+        self._prepare(before, after)
         return self._taken.steps(self._views)
 
     def _prepare(self, before: Before, after: Checked) -> None:
@@ -337,7 +338,7 @@ class UnstoredViews:
 
     def _new(self, checked: Checked) -> dict[str, RowChange]:
         """Watched views that were not there before: all their rows have come."""
-        if self._before is None or self._before.checked is checked:
+        if self._before is None or self._before.checked is checked or not checked.unstored.relations:
             return {}
         known = {**self._before.checked.relations, **self._before.checked.unstored.relations}
         rules = Rules.of(checked)

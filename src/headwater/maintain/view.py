@@ -94,9 +94,13 @@ class View:
                 return
             self.strategy = strategy
         self.derived = True
+        taken_back = RuleSet(before, replace(self.stratum, rules=lost))
+        for view in earlier:
+            self.rules.take_plans(view.rules)
+            taken_back.take_plans(view.rules)
         self.redefined = Redefined(
             frozenset(rule.label for rule in gained),
-            RuleSet(before, replace(self.stratum, rules=lost)),
+            taken_back,
             tuple(view.stratum.relations for view in earlier) if len(earlier) > 1 else (),
         )
 

@@ -164,6 +164,14 @@ class RuleSet:
         self._looked_at = -1
         """The version that did so."""
 
+    def take_plans(self, earlier: RuleSet) -> None:
+        """Take over the plans of rules that are the very same, in a stratum of the same relations."""
+        if self.own != earlier.own:
+            return
+        theirs = {id(rule) for rule in earlier.rules}
+        same = {rule.label for rule in self.rules if id(rule) in theirs}
+        self._by_sizes |= {key: plans for key, plans in earlier._by_sizes.items() if key[0] in same}
+
     def plan(self, rule: CheckedRule, position: int) -> Plan:
         """The plan from a delta at `position`, or from the head for position -1."""
         known = self._plans.get((rule.label, position))

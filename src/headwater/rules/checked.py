@@ -20,7 +20,7 @@ What holds for a `Checked` program:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
@@ -290,6 +290,8 @@ def described(before: Mapping[str, RelationInfo], now: Mapping[str, RelationInfo
 
     A type that nothing tells any more is that of before: the rows that go have it.
     """
+    if before is now:
+        return dict(now)
     found = {**before, **now}
     for name, info in before.items():
         if None in found[name].types and info.arity == found[name].arity:
@@ -346,6 +348,30 @@ class Checked:
     """What the text has traced, by `watch(...)`."""
     links: tuple[str, ...] = ()
     """The relations of links: those that the text marks with `#`, or a table called `link`."""
+
+    @cached_property
+    def places(self) -> Mapping[str, int]:
+        """For each relation of a stratum in `strata`, where that is."""
+        return {name: i for i, stratum in enumerate(self.strata) for name in stratum.relations}
+
+    @cached_property
+    def selecting(self) -> frozenset[str]:
+        """The relations of which best rows are chosen."""
+        return frozenset(name for name, info in self.relations.items() if info.selections)
+
+    @cached_property
+    def automatic(self) -> tuple[RelationInfo, ...]:
+        """The views of kind `auto`."""
+        return tuple(info for info in self.relations.values() if info.auto)
+
+    def with_rules(self, strata: Iterable[Stratum]) -> Checked:
+        """With other rules of the same relations: each of these strata takes the place of the one that has them."""
+        found = list(self.strata)
+        for stratum in strata:
+            found[self.places[stratum.relations[0]]] = stratum
+        changed = replace(self, strata=tuple(found), facts={})
+        changed.__dict__.update(places=self.places, selecting=self.selecting, automatic=self.automatic)
+        return changed
 
     @cached_property
     def maintained(self) -> Checked:

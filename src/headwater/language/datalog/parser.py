@@ -16,6 +16,7 @@ from headwater.language.datalog.facts import take_facts
 from headwater.language.datalog.grammar import grammar
 from headwater.language.datalog.namespaces import take_namespaces
 from headwater.language.datalog.nesting import refuse_deep
+from headwater.language.datalog.plain_rules import plain_rule
 from headwater.language.datalog.preprocess import preprocess
 from headwater.language.datalog.quoted import double_quoted
 from headwater.language.datalog.statements import StatementReader
@@ -29,6 +30,12 @@ def parse(text: str, source: str = "<text>", *, folder: Path | None = None) -> P
     The program's text is the one after `preprocess`: it needs no other file. Raises `LanguageError` at the first
     thing that is not in the language.
     """
+    plain = plain_rule(SourceText(source, text))
+    return _parsed(text, source, folder) if plain is None else plain
+
+
+def _parsed(text: str, source: str, folder: Path | None) -> Program:
+    """What any text says, by the grammar."""
     # Imported here: reading lark takes longer than all else in this package.
     from lark.exceptions import UnexpectedInput
 

@@ -15,7 +15,7 @@ from headwater.kernel.relation import Relation
 from headwater.maintain.base.keys import last_by_key, replaced
 from headwater.maintain.base.soft_state import SoftState
 from headwater.plan.steps import Ints
-from headwater.rules.checked import Checked
+from headwater.rules.checked import Checked, RelationInfo
 from headwater.version.row_change import without
 from headwater.version.version import Version
 
@@ -29,11 +29,15 @@ class BaseChanges:
         self.soft: dict[str, SoftState] = {}
         self._before: dict[str, SoftState] | None = None
         """What there was when the version began, if it has made or dropped any."""
+        self._adopted: Mapping[str, RelationInfo] | None = None
+        """The relations whose lifetimes and sizes are taken on, if nothing was taken back since."""
 
     def adopt(self, checked: Checked, relations: Mapping[str, Relation], now: float) -> Rows:
         """Take on the lifetimes and sizes that relations have now. Where there was none before, the lifetimes of
         rows that are there begin now; rows too many are returned, to be deleted."""
         too_many: Rows = {}
+        if checked.relations is self._adopted:
+            return too_many
         if self._before is None:
             self._before = dict(self.soft)
         for name in self.soft.keys() - checked.relations.keys():
@@ -51,11 +55,14 @@ class BaseChanges:
             evicted = soft.insert(rows[:0], now)
             if evicted.shape[0]:
                 too_many[name] = evicted
+        self._adopted = checked.relations
         return too_many
 
     @staticmethod
     def check_keys(old: Checked, new: Checked, relations: Mapping[str, Relation]) -> None:
         """Refuse a key that rows already there do not have."""
+        if new.relations is old.relations:
+            return
         for name, info in new.relations.items():
             before = old.relations.get(name)
             if before is None or not info.base or info.key in (None, before.key):
@@ -106,7 +113,7 @@ class BaseChanges:
     def rollback(self) -> None:
         """Undo what the version did."""
         if self._before is not None:
-            self.soft, self._before = self._before, None
+            self.soft, self._before, self._adopted = self._before, None, None
         for soft in self.soft.values():
             soft.rollback()
 

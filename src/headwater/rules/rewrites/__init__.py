@@ -91,10 +91,11 @@ def rewritten(draft: Draft, rewrites: Rewrites = REWRITES) -> Draft:
             continue  # what it joins may live at places that no link joins
         if rewrite in OF_UPDATES or not draft.roles.any:
             draft = rewrite(draft)
-            draft = draft.with_rules(
-                replace(rule, update=None) if rule.update and rule.relation in draft.internal else rule
-                for rule in draft.rules
-            )
+            if draft.roles.any:
+                draft = draft.with_rules(
+                    replace(rule, update=None) if rule.update and rule.relation in draft.internal else rule
+                    for rule in draft.rules
+                )
         else:
             updates = [rule for rule in draft.rules if rule.update is not None]
             draft = rewrite(draft.with_rules(rule for rule in draft.rules if rule.update is None))
