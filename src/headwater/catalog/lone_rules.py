@@ -13,6 +13,7 @@ from headwater.errors import HeadwaterError
 from headwater.language.program import Declaration, Program, Rule, Variable
 from headwater.rules.check import check
 from headwater.rules.checked import Absent, Checked, CheckedRule, Premise, Stratum
+from headwater.rules.plain_joins import plain_join
 from headwater.rules.strata import components
 from headwater.rules.terms import atoms
 from headwater.values.functions import Functions
@@ -60,6 +61,9 @@ def _grounded(rule: CheckedRule, group: set[str]) -> bool:
 def _checked(before: Checked, new: Sequence[Rule], functions: Functions) -> list[CheckedRule] | None:
     """New rules, over relations that are as declared; `None` if there is more to them than rules."""
     infos = before.relations
+    joins = [plain_join(rule, infos, functions) for rule in new]
+    if None not in joins:
+        return [rule for rule in joins if rule is not None]
     heads = {head.relation for rule in new for head in rule.heads}
     read = {atom.relation for rule in new for atom, _ in atoms(rule.body)}
     program = Program(

@@ -72,20 +72,12 @@ class TextIndex:
 
 def rules_with(texts: Sequence[Program], ids: Collection[str]) -> list[Rule]:
     """The rules of some ids, in order."""
-    found: list[Rule] = []
-    for text in texts:
-        known = TextIndex.of(text).ids
-        found += _in_order(known, [id for id in ids if id in known])
-    return found
+    return _found((TextIndex.of(text).ids for text in texts), frozenset(ids))
 
 
 def rules_for(texts: Sequence[Program], relations: Collection[str]) -> list[Rule]:
     """The rules, and facts, that derive rows of some relations, in order."""
-    found: list[Rule] = []
-    for text in texts:
-        known = TextIndex.of(text).heads
-        found += _in_order(known, [name for name in relations if name in known])
-    return found
+    return _found((TextIndex.of(text).heads for text in texts), frozenset(relations))
 
 
 def losing(text: Program, ids: Collection[str]) -> Program:
@@ -129,8 +121,11 @@ def _take(known: dict[str, tuple[PlacedRule, ...]], name: str, place: int) -> No
         del known[name]
 
 
-def _in_order(known: Placed, names: Sequence[str]) -> list[Rule]:
-    if len(names) == 1:
-        return [rule for _, rule in known[names[0]]]
-    every = {place: rule for name in names for place, rule in known[name]}
-    return [every[place] for place in sorted(every)]
+def _found(texts: Iterable[Placed], names: frozenset[str]) -> list[Rule]:
+    """The rules of some names, text by text, each in its order."""
+    found: list[Rule] = []
+    for known in texts:
+        if not known.keys().isdisjoint(names):
+            every = {place: rule for name in names & known.keys() for place, rule in known[name]}
+            found += [every[place] for place in sorted(every)]
+    return found

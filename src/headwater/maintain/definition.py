@@ -34,7 +34,7 @@ class Definition:
     relations: Mapping[str, Relation] = field(default_factory=dict)
     infos: dict[str, RelationInfo] = field(default_factory=dict)
     views: tuple[View, ...] = ()
-    readers: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    readers: Mapping[str, frozenset[int]] = field(default_factory=dict)
     """For each relation that views read of others, the places of these views."""
 
     def read(self) -> Collection[str]:
@@ -67,11 +67,11 @@ class Definition:
         for place, view in views.items():
             old, new = every[place].rules.inputs, view.rules.inputs
             for name in old - new:
-                readers[name] = tuple(reader for reader in readers[name] if reader != place)
+                readers[name] -= {place}
                 if not readers[name]:
                     del readers[name]
             for name in new - old:
-                readers[name] = (*readers.get(name, ()), place)
+                readers[name] = readers.get(name, frozenset()) | {place}
             every[place] = view
         return replace(self, checked=checked, views=tuple(every), readers=readers)
 
@@ -104,12 +104,12 @@ def following(
     return Definition(checked, takeover.relations, takeover.infos, views, _readers(views))
 
 
-def _readers(views: Sequence[View]) -> dict[str, tuple[int, ...]]:
+def _readers(views: Sequence[View]) -> dict[str, frozenset[int]]:
     found: dict[str, list[int]] = {}
     for place, view in enumerate(views):
         for name in view.rules.inputs:
             found.setdefault(name, []).append(place)
-    return {name: tuple(places) for name, places in found.items()}
+    return {name: frozenset(places) for name, places in found.items()}
 
 
 def _other_rules(earlier: Definition, checked: Checked) -> Sequence[int] | None:
