@@ -16,6 +16,7 @@ from test_sketch_capture import SALES, TOP
 
 import headwater as hw
 from headwater.errors import DataError, SketchError, SqlError, StoreError
+from headwater.sketch import asking
 
 
 def database(path: Path, tables: dict[str, pa.Table]) -> str:
@@ -103,6 +104,30 @@ def test_a_sketch_whose_fact_broke_is_dropped(shop):
     assert "sales.price >= 0" in answer.decision.reason
     assert bag(answer.rows) == [("Apple", 5074.0)]
     assert shop.list()[0].sketches == ()
+
+
+def test_state_that_would_be_too_large_has_coarser_ranges(tmp_path, monkeypatch):
+    rows = pa.table({"g": [n % 97 for n in range(3000)], "x": list(range(3000)), "v": [1] * 3000})
+    address = database(tmp_path / "t.db", {"t": rows})
+    text = "SELECT g, count(*) AS n FROM t GROUP BY g HAVING count(*) > 30"
+    with hw.sketches(address, tmp_path / "state") as sketches:
+        sketches.table("t", partition="x", ranges=400)
+        plain = bag(sketches.ask(text, way="capture").rows)
+        sketches.update("t", insert=[(1, 5000, 1)])
+        sketches.ask(text, way="maintain")
+        full = sketches._maintainers.pop(sketches.list()[0].name).nbytes
+        sketches.update("t", insert=[(2, 5000, 1)])
+        monkeypatch.setattr(asking, "MOST_STATE", full - 1)
+        found = sketches.ask(text, way="maintain")
+        assert len(bag(found.rows)) == len(plain)
+        newest = sketches.list()[0].newest
+        assert newest is not None
+        assert newest.parts[0].ranges.count < 200
+        monkeypatch.setattr(asking, "MOST_STATE", 10)
+        sketches.update("t", insert=[(1, 5001, 1)])
+        sketches._maintainers.clear()
+        with pytest.raises(SketchError, match="not-maintained"):
+            sketches.ask(text, way="maintain")
 
 
 def test_what_is_not_safe_is_run_plainly(shop):

@@ -34,6 +34,10 @@ if TYPE_CHECKING:
 
 GAIN = 0.95
 """A way is taken instead of the plain one if it is expected to take less than this share of its time."""
+MOST_STATE = 512 * 2**20
+"""Bytes that the state of one sketch may take."""
+FEWEST_RANGES = 8
+"""With fewer ranges a sketch is not worth its state."""
 GIVEN_UP = ("no-capture", "not-maintained", "no-changes", "state-lost", "fact-broken", "negative-count")
 """What ends a way without ending the query: another way is taken."""
 
@@ -255,6 +259,7 @@ class AskedQuery:
         self._check_facts(deltas)
         if maintainer.is_lost:
             maintainer.capture(self.at)
+            maintainer = self._fitting(maintainer)
             changed, reason = 0, "its state was made from the tables"
         else:
             maintainer.apply(deltas, self.at)
@@ -295,6 +300,23 @@ class AskedQuery:
                 known.forget()
             self.owner._maintainers[self.kept.name] = known
         return known
+
+    def _fitting(self, maintainer: Maintainer) -> Maintainer:
+        """What maintains the sketch in bounded memory: where its state is too large, ranges are made coarser."""
+        while maintainer.nbytes > MOST_STATE:
+            slots = tuple(
+                SlotRanges(each.slot, each.ranges.coarser(each.ranges.count // 4))
+                for each in maintainer.numbers.slots
+            )
+            if max(each.ranges.count for each in slots) < FEWEST_RANGES:
+                self.owner._maintainers.pop(self.kept.name, None)
+                raise SketchError(
+                    "not-maintained", f"what maintains the sketch would take {maintainer.nbytes:,} bytes"
+                )
+            maintainer = Maintainer(maintainer.plan, FragmentNumbers(slots), self.backend)
+            maintainer.capture(self.at)
+            self.owner._maintainers[self.kept.name] = maintainer
+        return maintainer
 
     # -------------------------------------------------------------- saying it
 
