@@ -152,8 +152,9 @@ def atoms(parts: Iterable[Part]) -> Iterator[tuple[Atom, bool]]:
         elif isinstance(part, NegatedGroup):
             yield from ((atom, False) for atom, _ in atoms(part.body))
         for term in part_terms(part):
-            for aggregate in aggregates(term):
-                yield from atoms(aggregate.body)
+            if type(term) not in _PLAIN:
+                for aggregate in aggregates(term):
+                    yield from atoms(aggregate.body)
 
 
 def aggregates(term: Term) -> Iterator[BodyAggregate]:
