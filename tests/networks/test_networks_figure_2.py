@@ -174,8 +174,8 @@ def test_delete_and_rederive_ships_16_tuples_and_their_duplicates():
     - the rows that fall, all nine of them: 9, or 12 with the three that are taken back by two nodes;
     - the rows that follow again from other nodes' rows: 6, or 9 with the three that their homes have from own links.
 
-    Of the eight sums only one is 16: 1 + 9 + 6, each tuple once a phase. Messages are 22, and no formulation has
-    fewer that does without knowing what other nodes hold: only who receives a duplicate can tell.
+    Of the eight sums only one is 16: 1 + 9 + 6, each tuple once a phase. Messages are 22: that a tuple is a duplicate
+    is seen by who receives it.
     """
     net, log = three_nodes(dred())
     inserted(net)

@@ -33,7 +33,10 @@ def act(topology: Topology, failed: Sequence[Row]) -> Acted:
     with hw.connect() as db:
         db.define(f"{PROGRAM}\n.kind reach watched\n.kind cheapest virtual\n{RULES}")
         db.apply(insert={"link": topology.rows()})
-        lost = frozenset(db.apply(delete={"link": list(failed)})["reach"].deleted)
+        told: list[tuple[str, str]] = []
+        db.watch("reach", do=lambda event: told.extend(event.deleted), on="removed")
+        db.apply(delete={"link": list(failed)})
+        lost = frozenset(told)
         tickets = frozenset(node for (node,) in db["ticket"].rows())
         last = [row for row in db["link"].rows() if LIFELINE in row[:2]]
         try:
