@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import headwater as hw
+from headwater.networks import library
 from headwater.networks.network import Network
 
 NAME = "topohub:topozoo/Abilene"
@@ -123,6 +124,39 @@ def test_orders_and_annotations_over_tcp():
             each.fail(("b", "a"))
             each.run()
         same(net, simulated)
+
+
+@pytest.mark.parametrize("kill", [False, True])
+def test_timers_and_traces_over_tcp(kill):
+    """Pings every second of real time; nodes whose timers begin anew after a loss."""
+    text = (Path(library.__file__).parent / "programs" / "ping_pong.ndlog").read_text()
+    text += "watch(roundTrip). watch(pong)."
+    rows = [("a", "b", 1), ("b", "a", 1), ("b", "c", 1), ("c", "b", 1)]
+    with hw.network(text, rows, transport="tcp", processes=2) as net:
+        if kill:
+            os.kill(net._nodes.network.processes[1], signal.SIGKILL)
+        begun = net.now
+        while len(net["roundTrip"].rows()) < 4 and net.now < begun + 20:
+            assert not net.run(until=net.now + 0.2).quiet
+        ends = {row[:2] for row in net["roundTrip"].rows()}
+        assert ends == {row[:2] for row in rows} and all(0 <= row[2] < 10 for row in net["roundTrip"].rows())
+        watched = net.watched
+        assert [row.time for row in watched] == sorted(row.time for row in watched)
+        assert all(1 <= row.time <= net.now and row.row[0] == "abc"[row.node] for row in watched)
+        for relation, sign in (("pong", "!"), ("roundTrip", "+")):
+            seen = [row for row in watched if row.relation == relation and row.sign == sign]
+            assert {row.row[:2] for row in seen} == ends
+        assert str(watched[0]).startswith(f"{watched[0].time:.3f} s  ! pong(")
+
+
+def test_gossip_over_tcp():
+    """Everybody hears of everybody; with several processes, a node is in each."""
+    with hw.network("gossip", "grid:2", transport="tcp", processes=2) as net:
+        names = set(net.topology.nodes)
+        while len(net["alive"].rows()) < len(names) ** 2 and net.now < 60:
+            assert not net.run(until=net.now + 0.5).quiet
+        assert {row[:2] for row in net["alive"].rows()} == {(one, other) for one in names for other in names}
+        assert net.messages > 0 and net.watched == []
 
 
 def test_what_transports_refuse(processes):

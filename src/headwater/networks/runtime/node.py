@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, MutableSequence
 from typing import Any
 
 from headwater.errors import DataError, EvaluationError
@@ -111,7 +111,7 @@ class NetworkNode:
         self.clock: Callable[[], float] = time.time
         self.chance = random.Random(number)
         """What `f_rand` and the like give; drivers that can be run again set its seed."""
-        self.watched: list[WatchedRow] = []
+        self.watched: MutableSequence[WatchedRow] = []
         """What the program has traced, for the driver to take."""
         self._woken_at: float | None = None
         self.sharing: MessageSharing | None = None

@@ -9,7 +9,6 @@ import os
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from headwater.errors import DataError
 from headwater.networks.node_settings import NodeSettings
 from headwater.networks.runtime.row_table import Row
 from headwater.networks.runtime.watching import WatchedRow
@@ -52,11 +51,7 @@ class ProcessNodes:
         return self.network.rows_now(relation, node)
 
     def watched(self) -> Sequence[WatchedRow]:
-        raise DataError(
-            "watched-elsewhere",
-            "what `watch` traces stays with nodes in other processes",
-            hint='run the network with transport="simulated" to see it, or store it in a table',
-        )
+        return self.network.watched()
 
     def holds(self, node: int, held: TableRow) -> bool:
         return self.network.holds(node, held)

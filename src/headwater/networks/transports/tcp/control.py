@@ -152,6 +152,20 @@ class MessagesTold:
 
 
 @dataclass(frozen=True)
+class AskWatched:
+    """Tell what `watch` has traced at a node."""
+
+    node: int
+
+
+@dataclass(frozen=True)
+class WatchedTold:
+    """That, as the fields of `WatchedRow`, in the order in which it happened."""
+
+    rows: tuple[tuple[Any, ...], ...]
+
+
+@dataclass(frozen=True)
 class Fine:
     """It is done."""
 
@@ -167,11 +181,13 @@ class NotDone:
 
 Control = (
     JoinNetwork | OpenChannel | BeginEpoch | ChangeBase | AskCounters | CountersTold | BeginStage | AskRows | RowsTold
-    | AskHeld | HeldTold | AskDerivations | DerivationsTold | AskMessages | MessagesTold | Fine | NotDone
+    | AskHeld | HeldTold | AskDerivations | DerivationsTold | AskMessages | MessagesTold | AskWatched | WatchedTold
+    | Fine | NotDone
 )  # fmt: skip
 _KINDS: tuple[type[Any], ...] = (
     JoinNetwork, OpenChannel, BeginEpoch, ChangeBase, AskCounters, CountersTold, BeginStage, AskRows, RowsTold,
-    AskHeld, HeldTold, AskDerivations, DerivationsTold, AskMessages, MessagesTold, Fine, NotDone,
+    AskHeld, HeldTold, AskDerivations, DerivationsTold, AskMessages, MessagesTold, AskWatched, WatchedTold,
+    Fine, NotDone,
 )  # fmt: skip
 
 

@@ -30,6 +30,7 @@ from headwater.networks.node_settings import NodeSettings
 from headwater.networks.runtime.directory import FIRST, Addresses, Directory, Hashed
 from headwater.networks.runtime.given_rows import GivenRows
 from headwater.networks.runtime.row_table import Row
+from headwater.networks.runtime.watching import WatchedRow
 from headwater.networks.transports.carrier import CarriedMessage, Derivation, TableRow
 from headwater.networks.transports.node_loop import Counters, settle, settled
 from headwater.networks.transports.tcp.control import (
@@ -39,6 +40,7 @@ from headwater.networks.transports.tcp.control import (
     AskHeld,
     AskMessages,
     AskRows,
+    AskWatched,
     BeginEpoch,
     BeginStage,
     Change,
@@ -50,6 +52,7 @@ from headwater.networks.transports.tcp.control import (
     MessagesTold,
     NotDone,
     RowsTold,
+    WatchedTold,
     decode_control,
     encode_control,
 )
@@ -380,6 +383,20 @@ class TcpNetwork:
                 return
             yield from (CarriedMessage(*message) for message in reply.messages)
             first += len(reply.messages)
+
+    def watched(self) -> list[WatchedRow]:
+        """What the program has traced in this epoch, by the time at which it happened."""
+        if not self._program.watched:
+            return []
+        return self._surely(self._watched)
+
+    def _watched(self) -> list[WatchedRow]:
+        found: list[WatchedRow] = []
+        for node in range(self.nodes):
+            reply = self._ask_one(node, AskWatched(node))
+            assert isinstance(reply, WatchedTold)
+            found += [WatchedRow(*row) for row in reply.rows]
+        return sorted(found, key=lambda row: row.time)
 
     # ------------------------------------------------------------------ the end
 

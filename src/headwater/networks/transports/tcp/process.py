@@ -42,6 +42,7 @@ from headwater.networks.transports.tcp.control import (
     AskHeld,
     AskMessages,
     AskRows,
+    AskWatched,
     BeginEpoch,
     BeginStage,
     Change,
@@ -56,6 +57,7 @@ from headwater.networks.transports.tcp.control import (
     NotDone,
     OpenChannel,
     RowsTold,
+    WatchedTold,
     decode_control,
     encode_control,
 )
@@ -67,6 +69,8 @@ MOST_MESSAGES_TOLD = 20_000
 """How many messages are told at once."""
 MOST_MESSAGES_REMEMBERED = 250_000
 """Of a process that sends more, the last ones are remembered."""
+MOST_WATCHED_REMEMBERED = 100_000
+"""Of a node that traces more rows and events, the last ones are remembered."""
 
 
 class NodeProcess:
@@ -179,6 +183,8 @@ class NodeProcess:
             )
         elif isinstance(command, AskMessages):
             return self._messages(command.first)
+        elif isinstance(command, AskWatched):
+            return WatchedTold(self._loops[command.node].do(lambda node: tuple(map(astuple, node.watched))))
         else:
             raise AssertionError(f"{type(command).__name__} is nothing that a process does")
         return Fine()
@@ -205,6 +211,7 @@ class NodeProcess:
         node = NodeSettings.of_fields(command.settings).node(number, plan, directory)
         node.clock = lambda: time.time() - command.began
         node.expires = True
+        node.watched = deque(maxlen=MOST_WATCHED_REMEMBERED)
         loop = NodeLoop(node, lambda to, messages: self._carry(command.epoch, number, to, messages))
         loop.do(lambda begun: begun.begin())
         return loop
