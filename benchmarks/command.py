@@ -290,8 +290,8 @@ def exchange(quick: bool, out: Path | None, repeat: int, only: tuple[int, ...]) 
 def sketch(quick: bool, out: Path | None, repeat: int, only: tuple[str, ...]) -> None:
     """Provenance sketches: sections 10.2 to 10.6 of the paper.
 
-    Captures, uses and mixes of updates and queries on Spark, beside plain Spark. Answers are compared in the same
-    run; a wrong one ends it.
+    Maintenance beside capturing again, in DuckDB; captures, uses, and mixes of updates and queries on Spark, beside
+    plain Spark. Answers are compared in the same run; a wrong one ends it.
     """
     from benchmarks.sketch.run import SKETCH_PARTS, run, write
 

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from benchmarks.answers import WrongAnswer
 from benchmarks.sketch.tpch import TpchData
 from headwater.language.sql.algebra import Operator, scans
 from headwater.language.sql.parser import parse
@@ -42,6 +43,8 @@ class MaintenancePoint:
     maintained: float
     captured: float
     state_bytes: int
+    compared: int
+    """How many fragments a fresh sketch had, all of which the maintained one had."""
 
     @property
     def ratio(self) -> float:
@@ -95,20 +98,22 @@ def measured(
     seed = 0
     for size in sizes:
         times: dict[str, list[tuple[float, float]]] = {query.name: [] for query in queries}
+        fragments: dict[str, int] = {}
         for repeat in range(repeats + 1):
             seed += 1
             for query in _one_of_each_data(queries):
                 for table, rows in query.changes(size, seed).items():
                     backend.update(table, rows, None)
             for query in queries:
-                both = _duel(backend, query, kept[query.name])
+                *both, fragments[query.name] = _duel(backend, query, kept[query.name])
                 if repeat:  # the first warms filters, plans and machine code
-                    times[query.name].append(both)
+                    times[query.name].append((both[0], both[1]))
         for query in queries:
             maintained = statistics.median(one for one, _ in times[query.name])
             whole = statistics.median(other for _, other in times[query.name])
             size_of = kept[query.name].nbytes
-            yield MaintenancePoint(query.name, size, size / query.rows, maintained, whole, size_of)
+            share, compared = size / query.rows, fragments[query.name]
+            yield MaintenancePoint(query.name, size, share, maintained, whole, size_of, compared)
 
 
 def _one_of_each_data(queries: Sequence[MaintainedQuery]) -> list[MaintainedQuery]:
@@ -130,15 +135,16 @@ def _kept(backend: SqlBackend, query: MaintainedQuery, switches: Switches | None
     return maintainer
 
 
-def _duel(backend: SqlBackend, query: MaintainedQuery, maintainer: Maintainer) -> tuple[float, float]:
+def _duel(backend: SqlBackend, query: MaintainedQuery, maintainer: Maintainer) -> tuple[float, float, int]:
+    """Seconds of both sides, and the fragments of the fresh sketch."""
     started = time.perf_counter()
     maintainer.maintain()
     between = time.perf_counter()
     fresh = _captured(backend, maintainer.plan, query.slot, maintainer)
     ended = time.perf_counter()
     if not maintainer.sketch.parts[0].fragments >= fresh:
-        raise AssertionError(f"the maintained sketch of {query.name} lacks fragments")
-    return between - started, ended - between
+        raise WrongAnswer("wrong-answer", f"the maintained sketch of {query.name} lacks fragments")
+    return between - started, ended - between, len(fresh)
 
 
 def _captured(backend: SqlBackend, plan: Operator, slot: Slot, maintainer: Maintainer) -> frozenset[int]:

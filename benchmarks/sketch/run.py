@@ -9,7 +9,7 @@ from pathlib import Path
 
 from benchmarks.markdown import markdown
 from benchmarks.options import BenchmarkOptions
-from benchmarks.report import BenchmarkReport, Measure, ReportRow, Target
+from benchmarks.report import BenchmarkReport, Check, Measure, ReportRow, Target
 from benchmarks.sketch.end_to_end import end_to_end
 from benchmarks.sketch.maintenance import (
     MaintenancePoint,
@@ -47,6 +47,8 @@ def maintaining(stage: Stage) -> list[ReportRow]:
             backend = loaded(Path(folder) / "tables.db", tables)
             for point in measured(backend, queries, sizes, 1 if quick else stage.options.repeat):
                 rows.append(_row(point, quick))
+                what = f"{point.query}, {point.changed:,} rows"
+                stage.checks.append(Check(stage.part, what, RECAPTURE, point.compared))
                 stage.step(str(point.query))
             backend.engine.dispose()
     return rows

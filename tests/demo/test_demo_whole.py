@@ -42,9 +42,13 @@ def test_the_demo_runs_and_draws_a_picture(tmp_path: Path):
         done.stdout.split()
     )
     assert "is refused: t0a0 must reach t1a0" in " ".join(done.stdout.split())
+    words = " ".join(done.stdout.split())
+    assert "200,050 measurements lie in DuckDB" in words
+    assert "the sketch follows 50 new rows" in words
+    assert "As without a sketch: yes" in words
     assert all(len(line) <= 80 for line in done.stdout.splitlines())
-    words = [element.text for element in ElementTree.parse(picture).iter() if element.text]
-    assert "t0a0 to t1a0: 76 ms, now 126 ms" in words
+    drawn = [element.text for element in ElementTree.parse(picture).iter() if element.text]
+    assert "t0a0 to t1a0: 76 ms, now 126 ms" in drawn
 
 
 def test_the_picture_in_the_readme_is_one_of_these():

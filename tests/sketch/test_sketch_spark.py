@@ -191,7 +191,7 @@ def test_queries_on_spark_are_answered_the_way_that_costs_least(spark, tmp_path)
             (3, sum(n % 7 for n in range(300, 400)) + 500)
         }
         old = sketches.ask(text, versions={"t": 0})
-        assert bag(old.rows) == [tuple(map(float, row)) for row in plain]
+        assert sorted(bag(old.rows)) == [tuple(map(float, row)) for row in plain]
         assert old.decision.versions == {"t": 0}
         assert old.decision.way in ("use", "plain")
 

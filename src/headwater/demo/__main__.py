@@ -19,6 +19,7 @@ from headwater.demo.networking import route_packets
 from headwater.demo.picture import draw
 from headwater.demo.report import DemoReport
 from headwater.demo.scenario import VIEWS, failures, network
+from headwater.demo.sketching import SketchedQuery, sketch_measurements
 from headwater.demo.through_spark import ThroughSpark
 from headwater.demo.witness import enclosure, route
 from headwater.errors import MissingExtra
@@ -93,6 +94,12 @@ def main() -> None:
     report.exchanged(names)
     networked = route_packets()
     report.networked(networked)
+    sketched: SketchedQuery | None = None
+    try:
+        sketched = sketch_measurements(options.seed)
+        report.sketched(sketched)
+    except (ImportError, MissingExtra) as error:
+        report.no_sketches(error)
 
     if spark is not None:
         report.through_spark()
@@ -112,6 +119,8 @@ def main() -> None:
         options.picture.write_text(
             draw(topology, outcomes, transit.links[0], before, after), encoding="utf-8"
         )
+    if sketched is not None and not sketched.right:
+        raise SystemExit("an answer over a sketch is not the plain one: this is a bug in Headwater")
     if not networked.right:
         raise SystemExit("routers have other costs than Dijkstra: this is a bug in Headwater")
     if not names.right:

@@ -20,6 +20,7 @@ from headwater.demo.exchanging import CONDITION, MAPPINGS, ExchangedNames
 from headwater.demo.measure import REPEATS, Timings
 from headwater.demo.networking import ROUTING, Networked
 from headwater.demo.scenario import PROGRAM
+from headwater.demo.sketching import LINK, SLOW, SketchedQuery
 from headwater.demo.through_spark import Turn
 from headwater.demo.witness import Enclosure
 from headwater.errors import MissingExtra
@@ -245,6 +246,22 @@ class DemoReport:
             f" takes {done.messages_then:,} messages. As Dijkstra has it: {_yes(done.right)}. Why one is there:"
         )
         self._show(Text(f"  {done.proof}"))
+
+    def sketched(self, done: SketchedQuery) -> None:
+        """A query that is asked again."""
+        self.chapter("Asked again, and less is read: provenance sketches")
+        self._show(Text(textwrap.indent(SLOW, "  "), style=FAINT))
+        self.say(
+            f"{done.rows:,} measurements lie in DuckDB. Links that are often slow: {len(done.before)}, and asked"
+            f" again, the query reads {done.read_before:,} rows. Link {LINK} becomes slow, too: the sketch follows"
+            f" {done.changed} new rows in {_ms(done.maintaining)} ({done.sketch}), and {done.read_after:,} rows are"
+            f" read to find {len(done.after)} links. As without a sketch: {_yes(done.right)}."
+        )
+
+    def no_sketches(self, error: Exception) -> None:
+        """DuckDB or a reader of SQL is not there."""
+        self.chapter("Asked again, and less is read: provenance sketches")
+        self.say(f"Left out: {error}.")
 
     def through_spark(self) -> None:
         """What the pipeline does."""

@@ -1,0 +1,41 @@
+"""The benchmark of sketches runs and compares answers. Nothing here asserts a time."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+pytest.importorskip("pyspark")
+pytest.importorskip("deltalake")
+pytest.importorskip("matplotlib")
+
+from benchmarks import command  # noqa: E402
+
+PROJECT = Path(__file__).parents[2]
+
+
+def test_the_command_compares_answers_and_writes_files(tmp_path: Path):
+    """In a process of its own, since Spark is started and stopped."""
+    words = [sys.executable, "-m", "benchmarks", "sketch", "--quick", "--out", str(tmp_path)]
+    done = subprocess.run(words, cwd=PROJECT, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert "answers compared and equal" in " ".join(done.stdout.split())
+    written = {path.name for path in tmp_path.iterdir()}
+    assert {"sketch.json", "sketch.md", "sketch-mixes.svg"} <= written
+    report = json.loads((tmp_path / "sketch.json").read_text(encoding="utf-8"))
+    assert {row["part"] for row in report["rows"]} == {"maintenance", "capture", "use", "end to end"}
+    assert {check["against"]: check["rows"] > 0 for check in report["checks"]} == {
+        "capturing again": True,
+        "plain Spark": True,
+    }
+
+
+def test_an_unknown_part_is_named_with_those_that_there_are():
+    result = CliRunner().invoke(command, ["sketch", "--only", "speed"])
+    assert result.exit_code == 2
+    assert "no part speed; there are maintenance, end-to-end" in " ".join(result.output.split())
