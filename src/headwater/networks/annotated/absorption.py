@@ -15,7 +15,7 @@ A variable that never left its node is deleted without a word to others.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Set
 from typing import Any
 
 from headwater.annotations.minimal_dnf import MinimalDNF, bits
@@ -179,6 +179,17 @@ class Absorption(Scheme):
 
     def passed(self, entry: Entry) -> Any:
         return entry.value
+
+    def beaten(self, relation: int, rows: Set[Row]) -> None:
+        for update in self.host.waiting() if rows else ():
+            if update.relation == relation and update.row in rows:
+                update.value = self.algebra.zero
+        table = self.host.tables[relation]
+        for row in rows:
+            entry = table.rows.get(row)
+            if entry is not None:
+                self._unindex(entry)
+                table.remove(entry)
 
     # ------------------------------------------------------------------ rows out
 

@@ -13,7 +13,7 @@ selections. A deletion must reach all that rests on it in whatever way the schem
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Set
 from typing import Any, Protocol, runtime_checkable
 
 from headwater.networks.annotated.stages import QuietStage
@@ -136,6 +136,10 @@ class Scheme(Protocol):
     def passed(self, entry: Entry) -> Any:
         """What a best row carries when it passes on inside its recursion."""
         ...
+
+    def beaten(self, relation: int, rows: Set[Row]) -> None:
+        """Rows that have passed on are not the best any more: they may leave the table that they passed on to."""
+        return
 
 
 @runtime_checkable

@@ -436,6 +436,7 @@ class NetworkNode:
                 for row in selector.take():
                     self.arrive(selector.relation, row, self.scheme.passed(table.rows[row]))
                     passed = True
+                self.scheme.beaten(selector.relation, selector.beaten())
         return passed
 
     def _publish(self) -> bool:

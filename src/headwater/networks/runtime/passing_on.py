@@ -3,11 +3,20 @@
 All candidates are kept where they live. One that is best passes on to the table that rules of the recursion read,
 with all that it rests on; when it is best again after it was beaten, again with all.
 
-A row that was beaten stays there: what follows from it is true, and worse than what follows from the row that beat
-it, as long as rules do not make better of worse. It goes with the base rows that it rests on. The paper takes its
-consequences back. That would be wrong where values improve themselves around a cycle (`s(Y, max<C>) :- s(X, B),
-w(X, Y, D), C = min(B + D, 9).`): the better row may follow from the one that it beats, and would go with it, and come
-back, for ever. Rules outside of the recursion read published rows, which do go.
+A row that is beaten leaves that table under absorption: nothing is joined with it any more, and the table holds the
+best rows and no others. Other schemes count or rank what followed from it, and leave it there.
+
+What was shipped of its consequences stays where it lives, a *candidate* among others: it is true, and worse than what
+follows from the row that beat it, as long as rules are monotone. It goes with the base rows that it rests on. The
+paper takes it back. That never ends where values improve themselves around a cycle (`s(Y, max<C>) :- s(X, B), w(X, Y,
+D), C = min(B + D, 9).`, with a link from 0 to itself): the better row follows from the one it beats, would go with
+it, and come back, for ever. Nor is it needed for the rows to be right. A candidate carries terms of base rows and
+never stands on a beaten row; and if the row that beat one goes, the next best passes on with all that it rests on,
+and all that follows from it is derived again.
+
+So what beaten rows take is bounded: at most a candidate for each row that was best for a while and each instance of a
+rule that it was joined in while it was, for as long as the base rows of some term are there. Rules outside of the
+recursion read published rows, which do go.
 """
 
 from __future__ import annotations
@@ -31,6 +40,7 @@ class Selector:
         self._changed = best.follow()
         self._passed: dict[Any, set[Row]] = {}
         self._news: dict[Row, None] = {}
+        self._beaten: set[Row] = set()
         tables[self.candidates].watchers.append(self)
 
     def appeared(self, row: Row) -> None:
@@ -62,7 +72,13 @@ class Selector:
                 self._passed[group] = now
             else:
                 self._passed.pop(group, None)
+            self._beaten |= before - now
             yield from sorted(now - before, key=repr)
         for row in news:
             if row in self._passed.get(self._rows.group(row), ()):
                 yield row
+
+    def beaten(self) -> set[Row]:
+        """The rows that have passed on and were found to be beaten since the last time."""
+        beaten, self._beaten = self._beaten, set()
+        return beaten
