@@ -186,8 +186,7 @@ def sharing(stage: NetworkStage) -> None:
     )
     plain, shared = found
     stage.comparisons += [
-        PaperComparison("saved by sharing", "34 %", f"{100 * (1 - shared.bytes / plain.bytes):.0f} %",
-                   "ranked support: rows go together, but whole; only those of absorption by differences"),
+        PaperComparison("saved by sharing", "34 %", f"{100 * (1 - shared.bytes / plain.bytes):.0f} %"),
         PaperComparison("peak without and with sharing", "27 and 16 kBps",
                    f"{_peak(plain):.0f} and {_peak(shared):.0f} kBps",
                    "without the time that nodes take, traffic comes at once"),

@@ -11,7 +11,8 @@ trusted: what does not decode to the last byte is refused.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from headwater.annotations.wire import WireReader, damaged, get_set, put_set, put_varint
@@ -31,28 +32,32 @@ from headwater.networks.runtime.messages import (
     PlainMessage,
     RowDeleted,
     RowInserted,
+    RowMessage,
     SeenDeletions,
     Shape,
     SharedMessage,
     Supported,
     TakenBack,
 )
-from headwater.networks.runtime.value_codec import get_values, put_values, signed, zigzag
+from headwater.networks.runtime.row_table import Row
+from headwater.networks.runtime.value_codec import get_values, put_value, put_values, signed, zigzag
 
-_DERIVED, _GONE, _SEEN, _INSTANCES, _DROPPED, _ALIVE, _TOGETHER = range(16, 23)
+_GONE, _SEEN, _TOGETHER = 17, 18, 22
 _ALIKE = 64
 """In a message of several: one whose row is much like that of a message before it."""
 MOST_LOOKED_BACK = 48
 """How many messages before it are looked at, for one that is alike."""
 _A_DIAGRAM = 0
 """In the place of how many terms there are: no row is shipped without any."""
-_PLAIN: dict[type[Follows | TakenBack | AskedFor | Grounded | EventRaised | RowInserted | RowDeleted], int] = {
+_PLAIN: dict[type[RowMessage], int] = {
     Follows: 32, TakenBack: 33, AskedFor: 34, Grounded: 35, EventRaised: 36, RowInserted: 37, RowDeleted: 38,
 }  # fmt: skip
 """Messages of a relation and a row."""
-_NUMBERED: dict[type[CountedDerivations | Supported], int] = {CountedDerivations: 48, Supported: 49}
-"""Those of a relation, a row and a number."""
-_KINDS = {tag: kind for kinds in (_PLAIN, _NUMBERED) for kind, tag in kinds.items()}
+_TAGS: dict[type[RowMessage], int] = {
+    **_PLAIN, Derived: 16, FollowsBy: 19, Dropped: 20, Alive: 21, CountedDerivations: 48, Supported: 49,
+}  # fmt: skip
+"""Those of a relation, a row, and perhaps more."""
+_KINDS: dict[int, type[RowMessage]] = {tag: kind for kind, tag in _TAGS.items()}
 
 
 def encode_message(message: Message) -> bytes:
@@ -60,12 +65,7 @@ def encode_message(message: Message) -> bytes:
     out = bytearray()
     if isinstance(message, SharedMessage):
         return _encode_together(message)
-    if isinstance(message, Derived):
-        out.append(_DERIVED)
-        put_varint(out, message.relation)
-        put_values(out, message.row)
-        _put_shape(out, message.terms)
-    elif isinstance(message, Gone):
+    if isinstance(message, Gone):
         out.append(_GONE)
         put_varint(out, message.variable)
         put_varint(out, message.number)
@@ -77,126 +77,18 @@ def encode_message(message: Message) -> bytes:
                 put_varint(out, owner)
                 put_varint(out, count)
     else:
-        _put_other(out, message)
+        out.append(_TAGS[type(message)])
+        put_varint(out, message.relation)
+        put_values(out, message.row)
+        _put_rest(out, message)
     return bytes(out)
 
 
-def _put_shape(out: bytearray, terms: Shape) -> None:
-    if isinstance(terms, bytes):
-        out.append(_A_DIAGRAM)
-        put_varint(out, len(terms))
-        out += terms
-    else:
-        put_varint(out, len(terms))
-        for term in terms:
-            put_set(out, term)
-
-
-def _encode_together(message: SharedMessage) -> bytes:
-    """Each message with its length, or as what it differs in from one before it."""
-    out = bytearray([_TOGETHER])
-    put_varint(out, len(message.messages))
-    for number, each in enumerate(message.messages):
-        alike = _most_alike(message.messages[max(0, number - MOST_LOOKED_BACK) : number], each)
-        plain = encode_message(each)
-        if alike is not None and isinstance(each, Derived):
-            back, other = alike
-            shorter = _encode_alike(each, other, back)
-            if len(shorter) < len(plain) + varint_size(len(plain)):
-                out += shorter
-                continue
-        put_varint(out, len(plain))
-        out += plain
-    return bytes(out)
-
-
-def _most_alike(before: tuple[PlainMessage, ...], message: PlainMessage) -> tuple[int, Derived] | None:
-    """The message of some before whose row has most values of this one, and how far back it is."""
-    if not isinstance(message, Derived):
-        return None
-    best, found = 0, None
-    for back, other in enumerate(reversed(before), 1):
-        if isinstance(other, Derived) and len(other.row) == len(message.row):
-            equal = sum(map(_identical, other.row, message.row)) + (other.terms == message.terms)
-            if equal > best:
-                best, found = equal, (back, other)
-    return found
-
-
-def _identical(one: Any, other: Any) -> bool:
-    return type(one) is type(other) and bool(one == other) and repr(one) == repr(other)
-
-
-def _encode_alike(message: Derived, other: Derived, back: int) -> bytes:
-    out = bytearray([0, _ALIKE])
-    put_varint(out, back)
-    put_varint(out, message.relation)
-    same = [_identical(one, two) for one, two in zip(message.row, other.row, strict=True)]
-    shared = message.terms == other.terms
-    put_varint(out, sum(1 << number for number, equal in enumerate([shared, *same]) if equal))
-    put_values(out, tuple(value for value, equal in zip(message.row, same, strict=True) if not equal))
-    if not shared:
+def _put_rest(out: bytearray, message: RowMessage) -> None:
+    """What a message has beside its relation and its row."""
+    if isinstance(message, Derived):
         _put_shape(out, message.terms)
-    return bytes(out)
-
-
-def _get_together(reader: WireReader) -> SharedMessage:
-    found: list[PlainMessage] = []
-    for _ in range(reader.count()):
-        length = reader.varint()
-        if length:
-            each = decode_message(reader.raw(length))
-            if isinstance(each, SharedMessage):
-                raise damaged("messages within messages within messages")
-            found.append(each)
-            continue
-        if reader.raw(1)[0] != _ALIKE:
-            raise damaged("a message that is not like another")
-        back, relation, marks = reader.varint(), reader.varint(), reader.varint()
-        other = found[-back] if 0 < back <= len(found) else None
-        if not isinstance(other, Derived):
-            raise damaged("a message that is like none")
-        rest = iter(get_values(reader))
-        try:
-            row = tuple(
-                value if marks >> number & 1 else next(rest) for number, value in enumerate(other.row, 1)
-            )
-        except StopIteration:
-            raise damaged("a row that lacks values") from None
-        found.append(Derived(relation, row, other.terms if marks & 1 else _get_shape(reader)))
-    return SharedMessage(tuple(found))
-
-
-def _put_other(
-    out: bytearray,
-    message: CountedDerivations
-    | Follows
-    | TakenBack
-    | Supported
-    | FollowsBy
-    | Dropped
-    | AskedFor
-    | Grounded
-    | Alive
-    | EventRaised
-    | RowInserted
-    | RowDeleted,
-) -> None:
-    """Messages that begin with a relation and a row."""
-    if isinstance(message, FollowsBy):
-        tag = _INSTANCES
-    elif isinstance(message, Dropped):
-        tag = _DROPPED
-    elif isinstance(message, Alive):
-        tag = _ALIVE
-    elif isinstance(message, CountedDerivations | Supported):
-        tag = _NUMBERED[type(message)]
-    else:
-        tag = _PLAIN[type(message)]
-    out.append(tag)
-    put_varint(out, message.relation)
-    put_values(out, message.row)
-    if isinstance(message, FollowsBy):
+    elif isinstance(message, FollowsBy):
         put_varint(out, len(message.instances))
         for instance in message.instances:
             _put_instance(out, instance)
@@ -208,6 +100,17 @@ def _put_other(
         put_varint(out, zigzag(message.number))
     elif isinstance(message, Supported):
         put_varint(out, zigzag(message.rank))
+
+
+def _put_shape(out: bytearray, terms: Shape) -> None:
+    if isinstance(terms, bytes):
+        out.append(_A_DIAGRAM)
+        put_varint(out, len(terms))
+        out += terms
+    else:
+        put_varint(out, len(terms))
+        for term in terms:
+            put_set(out, term)
 
 
 def _put_instance(out: bytearray, instance: Instance) -> None:
@@ -222,14 +125,121 @@ def _get_instance(reader: WireReader) -> Instance:
     return reader.varint(), tuple(get_values(reader) for _ in range(reader.count()))
 
 
+# ------------------------------------------------------------------ several together
+
+
+@dataclass(frozen=True)
+class _Told:
+    """A message of several that has a row: its values and its rest as bytes. Equal bytes are equal values of equal
+    types, which `==` does not say of 1 and 1.0."""
+
+    message: RowMessage
+    values: tuple[bytes, ...]
+    rest: bytes
+
+    @classmethod
+    def of(cls, message: RowMessage) -> _Told:
+        rest = bytearray([_TAGS[type(message)]])
+        _put_rest(rest, message)
+        return cls(message, tuple(map(_value_bytes, message.row)), bytes(rest))
+
+    def common(self, other: _Told) -> int:
+        """How many bytes the other one has told already."""
+        equal = sum(len(one) for one, two in zip(self.values, other.values, strict=True) if one == two)
+        return equal + len(self.rest) * (self.rest == other.rest)
+
+
+def _value_bytes(value: Any) -> bytes:
+    out = bytearray()
+    put_value(out, value)
+    return bytes(out)
+
+
+def _encode_together(message: SharedMessage) -> bytes:
+    """Each message with its length, or as what it differs in from one before it."""
+    out = bytearray([_TOGETHER])
+    put_varint(out, len(message.messages))
+    before: list[_Told | None] = []
+    for each in message.messages:
+        plain = encode_message(each)
+        told = None if isinstance(each, Gone | SeenDeletions) else _Told.of(each)
+        alike = None if told is None else _most_alike(before[-MOST_LOOKED_BACK:], told)
+        before.append(told)
+        if told is not None and alike is not None:
+            shorter = _encode_alike(told, *alike)
+            if len(shorter) < len(plain) + varint_size(len(plain)):
+                out += shorter
+                continue
+        put_varint(out, len(plain))
+        out += plain
+    return bytes(out)
+
+
+def _most_alike(before: Sequence[_Told | None], told: _Told) -> tuple[int, _Told] | None:
+    """The message of some before that has told most of this one, and how far back it is."""
+    best, found = 0, None
+    for back, other in enumerate(reversed(before), 1):
+        if other is not None and len(other.values) == len(told.values):
+            common = told.common(other)
+            if common > best:
+                best, found = common, (back, other)
+    return found
+
+
+def _encode_alike(told: _Told, back: int, other: _Told) -> bytes:
+    message = told.message
+    out = bytearray([0, _ALIKE])
+    put_varint(out, back)
+    put_varint(out, message.relation)
+    same = [one == two for one, two in zip(told.values, other.values, strict=True)]
+    shared = told.rest == other.rest
+    put_varint(out, sum(1 << number for number, equal in enumerate([shared, *same]) if equal))
+    put_values(out, tuple(value for value, equal in zip(message.row, same, strict=True) if not equal))
+    if not shared:
+        out += told.rest
+    return bytes(out)
+
+
+def _get_together(reader: WireReader) -> SharedMessage:
+    found: list[PlainMessage] = []
+    for _ in range(reader.count()):
+        length = reader.varint()
+        if length:
+            each = decode_message(reader.raw(length))
+            if isinstance(each, SharedMessage):
+                raise damaged("messages within messages within messages")
+            found.append(each)
+        elif reader.raw(1)[0] == _ALIKE:
+            found.append(_get_alike(reader, found))
+        else:
+            raise damaged("a message that is not like another")
+    return SharedMessage(tuple(found))
+
+
+def _get_alike(reader: WireReader, before: Sequence[PlainMessage]) -> RowMessage:
+    back, relation, marks = reader.varint(), reader.varint(), reader.varint()
+    other = before[-back] if 0 < back <= len(before) else None
+    if other is None or isinstance(other, Gone | SeenDeletions):
+        raise damaged("a message that is like none")
+    differing = get_values(reader)
+    told = [bool(marks >> number & 1) for number, _ in enumerate(other.row, 1)]
+    if len(differing) != told.count(False):
+        raise damaged("a row that differs in more values, or in fewer")
+    rest = iter(differing)
+    row = tuple(value if same else next(rest) for value, same in zip(other.row, told, strict=True))
+    if marks & 1:
+        return replace(other, relation=relation, row=row)
+    return _get_rest(reader.raw(1)[0], relation, row, reader)
+
+
+# ------------------------------------------------------------------ back
+
+
 def decode_message(data: bytes) -> Message:
     """The message that these bytes are."""
     reader = WireReader(data, data[0] if data else -1)
     message: Message
-    if data[0] == _DERIVED:
-        relation, row = reader.varint(), get_values(reader)
-        message = Derived(relation, row, _get_shape(reader))
-    elif data[0] == _GONE:
+    if data[0] == _GONE:
         message = Gone(reader.varint(), reader.varint())
     elif data[0] == _SEEN:
         seen, dropped = (
@@ -238,23 +248,28 @@ def decode_message(data: bytes) -> Message:
         message = SeenDeletions(seen, dropped)
     elif data[0] == _TOGETHER:
         message = _get_together(reader)
+    elif data[0] in _KINDS:
+        relation, row = reader.varint(), get_values(reader)
+        message = _get_rest(data[0], relation, row, reader)
     else:
-        message = _get_other(data[0], reader)
+        raise damaged(f"no message has the tag {data[0]}")
     reader.end()
     return message
 
 
-def _get_other(tag: int, reader: WireReader) -> Message:
-    if tag not in _KINDS and tag not in (_INSTANCES, _DROPPED, _ALIVE):
-        raise damaged(f"no message has the tag {tag}")
-    relation, row = reader.varint(), get_values(reader)
-    if tag == _INSTANCES:
+def _get_rest(tag: int, relation: int, row: Row, reader: WireReader) -> RowMessage:
+    """The message of this kind, relation and row, with what it has beside them."""
+    kind = _KINDS.get(tag)
+    if kind is None:
+        raise damaged(f"no message with a row has the tag {tag}")
+    if kind is Derived:
+        return Derived(relation, row, _get_shape(reader))
+    if kind is FollowsBy:
         return FollowsBy(relation, row, tuple(_get_instance(reader) for _ in range(reader.count())))
-    if tag == _DROPPED:
+    if kind is Dropped:
         return Dropped(relation, row, _get_instance(reader))
-    if tag == _ALIVE:
+    if kind is Alive:
         return Alive(relation, row, struct.unpack("<d", reader.raw(8))[0])
-    kind = _KINDS[tag]
     if kind is CountedDerivations or kind is Supported:
         return kind(relation, row, signed(reader.varint()))
     return kind(relation, row)  # type: ignore[call-arg]

@@ -151,10 +151,8 @@ class RowDeleted:
 Happening = EventRaised | RowInserted | RowDeleted
 """What update rules send: it is the same whatever rows carry."""
 
-PlainMessage = (
+RowMessage = (
     Derived
-    | Gone
-    | SeenDeletions
     | CountedDerivations
     | Follows
     | TakenBack
@@ -168,6 +166,9 @@ PlainMessage = (
     | RowInserted
     | RowDeleted
 )
+"""What has a relation and a row."""
+
+PlainMessage = RowMessage | Gone | SeenDeletions
 """What schemes say."""
 
 
