@@ -29,14 +29,26 @@ def c(name: int) -> LabelledNull:
     return LabelledNull("m3_c", (name,))
 
 
+PLACE: dict = {}
+"""Where peers compute, unless a test says otherwise."""
+OPENED: list = []
+
+
 def confederation(mappings: str = ALL, **options):
     """The peers with the edit logs of example 3, published and imported everywhere."""
-    found = hw.exchange(peers=PEERS, mappings=mappings, **options)
+    found = hw.exchange(peers=PEERS, mappings=mappings, **{**PLACE, **options})
+    OPENED.append(found)
     found["GUS"].edit(insert={"G": [(1, 2, 3), (3, 5, 2)]})
     found["BioSQL"].edit(insert={"B": [(3, 5)]})
     found["uBio"].edit(insert={"U": [(2, 5)]})
     found.exchange()
     return found
+
+
+def close_all() -> None:
+    """Close the confederations that tests have left open."""
+    while OPENED:
+        OPENED.pop().close()
 
 
 def rows(peer, relation, nulls=True):

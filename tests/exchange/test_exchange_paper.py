@@ -1,16 +1,28 @@
-"""Examples 1 to 10 and figure 2 of green-2007, exactly; its slips are named where they matter."""
+"""Examples 1 to 10 and figure 2 of green-2007, exactly; its slips are named where they matter.
+
+Peers compute in this process, and all of it again on nodes that are threads."""
 
 from __future__ import annotations
 
+import exchange_support
 import pytest
 from exchange_support import ALL, M1, M3, M4, PEERS, TOKENS, c, confederation, rows
 
 import headwater as hw
+from headwater.annotations.clearance import Clearance
 from headwater.language.mappings.internal import InternalNames
 
 G = {(1, 2, 3), (3, 5, 2)}
 B = {(3, 5), (3, 2), (1, 3), (3, 3)}
 U = {(2, 5), (3, 2), (5, c(5)), (2, c(2)), (3, c(3))}
+NODES = {"run": "threads", "nodes": 2}
+
+
+@pytest.fixture(autouse=True, params=[{}, NODES], ids=["here", "nodes"])
+def place(request, monkeypatch):
+    monkeypatch.setattr(exchange_support, "PLACE", request.param)
+    yield request.param
+    exchange_support.close_all()
 
 
 @pytest.mark.parametrize("strategy", ["support", "relative", "absorption", "dred", "recompute", "auto"])
@@ -158,14 +170,22 @@ def test_example_10_a_deletion(strategy):
     assert (3, 2) not in bio["B"] and (2, c(2)) not in bio["U"]
 
 
-def test_on_nodes():
-    found = confederation(run="threads", nodes=2)
-    bio = found["BioSQL"]
-    assert (rows(bio, "B"), rows(bio, "U")) == (B, U)
-    bio.trust("distrust B(i, n) from GUS if n >= 3.")
-    assert rows(bio, "B") == {(3, 5), (3, 2), (3, 3)} - {(3, 3)}
-    assert set(bio.query("ans(x, y) :- U(x, y).")) == {(2, 5), (3, 2)}
-    found.close()
+def test_where_peers_compute(place):
+    runner = confederation()["BioSQL"].instance.database.runner
+    assert (runner.here, 0 if runner.here else runner.nodes.size) == (not place, place.get("nodes", 0))
+
+
+def test_what_rows_carry():
+    """The confidence of the best derivation, and the clearance that the easiest one takes."""
+    bio = confederation()["BioSQL"]
+    said = {"GUS": 0.9, "BioSQL": 0.6, "uBio": 0.5}
+    confidence = bio.evaluate("B", "viterbi", lambda peer, relation, row: said[peer], {"m1": 0.5})
+    assert confidence == pytest.approx({(1, 3): 0.45, (3, 2): 0.54, (3, 3): 0.486, (3, 5): 0.6})
+    levels = {"GUS": "secret", "BioSQL": "public", "uBio": "confidential"}
+    clearance = bio.evaluate("B", "clearance", lambda peer, relation, row: levels[peer])
+    assert {row: Clearance().show(level) for row, level in clearance.items()} == {
+        (1, 3): "secret", (3, 2): "confidential", (3, 3): "secret", (3, 5): "public",
+    }  # fmt: skip
 
 
 def test_copies_for_origins_count_a_derivation_once():

@@ -72,6 +72,39 @@ def test_schemas_that_are_refused(schemas):
     assert caught.value.code == "bad-schema" and caught.value.hint
 
 
+OPTIONS = {
+    "run": "sparc",
+    "nodes": 0,
+    "nod": 2,
+    "mode": "r",
+    "version": 1,
+}
+
+
+@pytest.mark.parametrize("option", OPTIONS)
+def test_options_that_are_refused_before_a_peer_is_opened(option, tmp_path):
+    with pytest.raises(hw.HeadwaterError) as caught:
+        hw.exchange(peers=PEERS, **{option: OPTIONS[option]})
+    assert caught.value.code == "unknown-option" and caught.value.hint
+    file = tmp_path / "bio.toml"
+    value = OPTIONS[option] if isinstance(OPTIONS[option], int) else f'"{OPTIONS[option]}"'
+    file.write_text(f'[peer.A]\nrelations.R = "x: int"\n\n[options]\n{option} = {value}\n')
+    with pytest.raises(hw.HeadwaterError) as caught:
+        hw.exchange(file)
+    assert caught.value.code == "unknown-option" and caught.value.place.line == 5
+
+
+def test_nodes_serve_one_peer():
+    with (
+        hw.start_nodes(2, run="threads") as nodes,
+        hw.exchange(peers=PEERS, run="threads", nodes=nodes) as found,
+    ):
+        found["GUS"].edit(insert={"G": [(1, 2, 3)]})
+        with pytest.raises(hw.DataError) as caught:
+            found["BioSQL"]
+        assert caught.value.code == "nodes-in-use" and rows(found["GUS"], "G") == {(1, 2, 3)}
+
+
 def test_conditions_that_are_refused_change_nothing(tmp_path):
     found = confederation(path=tmp_path)
     bio = found["BioSQL"]

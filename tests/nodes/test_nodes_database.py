@@ -207,6 +207,16 @@ def test_why_and_what_if_work_and_other_questions_are_for_one_process(nodes: Any
         assert refused.value.code == "on-nodes"
 
 
+def test_values_that_nodes_have_made_are_found_before_they_were_read(nodes: Any):
+    """Strings and labelled nulls that come from rules: this process has not seen them."""
+    with on_nodes(nodes) as db:
+        db.define('.decl s(x: string) r(X, ?f(X)) :- s(X). t(Y) :- s(X), Y = X + "!".')
+        db.apply(insert={"s": [("a",), ("b",)]})
+        assert ("a", hw.LabelledNull("f", ("a",))) in db["r"] and ("b!",) in db["t"]
+        assert db["r"].where(**{db["r"].columns[1]: hw.LabelledNull("f", ("b",))}).rows()[0][0] == "b"
+        assert ("a", hw.LabelledNull("f", ("c",))) not in db["r"] and ("c!",) not in db["t"]
+
+
 def test_nodes_have_a_memory_budget_each(nodes: Any):
     with on_nodes(nodes, memory="4 MB") as db:
         db.define(REACH)

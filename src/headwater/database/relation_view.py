@@ -16,6 +16,7 @@ from headwater.notebook import MOST_ROWS, rows_table
 from headwater.rules.checked import RelationInfo
 from headwater.values import arguments
 from headwater.values.codec import Codec
+from headwater.values.dictionary import Codes
 from headwater.values.layout import Layout
 from headwater.values.types import Type
 from headwater.version.guard import Guard, reads
@@ -85,7 +86,7 @@ class RelationView:
         if not self._virtual and not self._database.runner.stored(self.name):
             return False
         try:
-            matrix, _ = self._layout.find(self._database.codec, [row], self.name, asked=True)
+            matrix = self._codes(row)
         except DataError:
             return False
         if self._virtual:  # values never seen may be computed
@@ -93,6 +94,13 @@ class RelationView:
         if matrix.shape[0] == 0:
             return False
         return self._database.runner.holds(self.name, matrix)
+
+    def _codes(self, row: tuple[Any, ...]) -> Codes:
+        """The row, or none if it has a value never seen here. (Nodes make some that this process has yet to see.)"""
+        codec, layout = self._database.codec, self._layout
+        if self._database.runner.here:
+            return layout.find(codec, [row], self.name, asked=True)[0]
+        return layout.encode(codec, [row], self.name, asked=True)
 
     @property
     def _layout(self) -> Layout:

@@ -7,10 +7,15 @@ peers are made of it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from typing import Any
 
 from headwater.errors import ExchangeError
+from headwater.options import Options
 from headwater.spelling import did_you_mean
+
+FOR_READERS = ("mode", "version")
+"""Options of `connect` that make no sense for a peer, which writes."""
 
 
 @dataclass(frozen=True)
@@ -45,3 +50,14 @@ class ConfederationDescription:
         names = [peer.name for peer in self.peers]
         hint = did_you_mean(name, names) or f"there are: {', '.join(names)}"
         raise ExchangeError("unknown-peer", f"there is no peer {name}", hint=hint)
+
+
+def check_options(options: Mapping[str, Any]) -> None:
+    """Refuse what the databases in which peers compute could not be told, before any is opened."""
+    known = [option.name for option in fields(Options) if option.name not in FOR_READERS]
+    for name in options:
+        if name not in known:
+            message = f"peers are not told {name}" if name in FOR_READERS else f"there is no option {name}"
+            hint = did_you_mean(name, known) or f"there are: {', '.join(known)}"
+            raise ExchangeError("unknown-option", message, hint=hint)
+    Options(**options)

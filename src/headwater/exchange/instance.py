@@ -52,7 +52,7 @@ KEPT = {
 }  # fmt: skip
 
 
-PLACES = ("run", "nodes", "budget", "replicate", "min_ship", "spark")
+PLACES = ("run", "nodes", "budget", "replicate", "rank_filter", "min_ship", "spark")
 """Options that say where a peer computes."""
 Step = tuple[Changes, CompiledMappings]
 """What a version did, and the program that it ran under."""

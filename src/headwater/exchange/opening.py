@@ -9,7 +9,7 @@ from pathlib import Path
 from headwater.calls import public
 from headwater.errors import ExchangeError
 from headwater.exchange.confederation import Confederation
-from headwater.exchange.description import ConfederationDescription, PeerDescription
+from headwater.exchange.description import ConfederationDescription, PeerDescription, check_options
 from headwater.exchange.logs import open_logs
 from headwater.exchange.published import LogsInMemory, PublishedLogs
 from headwater.exchange.settings import ConfederationSettings, read_confederation
@@ -89,6 +89,7 @@ def described(
         )
         for name, relations in given.items()
     )
+    check_options(options or {})
     found = ConfederationDescription(made, mappings, options=dict(options or {}))
     for name in trusted:
         found.peer(name)

@@ -266,7 +266,8 @@ class Peer:
         mappings: Mapping[str, object] | None = None,
     ) -> dict[Row, Any]:
         """What each row of a relation carries in an annotation, such as viterbi or clearance: `base` says what a
-        contribution carries, by peer, relation and row, `mappings` what using a mapping multiplies by."""
+        contribution carries, by peer, relation and row, `mappings` what using a mapping multiplies by. Where the
+        peer computes on nodes, this process does it again, from all base rows."""
         view, compiled = self[relation], self._instance.compiled
         rules: dict[str, object] = {}
         for label, value in arguments.mapping("mappings", mappings, '{"m1": 0.9}').items():
@@ -280,7 +281,13 @@ class Peer:
             of = compiled.contributions.get(name)
             return None if base is None or of is None else base(of.peer, of.name, row)
 
-        return dict(self._instance.database.evaluate(view.output, annotation, said, rules=rules).items())
+        if self._instance.database.runner.here:
+            return dict(self._instance.database.evaluate(view.output, annotation, said, rules=rules).items())
+        beside = self._instance.recomputed()
+        try:
+            return dict(beside.database.evaluate(view.output, annotation, said, rules=rules).items())
+        finally:
+            beside.close()
 
     def why_rejected(self, relation: str, row: Sequence[Any]) -> WhyRejected:
         """Why a row is not there: who deleted it, what reconciliation decided, which conditions keep it out."""

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from headwater.errors import ExchangeError, HeadwaterError
-from headwater.exchange.description import ConfederationDescription, PeerDescription
+from headwater.exchange.description import ConfederationDescription, PeerDescription, check_options
 from headwater.exchange.schemas import read_schemas
 from headwater.exchange.wrappers.open import CAPTURES
 from headwater.files.toml_text import Allowed, TomlText
@@ -145,7 +145,10 @@ class _ConfederationReader:
         )
 
     def _check(self, description: ConfederationDescription) -> None:
-        """Schemas, mappings and conditions can be read; errors of schemas and conditions at their places here."""
+        """Schemas, mappings, conditions and options make sense; errors of all but mappings have their places here."""
+        for name, value in description.options.items():
+            self._placed(lambda name=name, value=value: check_options({name: value}), "options", name)
+        self._placed(lambda: check_options(description.options), "options", "run")
         for peer in description.peers:
             self._placed(
                 lambda peer=peer: read_schemas(ConfederationDescription((peer,))),
