@@ -20,9 +20,11 @@ def draw(report: BenchmarkReport, folder: Path) -> list[Path]:
 def _mixes(report: BenchmarkReport, names: list[str]) -> Any:
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(3.2 * 3, 2.6 * -(-len(names) // 3)), layout="constrained")
+    across = min(3, len(names))
+    down = -(-len(names) // across)
+    figure = Figure(figsize=(3.2 * across, 2.6 * down), layout="constrained")
     for place, name in enumerate(names):
-        axes = figure.add_subplot(-(-len(names) // 3), 3, place + 1)
+        axes = figure.add_subplot(down, across, place + 1)
         rows = sorted((row for row in report.rows if row.series == name), key=lambda row: row.size)
         sizes = [row.size for row in rows]
         axes.plot(sizes, [row.theirs.median for row in rows], "s-", color=GREY, label="plain")

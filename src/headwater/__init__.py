@@ -219,16 +219,19 @@ def exchange(*args: Any, **options: Any) -> Confederation:
 
 
 @public
-def sketches(backend: SparkSession | str, path: str | os.PathLike[str]) -> Sketches:
+def sketches(
+    backend: SparkSession | str, path: str | os.PathLike[str], *, progress: bool | None = None
+) -> Sketches:
     """Provenance sketches of queries over tables, kept in the folder `path`; see docs/sketches.md.
 
     `backend` is a Spark session, or the address of a database: `duckdb:///shop.db`, `postgresql://user@host/shop`.
+    `progress`: whether captures that take long show themselves, on a terminal or in a notebook; False for never.
     """
     from pathlib import Path
 
     from headwater.sketch.sketches import Sketches
 
-    return Sketches(backend, Path(path))
+    return Sketches(backend, Path(path), progress=progress)
 
 
 def network(program: Any, topology: Any, **options: Any) -> Network:

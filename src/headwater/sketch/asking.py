@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ from headwater.sketch.decision import SketchAnswer, SketchDecision
 from headwater.sketch.kept import KeptQuery
 from headwater.sketch.maintain.maintainer import Maintainer
 from headwater.sketch.maintain.numbering import FragmentNumbers, SlotRanges
+from headwater.sketch.progress import shown
 from headwater.sketch.ranges import Ranges
 from headwater.sketch.reuse.reuse import Reusable, reusable
 from headwater.sketch.safety.checking import broken_facts
@@ -211,7 +213,8 @@ class AskedQuery:
             if scan.access in proof.accesses
         }
         started = time.perf_counter()
-        found = captured(self.backend, proof.plan, accesses, self.at)
+        with self._shown("capturing"):
+            found = captured(self.backend, proof.plan, accesses, self.at)
         seconds = self._observed("capture", 1.0, started)
         self.kept = replace(self.kept.with_sketch(found.sketch), facts=proof.facts)
         self.owner._maintainers.pop(self.kept.name, None)
@@ -258,8 +261,9 @@ class AskedQuery:
         deltas = self._deltas(seen, whole=not maintainer.is_lost)
         self._check_facts(deltas)
         if maintainer.is_lost:
-            maintainer.capture(self.at)
-            maintainer = self._fitting(maintainer)
+            with self._shown("making the state of"):
+                maintainer.capture(self.at)
+                maintainer = self._fitting(maintainer)
             changed, reason = 0, "its state was made from the tables"
         else:
             maintainer.apply(deltas, self.at)
@@ -319,6 +323,10 @@ class AskedQuery:
         return maintainer
 
     # -------------------------------------------------------------- saying it
+
+    def _shown(self, doing: str) -> AbstractContextManager[None]:
+        """Show how far the backend is with something that reads whole tables."""
+        return shown(self.owner._screen, f"{doing} {self.kept.name}", self.backend.tasks)
 
     def _observed(self, way: Way, size: float, started: float) -> float:
         seconds = time.perf_counter() - started

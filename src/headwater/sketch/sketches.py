@@ -28,6 +28,7 @@ from headwater.sketch.safety.facts import declared
 from headwater.sketch.tables.opening import given_rows, open_spark_table
 from headwater.sketch.tables.spark_backend import SparkBackend
 from headwater.sketch.tables.sql_backend import SqlBackend
+from headwater.version.spectator import screen_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -40,7 +41,7 @@ ATTEMPTS = 10
 class Sketches:
     """Sketches of the queries over some tables; `hw.sketches(spark, "state/")`. A context manager."""
 
-    def __init__(self, backend: SparkSession | str, path: str | Path):
+    def __init__(self, backend: SparkSession | str, path: str | Path, *, progress: bool | None = None):
         self._state = KeptState(Path(path))
         try:
             self.backend: SparkBackend | SqlBackend = (
@@ -56,6 +57,7 @@ class Sketches:
         except BaseException:
             self._state.close()
             raise
+        self._screen = screen_of(progress)
         self.last: SketchDecision | None = None
         """What was decided about the last query."""
 

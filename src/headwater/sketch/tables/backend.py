@@ -96,6 +96,10 @@ class Backend(Protocol):
         """
         ...
 
+    def tasks(self) -> tuple[int, int] | None:
+        """How many tasks of what runs now are done, of how many; `None` where nothing runs or that is not known."""
+        ...
+
     def changes(
         self,
         table: str,

@@ -121,6 +121,20 @@ class SparkBackend:
                 frame = frame.sample(fraction=most / rows, seed=1)
             return arrow_of(frame).column(0)
 
+    def tasks(self) -> tuple[int, int] | None:
+        """Of all jobs that the session runs, those of others included."""
+        from py4j.protocol import Py4JError
+
+        try:
+            tracker = self.session.sparkContext.statusTracker()
+            jobs = [tracker.getJobInfo(job) for job in tracker.getActiveJobsIds()]
+            numbers = {stage for job in jobs if job is not None for stage in job.stageIds}
+            stages = [tracker.getStageInfo(number) for number in sorted(numbers)]
+        except Py4JError:  # Spark is going
+            return None
+        known = [stage for stage in stages if stage is not None]
+        return (sum(s.numCompletedTasks for s in known), sum(s.numTasks for s in known)) if known else None
+
     def run(
         self,
         plan: Operator,

@@ -114,6 +114,9 @@ class SqlBackend:
             )
         return found.column(0)
 
+    def tasks(self) -> tuple[int, int] | None:
+        return None
+
     def run(
         self,
         plan: Operator,
