@@ -223,3 +223,32 @@ def test_rows_that_no_condition_ranks_are_rejected_if_they_have_a_rival():
     assert not conflict.dirty and {option.priority for option in conflict.options} == {0}
     viewer.resolve("C", keep=(1, "gull"))
     assert rows(viewer, "C") == {(1, "gull"), (2, "tern")}
+
+
+def test_rivals_that_follow_from_each_other():
+    """S(0, 1) follows from its rival S(1, 1), so that neither is let in until somebody says which. Either can be
+    kept, as one's own, and what is kept can be changed and taken back."""
+    found = hw.exchange(
+        peers={"A": {"R": "x: int"}, "B": {"S": "x: int, y: int"}, "C": {"T": "x: int, y: int"}},
+        mappings="""
+            m0: S(x, y) -> R(y).
+            m1: R(y), T(x, z) -> S(z, x).
+            m2: T(y, 0) -> S(y, y).
+            key: S(a, c), S(b, c) -> a = b.
+        """,
+    )
+    b = found["B"]
+    for row in [(1, 0), (0, 1)]:
+        found["C"].edit(insert={"T": [row]})
+    found.exchange()
+    (stranded,) = b.conflicts
+    assert stranded.dirty and [option.row for option in stranded.options] == [(1, 1)]
+    assert not b["S"].rows()
+    for kept, there in [((1, 1), {(1, 1), (1, 0)}), ((0, 1), {(0, 1), (1, 0)})]:
+        b.resolve("S", keep=kept)
+        found.exchange()
+        assert all(set(peer["S"].rows()) == there for peer in found.values())
+        assert not any(conflict.dirty for conflict in b.conflicts)
+    b.edit(delete={"S": [(0, 1)]}, insert={"S": [(1, 1)]})
+    b.edit(delete={"S": [(1, 1)]})
+    assert [str(conflict) for conflict in b.conflicts] == [str(stranded)] and not b["S"].rows()

@@ -315,26 +315,31 @@ class Peer:
     ) -> TransactionId:
         """Resolve a conflict: keep a row and reject its rivals, or reject rows. This is an edit as any other.
 
-        A row whose rival follows from it has none while it is kept back: to keep it, it is inserted as one's own.
+        In a cycle of mappings rivals may follow from each other. A row whose rival follows from it has none while it
+        is kept back, and one that follows from its rival goes with it: such a row is kept as one's own.
         """
         own = self._instance.own(str(self[relation].relation))
-        rejected = [self._row(relation, row) for row in reject]
-        kept: list[Row] = []
-        if keep is not None:
-            rivals = self._rivals(own.name, self._row(relation, keep))
-            rejected += rivals
-            kept = [] if rivals else [self._row(relation, keep)]
-        edits = [Edit("+", own.name, row) for row in kept] + [
+        kept = None if keep is None else self._row(relation, keep)
+        rivals = [] if kept is None else self._rivals(own.name, kept)
+        edits = [
             Edit("-", own.name, row)
-            for row in rejected
+            for row in (*(self._row(relation, each) for each in reject), *rivals)
             for _ in range(2 if self._instance.state(self.name, (own.name, row)) is RowState.INSERTED else 1)
         ]
+        if kept is not None and (not rivals or self._goes_with(own, kept, edits)):
+            edits.append(Edit("+", own.name, kept))
         if not edits:
             raise DataError("no-edits", "there is nothing to resolve", hint="say which row to keep")
         transaction = Transaction(self._next(), tuple(edits))
         self._instance.take([transaction], own=True)
         self._show()
         return transaction.id
+
+    def _goes_with(self, relation: PeerRelation, row: Row, edits: Sequence[Edit]) -> bool:
+        """Whether nothing brings a row any more after these edits."""
+        changes = self._instance.changes_of([Transaction(self._next(), tuple(edits))])
+        done = self._instance.database.what_if(changes.insert, changes.delete)
+        return row in done[self._instance.compiled.names.candidates(relation)].deleted
 
     def _rivals(self, relation: str, kept: Row) -> list[Row]:
         for conflict in self.conflicts:
