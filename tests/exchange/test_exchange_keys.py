@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from exchange_support import confederation
 
 import headwater as hw
 from headwater import LabelledNull
@@ -252,3 +253,44 @@ def test_rivals_that_follow_from_each_other():
     b.edit(delete={"S": [(0, 1)]}, insert={"S": [(1, 1)]})
     b.edit(delete={"S": [(1, 1)]})
     assert [str(conflict) for conflict in b.conflicts] == [str(stranded)] and not b["S"].rows()
+
+
+def test_known_values_that_clash_by_a_dependency_that_is_no_key_are_named():
+    found = hw.exchange(
+        peers={"A": {"R": "id: int, name: string"}, "B": {"S": "id: int, name: string"}},
+        mappings="same: R(i, n), S(i, m) -> n = m.",
+    )
+    found["A"].edit(insert={"R": [(1, "x"), (2, "z")]})
+    found["B"].edit(insert={"S": [(1, "y"), (2, "z")]})
+    found.exchange()
+    for peer in found.values():
+        assert [str(clash) for clash in peer.clashes] == ["'x' = 'y' by same: cannot be"]
+        assert (rows(peer, "R"), rows(peer, "S")) == ({(1, "x"), (2, "z")}, {(1, "y"), (2, "z")})
+    found["B"].edit(delete={"S": [(1, "y")]})
+    found.exchange()
+    assert not any(peer.clashes for peer in found.values())
+
+
+def test_what_a_fallen_transaction_takes_back_is_gone():
+    """Ann renames 1 and loses with 3: Cam has neither name of 1, as Ann stands for the old one no more."""
+    found = made(trust={"Cam": "trust from Bob priority 2."})
+    found["Ann"].edit(insert={"A": [(1, "old")]})
+    found["Bob"].edit(insert={"B": [(3, "z")]})
+    found.exchange()
+    found["Ann"].edit(delete={"A": [(1, "old")]}, insert={"A": [(1, "new"), (3, "x")]})
+    found.exchange()
+    assert rows(found["Cam"], "C") == {(3, "z")}
+    found["Bob"].edit(delete={"B": [(3, "z")]})
+    found.exchange()
+    assert rows(found["Cam"], "C") == {(1, "new"), (3, "x")}
+
+
+def test_what_a_clearance_lets_through_is_what_is_left_without_what_is_above_it():
+    """Rows whose clearance is low enough, and those that are there if peers above it are distrusted."""
+    levels = {"GUS": 2, "BioSQL": 0, "uBio": 1}
+    names = ("public", "confidential", "secret")
+    for most in range(3):
+        bio = confederation()["BioSQL"]
+        found = bio.evaluate("B", "clearance", lambda peer, relation, row: names[levels[peer]])
+        bio.trust(" ".join(f"distrust from {peer}." for peer, level in levels.items() if level > most))
+        assert rows(bio, "B") == {row for row, level in found.items() if level <= most}

@@ -258,6 +258,8 @@ def conflicts(file: Path, peer: str) -> None:
         found = confederation[peer].conflicts
         for conflict in found:
             click.secho(str(conflict), fg="yellow" if conflict.dirty else None)
+        for clash in confederation[peer].clashes:
+            click.secho(str(clash), fg="yellow")
         dirty = sum(conflict.dirty for conflict in found)
         click.echo(f"{counted(len(found), 'conflict')}, {dirty} to be resolved", err=True)
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 
 from headwater.database import Database
 from headwater.exchange.edit import Row
-from headwater.exchange.reconciliation import OWN, Conflict, ConflictOption, Decision, decide
+from headwater.exchange.reconciliation import OWN, Conflict, ConflictOption, Decision, ValueClash, decide
 from headwater.exchange.together import History, RelationRow, Together, no_history
 from headwater.exchange.why import PeerWhy
 from headwater.language.datalog.render import MARK, render
@@ -124,6 +124,15 @@ class Reconciler:
                 )
                 named = {columns[i].name: value for i, value in zip(key, values, strict=True)}
                 yield Conflict(peer, relation.name, named, options)
+
+    def clashes(self) -> Iterator[ValueClash]:
+        """Known values that would have to be equal, each pair once."""
+        equalities = self._compiled.equalities
+        for number in equalities.numbers:
+            labels = tuple(egd.label for egd in self._compiled.mappings.egds if equalities.of(egd) == number)
+            pairs = self._database[self._compiled.names.clash(number)].rows()
+            for left, right in sorted({tuple(sorted(pair, key=order_key)) for pair in pairs}, key=order_key):
+                yield ValueClash(left, right, labels)
 
     def _stranded(self, peer: str) -> Iterator[RelationRow]:
         """Candidates that are withheld.

@@ -21,7 +21,7 @@ from headwater.exchange.policies import statements
 from headwater.exchange.published import PublishedLogs
 from headwater.exchange.questions import question_text
 from headwater.exchange.ready import ready
-from headwater.exchange.reconciliation import Conflict
+from headwater.exchange.reconciliation import Conflict, ValueClash
 from headwater.exchange.rejected import WhyRejected, kept_out
 from headwater.exchange.relation import PeerRelationView, without_nulls
 from headwater.exchange.report import UpdateReport
@@ -309,6 +309,11 @@ class Peer:
     def conflicts(self) -> tuple[Conflict, ...]:
         """Rows of this peer that agree in a key and cannot all be true, and what was decided about each."""
         return tuple(self._instance.reconciler.conflicts(self.name))
+
+    @property
+    def clashes(self) -> tuple[ValueClash, ...]:
+        """Known values that would have to be equal by a dependency that is no key; all rows that hold them stay."""
+        return tuple(self._instance.reconciler.clashes())
 
     def resolve(
         self, relation: str, keep: Sequence[Any] | None = None, *, reject: Iterable[Sequence[Any]] = ()

@@ -100,3 +100,17 @@ class Conflict:
             row = ", ".join(map(literal, option.row))
             lines.append(f"  ({row})  {option.decision.value}, {own}")
         return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class ValueClash:
+    """Two different known values that would have to be equal, and no key decides between them: the rows that hold
+    them all stay, and users of these mend one."""
+
+    left: object
+    right: object
+    dependencies: tuple[str, ...]
+    """Those that equate values of such columns."""
+
+    def __str__(self) -> str:
+        return f"{literal(self.left)} = {literal(self.right)} by {' or '.join(self.dependencies)}: cannot be"
