@@ -65,12 +65,19 @@ class RankedScheme(Scheme):
         self.claimed: list[dict[Row, int]] = [{} for _ in host.plan.relations]
         """By relation: the rows that this node says follow, and the rank that it has told."""
         self.fallen: dict[Fact, Claims] = {}
+        self._doubtful = False
+        """Whether a row has fallen that selections depend on."""
         self._losing: deque[tuple[int, Row, int, int | None]] = deque()
 
     @property
     def steady(self) -> bool:
         """Whether no row has fallen that may yet come back."""
         return not self.fallen
+
+    @property
+    def passes_on(self) -> bool:
+        """Rows that fell with a published value that changed, and that no selection depends on, do not hold it up."""
+        return not self._doubtful
 
     # ------------------------------------------------------------------ changes
 
@@ -93,6 +100,7 @@ class RankedScheme(Scheme):
     def begin(self, stage: QuietStage) -> None:
         if stage is QuietStage.REDERIVE:
             fallen, self.fallen = self.fallen, {}
+            self._doubtful = False
             for (relation, row), claims in fallen.items():
                 if claims:
                     self.host.arrive(relation, row, claims)
@@ -183,6 +191,7 @@ class RankedScheme(Scheme):
         self.instances.using(entry, found)
         self.instances.remove(entry)
         self.fallen[relation, row] = entry.value.claims
+        self._doubtful = self._doubtful or relation in self.host.plan.selected
         passing = self.instances.passing.get(relation)
         if passing is not None:
             self._losing.append((passing, row, PASSED, None))

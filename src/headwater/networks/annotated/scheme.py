@@ -75,8 +75,13 @@ class Scheme(Protocol):
 
     @property
     def steady(self) -> bool:
-        """Whether rows that are not there are not expected back: nothing is passed on or published before."""
+        """Whether rows that are not there are not expected back: nothing is published before."""
         ...
+
+    @property
+    def passes_on(self) -> bool:
+        """The same for rows that selections inside recursions depend on: nothing is passed on before."""
+        return self.steady
 
     def insert(self, relation: int, row: Row) -> None:
         """A base row of this node, or one that it publishes, is there from now on; it was not before."""

@@ -420,8 +420,8 @@ class NetworkNode:
 
     def _may_pass_on(self) -> bool:
         """Whether best rows pass on at once; else the period begins, if there are any."""
-        period, steady = self.selection_period, self.scheme.steady
-        waiting = period and steady and any(selector.waiting() for selector in self._selectors)
+        period, ready = self.selection_period, self.scheme.passes_on
+        waiting = period and ready and any(selector.waiting() for selector in self._selectors)
         if waiting and self._passing_at is None:
             self._passing_at = self.clock() + self.selection_period
             self._stay_awake()
@@ -431,7 +431,7 @@ class NetworkNode:
         """Pass best rows on inside their recursion; whether there were any."""
         passed = False
         for selector in self._selectors:
-            if self.scheme.steady and selector.waiting():
+            if self.scheme.passes_on and selector.waiting():
                 table = self.tables[selector.candidates]
                 for row in selector.take():
                     self.arrive(selector.relation, row, self.scheme.passed(table.rows[row]))

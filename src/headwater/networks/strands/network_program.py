@@ -72,6 +72,10 @@ class PublishedGroups:
     inputs: tuple[Bindings, ...]
     asked: str | None = None
 
+    def reads(self) -> set[str]:
+        """The relations that it depends on."""
+        return {each.relation for each in self.inputs} | ({self.asked} if self.asked is not None else set())
+
 
 @dataclass(frozen=True)
 class Best:
@@ -81,6 +85,10 @@ class Best:
     candidates: str
     selections: tuple[Selection, ...]
 
+    def reads(self) -> set[str]:
+        """The relations that it depends on."""
+        return {self.candidates}
+
 
 @dataclass(frozen=True)
 class Missing:
@@ -89,6 +97,10 @@ class Missing:
     relation: str
     asked: str
     present: str
+
+    def reads(self) -> set[str]:
+        """The relations that it depends on."""
+        return {self.asked, self.present}
 
 
 Publication = PublishedGroups | Best | Missing

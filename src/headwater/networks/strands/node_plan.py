@@ -33,6 +33,8 @@ class NodePlan:
     updates: tuple[UpdateStrands, ...] = ()
     fired: tuple[tuple[tuple[UpdateStrands, Strand], ...], ...] = ()
     """By relation: the update rules that its rows fire, and the strands."""
+    selected: frozenset[int] = frozenset()
+    """The relations that rows which pass on may rest on."""
 
 
 def plan_nodes(program: NetworkProgram, functions: Functions | None = None) -> NodePlan:
@@ -76,7 +78,30 @@ def plan_nodes(program: NetworkProgram, functions: Functions | None = None) -> N
         tuple(map(tuple, indexes)),
         updates,
         tuple(map(tuple, fired)),
+        frozenset(numbers[name] for name in under_selections(program)),
     )
+
+
+def under_selections(program: NetworkProgram) -> set[str]:
+    """The candidates of selections inside recursions, and all relations that they depend on in any way."""
+    reads: dict[str, set[str]] = {}
+    for rule in (*program.rules, *(update.rule for update in program.updates)):
+        premises = {item.relation for item in rule.body if isinstance(item, Premise)}
+        reads.setdefault(rule.relation, set()).update(premises)
+    for update in program.updates:
+        reads.setdefault(update.relation, set()).add(update.rule.relation)
+    for publication in program.publications:
+        reads.setdefault(publication.relation, set()).update(publication.reads())
+    for passing in program.passing:
+        reads.setdefault(passing.relation, set()).add(passing.candidates)
+    found: set[str] = set()
+    waiting = [passing.candidates for passing in program.passing]
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found.add(name)
+            waiting += reads.get(name, ())
+    return {name for name in found if name in program.relations}
 
 
 def recursions(updates: Iterable[UpdateRule]) -> dict[str, frozenset[str]]:
