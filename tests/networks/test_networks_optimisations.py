@@ -186,7 +186,7 @@ def overlay_network() -> Topology:
 
 @pytest.mark.parametrize("annotation", ["absorption", "support"])
 def test_periodic_selections_send_less_and_take_longer(annotation):
-    """A published value that changes does not hold best rows up: they wait for a period, and not until all is quiet."""
+    """Published values that change do not hold best rows up: these wait for a period, not until all is quiet."""
     options = {"metric": "random", "annotation": annotation}
     plain = hw.network("shortest-path", overlay_network(), **options)
     periodic = hw.network("shortest-path", overlay_network(), selection_period=0.1, **options)
