@@ -47,6 +47,8 @@ def check(
     click.echo("")
     for line in (*described_roles(plan.program), *described_rules(plan.program)):
         click.echo(line)
+    if plan.program.links:
+        click.echo("deletions: told to all nodes; with --deletions-along-links of net run, along links")
     if found:
         kinds = {breach.constraint for breach in found}
         click.echo(f"{len(kinds)} of {len(CONSTRAINTS)} constraints broken", err=True)

@@ -74,6 +74,8 @@ def described_settings(settings: NodeSettings) -> Iterator[str]:
     delay = settings.sharing_delay
     yield f"message sharing: {f'after {delay:g} s' if delay else 'off'}"
     yield f"magic sets and predicate reordering: {f'for {settings.goal}' if settings.goal else 'off'}"
+    along = settings.deletions_along_links
+    yield f"deletions: {'from neighbour to neighbour, along links' if along else 'told to all nodes'}"
 
 
 def _on(switched: bool) -> str:

@@ -9,8 +9,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import astuple, dataclass, replace
 from typing import Any
 
+from headwater.errors import DataError
 from headwater.language.datalog import parse
-from headwater.networks.annotated.named import SCHEMES
+from headwater.networks.annotated.named import ABSORPTIONS, SCHEMES
 from headwater.networks.annotated.scheme import SchemeMaker
 from headwater.networks.optimisations.goals import ANSWER, goal_on_nodes
 from headwater.networks.orders.iterations import SemiNaive
@@ -56,6 +57,7 @@ class NodeSettings:
     - `sharing_delay`: seconds for which messages wait for others to the same node, to go as one (section 5.2).
     - `goal`: what is asked for, so that no more is derived than it needs: magic sets and predicate reordering
       (section 5.1.2).
+    - `deletions_along_links`: a deletion goes from neighbour to neighbour, not from its node to all (claim 1).
     """
 
     text: str
@@ -67,6 +69,7 @@ class NodeSettings:
     selection_period: float = 0.0
     sharing_delay: float = 0.0
     goal: str = ""
+    deletions_along_links: bool = False
 
     @classmethod
     def of_fields(cls, fields: tuple[Any, ...]) -> NodeSettings:
@@ -81,6 +84,9 @@ class NodeSettings:
         """These, if what they name is there."""
         arguments.one_of("scheme", self.scheme, SCHEMES)
         arguments.one_of("order", self.order, ORDERS)
+        if self.deletions_along_links and self.scheme not in ABSORPTIONS:
+            message = f"deletions of {self.scheme} do not go along links: they are no messages of their own"
+            raise DataError("annotation", message, hint='annotation="absorption", or without the option')
         return self
 
     def rewrites(self) -> Rewrites:
@@ -112,6 +118,8 @@ class NodeSettings:
 
     def scheme_maker(self) -> SchemeMaker:
         """What rows carry, for one node after another."""
+        if self.deletions_along_links:
+            return ABSORPTIONS[self.scheme](along_links=True)
         return SCHEMES[self.scheme]()
 
     def node(self, number: int, plan: NodePlan, directory: Directory) -> NetworkNode:

@@ -60,6 +60,7 @@ def network(
     selection_period: float = 0.0,
     sharing_delay: float = 0.0,
     goal: str | None = None,
+    deletions_along_links: bool = False,
 ) -> Network:
     """Run a program on a network.
 
@@ -74,6 +75,7 @@ def network(
     - `metric`: what links cost: latency (ms), hops, reliability, random; or several of them, a column each.
     - `aggregate_selections`, `multi_aggregates`, `selection_period`, `sharing_delay`, `goal`: optimisations; see
       `NodeSettings`, and `net.explain()` for what they do to a program.
+    - `deletions_along_links`: tell deletions from neighbour to neighbour, so that all messages go along links.
     """
     arguments.one_of("transport", transport, TRANSPORTS)
     known = Functions()
@@ -90,11 +92,15 @@ def network(
         _seconds("selection_period", selection_period),
         _seconds("sharing_delay", sharing_delay),
         _goal(goal),
-    )
+        _flag("deletions_along_links", deletions_along_links),
+    ).checked()
     found = as_topology(topology, seed=seed)
     metrics = (metric,) if isinstance(metric, str) else tuple(metric)
     costs = link_costs(found, metrics, seed)
     plan = settings.plan(known)
+    if deletions_along_links and not plan.program.links:
+        message = "deletions cannot go along links: this program marks no relation as links"
+        raise DataError("no-links", message, hint="mark them: #link(@S, @D, C)")
     recipe = NetworkRecipe(
         settings, found, costs, _link_relations(parsed, plan, costs), seed, known, bool(functions)
     )

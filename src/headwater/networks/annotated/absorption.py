@@ -4,11 +4,11 @@ A base row has a variable for each time it is inserted. A row carries a positive
 its minimal terms; a strand multiplies those of its premises. What goes on is what was not absorbed, rather than the
 paper's difference `new ∧ ¬old`, which is not monotone and larger.
 
-A deletion is told to all nodes by variable. Each makes it false, in one step, in all that it holds: tables, what it
-has shipped, what it has kept back. Sender and receiver of a row so agree on what the receiver still knows, whatever
-else is under way. A row all of whose shipped terms are false is shipped again, from what was kept back or by deriving
-it again here; nothing is asked of others. What comes with a variable that is gone is dropped by its tombstone. (The
-paper deletes tuple by tuple; with changes in flight that loses rows, or never ends.)
+A deletion is told to all nodes by variable (`spreading`). Each makes it false, in one step, in all that it holds:
+tables, what it has shipped, what it has kept back. Sender and receiver of a row so agree on what the receiver still
+knows, whatever else is under way. A row all of whose shipped terms are false is shipped again, from what was kept
+back or by deriving it again here; nothing is asked of others. What comes with a variable that is gone is dropped by
+its tombstone. (The paper deletes tuple by tuple; with changes in flight that loses rows, or never ends.)
 
 A variable that never left its node is deleted without a word to others.
 """
@@ -22,6 +22,7 @@ from headwater.annotations.minimal_dnf import MinimalDNF, bits
 from headwater.networks.annotated.expressions import BooleanExpressions, Numbering
 from headwater.networks.annotated.scheme import Host, Scheme, SchemeMaker
 from headwater.networks.annotated.shipping import LAZY, Shipping
+from headwater.networks.annotated.spreading import AlongLinks, Spreading, ToldToAll
 from headwater.networks.annotated.tombstones import EVERY, Tombstones
 from headwater.networks.annotated.variables import Numbers, OwnVariables
 from headwater.networks.orders.order import Update
@@ -54,7 +55,12 @@ class Absorption(Scheme):
     steady = True
 
     def __init__(
-        self, host: Host, shipping: Shipping, algebra: BooleanExpressions, reclaim_every: int | None
+        self,
+        host: Host,
+        shipping: Shipping,
+        algebra: BooleanExpressions,
+        reclaim_every: int | None,
+        along_links: bool = False,
     ):
         self.host = host
         self.shipping = shipping
@@ -62,7 +68,8 @@ class Absorption(Scheme):
         self.numbering = Numbering(algebra)
         self.numbers = Numbers(host.nodes, host.places)
         self.numbering.grouped(self.numbers.place)
-        self.tombstones = Tombstones(host.number, self.numbers, reclaim_every)
+        self.tombstones = Tombstones(host.number, self.numbers, None if along_links else reclaim_every)
+        self.spreading: Spreading = AlongLinks(host) if along_links else ToldToAll(host)
         self.own = OwnVariables(host.number, self.numbers, host.incarnation)
         self.base: dict[tuple[int, Row], int] = {}
         """The variables of the rows that are this node's own: base rows, and those that it publishes."""
@@ -83,14 +90,13 @@ class Absorption(Scheme):
         number = self.numbering.number(variable)
         self._exported &= ~(1 << number)
         self.host.arrive(relation, row, self.algebra.variable(number))
+        self.spreading.inserted(relation, row, self.tombstones.gone)
 
     def delete(self, relation: int, row: Row) -> None:
         variable = self.base.pop((relation, row))
         number = self.numbering.number(variable)
         if self._exported >> number & 1:
-            message = self.tombstones.bury(variable)
-            for other in self.host.others():
-                self.host.send(other, message)
+            self.spreading.begin(self.tombstones.bury(variable))
             self._forget(variable)
         else:
             self._forget(variable)
@@ -105,6 +111,7 @@ class Absorption(Scheme):
                 self.host.arrive(message.relation, message.row, value)
         elif isinstance(message, Gone):
             if self.tombstones.add(message):
+                self.spreading.heard(sender, message)
                 self._forget(message.variable)
         else:
             assert isinstance(message, SeenDeletions)
@@ -126,8 +133,8 @@ class Absorption(Scheme):
         self._free(self.tombstones.drop(self.host.send))
 
     def restarted(self, other: int, incarnation: int) -> None:
-        for message in self.tombstones.restarted(other, incarnation):
-            self.host.send(other, message)
+        own = self.tombstones.restarted(other, incarnation)
+        self.spreading.restarted(other, own, self.tombstones.gone)
         for variable in [known for known in self.numbering.numbers if self.numbers.owner(known) == other]:
             if self.tombstones.is_gone(variable):
                 self._forget(variable)
@@ -335,6 +342,8 @@ def absorption(
     *,
     algebra: Callable[[], BooleanExpressions] = MinimalDNF,
     reclaim_every: int | None = EVERY,
+    along_links: bool = False,
 ) -> SchemeMaker:
-    """Absorption provenance; `reclaim_every=None` where channels are not first in, first out."""
-    return lambda host: Absorption(host, shipping, algebra(), reclaim_every)
+    """Absorption provenance; `reclaim_every=None` where channels are not first in, first out. With `along_links`
+    deletions go from neighbour to neighbour (`spreading`), and nothing is reclaimed."""
+    return lambda host: Absorption(host, shipping, algebra(), reclaim_every, along_links)

@@ -6,6 +6,7 @@ Eager shipping is where expressions grow: they are diagrams where they have many
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from headwater.annotations.dnf_or_bdd import DnfOrBdd
 from headwater.networks.annotated.absorption import absorption
@@ -16,10 +17,14 @@ from headwater.networks.annotated.relative import relative
 from headwater.networks.annotated.scheme import SchemeMaker
 from headwater.networks.annotated.shipping import BOUNDED, EAGER, LAZY
 
+ABSORPTIONS: Mapping[str, Callable[..., SchemeMaker]] = {
+    "absorption": partial(absorption, LAZY),
+    "absorption-bounded": partial(absorption, BOUNDED),
+    "absorption-eager": partial(absorption, EAGER, algebra=DnfOrBdd),
+}
+"""Those whose deletions can go along links."""
 SCHEMES: Mapping[str, Callable[[], SchemeMaker]] = {
-    "absorption": lambda: absorption(LAZY),
-    "absorption-bounded": lambda: absorption(BOUNDED),
-    "absorption-eager": lambda: absorption(EAGER, algebra=DnfOrBdd),
+    **ABSORPTIONS,
     "relative": lambda: relative(LAZY),
     "relative-eager": lambda: relative(EAGER),
     "counting": counting,

@@ -56,6 +56,14 @@ class Host(Protocol):
         """All other nodes."""
         ...
 
+    def neighbours(self) -> list[int]:
+        """The other ends of this node's links; all other nodes, if the program knows no links."""
+        ...
+
+    def link_end(self, relation: int, row: Row) -> int | None:
+        """The other end of a link; `None` if the row is of another relation."""
+        ...
+
     def waiting(self) -> Iterable[Update]:
         """Updates that have arrived and are not stored yet: they carry what is to be kept true, too."""
         ...

@@ -335,10 +335,14 @@ class NetworkNode:
         for name in self.plan.program.links:
             number = self.plan.numbers[name]
             for row in self.tables[number].rows:
-                found[self.directory.node(row[1])] = None
+                found[self.link_end(number, row)] = None
         if not self.plan.program.links:
             return list(self.others())
         return [node for node in found if node is not None and node != self.number]
+
+    def link_end(self, relation: int, row: Row) -> int | None:
+        links = self.plan.program.links
+        return self.directory.node(row[1]) if self.plan.relations[relation].name in links else None
 
     def saw(self, relation: int, row: Row) -> None:
         """An event happens here."""
