@@ -220,18 +220,23 @@ def exchange(*args: Any, **options: Any) -> Confederation:
 
 @public
 def sketches(
-    backend: SparkSession | str, path: str | os.PathLike[str], *, progress: bool | None = None
+    backend: SparkSession | str,
+    path: str | os.PathLike[str],
+    *,
+    progress: bool | None = None,
+    shrink: bool = True,
 ) -> Sketches:
     """Provenance sketches of queries over tables, kept in the folder `path`; see docs/sketches.md.
 
     `backend` is a Spark session, or the address of a database: `duckdb:///shop.db`, `postgresql://user@host/shop`.
     `progress`: whether captures that take long show themselves, on a terminal or in a notebook; False for never.
+    `shrink`: whether fragments that are needed no more leave a maintained sketch; False for cheaper deletions.
     """
     from pathlib import Path
 
     from headwater.sketch.sketches import Sketches
 
-    return Sketches(backend, Path(path), progress=progress)
+    return Sketches(backend, Path(path), progress=progress, shrink=shrink)
 
 
 def network(program: Any, topology: Any, **options: Any) -> Network:

@@ -127,6 +127,12 @@ class AskedQuery:
             wanted, total = wanted + share * rows, total + rows
         return wanted / total if total else 1.0
 
+    def _surplus(self, sketch: Sketch | None) -> float:
+        """Which share of the rows is read, at most, for fragments that an exact sketch would not have."""
+        if sketch is None or not any(part.doubtful for part in sketch.parts):
+            return 0.0
+        return self._share(sketch) - self._share(sketch.certain())
+
     def _borrow(self) -> bool:
         """Whether the sketch of a query that differs in constants answers this one: it is maintained, and taken."""
         for other in self.owner.list():
@@ -297,7 +303,9 @@ class AskedQuery:
         known = self.owner._maintainers.get(self.kept.name)
         if known is None:
             slots = tuple(SlotRanges(slot, ranges) for slot, ranges in self._ranges(proof).items())
-            known = Maintainer(proof.plan, FragmentNumbers(slots), self.backend)
+            known = Maintainer(
+                proof.plan, FragmentNumbers(slots), self.backend, switches=self.owner._switches
+            )
             try:
                 known.restore(self.owner._state.state_of(self.kept.name))
             except HeadwaterError:
@@ -317,7 +325,8 @@ class AskedQuery:
                 raise SketchError(
                     "not-maintained", f"what maintains the sketch would take {maintainer.nbytes:,} bytes"
                 )
-            maintainer = Maintainer(maintainer.plan, FragmentNumbers(slots), self.backend)
+            numbers, switches = FragmentNumbers(slots), maintainer.switches
+            maintainer = Maintainer(maintainer.plan, numbers, self.backend, switches=switches)
             maintainer.capture(self.at)
             self.owner._maintainers[self.kept.name] = maintainer
         return maintainer
@@ -338,14 +347,20 @@ class AskedQuery:
     ) -> SketchDecision:
         read = self._share(sketch) if sketch is not None and way != "capture" else 1.0
         said = str(sketch) if sketch is not None else ""
-        return SketchDecision(way, reason, self.kept.name, dict(self.at), seconds, predicted, read, said)
+        surplus = self._surplus(sketch) if way != "capture" else 0.0
+        at = dict(self.at)
+        return SketchDecision(
+            way, reason, self.kept.name, at, seconds, predicted, read, said, surplus=surplus
+        )
 
     def explained(self) -> str:
         """The proof or the refusal, the sketches there are, and what each way is expected to cost."""
         lines = [f"query {self.kept.name}, asked {self.kept.asked} times", explain_safety(self.proof)]
         for sketch in self.kept.sketches:
             at = ", ".join(f"{table} at {version}" for table, version in sorted(sketch.versions.items()))
-            lines.append(f"sketch of {at}: {sketch}; {self._share(sketch):.1%} of the rows would be read")
+            said = f"sketch of {at}: {sketch}; {self._share(sketch):.1%} of the rows would be read"
+            surplus = self._surplus(sketch)
+            lines.append(said + (f", at most {surplus:.1%} of the rows needlessly" if surplus else ""))
         if self.kept.refused:
             lines.append(f"no sketch: {self.kept.refused}")
         way, reason, predicted = self._decided()

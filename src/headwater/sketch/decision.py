@@ -17,8 +17,8 @@ class SketchDecision:
     """How a query was answered.
 
     `seconds` is what that took, `predicted` what each way was expected to take before, `read` which share of the
-    rows of sketched tables lay in blocks that had to be read, `changed` how many rows the sketch was maintained
-    by.
+    rows of sketched tables lay in blocks that had to be read, `surplus` which share was read, at most, only because
+    the sketch does not shrink, `changed` how many rows the sketch was maintained by.
     """
 
     way: Way
@@ -31,6 +31,7 @@ class SketchDecision:
     sketch: str = ""
     changed: int = 0
     maintaining: float = 0.0
+    surplus: float = 0.0
 
     @property
     def saved(self) -> float | None:
@@ -42,6 +43,8 @@ class SketchDecision:
         said = f"{self.way}: {self.reason}; {self.seconds:.3f} s"
         if self.way in ("use", "maintain"):
             said += f", {self.read:.1%} of the rows read ({self.sketch})"
+        if self.surplus:
+            said += f", at most {self.surplus:.1%} of the rows needlessly, as the sketch does not shrink"
         if self.changed:
             said += f", maintained by {self.changed} rows in {self.maintaining:.3f} s"
         if self.saved is not None and self.way != "plain":

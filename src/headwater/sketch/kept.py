@@ -200,6 +200,7 @@ def sketch_to_json(sketch: Sketch) -> dict[str, Any]:
                 "attribute": part.ranges.attribute,
                 "bounds": [_value_to_json(bound) for bound in part.ranges.bounds],
                 "fragments": sorted(part.fragments),
+                "doubtful": sorted(part.doubtful),
             }
             for part in sketch.parts
         ],
@@ -213,6 +214,7 @@ def sketch_from_json(said: Mapping[str, Any]) -> Sketch:
             one["table"],
             Ranges(one["attribute"], tuple(_value_from_json(bound) for bound in one["bounds"])),
             frozenset(int(number) for number in one["fragments"]),
+            frozenset(int(number) for number in one.get("doubtful", ())),
         )
         for one in said["parts"]
     )

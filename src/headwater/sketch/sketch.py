@@ -20,6 +20,8 @@ class SketchPart:
     table: str
     ranges: Ranges
     fragments: frozenset[int]
+    doubtful: frozenset[int] = frozenset()
+    """Those of them that may be needless, in a sketch that does not shrink."""
 
     @property
     def slot(self) -> Slot:
@@ -31,7 +33,8 @@ class SketchPart:
         return len(self.fragments) / self.ranges.count
 
     def __str__(self) -> str:
-        return f"{self.table}.{self.ranges.attribute}: {len(self.fragments)} of {self.ranges.count} fragments"
+        said = f"{self.table}.{self.ranges.attribute}: {len(self.fragments)} of {self.ranges.count} fragments"
+        return f"{said} ({len(self.doubtful)} of them perhaps needless)" if self.doubtful else said
 
 
 @dataclass(frozen=True, order=True)
@@ -70,6 +73,14 @@ class Sketch:
         """The sketch after a delta of it (Δ𝒫): fragments that one part gains and loses."""
         parts = (
             replace(part, fragments=(part.fragments - remove) | add) if part.slot == slot else part
+            for part in self.parts
+        )
+        return replace(self, parts=tuple(parts))
+
+    def certain(self) -> Sketch:
+        """Without the fragments that may be needless: what an exact sketch has at least, and not to be used."""
+        parts = (
+            replace(part, fragments=part.fragments - part.doubtful, doubtful=frozenset())
             for part in self.parts
         )
         return replace(self, parts=tuple(parts))

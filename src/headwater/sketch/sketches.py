@@ -22,6 +22,7 @@ from headwater.sketch.advice import DEFAULT_RANGES, Advice, advise
 from headwater.sketch.asking import AskedQuery
 from headwater.sketch.decision import SketchAnswer, SketchDecision
 from headwater.sketch.kept import KeptQuery, KeptState, KeptTable, query_name
+from headwater.sketch.maintain.block_delta import Switches
 from headwater.sketch.maintain.maintainer import Maintainer
 from headwater.sketch.safety.checking import FactsOfBackend
 from headwater.sketch.safety.facts import declared
@@ -41,7 +42,14 @@ ATTEMPTS = 10
 class Sketches:
     """Sketches of the queries over some tables; `hw.sketches(spark, "state/")`. A context manager."""
 
-    def __init__(self, backend: SparkSession | str, path: str | Path, *, progress: bool | None = None):
+    def __init__(
+        self,
+        backend: SparkSession | str,
+        path: str | Path,
+        *,
+        progress: bool | None = None,
+        shrink: bool = True,
+    ):
         self._state = KeptState(Path(path))
         try:
             self.backend: SparkBackend | SqlBackend = (
@@ -58,6 +66,7 @@ class Sketches:
             self._state.close()
             raise
         self._screen = screen_of(progress)
+        self._switches = Switches(shrink=shrink)
         self.last: SketchDecision | None = None
         """What was decided about the last query."""
 

@@ -81,11 +81,11 @@ def test_example_1_2_a_stale_sketch_gains_r2(shop: ModelBackend):
 def test_example_5_1_the_counts_of_mu():
     merge = Merge(PRICE.total)
     merge.change(AnnotatedRows({}, np.array([1, 1, 1]), FragmentSets.of([{R2}, {R2}, {R1, R2}])))
-    assert (merge.counts[R1], merge.counts[R2], merge.present()) == (1, 3, [R1, R2])
+    assert (merge.state[R1], merge.state[R2], merge.present()) == (1, 3, [R1, R2])
     assert merge.change(AnnotatedRows({}, np.array([-1]), FragmentSets.of([{R1, R2}]))) == SketchDelta(
         frozenset(), frozenset({R1})
     )
-    assert (merge.counts[R1], merge.counts[R2]) == (0, 2)
+    assert (merge.state[R1], merge.state[R2]) == (0, 2)
 
 
 # ------------------------------------------------------------------ figures 5 and 6

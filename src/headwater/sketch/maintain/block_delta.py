@@ -48,12 +48,14 @@ KEYS = "_keys"
 
 @dataclass(frozen=True)
 class Switches:
-    """What maintenance may do to do less: each can be left out, and the sketch is the same."""
+    """What maintenance may do to do less: each can be left out, and the sketch is the same (but for `shrink`)."""
 
     push_selections: bool = True
     bloom_filters: bool = True
     buffer: int | None = 20
     """How many rows buffers for min, max and top-k hold; `None` for all."""
+    shrink: bool = True
+    """Whether fragments that are needed no more leave the sketch (`growing`)."""
 
 
 class BlockDelta(Stateless):

@@ -1,7 +1,8 @@
 """A sketch that follows its tables: the incremental operators of its query, μ above them, and the versions they have
 seen.
 
-What holds: `sketch` is what a capture at `versions` would give, or covers it where the query's order has ties. A
+What holds: `sketch` is what a capture at `versions` would give, or covers it where the query's order has ties or
+sketches do not shrink (`growing`). A
 version is taken in whole or not at all: if anything fails on the way, the state is *lost*, the sketch stays what it
 was at the versions it was made for, and `capture` (or `persisted` state) has to begin again.
 """
@@ -23,9 +24,10 @@ from headwater.language.sql.scalars import Scalar
 from headwater.sketch.maintain.block_delta import BlockDelta, Switches
 from headwater.sketch.maintain.compiling import compile_plan
 from headwater.sketch.maintain.group_by import GroupByDelta
+from headwater.sketch.maintain.growing import GrowingMerge
 from headwater.sketch.maintain.merge import Merge, SketchDelta
 from headwater.sketch.maintain.numbering import FragmentNumbers
-from headwater.sketch.maintain.operator import Incremental, TableChanges
+from headwater.sketch.maintain.operator import Incremental, Stateless, TableChanges
 from headwater.sketch.sketch import Sketch
 from headwater.sketch.tables.backend import Backend, TableDelta
 from headwater.store import Checkpoint, Store
@@ -68,7 +70,7 @@ class Maintainer:
         self.versions: Mapping[str, int] | None = None
         """The versions of tables that the state has seen; `None` while there is none."""
         self._root: Incremental = compile_plan(plan, numbers, self.switches)
-        self._merge = Merge(numbers.total)
+        self._merge = self._new_merge()
         self._sketch: Sketch | None = None
 
     # ------------------------------------------------------------------ what there is
@@ -84,8 +86,11 @@ class Maintainer:
 
     @property
     def counts(self) -> Mapping[int, int]:
-        """For each fragment of the sketch, by its number, how many rows of the answer rest on it."""
-        return {number: int(self._merge.counts[number]) for number in self._merge.present()}
+        """For each fragment of the sketch, by its number, how many rows of the answer rest on it; not counted if
+        sketches do not shrink."""
+        if not self.switches.shrink:
+            return {}
+        return {number: int(self._merge.state[number]) for number in self._merge.present()}
 
     @property
     def is_lost(self) -> bool:
@@ -95,7 +100,7 @@ class Maintainer:
     @property
     def nbytes(self) -> int:
         """About how much memory the state takes."""
-        return self._merge.counts.nbytes + sum(each.nbytes for each in self.operators())
+        return self._merge.state.nbytes + sum(each.nbytes for each in self.operators())
 
     def operators(self) -> Iterator[Incremental]:
         """All operators, the root first."""
@@ -138,7 +143,7 @@ class Maintainer:
         """Let go of the state; the sketch stays what it was."""
         self.versions = None
         self._root = compile_plan(self.plan, self.numbers, self.switches)
-        self._merge = Merge(self.numbers.total)
+        self._merge = self._new_merge()
 
     def maintain(self, versions: Mapping[str, int] | None = None) -> Maintained:
         """Bring the sketch to other versions (default: the newest), by what changed since those it has seen."""
@@ -158,6 +163,8 @@ class Maintainer:
     def apply(self, deltas: Mapping[str, TableDelta], versions: Mapping[str, int]) -> Maintained:
         """Take in changes that lead from the versions seen to these."""
         started = time.perf_counter()
+        if isinstance(self._merge, GrowingMerge):
+            deltas = self._without_deletions(deltas, self._merge)
         changes = TableChanges(self.backend, versions, deltas)
         asked = sum(block.asked for block in self._blocks())
         delta = self._follow(changes)
@@ -168,6 +175,32 @@ class Maintainer:
             sum(block.asked for block in self._blocks()) - asked,
             tuple(changes.refilled),
         )
+
+    def _new_merge(self) -> Merge | GrowingMerge:
+        return Merge(self.numbers.total) if self.switches.shrink else GrowingMerge(self.numbers.total)
+
+    def _without_deletions(
+        self, deltas: Mapping[str, TableDelta], merge: GrowingMerge
+    ) -> Mapping[str, TableDelta]:
+        """Where nothing has state, deletions can only make the sketch smaller: they leave doubt, and that is all.
+
+        Without state the plan is monotone: of the tables as they are now, rows that were not there before account for
+        all rows of the answer that are new.
+        """
+        if not all(isinstance(each, Stateless) for each in self.operators()):
+            return deltas
+        gone = [delta for delta in deltas.values() if (delta.signs < 0).any()]
+        if len(scans(self.plan)) > 1 and gone:
+            merge.doubt()
+        else:
+            for delta in gone:
+                merge.doubt(self._fragments_of(delta.only(delta.signs < 0)))
+        return {table: delta.only(delta.signs > 0) for table, delta in deltas.items()}
+
+    def _fragments_of(self, delta: TableDelta) -> Iterator[int]:
+        for each in self.numbers.of_table(delta.table):
+            found = each.ranges.fragments(delta.rows.column(each.slot.attribute))
+            yield from (np.unique(found) + self.numbers.first(each.slot)).tolist()
 
     def _fetch(self, table: str, after: int, upto: int) -> TableDelta:
         return self.backend.changes(table, after, upto, condition=self._condition(table))
@@ -189,11 +222,15 @@ class Maintainer:
         delta = self._merge.change(self._root.change(changes))
         self._root.commit()
         self.versions = dict(changes.versions)
-        if self._sketch is None or versions is None or delta.gained or delta.lost:
-            self._sketch = self.numbers.sketch(self._merge.present(), self.versions)
+        is_same = not (delta.gained or delta.lost) and self.switches.shrink
+        if self._sketch is None or versions is None or not is_same:
+            self._sketch = self._merged(self.versions)
         else:
             self._sketch = self._sketch.at(self.versions)
         return delta
+
+    def _merged(self, versions: Mapping[str, int]) -> Sketch:
+        return self.numbers.sketch(self._merge.present(), versions, self._merge.doubtful())
 
     # ------------------------------------------------------------------ at rest
 
@@ -202,7 +239,7 @@ class Maintainer:
         bytes."""
         if self.versions is None:
             raise SketchError("state-lost", "the sketch has no state to keep", hint="capture it again")
-        tables = {"merge": pa.table({"count": self._merge.counts})}
+        tables = {"merge": pa.table({"count": self._merge.state})}
         for number, operator in enumerate(self.operators()):
             tables |= {f"{number}/{name}": table for name, table in operator.save().items()}
         with Store.open(folder) as store:
@@ -220,7 +257,7 @@ class Maintainer:
             if kept is None or kept.meta.get("sketch") != self.digest:
                 return False
             self.forget()
-            self._merge.counts = np.asarray(kept.tables["merge"].column(0)).copy()
+            self._merge.state = np.asarray(kept.tables["merge"].column(0)).copy()
             for number, operator in enumerate(self.operators()):
                 head = f"{number}/"
                 own = {name[len(head) :]: kept.tables[name] for name in kept.tables if name.startswith(head)}
@@ -228,7 +265,7 @@ class Maintainer:
             versions = kept.meta["versions"]
             assert isinstance(versions, Mapping)
             self.versions = {str(table): int(version) for table, version in versions.items()}
-        self._sketch = self.numbers.sketch(self._merge.present(), self.versions)
+        self._sketch = self._merged(self.versions)
         return True
 
     @property

@@ -9,7 +9,7 @@ State: for each fragment, in how many result rows' sketches it is. A fragment en
 ...     return AnnotatedRows({}, np.array(counts), FragmentSets.of(sets))
 >>> merge.change(rows([1, 1, 1], [{1}, {1}, {0, 1}]))
 SketchDelta(gained=frozenset({0, 1}), lost=frozenset())
->>> merge.change(rows([-1], [{0, 1}])), merge.counts.tolist()
+>>> merge.change(rows([-1], [{0, 1}])), merge.state.tolist()
 (SketchDelta(gained=frozenset(), lost=frozenset({0})), [0, 2, 0])
 """
 
@@ -36,52 +36,57 @@ class Merge:
     """The counts of all fragments."""
 
     def __init__(self, fragments: int):
-        self.counts: Ints = np.zeros(fragments, np.int64)
+        self.state: Ints = np.zeros(fragments, np.int64)
 
     def change(self, rows: AnnotatedRows) -> SketchDelta:
         """Follow a change of the query's annotated result."""
         if not len(rows):
             return SketchDelta(frozenset(), frozenset())
-        added = self._added(rows)
+        added = added_to_fragments(rows, len(self.state))
         touched = np.flatnonzero(added)
-        before = self.counts[touched]
+        before = self.state[touched]
         after = before + added[touched]
         if (after < 0).any():
             raise negative_count("a fragment of the answer")
-        self.counts[touched] = after
+        self.state[touched] = after
         gained, lost = touched[(before == 0) & (after > 0)], touched[(before > 0) & (after == 0)]
         return SketchDelta(frozenset(gained.tolist()), frozenset(lost.tolist()))
 
     def present(self) -> list[int]:
         """The fragments of the sketch."""
-        found: list[int] = np.flatnonzero(self.counts).tolist()
+        found: list[int] = np.flatnonzero(self.state).tolist()
         return found
 
-    def _added(self, rows: AnnotatedRows) -> Ints:
-        fragments = rows.fragments
-        if isinstance(fragments, GroupFragments):
-            return self._of_groups(fragments, rows.counts)
-        sets = fragments.sets()
-        added = np.zeros_like(self.counts)
-        np.add.at(added, sets.members, np.repeat(rows.counts, sets.lengths))
-        return added
+    def doubtful(self) -> list[int]:
+        """Those that may be needless: none, as all are counted."""
+        return []
 
-    def _of_groups(self, fragments: GroupFragments, counts: Ints) -> Ints:
-        """Where a group's row has gone and come again, only fragments that the group gained or lost count."""
-        added = np.zeros_like(self.counts)
-        earlier = fragments.earlier
-        both = np.intersect1d(fragments.groups[earlier], fragments.groups[~earlier])
-        alone = ~np.isin(fragments.groups, both) if len(both) else np.ones(len(counts), bool)
-        if alone.any():
-            sets = fragments.take(np.flatnonzero(alone)).sets()
-            np.add.at(added, sets.members, np.repeat(counts[alone], sets.lengths))
-        if len(both):
-            pairs = fragments.pairs
-            touched = pairs.touched
-            touched = touched[np.isin(pairs.rows[touched, 0], both)]
-            now, then = pairs.counts[touched] > 0, pairs.before(touched) > 0
-            np.add.at(added, pairs.rows[touched, 1], now.astype(np.int64) - then)
+
+def added_to_fragments(rows: AnnotatedRows, fragments: int) -> Ints:
+    """By how many rows of the answer more (or, below 0, fewer) each of so many fragments is needed."""
+    added = np.zeros(fragments, np.int64)
+    if isinstance(rows.fragments, GroupFragments):
+        _add_of_groups(added, rows.fragments, rows.counts)
         return added
+    sets = rows.fragments.sets()
+    np.add.at(added, sets.members, np.repeat(rows.counts, sets.lengths))
+    return added
+
+
+def _add_of_groups(added: Ints, fragments: GroupFragments, counts: Ints) -> None:
+    """Where a group's row has gone and come again, only fragments that the group gained or lost count."""
+    earlier = fragments.earlier
+    both = np.intersect1d(fragments.groups[earlier], fragments.groups[~earlier])
+    alone = ~np.isin(fragments.groups, both) if len(both) else np.ones(len(counts), bool)
+    if alone.any():
+        sets = fragments.take(np.flatnonzero(alone)).sets()
+        np.add.at(added, sets.members, np.repeat(counts[alone], sets.lengths))
+    if len(both):
+        pairs = fragments.pairs
+        touched = pairs.touched
+        touched = touched[np.isin(pairs.rows[touched, 0], both)]
+        now, then = pairs.counts[touched] > 0, pairs.before(touched) > 0
+        np.add.at(added, pairs.rows[touched, 1], now.astype(np.int64) - then)
 
 
 def negative_count(what: str) -> DataError:

@@ -68,8 +68,13 @@ class FragmentNumbers:
             found[slot].add(number - first)
         return {slot: frozenset(fragments) for slot, fragments in found.items()}
 
-    def sketch(self, numbers: Iterable[int], versions: Mapping[str, int]) -> Sketch:
-        """The sketch of these fragments."""
-        fragments = self.by_slot(numbers)
-        parts = (SketchPart(each.slot.table, each.ranges, fragments[each.slot]) for each in self.slots)
+    def sketch(
+        self, numbers: Iterable[int], versions: Mapping[str, int], doubtful: Iterable[int] = ()
+    ) -> Sketch:
+        """The sketch of these fragments, of which some may be needless."""
+        fragments, doubted = self.by_slot(numbers), self.by_slot(doubtful)
+        parts = (
+            SketchPart(each.slot.table, each.ranges, fragments[each.slot], doubted[each.slot])
+            for each in self.slots
+        )
         return Sketch(tuple(parts), dict(versions))

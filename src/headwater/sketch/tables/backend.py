@@ -11,7 +11,7 @@ with a table is a plan that scans both.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -46,6 +46,14 @@ class TableDelta:
     def size(self) -> int:
         """How many rows came or went."""
         return int(np.abs(self.signs).sum())
+
+    def only(self, chosen: npt.NDArray[np.bool_]) -> TableDelta:
+        """Some of its rows."""
+        if chosen.all():
+            return self
+        import pyarrow as pa
+
+        return replace(self, rows=self.rows.filter(pa.array(chosen)), signs=self.signs[chosen])
 
 
 class Backend(Protocol):
