@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from benchmarks.network.points import NetworkReport
+from benchmarks.network.points import Curve, NetworkReport
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#555555")
+
+
+def _to_its_end(points: Curve) -> Curve:
+    """A rate holds from its time to the next: the last one, too, and then it is nothing."""
+    if not points:
+        return ((0.0, 0.0),)
+    last = points[-1][0]
+    return (*points, (last + (last - points[-2][0] if len(points) > 1 else 1.0), 0.0))
 
 
 def draw(report: NetworkReport, path: Path) -> Path:
@@ -19,7 +27,12 @@ def draw(report: NetworkReport, path: Path) -> Path:
     for axes, found in zip(places, report.figures, strict=False):
         axes.set_title(f"{found.number}: {found.title}", fontsize=9, loc="left")
         for colour, each in zip(COLOURS, found.lines, strict=False):
-            axes.plot(*zip(*each.points, strict=True), color=colour, linewidth=1.2, label=each.name)
+            rate = found.y.startswith("kB/s")
+            points = _to_its_end(each.points) if rate else each.points
+            style = "steps-post" if rate else "default"
+            axes.plot(
+                *zip(*points, strict=True), color=colour, linewidth=1.2, label=each.name, drawstyle=style
+            )
         axes.set_xlabel(found.x, fontsize=8)
         axes.set_ylabel(found.y, fontsize=8)
         axes.set_ylim(bottom=0)
