@@ -34,6 +34,8 @@ RIGHT: dict[str, list[str]] = {
     "pipeline status": ["pipeline.toml"],
     "net run": ["reachable", "-t", "grid:2"],
     "net check": ["reachable"],
+    "net trace": ["reachable", "-t", "grid:2", "--out", "run.trace"],
+    "net search": ["n0:n1", "-t", "grid:2"],
     "exchange init": ["other.toml"],
     "exchange edit": ["bio.toml", "GUS", "--insert", "G(1, 2, 3)"],
     "exchange publish": ["bio.toml"],
@@ -45,7 +47,8 @@ RIGHT: dict[str, list[str]] = {
     "exchange conflicts": ["bio.toml", "GUS"],
     "exchange resolve": ["bio.toml", "GUS", "--keep", "G(1, 2, 3)"],
 }
-"""Arguments with which each command is done. (Benchmarks are no part of the package.)"""
+"""Arguments with which each command is done. (Benchmarks are no part of the package; commands of sketches start Spark,
+and have their wrong arguments in `test_cli_sketch`.)"""
 
 
 def command(name: str) -> click.Command:
@@ -93,4 +96,4 @@ def test_every_command_is_attacked() -> None:
         for name, one in main.commands.items()
         for inner in (one.commands if isinstance(one, click.Group) else [""])
     }
-    assert names - set(RIGHT) == {"bench"}
+    assert {name for name in names - set(RIGHT) if not name.startswith("sketch ")} == {"bench"}

@@ -77,7 +77,7 @@ def test_version(folder: Folder) -> None:
 def test_every_command_has_an_example(folder: Folder) -> None:
     assert list(main.commands) == [
         "run", "apply", "define", "show", "query", "watch", "why", "why-not", "what-if", "depends", "explain",
-        "check", "compact", "pipeline", "exchange", "net", "bench",
+        "check", "compact", "pipeline", "exchange", "sketch", "net", "bench",
     ]  # fmt: skip
     for name in main.commands:
         if name != "bench":

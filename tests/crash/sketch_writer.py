@@ -10,10 +10,17 @@ import pyarrow as pa
 
 from headwater.sketch.tables.parquet_table import ParquetTable
 
-table = ParquetTable(Path(sys.argv[1]), Path(sys.argv[2]))
-number = table.version()
-while True:
-    number += 1
-    rows = pa.table({"x": [2 * number, 2 * number + 1, 2 * number - 2]})
-    table.update(rows, np.array([1, 1, -1]))
-    print(number, flush=True)
+
+def write(folder: Path, log: Path) -> None:
+    """Change rows for ever, and say which version is there."""
+    table = ParquetTable(folder, log)
+    number = table.version()
+    while True:
+        number += 1
+        rows = pa.table({"x": [2 * number, 2 * number + 1, 2 * number - 2]})
+        table.update(rows, np.array([1, 1, -1]))
+        print(number, flush=True)
+
+
+if __name__ == "__main__":
+    write(Path(sys.argv[1]), Path(sys.argv[2]))

@@ -159,9 +159,7 @@ def _load(
         beside = info.layout.further(table)
         numbers = [beside.column(column).to_numpy() for column in RANKS[: relation.width - relation.arity]]
         shown = beside.column(VISIBLE).to_numpy(zero_copy_only=False).astype(bool)
-        ranked = ranked and not any(
-            (column == UNRANKED).any() for column in numbers
-        )  # of all, not only of mine
+        ranked = ranked and not (numbers[0] == UNRANKED).any()  # of all, not only of mine
         mine = keep(name, rows, place) if keep is not None else slice(None)
         codes.append(rows[mine])
         ranks.append(np.column_stack(numbers).astype(np.int64)[mine])

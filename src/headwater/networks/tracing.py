@@ -68,7 +68,7 @@ def write_trace(
 ) -> None:
     """Write a trace, whole or not at all."""
     digest = hashlib.sha256()
-    unfinished = path.with_name(f"{path.name}.{os.getpid()}.part")
+    unfinished = path.parent / f"{path.name}.{os.getpid()}.part"
     try:
         with unfinished.open("w", encoding="utf-8", newline="\n") as file:
             for line in _lines(recipe, history, messages):
