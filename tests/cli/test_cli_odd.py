@@ -47,8 +47,8 @@ RIGHT: dict[str, list[str]] = {
     "exchange conflicts": ["bio.toml", "GUS"],
     "exchange resolve": ["bio.toml", "GUS", "--keep", "G(1, 2, 3)"],
 }
-"""Arguments with which each command is done. (Benchmarks are no part of the package; commands of sketches start Spark,
-and have their wrong arguments in `test_cli_sketch`.)"""
+"""Arguments with which each command is done. (Benchmarks are no part of the package; commands of sketches start
+Spark, and have their wrong arguments in `test_cli_sketch`.)"""
 
 
 def command(name: str) -> click.Command:

@@ -59,4 +59,4 @@ def trace(
         if failing:
             net.run(None if until is None else net.now + until)
         net.trace(out)
-        click.echo(f"{net.messages:,} messages of {net.topology} in {out}")
+        click.echo(f"{net.messages:,} messages of {net.topology} in {click.format_filename(out)}")
