@@ -112,12 +112,13 @@ def unlimited(ration: Ration) -> Iterator[None]:
 
 
 def everything(db: Database) -> dict[str, Any]:
-    """All rows with ranks and counts, soft state, groups and the clock."""
+    """All rows with ranks and counts, soft state, groups and the clock. (The sign of a count, by which a row need not
+    be asked for other derivations, may be lost with a version that is undone: that costs a look, and no more.)"""
     workspace = db.engine.workspace
     found: dict[str, Any] = {"clock": workspace.clock, "relations": tuple(workspace.relations)}
     for name, stored in workspace.relations.items():
         codes, ranks, visible = stored.dump()
-        found[name] = sorted(zip(codes.tolist(), ranks.tolist(), visible.tolist(), strict=True))
+        found[name] = sorted(zip(codes.tolist(), np.abs(ranks).tolist(), visible.tolist(), strict=True))
         assert stored.visible == sum(visible)
     for name, soft in db.runner.base_changes.soft.items():  # type: ignore[attr-defined]
         rows, times = soft.dump()

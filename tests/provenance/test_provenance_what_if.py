@@ -19,12 +19,13 @@ from headwater.database import Database
 
 
 def everything(db: Database) -> dict[str, Any]:
-    """All that a version could change: rows with ranks and counts, and what the database says of itself."""
+    """All that a version could change: rows with ranks and counts (but for signs of counts, which only say whether a
+    row need be asked for other derivations), and what the database says of itself."""
     stored = {}
     for name, relation in db.engine.workspace.relations.items():
         codes, ranks, visible = relation.dump()
         order = np.lexsort(codes.T[::-1]) if codes.size else slice(None)
-        stored[name] = (codes[order].tolist(), ranks[order].tolist(), visible[order].tolist())
+        stored[name] = (codes[order].tolist(), np.abs(ranks[order]).tolist(), visible[order].tolist())
     return {
         "stored": stored,
         "said": (db.version, db.now, db.texts, db.relations, db.statistics, db.engine.workspace.clock),
