@@ -112,3 +112,13 @@ def test_what_if_says_what_then_happens():
     with pytest.raises(hw.HeadwaterError) as refused:
         net.what_if(fail=[("t0", "nowhere")])
     assert refused.value.code == "no-such-link"
+
+
+def test_what_is_no_file_is_not_replaced(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    net = hw.network("reachable", [("a", "b", 1)])
+    net.run()
+    with pytest.raises(hw.DataError) as error:
+        net.trace(pipe)
+    assert error.value.code == "cannot-write" and pipe.is_fifo()

@@ -67,6 +67,8 @@ def write_trace(
     path: Path, recipe: NetworkRecipe, history: Sequence[HistoryStep], messages: Sequence[CarriedMessage]
 ) -> None:
     """Write a trace, whole or not at all."""
+    if path.exists() and not path.is_file():  # what takes its place would end a device
+        raise DataError("cannot-write", f"cannot write {path}: it is no ordinary file")
     digest = hashlib.sha256()
     unfinished = path.parent / f"{path.name}.{os.getpid()}.part"
     try:
