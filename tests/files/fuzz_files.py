@@ -259,9 +259,9 @@ def rows_of(path: Path, types: tuple[Type | None, ...] = TYPES) -> list[tuple[An
     return rows
 
 
-def bound_memory() -> None:
+def bound_memory(most: int = MEMORY) -> None:
     """Let what asks for more memory than that fail, in this process alone."""
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    resource.setrlimit(resource.RLIMIT_AS, (most, most))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 

@@ -13,7 +13,7 @@ from headwater.networks.node_settings import ANNOTATIONS
 
 SQUARE = [(a, b, c) for x, y, c in [("a", "b", 1), ("b", "c", 1), ("c", "d", 1), ("d", "a", 5)]
           for a, b in [(x, y), (y, x)]]  # fmt: skip
-REAL = ["topozoo/Abilene", "topozoo/Aarnet", "sndlib/polska", "topozoo/Bellcanada"]
+REAL = ["topozoo/Abilene", "topozoo/Aarnet", "sndlib/polska", "sndlib/nobel-us"]
 
 
 def distances(net: hw.networks.network.Network) -> dict[tuple[str, str], int]:
