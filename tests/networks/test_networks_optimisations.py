@@ -28,11 +28,13 @@ from headwater.networks.runtime.messages import (
     FollowsBy,
     Gone,
     Grounded,
+    Reranked,
     RowDeleted,
     RowInserted,
     SharedMessage,
     Supported,
     TakenBack,
+    Withdrawn,
 )
 from headwater.networks.topologies.named import as_topology
 from headwater.networks.topologies.topology import Topology
@@ -306,7 +308,7 @@ ROW_MESSAGES = [
 @pytest.mark.parametrize("message", ROW_MESSAGES, ids=lambda message: type(message).__name__)
 def test_every_message_with_a_row_is_told_by_differences(message):
     others = [replace(message, relation=n, row=(*ROW[:3], n)) for n in (2, 3)]
-    for last in (*others, Follows(4, ROW), Supported(4, ROW, 8), Gone(1, 1)):
+    for last in (*others, Follows(4, ROW), Supported(4, ROW, 8), Gone(1, 1), Withdrawn(3), Reranked(3, 9)):
         together = SharedMessage((message, *others, last, message))
         assert decode_message(encode_message(together)) == together
     assert size_of(SharedMessage((message, *others))) <= size_of(message) + 2 * 8 + 3

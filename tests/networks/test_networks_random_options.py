@@ -50,6 +50,8 @@ def options_of(chance: random.Random) -> dict[str, object]:
         drawn["selection_period"] = chance.choice([0.002, 0.01, 0.1])
     if chance.random() < 0.6:
         drawn["sharing_delay"] = chance.choice([0.002, 0.01, 0.1])
+    if chance.random() < 0.2:
+        drawn["service_time"] = chance.choice([0.001, 0.05])
     if chance.random() < 0.3:
         drawn["multi_aggregates"] = False
     return drawn

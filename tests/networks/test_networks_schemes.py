@@ -25,8 +25,10 @@ from headwater.networks.runtime.messages import (
     Follows,
     FollowsBy,
     Grounded,
+    Reranked,
     Supported,
     TakenBack,
+    Withdrawn,
 )
 from headwater.networks.transports.simulator.links import LinkQuality, alike
 
@@ -210,6 +212,8 @@ def test_a_cycle_does_not_refresh_itself():
         Follows(0, ()),
         TakenBack(200, (None, True, 2.5)),
         Supported(1, ("x",), 300),
+        Withdrawn(300),
+        Reranked(2, 70),
         FollowsBy(2, ("a", "b"), ((4, (("a", 1), ("b",))), (0, ()))),
         Dropped(2, ("a", "b"), (4, (("a", 1), ("b",)))),
         AskedFor(5, (("p", "q"),)),

@@ -81,6 +81,8 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
     click.option("--goal", help="What is asked for, as in shortestPath(S, 'd', P, C): no more is derived."),
     click.option("--deletions-along-links", is_flag=True,
         help="Deletions go from neighbour to neighbour, not from one node to all."),
+    click.option("--service-time", type=click.FloatRange(0), default=0.0, metavar="SECONDS",
+        help="What a simulated node takes for each message."),
     click.option("--fail", metavar="N%|A:B", multiple=True, help="Links that then fail: some, at random, or one."),
     click.option("--until", type=click.FloatRange(0), help="Stop after so many seconds, quiet or not."),
     click.option("--seed", type=int, default=0, show_default=True),

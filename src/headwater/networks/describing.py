@@ -76,6 +76,8 @@ def described_settings(settings: NodeSettings) -> Iterator[str]:
     yield f"magic sets and predicate reordering: {f'for {settings.goal}' if settings.goal else 'off'}"
     along = settings.deletions_along_links
     yield f"deletions: {'from neighbour to neighbour, along links' if along else 'told to all nodes'}"
+    if settings.service_time:
+        yield f"a simulated node takes {settings.service_time:g} s for a message"
 
 
 def _on(switched: bool) -> str:

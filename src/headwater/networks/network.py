@@ -141,10 +141,10 @@ class Network:
                 self._up[ends] = costs
             if before != costs:
                 for relation in self._links:
-                    if before is not None:
-                        changes.append((False, relation, self._row(relation, ends, before)))
                     if costs is not None:
                         changes.append((True, relation, self._row(relation, ends, costs)))
+                    if before is not None:
+                        changes.append((False, relation, self._row(relation, ends, before)))
         if changes:
             self._do(changes)
 

@@ -58,6 +58,7 @@ class NodeSettings:
     - `goal`: what is asked for, so that no more is derived than it needs: magic sets and predicate reordering
       (section 5.1.2).
     - `deletions_along_links`: a deletion goes from neighbour to neighbour, not from its node to all (claim 1).
+    - `service_time`: seconds that a simulated node takes for a message; others wait meanwhile.
     """
 
     text: str
@@ -70,6 +71,7 @@ class NodeSettings:
     sharing_delay: float = 0.0
     goal: str = ""
     deletions_along_links: bool = False
+    service_time: float = 0.0
 
     @classmethod
     def of_fields(cls, fields: tuple[Any, ...]) -> NodeSettings:

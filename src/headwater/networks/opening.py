@@ -61,6 +61,7 @@ def network(
     sharing_delay: float = 0.0,
     goal: str | None = None,
     deletions_along_links: bool = False,
+    service_time: float = 0.0,
 ) -> Network:
     """Run a program on a network.
 
@@ -76,6 +77,7 @@ def network(
     - `aggregate_selections`, `multi_aggregates`, `selection_period`, `sharing_delay`, `goal`: optimisations; see
       `NodeSettings`, and `net.explain()` for what they do to a program.
     - `deletions_along_links`: tell deletions from neighbour to neighbour, so that all messages go along links.
+    - `service_time`: seconds of virtual time that a simulated node takes for each message; others wait meanwhile.
     """
     arguments.one_of("transport", transport, TRANSPORTS)
     known = Functions()
@@ -93,7 +95,11 @@ def network(
         _seconds("sharing_delay", sharing_delay),
         _goal(goal),
         _flag("deletions_along_links", deletions_along_links),
+        _seconds("service_time", service_time),
     ).checked()
+    if service_time and transport != "simulated":
+        message = "real nodes take the time that they take: service_time is for simulated ones"
+        raise DataError("service-time", message, hint='transport="simulated", or without the option')
     found = as_topology(topology, seed=seed)
     metrics = (metric,) if isinstance(metric, str) else tuple(metric)
     costs = link_costs(found, metrics, seed)

@@ -46,6 +46,7 @@ class NetworkRecipe:
                 order=ORDERS[self.settings.order],
                 links=link_model(self.topology),
                 seed=self.seed,
+                service=self.settings.service_time,
                 made=self.settings.prepare,
             )
         )

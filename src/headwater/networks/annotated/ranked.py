@@ -1,14 +1,24 @@
 """Ranked support on nodes: rows fall only when nothing older supports them (`docs/explanation.md`).
 
-A row has a rank, given when it comes: greater than the ranks of all that it followed from then. An instance
+A row has a rank, given when it comes: greater than the ranks of the premises that it followed from then. An instance
 *supports* the row that follows if all its premises have smaller ranks, so support never runs in circles. Each node
-that derives a row tells its home the least rank by which it can support it, and what becomes of that; the home
-keeps what it is told by each. A row without support falls. When all nodes are at rest (`QuietStage.REDERIVE`), what
-fell and is still said to follow comes back, with a new rank.
+that derives a row tells its home the least rank by which it can support it, and what becomes of that, by the number
+of the first message about it (`numbered`); the home keeps what it is told by each. A row without support falls. When
+all nodes are at rest (`QuietStage.REDERIVE`), what fell and is still said to follow comes back, with a new rank.
 
-Deletions cost what rests on the deleted row and nothing older, where delete-and-rederive takes all that rests on
-it. Ranks are counted by Lamport's clocks, which is all that is needed: a node's clock is ahead of all it has heard
-of. With a clock that all nodes share (the simulator's) nothing would be different but the numbers.
+Deletions cost what rests on the deleted row and nothing older, where delete-and-rederive takes all that rests on it.
+So ranks are best that grow with time, by Lamport's clocks: a node's clock is ahead of all it has heard of, and most
+instances that come later find older premises. (A clock that all nodes share would do no better.) Where best rows are
+selected, ranks are steps from base rows: a row that takes the place of another like it has the same rank.
+
+Best rows of a recursion pass on at once, but not in a group in which one has fallen that had passed on: the best of
+the others may rest on the fallen one, without its node knowing yet. To go on with such a row may never end: each lap
+of a loop of links is a longer path, and the news of the failure comes a lap later. A row rests on rows of smaller
+ranks only. So if the rank is no greater than that of the fallen one, the row passes on: the feasibility condition of
+DUAL (Garcia-Luna-Aceves 1993), by ranks in the place of distances. Else the group waits until all nodes are at rest.
+Between two such moments bounds only shrink, rows of ranks up to a bound are finitely many, and a row falls once: it
+ends. What passed on and fell goes after what takes its place has come, so that those who hear of it need not look for
+another. A link that costs more or less is one wave of news that way, and not one of falling rows and one of new ones.
 
 Changes may overlap with others under way, as in `dred`.
 """
@@ -20,11 +30,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from headwater.networks.annotated.instances import LocalInstances
+from headwater.networks.annotated.numbered import Fact, HeardRows, ToldRows
 from headwater.networks.annotated.scheme import Host, Scheme, SchemeMaker
 from headwater.networks.annotated.stages import QuietStage
 from headwater.networks.orders.order import Update
 from headwater.networks.runtime.message_codec import row_size, varint_size
-from headwater.networks.runtime.messages import Message, Supported, TakenBack
+from headwater.networks.runtime.messages import Message, Reranked, Supported, Withdrawn
 from headwater.networks.runtime.row_table import Entry, Row
 from headwater.networks.strands.strand import Strand
 
@@ -34,8 +45,6 @@ PASSED = -2
 """A selection that passes its best rows on."""
 _BEFORE_ALL = 0
 
-Fact = tuple[int, Row]
-"""A relation and a row of it."""
 Claims = dict[int, int]
 """Who says that a row follows, and from premises of at most which rank."""
 
@@ -61,12 +70,14 @@ class RankedScheme(Scheme):
     def __init__(self, host: Host):
         self.host = host
         self.instances = LocalInstances(host)
-        self.clock = _BEFORE_ALL
         self.claimed: list[dict[Row, int]] = [{} for _ in host.plan.relations]
         """By relation: the rows that this node says follow, and the rank that it has told."""
+        self.clock = _BEFORE_ALL
+        self._told = ToldRows()
+        self._heard = HeardRows()
         self.fallen: dict[Fact, Claims] = {}
-        self._doubtful = False
-        """Whether a row has fallen that selections depend on."""
+        self._leaving: list[tuple[int, Row]] = []
+        """Rows that had passed on and whose candidates have fallen: they go after what takes their place has come."""
         self._losing: deque[tuple[int, Row, int, int | None]] = deque()
 
     @property
@@ -76,8 +87,8 @@ class RankedScheme(Scheme):
 
     @property
     def passes_on(self) -> bool:
-        """Rows that fell with a published value that changed, and that no selection depends on, do not hold it up."""
-        return not self._doubtful
+        """A group in which a best row fell waits for itself (`Selector`): no other does."""
+        return True
 
     # ------------------------------------------------------------------ changes
 
@@ -89,18 +100,29 @@ class RankedScheme(Scheme):
 
     def receive(self, sender: int, message: Message) -> None:
         if isinstance(message, Supported):
+            self._heard.hear(sender, (message.relation, message.row))
             self._claim(message.relation, message.row, sender, message.rank)
+        elif isinstance(message, Reranked):
+            self._claim(*self._heard.known(sender, message.number), sender, message.rank)
         else:
-            assert isinstance(message, TakenBack)
-            self._lose(message.relation, message.row, sender, None)
+            assert isinstance(message, Withdrawn)
+            self._lose(*self._heard.forget(sender, message.number), sender, None)
 
     def wants(self) -> QuietStage:
         return QuietStage.REDERIVE if self.fallen else QuietStage.NOTHING
 
+    def settled(self) -> bool:
+        leaving, self._leaving = self._leaving, []
+        for relation, row in leaving:
+            self._lose(relation, row, PASSED, None)
+        return bool(leaving)
+
+    def rank(self, entry: Entry) -> int:
+        return int(entry.value.rank)
+
     def begin(self, stage: QuietStage) -> None:
         if stage is QuietStage.REDERIVE:
             fallen, self.fallen = self.fallen, {}
-            self._doubtful = False
             for (relation, row), claims in fallen.items():
                 if claims:
                     self.host.arrive(relation, row, claims)
@@ -118,10 +140,17 @@ class RankedScheme(Scheme):
         if fact in self.fallen:
             self.fallen[fact].update(claims)
             return None
-        self.clock = max(self.clock, *claims.values()) + 1
-        entry = Entry(update.relation, update.row, RankAndClaims(self.clock, claims), stamp)
+        entry = Entry(
+            update.relation, update.row, RankAndClaims(self._rank(update.relation, claims), claims), stamp
+        )
         self.host.tables[update.relation].add(entry)
         return entry
+
+    def _rank(self, relation: int, claims: Claims) -> int:
+        if relation in self.host.plan.selected:
+            return min(claims.values()) + 1
+        self.clock = max(self.clock, *claims.values()) + 1
+        return self.clock
 
     def derived(self, strand: Strand, row: Row, entries: Sequence[Entry | None], news: Any) -> None:
         relation = self.instances.heads[strand.rule]
@@ -144,13 +173,13 @@ class RankedScheme(Scheme):
         return {PASSED: entry.value.rank}
 
     def _tell(self, relation: int, row: Row, rank: int) -> None:
-        here = self.host.number
-        self.instances.tell(
-            relation,
-            row,
-            Supported(relation, row, rank),
-            lambda: self._claim(relation, row, here, rank),
-        )
+        """Say for the first time that a row follows."""
+        home = self.host.home(relation, row)
+        if home == self.host.number:
+            self._claim(relation, row, home, rank)
+        elif home is not None:
+            self._told.tell(home, (relation, row))
+            self.host.send(home, Supported(relation, row, rank))
 
     def _claim(self, relation: int, row: Row, who: int, rank: int) -> None:
         """Somebody says that a row follows, for the first time or by another instance than before."""
@@ -189,12 +218,12 @@ class RankedScheme(Scheme):
             used[fact] = min(highest, used.get(fact, highest))
 
         self.instances.using(entry, found)
-        self.instances.remove(entry)
-        self.fallen[relation, row] = entry.value.claims
-        self._doubtful = self._doubtful or relation in self.host.plan.selected
         passing = self.instances.passing.get(relation)
         if passing is not None:
-            self._losing.append((passing, row, PASSED, None))
+            self.host.falls(relation, row, entry.value.rank)
+            self._leaving.append((passing, row))
+        self.instances.remove(entry)
+        self.fallen[relation, row] = entry.value.claims
         for (head, following), highest in used.items():
             self._support_again(head, following, highest)
 
@@ -206,23 +235,24 @@ class RankedScheme(Scheme):
             return
         ranks: list[int] = []
         self.instances.deriving(relation, row, lambda rule, _, entries: ranks.append(_highest(entries)))
-        here = self.host.number
-        if not ranks:
+        rank = min(ranks, default=None)
+        if rank == told:
+            return
+        if rank is None:
             del claimed[row]
-            self.instances.tell(
-                relation,
-                row,
-                TakenBack(relation, row),
-                lambda: self._losing.append((relation, row, here, None)),
-            )
-        elif min(ranks) != told:
-            rank = claimed[row] = min(ranks)
-            self.instances.tell(
-                relation,
-                row,
-                Supported(relation, row, rank),
-                lambda: self._losing.append((relation, row, here, rank)),
-            )
+        else:
+            claimed[row] = rank
+        home = self.host.home(relation, row)
+        if home == self.host.number:
+            self._losing.append((relation, row, home, rank))
+        elif home is not None:
+            self.host.send(home, self._correction((relation, row), rank))
+
+    def _correction(self, fact: Fact, rank: int | None) -> Message:
+        """What is said when a row that was told follows no more, or from premises of another rank."""
+        if rank is None:
+            return Withdrawn(self._told.withdraw(fact), *fact)
+        return Reranked(self._told.number(fact), rank, *fact)
 
 
 def _change(claims: Claims, who: int, rank: int | None) -> None:

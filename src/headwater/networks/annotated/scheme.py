@@ -48,6 +48,10 @@ class Host(Protocol):
         """A row of this node is to be stored, with what it carries; its strands will run."""
         ...
 
+    def falls(self, relation: int, row: Row, rank: int) -> None:
+        """A row is about to go because nothing supports it any more: selections beware of what rests on it."""
+        ...
+
     def send(self, receiver: int, message: Message) -> None:
         """Send a message to another node."""
         ...
@@ -145,6 +149,10 @@ class Scheme(Protocol):
     def kept(self) -> int:
         """How many bytes of rows, and of what they carry, are kept beside the tables."""
         ...
+
+    def rank(self, entry: Entry) -> int:
+        """A number that is smaller than those of all rows that rest on this one, if rows can fall (`Host.falls`)."""
+        return 0
 
     def passed(self, entry: Entry) -> Any:
         """What a best row carries when it passes on inside its recursion."""

@@ -30,19 +30,22 @@ from headwater.networks.runtime.messages import (
     Instance,
     Message,
     PlainMessage,
+    Reranked,
     RowDeleted,
     RowInserted,
+    RowlessMessage,
     RowMessage,
     SeenDeletions,
     Shape,
     SharedMessage,
     Supported,
     TakenBack,
+    Withdrawn,
 )
 from headwater.networks.runtime.row_table import Row
 from headwater.networks.runtime.value_codec import get_values, put_value, put_values, signed, zigzag
 
-_GONE, _SEEN, _TOGETHER = 17, 18, 22
+_GONE, _SEEN, _TOGETHER, _WITHDRAWN, _RERANKED = 17, 18, 22, 23, 24
 _ALIKE = 64
 """In a message of several: one whose row is much like that of a message before it."""
 MOST_LOOKED_BACK = 48
@@ -76,6 +79,13 @@ def encode_message(message: Message) -> bytes:
             for owner, count in pairs:
                 put_varint(out, owner)
                 put_varint(out, count)
+    elif isinstance(message, Withdrawn):
+        out.append(_WITHDRAWN)
+        put_varint(out, message.number)
+    elif isinstance(message, Reranked):
+        out.append(_RERANKED)
+        put_varint(out, message.number)
+        put_varint(out, zigzag(message.rank))
     else:
         out.append(_TAGS[type(message)])
         put_varint(out, message.relation)
@@ -162,7 +172,7 @@ def _encode_together(message: SharedMessage) -> bytes:
     before: list[_Told | None] = []
     for each in message.messages:
         plain = encode_message(each)
-        told = None if isinstance(each, Gone | SeenDeletions) else _Told.of(each)
+        told = None if isinstance(each, RowlessMessage) else _Told.of(each)
         alike = None if told is None else _most_alike(before[-MOST_LOOKED_BACK:], told)
         before.append(told)
         if told is not None and alike is not None:
@@ -219,7 +229,7 @@ def _get_together(reader: WireReader) -> SharedMessage:
 def _get_alike(reader: WireReader, before: Sequence[PlainMessage]) -> RowMessage:
     back, relation, marks = reader.varint(), reader.varint(), reader.varint()
     other = before[-back] if 0 < back <= len(before) else None
-    if other is None or isinstance(other, Gone | SeenDeletions):
+    if other is None or isinstance(other, RowlessMessage):
         raise damaged("a message that is like none")
     differing = get_values(reader)
     told = [bool(marks >> number & 1) for number, _ in enumerate(other.row, 1)]
@@ -248,6 +258,10 @@ def decode_message(data: bytes) -> Message:
         message = SeenDeletions(seen, dropped)
     elif data[0] == _TOGETHER:
         message = _get_together(reader)
+    elif data[0] == _WITHDRAWN:
+        message = Withdrawn(reader.varint())
+    elif data[0] == _RERANKED:
+        message = Reranked(reader.varint(), signed(reader.varint()))
     elif data[0] in _KINDS:
         relation, row = reader.varint(), get_values(reader)
         message = _get_rest(data[0], relation, row, reader)

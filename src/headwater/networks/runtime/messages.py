@@ -7,7 +7,7 @@ numbers that tell their owner (see `annotated/variables`). A new kind is a datac
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from headwater.networks.runtime.row_table import Row
 
@@ -79,6 +79,28 @@ class Supported:
     relation: int
     row: Row
     rank: int
+
+
+@dataclass(frozen=True, slots=True)
+class Withdrawn:
+    """The sender no longer supports a row: that of the so-manieth `Supported` of this channel.
+
+    The receiver knows the row by that number; it and its relation are here for those who look on, and stay here.
+    """
+
+    number: int
+    relation: int = field(default=-1, compare=False)
+    row: Row = field(default=(), compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Reranked:
+    """The sender supports a row by premises of another rank now; the row is known as that of `Withdrawn` is."""
+
+    number: int
+    rank: int
+    relation: int = field(default=-1, compare=False)
+    row: Row = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +190,10 @@ RowMessage = (
 )
 """What has a relation and a row."""
 
-PlainMessage = RowMessage | Gone | SeenDeletions
+RowlessMessage = Gone | SeenDeletions | Withdrawn | Reranked
+"""What has none on the wire."""
+
+PlainMessage = RowMessage | RowlessMessage
 """What schemes say."""
 
 

@@ -200,6 +200,8 @@ class NetworkNode:
             self.order.quiet(self)
         else:
             self.scheme.begin(stage)
+            for selector in self._selectors:
+                selector.release()
         self._work()
 
     def now(self) -> float:
@@ -363,6 +365,11 @@ class NetworkNode:
     def arrive(self, relation: int, row: Row, value: Any) -> None:
         self.order.arrived(Update(relation, row, value))
 
+    def falls(self, relation: int, row: Row, rank: int) -> None:
+        selector = self._selecting.get(relation)
+        if selector is not None:
+            selector.falls(row, rank)
+
     def send(self, receiver: int, message: Message) -> None:
         if self.sharing is not None:
             if self.sharing.hold(receiver, message, self.clock()):
@@ -437,7 +444,7 @@ class NetworkNode:
         for selector in self._selectors:
             if self.scheme.passes_on and selector.waiting():
                 table = self.tables[selector.candidates]
-                for row in selector.take():
+                for row in selector.take(lambda row: self.scheme.rank(table.rows[row])):  # noqa: B023
                     self.arrive(selector.relation, row, self.scheme.passed(table.rows[row]))
                     passed = True
                 self.scheme.beaten(selector.relation, selector.beaten())

@@ -21,7 +21,7 @@ recursion read published rows, which do go.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from headwater.networks.runtime.best_rows import BestRows
@@ -41,6 +41,9 @@ class Selector:
         self._passed: dict[Any, set[Row]] = {}
         self._news: dict[Row, None] = {}
         self._beaten: set[Row] = set()
+        self._bounds: dict[Any, int] = {}
+        """By group in which a row has fallen that had passed on: the least rank of such rows."""
+        self._held: dict[Any, None] = {}
         tables[self.candidates].watchers.append(self)
 
     def appeared(self, row: Row) -> None:
@@ -57,17 +60,33 @@ class Selector:
         if row in self._passed.get(self._rows.group(row), ()):
             self._news[row] = None
 
+    def falls(self, row: Row, rank: int) -> None:
+        """A candidate of some rank is about to go because nothing supports it any more."""
+        group = self._rows.group(row)
+        if row in self._passed.get(group, ()):
+            self._bounds[group] = min(rank, self._bounds.get(group, rank))
+
+    def release(self) -> None:
+        """All that rested on fallen rows has fallen: whatever is best now passes on."""
+        self._bounds.clear()
+        self._changed.update(self._held)
+        self._held.clear()
+
     def waiting(self) -> bool:
         """Whether there may be rows to pass on."""
         return bool(self._changed or self._news)
 
-    def take(self) -> Iterator[Row]:
+    def take(self, rank: Callable[[Row], int]) -> Iterator[Row]:
         """The rows that pass on now: newly best, or best with news."""
         news, self._news = self._news, {}
         changed = list(self._changed)
         self._changed.clear()
         for group in changed:
             before, now = self._passed.get(group, set()), set(self._rows.best(group))
+            bound = self._bounds.get(group)
+            if bound is not None and any(rank(row) > bound for row in now - before):
+                self._held[group] = None
+                continue
             if now:
                 self._passed[group] = now
             else:

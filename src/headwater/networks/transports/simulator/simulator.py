@@ -1,8 +1,9 @@
 """A network in one process, in virtual time: a discrete-event simulator, the same for the same seed.
 
 Every message is an event at the time of its arrival. Nodes share nothing; what they say is passed as it is, and
-measured in the bytes that the codec would make of it. A node is idle when nothing has come for `rest` seconds. The
-network is quiet when no event is left and no node has work that waited for that.
+measured in the bytes that the codec would make of it. A node takes `service` seconds for each message, one after
+the other. It is idle when nothing has come for `rest` seconds, and nothing waits. The network is quiet when no event
+is left and no node has work that waited for that.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from headwater.networks.transports.simulator.links import LinkModel, LinkQuality
 from headwater.networks.transports.simulator.traffic import Traffic
 from headwater.rules.checked import Kind
 
-_MESSAGE, _IDLE, _WAKE, _CALL = range(4)
+_MESSAGE, _IDLE, _WAKE, _CALL, _SERVED = range(5)
 
 Told = Callable[[float, int, int, Message, int], None]
 """Whoever wants to know of every message: when it is sent, by whom to whom, and its bytes."""
@@ -48,6 +49,7 @@ class Simulator:
         links: LinkModel | None = None,
         seed: int = 0,
         rest: float = 0.0,
+        service: float = 0.0,
         measure: bool = True,
         most_messages: int | None = None,
         told: Told | None = None,
@@ -69,6 +71,9 @@ class Simulator:
         self.last_message = 0.0
         """When the last message arrived: the time of convergence, once all is quiet."""
         self.rest = rest
+        self.service = service
+        self._busy: list[float] = [0.0] * directory.nodes
+        """Until when each node has something to do."""
         self.measure = measure
         self.most_messages = most_messages
         self.told = told
@@ -216,7 +221,9 @@ class Simulator:
 
     def _step(self) -> None:
         self.now, _, kind, what = heappop(self._events)
-        if kind == _MESSAGE:
+        if kind == _MESSAGE and self.service:
+            self._queue(what)
+        elif kind in (_MESSAGE, _SERVED):
             self._deliver(*what)
         elif kind == _CALL:
             what()
@@ -228,9 +235,15 @@ class Simulator:
                 node.woken()
             else:
                 self._resting.discard(node.number)
-                if node.received == received:
+                if node.received == received and self._busy[node.number] <= self.now:
                     node.idle()
             self._take(node)
+
+    def _queue(self, what: tuple[NetworkNode, NetworkNode, Message]) -> None:
+        """A message has arrived, and waits until those before it have been seen to."""
+        receiver = what[1].number
+        done = self._busy[receiver] = max(self.now, self._busy[receiver]) + self.service
+        self._push(done, _SERVED, what)
 
     def _deliver(self, sender: NetworkNode, receiver: NetworkNode, message: Message) -> None:
         """Give a message to its node, if both ends of the channel are still the same."""
@@ -265,7 +278,8 @@ class Simulator:
             node.wakes = []
         if node.number not in self._resting and node.restless():
             self._resting.add(node.number)
-            self._push(self.now + self.rest, _IDLE, (node, node.received))
+            when = max(self.now + self.rest, self._busy[node.number])
+            self._push(when, _IDLE, (node, node.received))
 
     def _send(self, sender: int, receiver: int, message: Message) -> None:
         size = size_of(message) if self.measure else 0

@@ -1,0 +1,139 @@
+"""Links that cost something else, fail and come back under ranked support: which messages that takes, and that best
+rows are right however changes overlap."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+
+import networkx as nx
+import pytest
+from oracle_lockstep import examples
+
+import headwater as hw
+from headwater.networks.annotated.numbered import HeardRows
+from headwater.networks.network import Network
+
+COSTS = """
+c1 cost(@S, @D, min<C>) :- #link(@S, @D, C).
+c2 cost(@S, @D, min<C>) :- #link(@S, @Z, C1), cost(@Z, @D, C2), C = C1 + C2.
+"""
+PATHS = """
+p1 path(@S, @D, P, C) :- #link(@S, @D, C), P = [S, D].
+p2 path(@S, @D, P, C) :- #link(@S, @Z, C1), path(@Z, @D, P2, C2), C = C1 + C2, P = f_concat([S], P2).
+p3 least(@S, @D, min<C>) :- path(@S, @D, P, C).
+p4 cost(@S, @D, C) :- least(@S, @D, C).
+"""
+LINE = [("a", "b", 1), ("b", "c", 1), ("c", "d", 1)]
+
+
+def said(net: Network, before: int) -> list[tuple[str, str, str, tuple]]:
+    return [(each.sender, each.receiver, each.kind, each.row) for each in net.timeline()[before:]]
+
+
+def after(net: Network, *change: object) -> list[tuple[str, str, str, tuple]]:
+    before = net.messages
+    net.set_cost(*change)
+    net.run()
+    return said(net, before)
+
+
+@pytest.mark.parametrize("cost", [5, 2])
+def test_a_link_that_costs_more_is_one_wave_of_news(cost):
+    """Each node on the way tells the next one the new row, and takes the old one back after that."""
+    net = hw.network(COSTS, LINE, annotation="support")
+    net.run()
+    assert after(net, ("c", "d"), cost) == [
+        ("c", "d", "Supported", ("d", "c", cost)),
+        ("c", "d", "Withdrawn", ("d", "c", 1)),
+        ("c", "b", "Supported", ("b", "d", cost + 1)),
+        ("c", "b", "Withdrawn", ("b", "d", 2)),
+        ("b", "a", "Supported", ("a", "d", cost + 2)),
+        ("b", "a", "Withdrawn", ("a", "d", 3)),
+    ]
+    assert net.at("a")["cost"].rows() == [("a", "b", 1), ("a", "c", 2), ("a", "d", cost + 2)]
+
+
+def test_what_is_taken_back_is_known_by_a_number():
+    net = hw.network(PATHS, LINE, annotation="support")
+    net.run()
+    before = net.messages
+    net.fail("c", "d")
+    net.run()
+    assert {(each.kind, each.bytes) for each in net.timeline()[before:]} == {("Withdrawn", 2)}
+
+
+def test_a_number_that_was_not_told_is_refused():
+    with pytest.raises(hw.HeadwaterError, match="speaks of a row 1 that it has not told"):
+        HeardRows().forget(3, 1)
+
+
+@pytest.mark.parametrize("text", [COSTS, PATHS], ids=["costs", "paths"])
+def test_routes_to_what_was_cut_off_do_not_go_round_for_ever(text):
+    """A ring loses its way out: each node's next best way leads over its neighbours and back to itself."""
+    nodes = "abcdef"
+    ring = [(one, nodes[number - 1], 1) for number, one in enumerate(nodes)]
+    net = hw.network(text, [*ring, *((b, a, c) for a, b, c in ring), ("a", "out", 1)], annotation="support")
+    net.run()
+    before = net.messages
+    net.fail("a", "out")
+    net.run()
+    assert not [row for row in net["cost"].rows() if row[1] == "out"]
+    assert Counter(kind for _, _, kind, _ in said(net, before)).keys() == {"Withdrawn"}
+
+
+def test_a_node_takes_its_time_for_each_message():
+    links = [(node, "hub", 0) for node in "abcd"]
+    text = "h1 heard(@D, @S) :- #link(@S, @D, C)."
+    net = hw.network(text, links, service_time=0.5)
+    assert net.run().quiet and net.last_message == 4 * 0.5
+    assert len(net["heard"]) == 4
+    assert "takes 0.5 s for a message" in net.explain()
+    with pytest.raises(hw.HeadwaterError, match="real nodes take the time that they take"):
+        hw.network(text, links, service_time=0.5, transport="tcp")
+
+
+def drawn(seed: int) -> tuple[Network, random.Random]:
+    chance = random.Random(seed)
+    nodes = [f"n{number}" for number in range(chance.randint(2, 9))]
+    share = chance.choice([0.15, 0.3, 0.5])
+    links = [
+        (one, other, chance.randint(1, 9))
+        for one in nodes
+        for other in nodes
+        if one != other and chance.random() < share
+    ]
+    options = {"selection_period": [0.001, 0.02, 0.5], "sharing_delay": [0.001, 0.3], "service_time": [0.01]}
+    given = {name: chance.choice(values) for name, values in options.items() if chance.random() < 0.3}
+    given["order"] = chance.choice(["psn", "psn", "psn", "bsn", "sn"])
+    text = chance.choice([COSTS, PATHS])
+    return hw.network(text, links or LINE, annotation="support", seed=seed, **given), chance
+
+
+def least_costs(links: list[tuple[str, str, int]]) -> dict[tuple[str, str], int]:
+    graph = nx.DiGraph()
+    graph.add_weighted_edges_from(links)
+    ways = dict(nx.all_pairs_dijkstra_path_length(graph))
+    return {
+        (one, other): cost for one, found in ways.items() for other, cost in found.items() if one != other
+    }
+
+
+@pytest.mark.parametrize("first", range(0, examples(60), 20))
+def test_costs_are_least_after_changes_that_overlap(first):
+    for seed in range(first, first + 20):
+        net, chance = drawn(seed)
+        links = [link[:2] for link in net.links]
+        for _ in range(chance.randint(1, 6)):
+            for _ in range(chance.randint(1, 5)):
+                link, what = chance.choice(links), chance.random()
+                if what < 0.4 and link in {up[:2] for up in net.links}:
+                    net.fail(link)
+                elif what < 0.6:
+                    net.restore(link)
+                else:
+                    net.set_cost(link, chance.randint(1, 9))
+            net.run(until=net.now + chance.choice([0.001, 0.004, 0.02]))
+        net.run()
+        found = {row[:2]: row[2] for row in net["cost"].rows() if row[0] != row[1]}
+        assert found == least_costs(net.links), seed
