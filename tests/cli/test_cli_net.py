@@ -104,3 +104,11 @@ def test_paths_are_searched():
     assert "zones: " in output and output.count("s2.2 ") >= 2 and " 4 " in output
     assert "no pair" in headwater("search", "a", code=2)
     assert "no-such-node" in headwater("search", "a:b", "-t", "grid:2", code=1)
+
+
+def test_paths_are_searched_again_after_links_have_failed():
+    """What was cached leads over the link that fails: it is not told as an answer."""
+    output = headwater("search", "s0.0:s0.2", "-t", "grid:3", "--caching", "--fail", "s0.1:s0.2")
+    before, after = output.split("s0.1:s0.2 down: ")
+    assert "s0.0 s0.1 s0.2" in before and "s0.0 s0.1 s0.2" not in after
+    assert after.count("s0.0") == 2 and "    4 " in after

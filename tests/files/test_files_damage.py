@@ -104,7 +104,9 @@ def test_json_nested_without_end_and_numbers_without_end(tmp_path: Path):
 def test_a_file_that_unpacks_to_more_than_memory_holds(tmp_path: Path):
     path = tmp_path / "packed.csv.gz"
     path.write_bytes(gzip.compress(bytes(1 << 20)) * 4096)  # 4 GiB of zeros in 4 MiB
-    code = "import sys; sys.path.insert(0, sys.argv[1]); import fuzz_files; fuzz_files.bound_memory(3 << 30); "
+    code = (
+        "import sys; sys.path.insert(0, sys.argv[1]); import fuzz_files; fuzz_files.bound_memory(3 << 30); "
+    )
     code += "fuzz_files.rows_of(fuzz_files.Path(sys.argv[2]))"
     done = subprocess.run(
         [sys.executable, "-c", code, str(Path(__file__).parent), str(path)],

@@ -179,6 +179,72 @@ def test_caches_hold_for_any_metric(seed):
     }
 
 
+WAYS_BY_HOPS = [
+    {"strategy": "hybrid"}, {"zone_radius": 2}, {"zone_radius": 1, "caching": True},
+    {"strategy": "hybrid", "caching": True},
+]  # fmt: skip
+WAYS_BY_COST = [{"caching": True}, {"caching": True, "strategy": "bottom-up", "annotation": "support"}]
+
+
+def changed_at_random(
+    search: PathSearch, graph: networkx.DiGraph, links: list, chance: random.Random
+) -> None:
+    """Links fail, come back, and cost something else where they can; the graph follows."""
+    source, target, cost = chance.choice(links)
+    if graph.has_edge(source, target) and chance.random() < 0.6:
+        search.fail(source, target)
+        graph.remove_edge(source, target)
+    elif chance.random() < 0.5 and search.strategy != "hybrid" and not search.zones:
+        cost = chance.randint(1, 9)
+        search.set_cost((source, target), cost)
+        graph.add_edge(source, target, weight=cost)
+        links[links.index(next(link for link in links if link[:2] == (source, target)))] = (
+            source,
+            target,
+            cost,
+        )
+    else:
+        search.restore((source, target))
+        graph.add_edge(source, target, weight=cost)
+
+
+@settings(max_examples=examples(2))
+@given(st.integers(0, 1 << 30))
+def test_searches_follow_links_that_fail_and_come_back(seed):
+    """What was cached, what zones know and how far hybrid search looks is of the links that are there."""
+    for number, options in enumerate((*WAYS_BY_HOPS, *WAYS_BY_COST)):
+        by_hops = options in WAYS_BY_HOPS
+        links = [(*link[:2], 1 if by_hops else link[2]) for link in random_network(seed + number)]
+        graph, chance = networkx.DiGraph(), random.Random(seed)
+        graph.add_weighted_edges_from(links)
+        names = sorted(graph)
+        search = PathSearch(links, metric="hops" if by_hops else "latency", **options)
+        for _ in range(5):
+            queries = [tuple(chance.sample(names, 2)) for _ in range(3)]
+            found = search.ask(queries)
+            lengths = dict(networkx.all_pairs_dijkstra_path_length(graph))
+            wanted = {(one, other): lengths[one][other] for one, other in queries if other in lengths[one]}
+            assert {ends: cost for ends, (_, cost) in found.items()} == wanted
+            assert all(networkx.is_path(graph, path) for path, _ in found.values())
+            changed_at_random(search, graph, links, chance)
+
+
+def test_a_failure_is_told_to_all_nodes_that_cache():
+    """Each node tells its neighbours once: as many messages as links, both ways; nothing where nothing is cached."""
+    line = [("a", "b", 1), ("b", "c", 1), ("c", "d", 1)]
+    search, plain = PathSearch(line, caching=True), PathSearch(line)
+    for each in (search, plain):
+        each.ask([("a", "d")])
+        before = each.messages
+        each.fail("c", "d")
+        assert each.messages - before == (4 if each is search else 0)
+        assert each.ask([("a", "d")]) == {}
+    with pytest.raises(hw.HeadwaterError, match="count hops"):
+        PathSearch(line, zone_radius=1).set_cost("a", "b", 4)
+    with pytest.raises(hw.HeadwaterError, match="transport"):
+        PathSearch(line, transport="tcp")
+
+
 # ------------------------------------------------------------------ what they save
 
 

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from headwater.cli.screen import print_table, shown
+
+if TYPE_CHECKING:
+    from headwater.networks.optimisations.searching import PathSearch
 
 
 @click.command()
@@ -23,6 +28,7 @@ from headwater.cli.screen import print_table, shown
 @click.option(
     "--zone-radius", type=click.IntRange(0), default=0, help="Nodes know paths of so many hops before."
 )
+@click.option("--fail", metavar="A:B", multiple=True, help="Links that then fail; all is asked again.")
 @click.option("--seed", type=int, default=0, show_default=True)
 def search(
     pairs: tuple[str, ...],
@@ -32,6 +38,7 @@ def search(
     approximate: bool,
     caching: bool,
     zone_radius: int,
+    fail: tuple[str, ...],
     seed: int,
 ) -> None:
     """Search the best paths between pairs of nodes, one after another, and tell what that took.
@@ -42,7 +49,7 @@ def search(
     """
     from headwater.networks.optimisations.searching import PathSearch
 
-    for pair in pairs:
+    for pair in (*pairs, *fail):
         if pair.count(":") != 1:
             raise click.BadParameter(f"{pair!r} is no pair of nodes", param_hint="A:B")
     searching = PathSearch(
@@ -56,6 +63,18 @@ def search(
     )
     if searching.messages:
         click.echo(f"zones: {searching.messages:,} messages, {searching.bytes:,} bytes")
+    _ask(searching, pairs)
+    if fail:
+        before = searching.messages, searching.bytes
+        for pair in fail:
+            searching.fail(pair.split(":"))
+        spent = searching.messages - before[0], searching.bytes - before[1]
+        click.echo(f"{', '.join(fail)} down: {spent[0]:,} messages, {spent[1]:,} bytes")
+        _ask(searching, pairs)
+
+
+def _ask(searching: PathSearch, pairs: tuple[str, ...]) -> None:
+    """A table of what is found, and what it took."""
     rows = []
     for pair in pairs:
         before = searching.messages, searching.bytes

@@ -18,9 +18,10 @@ from headwater.networks.annotated.acyclic import why_cyclic
 from headwater.networks.annotated.instances import LocalInstances
 from headwater.networks.annotated.scheme import Host, Scheme, SchemeMaker
 from headwater.networks.orders.order import Update
-from headwater.networks.runtime.message_codec import row_size, varint_size
+from headwater.networks.runtime.message_codec import row_size
 from headwater.networks.runtime.messages import CountedDerivations, Message
 from headwater.networks.runtime.row_table import Entry, Row
+from headwater.networks.runtime.value_codec import varint_size
 from headwater.networks.strands.strand import Strand
 
 

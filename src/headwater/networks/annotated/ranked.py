@@ -34,9 +34,10 @@ from headwater.networks.annotated.numbered import Fact, HeardRows, ToldRows
 from headwater.networks.annotated.scheme import Host, Scheme, SchemeMaker
 from headwater.networks.annotated.stages import QuietStage
 from headwater.networks.orders.order import Update
-from headwater.networks.runtime.message_codec import row_size, varint_size
+from headwater.networks.runtime.message_codec import row_size
 from headwater.networks.runtime.messages import Message, Reranked, Supported, Withdrawn
 from headwater.networks.runtime.row_table import Entry, Row
+from headwater.networks.runtime.value_codec import varint_size
 from headwater.networks.strands.strand import Strand
 
 OUTSIDE = -1
@@ -263,7 +264,11 @@ def _change(claims: Claims, who: int, rank: int | None) -> None:
 
 
 def _highest(entries: Sequence[Entry | None]) -> int:
-    return max((entry.value.rank for entry in entries if entry is not None), default=_BEFORE_ALL)
+    highest = _BEFORE_ALL
+    for entry in entries:
+        if entry is not None and entry.value.rank > highest:
+            highest = entry.value.rank
+    return highest
 
 
 def ranked() -> SchemeMaker:

@@ -1,6 +1,6 @@
 """Searching the best path between two nodes, in the ways of loo-2006 sections 5.1.2 to 5.3.
 
-A query is a row `query(@S, @T, Q, R)`: from S to T, its number, and how far to look. Its answer is at S.
+By rules (`search_programs`), for a query from S to T:
 - *top-down*: from S along links, until T is reached (dynamic source routing: the magic-shortest-path query); answers
   go back the way they came;
 - *bottom-up*: from T against the links;
@@ -9,23 +9,33 @@ A query is a row `query(@S, @T, Q, R)`: from S to T, its number, and how far to 
 - *caching*: nodes that an answer passes keep the rest of its path, for queries that come later.
 With hybrid search and zones links cost 1 each: distances are in hops.
 
-What nodes know beforehand (zones, caches) are base rows `known(@Z, @T, P, C)`, which do not change meanwhile. Of a
-query nothing stays but what was cached: each `ask` is a network of its own, and `messages` and `bytes` add up.
+What nodes know beforehand (zones, caches) are base rows `known(@Z, @T, P, C)` of a query. Of the query itself nothing
+stays but what was cached: each `ask` is a network of its own, and `messages` and `bytes` add up.
 
->>> search = PathSearch([("a", "b", 1), ("b", "c", 1), ("a", "c", 5)], metric="latency")
+Links fail, come back and cost something else between queries (`fail`, `restore`, `set_cost`). Zones are a view that
+follows. Caches are told: the news goes to all nodes, each of which drops what it has cached if the path leads over
+the link, or may be worse than one that does. All that is known when a query begins is right again then.
+
+>>> search = PathSearch([("a", "b", 1), ("b", "c", 1), ("a", "c", 5)], metric="latency", caching=True)
 >>> search.ask([("a", "c")])
 {('a', 'c'): (('a', 'b', 'c'), 2)}
+>>> search.fail("b", "c")
+>>> search.ask([("a", "c")])
+{('a', 'c'): (('a', 'c'), 5)}
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 from headwater.errors import DataError
-from headwater.networks.network import Network
+from headwater.networks.network import LinkName, Network
 from headwater.networks.opening import network
 from headwater.networks.optimisations.neighbourhood import Neighbourhood, neighbourhood
+from headwater.networks.optimisations.search_programs import NEWS, search_program, zone_program
 from headwater.networks.topologies.named import as_topology
 from headwater.spelling import did_you_mean
 from headwater.values import arguments
@@ -34,52 +44,8 @@ STRATEGIES = ("top-down", "bottom-up", "hybrid")
 EVERYWHERE = 1_000_000_000
 """How far a search goes that nothing bounds."""
 NOWHERE_NEAR = 0
-
-_WALK = """
-.decl link(source: string, target: string, cost: int)
-.decl query(source: string, target: string, number: int, radius: int)
-w1 walk(@S, @S, @T, Q, R, P, C) :- query(@S, @T, Q, R), P = [S], C = 0.
-w2 walk(@D, @S, @T, Q, R, P, C) :- walk(@Z, @S, @T, Q, R, P1, C1), #link(@Z, @D, C2), Z != T, C = C1 + C2, C <= R,
-     P = f_concat(P1, [D]){stop}.
-w3 walkCost(@Z, @S, @T, Q, R, min<C>) :- walk(@Z, @S, @T, Q, R, P, C).
-w4 reached(@Z, @S, @T, Q, P, C) :- walkCost(@Z, @S, @T, Q, R, C), walk(@Z, @S, @T, Q, R, P, C).
-f1 found(@Z, @S, @T, Q, P, P, C) :- reached(@Z, @S, @T, Q, P, C), Z = T.
-b1 back(@N, @S, @T, Q, W, P, C) :- found(@Z, @S, @T, Q, P1, P, C), Z != S, W = f_removeLast(P1), N = f_last(W).
-b2 back(@N, @S, @T, Q, W, P, C) :- back(@M, @S, @T, Q, W1, P, C), M != S, W = f_removeLast(W1), N = f_last(W).
-o1 offer(@S, @T, Q, P, C) :- back(@S, @S, @T, Q, W, P, C).
-o2 offer(@S, @T, Q, P, C) :- found(@S, @S, @T, Q, P1, P, C).
-a1 answerCost(@S, @T, Q, min<C>) :- offer(@S, @T, Q, P, C).
-a2 answer(@S, @T, Q, P, C) :- answerCost(@S, @T, Q, C), offer(@S, @T, Q, P, C).
-"""
-_FROM_TARGET = """
-.decl target(target: string, source: string, number: int, radius: int)
-n1 near(@T, @T, @S, Q, R, P, C) :- target(@T, @S, Q, R), P = [T], C = 0.
-n2 near(@Z, @T, @S, Q, R, P, C) :- #link(@Z, @D, C1), near(@D, @T, @S, Q, R, P2, C2), D != S, C = C1 + C2, C <= R,
-     P = f_concat([Z], P2).
-n3 nearCost(@Z, @T, @S, Q, R, min<C>) :- near(@Z, @T, @S, Q, R, P, C).
-n4 nearest(@Z, @T, @S, Q, P, C) :- nearCost(@Z, @T, @S, Q, R, C), near(@Z, @T, @S, Q, R, P, C).
-f2 found(@Z, @S, @T, Q, P1, P, C) :- reached(@Z, @S, @T, Q, P1, C1), nearest(@Z, @T, @S, Q, P2, C2), Z != T,
-     C = C1 + C2, P = f_concat(f_removeLast(P1), P2).
-"""
-_KNOWN = """
-.decl known(node: string, target: string, path: list[string], cost: int)
-f3 found(@Z, @S, @T, Q, P1, P, C) :- reached(@Z, @S, @T, Q, P1, C1), known(@Z, @T, P2, C2), C = C1 + C2,
-     P = f_concat(f_removeLast(P1), P2).
-"""
-_ZONE = """
-.decl link(source: string, target: string, cost: int)
-z1 zone(@Z, @T, P, C) :- #link(@Z, @T, C), C <= {radius}, P = [Z, T].
-z2 zone(@Z, @T, P, C) :- #link(@Z, @D, C1), zone(@D, @T, P2, C2), Z != T, C = C1 + C2, C <= {radius},
-     P = f_concat([Z], P2).
-z3 zoneCost(@Z, @T, min<C>) :- zone(@Z, @T, P, C).
-z4 inZone(@Z, @T, P, C) :- zoneCost(@Z, @T, C), zone(@Z, @T, P, C).
-"""
-
-
-def search_program(*, from_target: bool = False, knowing: bool = False) -> str:
-    """The rules of a search, as NDlog; `knowing` ones end where the rest of the path is known."""
-    text = _WALK.format(stop=", !known(@Z, @T, _, _)" if knowing else "")
-    return text + (_FROM_TARGET if from_target else "") + (_KNOWN if knowing else "")
+Path = tuple[str, ...]
+"""The nodes on a way, both ends among them."""
 
 
 class PathSearch:
@@ -97,46 +63,109 @@ class PathSearch:
         seed: int = 0,
         **options: Any,
     ):
-        """`approximate`: the neighbourhood function of hybrid search is estimated. `options`: those of `network`."""
+        """`approximate`: the neighbourhood function of hybrid search is estimated. `options`: those of `network`, of
+        which nodes are simulated."""
         arguments.one_of("strategy", strategy, STRATEGIES)
         arguments.whole_number("zone_radius", zone_radius, least=0)
+        arguments.one_of("transport", options.get("transport", "simulated"), ("simulated",))
         if metric != "hops" and (strategy == "hybrid" or zone_radius):
             message = "hybrid search and zones count hops: a nearer node need not be a cheaper one"
             raise DataError("wrong-metric", message, hint='metric="hops"')
         self.strategy = strategy
         self.caching = caching
         self.topology = as_topology(topology, seed=seed)
-        self.neighbourhood: Neighbourhood | None = None
-        if strategy == "hybrid":
-            self.neighbourhood = neighbourhood(self.topology, approximate=approximate, seed=seed)
         self.messages = self.bytes = 0
-        self._options = {"metric": metric, "seed": seed, **options}
-        self._program = search_program(
-            from_target=strategy != "top-down", knowing=caching or bool(zone_radius)
-        )
-        self._known: dict[tuple[str, str], tuple[tuple[str, ...], int]] = {}
+        self._approximate = approximate
+        self._seed = seed
+        self._neighbourhood: Neighbourhood | None = None
+        options = {"metric": metric, "seed": seed, "annotation": "support", **options}
+        program = search_program(from_target=strategy != "top-down", knowing=caching or bool(zone_radius))
+        self._network = network(program, self.topology, **options)
+        """Has the links as they are, and never runs: those that do are made after it."""
+        self._news = network(NEWS, self.topology, **options) if caching else None
+        self._zones = network(zone_program(zone_radius), self.topology, **options) if zone_radius else None
+        self._cached: dict[tuple[str, str], tuple[Path, int]] = {}
         """By node and target: the rest of the path, and its cost."""
-        if zone_radius:
-            self._learn_zones(zone_radius)
+        if self._zones is not None:
+            self._count(self._zones)
+        if strategy == "hybrid":
+            self._measure()
 
-    def _learn_zones(self, radius: int) -> None:
-        with network(_ZONE.format(radius=radius), self.topology, **self._options) as net:
-            self._count(net)
-            for node, target, path, cost in net["inZone"].rows():
-                self._known.setdefault((node, target), (path, cost))
+    @property
+    def zones(self) -> bool:
+        """Whether nodes know best paths around them beforehand."""
+        return self._zones is not None
+
+    @property
+    def neighbourhood(self) -> Neighbourhood:
+        """How many nodes are near each node, of the links that are up: for hybrid search."""
+        if self._neighbourhood is None:
+            self._measure()
+        assert self._neighbourhood is not None
+        return self._neighbourhood
+
+    def _measure(self) -> None:
+        up = {link[:2] for link in self._network.links}
+        links = tuple(link for link in self.topology.links if link[:2] in up)
+        there = replace(self.topology, links=links)
+        self._neighbourhood = neighbourhood(there, approximate=self._approximate, seed=self._seed)
 
     def _count(self, net: Network) -> None:
         done = net.run()
         self.messages += done.messages
         self.bytes += done.bytes
 
-    def ask(self, queries: Iterable[Sequence[str]]) -> dict[tuple[str, str], tuple[tuple[str, ...], int]]:
+    # ------------------------------------------------------------------ links
+
+    def fail(self, link: LinkName, target: str | None = None) -> None:
+        """A link fails, as in `Network.fail`; queries that are asked from now on do without it."""
+        self._change(lambda net: net.fail(link, target))
+
+    def restore(self, link: LinkName, target: str | None = None) -> None:
+        """A link that failed is there again."""
+        self._change(lambda net: net.restore(link, target))
+
+    def set_cost(self, link: LinkName, target: str | int, cost: int | None = None) -> None:
+        """A link costs something else from now on, as in `Network.set_cost`."""
+        if self.strategy == "hybrid" or self.zones:
+            message = "hybrid search and zones count hops: links have no other costs"
+            raise DataError("wrong-metric", message, hint="fail and restore links, or search in another way")
+        self._change(lambda net: net.set_cost(link, target, cost))
+
+    def _change(self, change: Callable[[Network], None]) -> None:
+        before = {link[:2]: link[2] for link in self._network.links}
+        change(self._network)
+        now = {link[:2]: link[2] for link in self._network.links}
+        changed = [ends for ends in before | now if before.get(ends) != now.get(ends)]
+        self._neighbourhood = None
+        if self._zones is not None:
+            change(self._zones)
+            self._count(self._zones)
+        if self._news is not None and changed:
+            news = self._news.twin()
+            news.insert(
+                "beside", sorted({pair for one, other in now for pair in ((one, other), (other, one))})
+            )
+            news.insert("changed", [(node,) for node in sorted({end for ends in changed for end in ends})])
+            self._count(news)
+            for ends in changed:
+                self._forget(ends, now.get(ends))
+
+    def _forget(self, ends: tuple[str, str], cost: int | None) -> None:
+        """Drop cached paths that lead over a link which has changed, or which a path over it may beat now."""
+        for key, (path, known) in list(self._cached.items()):
+            if ends in pairwise(path) or (cost is not None and known > cost):
+                del self._cached[key]
+
+    # ------------------------------------------------------------------ queries
+
+    def ask(self, queries: Iterable[Sequence[str]]) -> dict[tuple[str, str], tuple[Path, int]]:
         """Best paths and their costs, by source and target; those between which there is no way are left out."""
         asked = [ends for ends in map(self._ends, queries) if ends[0] != ends[1]]
-        found: dict[tuple[str, str], tuple[tuple[str, ...], int]] = {}
-        with network(self._program, self.topology, **self._options) as net:
+        found: dict[tuple[str, str], tuple[Path, int]] = {}
+        with self._network.twin() as net:
             targets = {target for _, target in asked}
-            known = [(*ends, *rest) for ends, rest in self._known.items() if ends[1] in targets]
+            known = [(*ends, *rest) for ends, rest in self._known().items() if ends[1] in targets]
             if known:
                 net.insert("known", known)
             for number, (source, target) in enumerate(asked):
@@ -153,6 +182,14 @@ class PathSearch:
                     self._cache(target, path, costs)
         return found
 
+    def _known(self) -> dict[tuple[str, str], tuple[Path, int]]:
+        """What nodes know of the rest of a way: from their zones, and from answers that have passed them."""
+        known = dict(self._cached)
+        if self._zones is not None:
+            for node, target, path, cost in self._zones["inZone"].rows():
+                known[node, target] = path, cost
+        return known
+
     def _ends(self, query: Sequence[str]) -> tuple[str, str]:
         source, target = query
         for end in (source, target):
@@ -167,7 +204,6 @@ class PathSearch:
             return EVERYWHERE, NOWHERE_NEAR
         if self.strategy == "bottom-up":
             return NOWHERE_NEAR, EVERYWHERE
-        assert self.neighbourhood is not None
         return self.neighbourhood.split(source, target)
 
     def _cache(self, target: str, path: Sequence[str], costs: Mapping[tuple[str, str], int]) -> None:
@@ -175,4 +211,4 @@ class PathSearch:
         rest = 0
         for place in range(len(path) - 2, -1, -1):
             rest += costs[path[place], path[place + 1]]
-            self._known.setdefault((path[place], target), (tuple(path[place:]), rest))
+            self._cached.setdefault((path[place], target), (tuple(path[place:]), rest))

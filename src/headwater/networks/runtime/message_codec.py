@@ -43,7 +43,15 @@ from headwater.networks.runtime.messages import (
     Withdrawn,
 )
 from headwater.networks.runtime.row_table import Row
-from headwater.networks.runtime.value_codec import get_values, put_value, put_values, signed, zigzag
+from headwater.networks.runtime.value_codec import (
+    get_values,
+    put_value,
+    put_values,
+    signed,
+    values_size,
+    varint_size,
+    zigzag,
+)
 
 _GONE, _SEEN, _TOGETHER, _WITHDRAWN, _RERANKED = 17, 18, 22, 23, 24
 _ALIKE = 64
@@ -295,27 +303,20 @@ def size_of(message: Message) -> int:
         return row_size(message.relation, message.row)  # type: ignore[union-attr]
     if isinstance(message, Derived):
         return row_size(message.relation, message.row) + terms_size(message.terms)
+    if isinstance(message, Supported):
+        return row_size(message.relation, message.row) + varint_size(zigzag(message.rank))
     return len(encode_message(message))
 
 
 MOST_SIZES_KNOWN = 1 << 17
-"""Rows, and terms, whose sizes are remembered, after which all are forgotten."""
+"""Terms whose sizes are remembered, after which all are forgotten."""
 
-_row_sizes: dict[tuple[int, tuple[Any, ...]], int] = {}
 _term_sizes: dict[tuple[int, ...], int] = {}
 
 
 def row_size(relation: int, row: tuple[Any, ...]) -> int:
     """How many bytes a message's kind, relation and row take."""
-    found = _row_sizes.get((relation, row))
-    if found is None:
-        if len(_row_sizes) >= MOST_SIZES_KNOWN:
-            _row_sizes.clear()
-        out = bytearray(1)
-        put_varint(out, relation)
-        put_values(out, row)
-        found = _row_sizes[relation, row] = len(out)
-    return found
+    return 1 + varint_size(relation) + values_size(row)
 
 
 def _get_shape(reader: WireReader) -> Shape:
@@ -338,11 +339,6 @@ def instances_size(instances: Iterable[Instance]) -> int:
     for instance in instances:
         _put_instance(out, instance)
     return len(out)
-
-
-def varint_size(number: int) -> int:
-    """How many bytes a number from 0 up takes."""
-    return 1 if number < 0x80 else (number.bit_length() + 6) // 7
 
 
 def _term_size(term: tuple[int, ...]) -> int:

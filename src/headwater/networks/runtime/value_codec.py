@@ -66,6 +66,34 @@ def put_value(out: bytearray, value: Any) -> None:
         _put_text(out, literal(value))
 
 
+def values_size(values: tuple[Any, ...]) -> int:
+    """How many bytes `put_values` appends.
+
+    >>> out = bytearray()
+    >>> put_values(out, (("a", "é"), -64, None)), values_size((("a", "é"), -64, None)) == len(out)
+    (None, True)
+    """
+    size = varint_size(len(values))
+    for value in values:
+        kind = type(value)
+        if kind is str and value.isascii():
+            size += 1 + varint_size(len(value)) + len(value)
+        elif kind is int:
+            size += 1 + varint_size(zigzag(value))
+        elif kind is tuple:
+            size += 1 + values_size(value)
+        else:
+            out = bytearray()
+            put_value(out, value)
+            size += len(out)
+    return size
+
+
+def varint_size(number: int) -> int:
+    """How many bytes a number from 0 up takes."""
+    return 1 if number < 0x80 else (number.bit_length() + 6) // 7
+
+
 def get_values(reader: WireReader) -> tuple[Any, ...]:
     """The next row, or list."""
     return tuple(get_value(reader) for _ in range(reader.count()))
