@@ -12,7 +12,7 @@ from typing import Any
 
 from headwater.catalog.column_edits import carried_columns, check_column_edits, has_column_edits
 from headwater.catalog.definitions import Definitions, Types, declaration_for
-from headwater.catalog.edited_rules import RuleEdit
+from headwater.catalog.edited_rules import KnownStrata, RuleEdit
 from headwater.catalog.edits import carried, check_edits, mentioned
 from headwater.catalog.rule_edits import (
     active_of,
@@ -52,8 +52,8 @@ class Catalog:
     strict: Strictness = False
     definitions: Definitions = field(default_factory=Definitions)
     program: Checked = field(default_factory=lambda: Checked({}, ()))
-    told: Mapping[str, RelationInfo] | None = field(default=None, compare=False, repr=False)
-    """The relations of the program, once it is known that `_base_is_told`."""
+    known: KnownStrata | None = field(default=None, compare=False, repr=False)
+    """What edits know of the program, if it is about its relations: then it is known that `_base_is_told`."""
 
     # ------------------------------------------------------------------ what there is
 
@@ -195,14 +195,9 @@ class Catalog:
         self, definitions: Definitions, stored: Stored = nothing_stored, new: Program | None = None
     ) -> Catalog:
         """With other definitions, all checked together; `new` is the text that they have more."""
-        if new is not None:
-            told = self.told is self.program.relations or self._base_is_told()
-            edit = RuleEdit(
-                self.program, self.definitions.current, definitions.programs[-1], definitions.current
-            )
-            program = edit.checked(self.functions) if told else None
-            if program is not None:
-                return replace(self, definitions=definitions, program=program, told=program.relations)
+        edited = None if new is None else self._edited(definitions)
+        if edited is not None:
+            return Catalog(self.functions, self.strict, definitions, *edited)
         fixed = self._fixed(stored)
         if new is not None:
             fixed = carried(new, fixed)
@@ -214,6 +209,14 @@ class Catalog:
             definitions=definitions,
             program=definitions.check(self.functions, fixed),
         )
+
+    def _edited(self, definitions: Definitions) -> tuple[Checked, KnownStrata] | None:
+        """The program with one more text that only adds and drops rules; `None` if all of it has to be checked."""
+        known = self.known
+        if known is None or known.relations is not self.program.relations:
+            known = KnownStrata(self.program.relations) if self._base_is_told() else None
+        edit = RuleEdit(self.program, self.definitions.current, definitions.programs[-1], definitions.current)
+        return None if known is None else edit.checked(self.functions, known)
 
     def _base_is_told(self) -> bool:
         """Whether the types of all base relations are known without rules, for as long as only rules change."""
@@ -296,6 +299,8 @@ class Catalog:
 
     def settled(self) -> Catalog:
         """Once the facts of the last text are rows, whose types are known for good."""
+        if not self.program.facts and all(rule.body for rule in self.definitions.programs[-1].rules):
+            return self
         infos = [self.program.relations[name] for name in self.program.facts]
         types = {info.owner or info.name: info.types for info in infos}
         nullable = {info.owner or info.name: info.nullable for info in infos if any(info.nullable)}

@@ -13,7 +13,7 @@ from typing import Any
 
 from headwater.catalog.column_edits import carried_columns
 from headwater.catalog.difference import matched
-from headwater.catalog.edits import Value, carried, edited, mentioned
+from headwater.catalog.edits import Value, carried, edited, mentioned, moves_relations
 from headwater.catalog.rule_edits import active_of, rules_of
 from headwater.catalog.rule_ids import identified, ids_of, numbered, recalled
 from headwater.errors import HeadwaterError
@@ -90,12 +90,15 @@ class Definitions:
             program, numbers = identified(program, self.numbers)
         else:
             program, numbers = recalled(program, ids), numbered(self.numbers, ids)
-        texts = self.current
+        texts, programs = self.current, (*self.programs, program)
+        if not moves_relations(program):
+            found = Definitions(programs, self.known, self.columns, self.nullable, numbers, self.chosen)
+            return found._leaving(edited([program], texts))
         known, columns = carried(program, self.known), carried(program, self.columns)
         nullable = carried(program, self.nullable)
         return replace(
             self,
-            programs=(*self.programs, program),
+            programs=programs,
             numbers=numbers,
             known=carried_columns(program, texts, known, lambda new: new.type),
             columns=carried_columns(program, texts, columns, lambda new: new.name),

@@ -10,18 +10,29 @@ it is not plain that this is so, the answer is `None`: the whole is to be checke
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 
-from headwater.catalog.lone_rules import lone_rules
+from headwater.catalog.lone_rules import lone_rules, plainly_typed
 from headwater.catalog.rule_edits import DROP_RULE, dropped_ids
-from headwater.catalog.text_index import TextIndex, mentioned_atoms, rules_for, rules_with
+from headwater.catalog.text_index import TextIndex, mentioned, rules_for, rules_with
 from headwater.errors import HeadwaterError
 from headwater.language.program import Declaration, Program, Rule, Variable
 from headwater.rules.check import check
-from headwater.rules.checked import Absent, Checked, CheckedRule, Kind, Premise, Stratum
+from headwater.rules.checked import Absent, Checked, CheckedRule, Kind, Premise, RelationInfo, Stratum
 from headwater.rules.terms import atoms
 from headwater.values.functions import Functions
 from headwater.values.names import made_up
+
+
+@dataclass(frozen=True)
+class KnownStrata:
+    """What edits have found out about a program, for as long as only rules change: `relations` are those of the
+    program that it is about."""
+
+    relations: Mapping[str, RelationInfo]
+    lone: dict[tuple[str, ...], bool] = field(default_factory=dict)
+    """By the relations of a stratum, whether its rules can come and go one by one: see `lone_rules`."""
 
 
 @dataclass(frozen=True)
@@ -34,45 +45,64 @@ class RuleEdit:
     text: Program
     current: Sequence[Program]
 
-    def checked(self, functions: Functions) -> Checked | None:
-        """The program with the edit; `None` if all of it has to be checked."""
+    def checked(self, functions: Functions, known: KnownStrata) -> tuple[Checked, KnownStrata] | None:
+        """The program with the edit, and what is known of it; `None` if all of it has to be checked."""
         changed = self._changed()
         if changed is None:
             return None
         places = self.before.places
-        heads = {head.relation for rule in changed for head in rule.heads}
-        if not heads <= places.keys():
+        heads = {_head(rule) for rule in changed}
+        if not heads <= places.keys() or not self._in_order(self.text.rules, places):
             return None
-        group = {name for head in heads for name in self.before.strata[places[head]].relations}
+        strata = [self.before.strata[place] for place in sorted({places[head] for head in heads})]
+        group = {name for stratum in strata for name in stratum.relations}
+        if self._chosen(group, changed) or not self._named_alike(changed):
+            return None
+        if all(self._lone(stratum, known.lone) for stratum in strata):
+            alone = lone_rules(self.before, strata, self._dropped, self.text.rules, functions)
+            if alone is not None:
+                return self.before.with_rules(alone), known
         rules = rules_for(self.current, group)
         read = {atom.relation for rule in (*rules, *changed) for atom, _ in atoms(rule.body)}
-        if not self._plain(group, rules, read) or not self._in_order(changed, places):
+        if not self._plain(group, rules, read, self.current):
             return None
-        if self._chosen(group | {atom.relation for rule in changed for atom, _ in atoms(rule.body)}):
-            return None
-        if not self._named_alike(changed):
-            return None
-        alone = lone_rules(self.before, group, rules, self.text.rules, functions)
-        if alone is not None:
-            return self.before.with_rules(alone)
         part = self._check(group, rules, read - group, functions)
-        return None if part is None else self._merged(group, part, places)
+        merged = None if part is None else self._merged(group, part, places)
+        return None if merged is None else (merged, KnownStrata(merged.relations))
+
+    @cached_property
+    def _dropped(self) -> frozenset[str]:
+        return frozenset(dropped_ids(self.text))
+
+    def _lone(self, stratum: Stratum, known: dict[tuple[str, ...], bool]) -> bool:
+        """Whether nothing but its own rules says what the stratum is, each written rule is one of it, and no column
+        takes nulls; found out once."""
+        found = known.get(stratum.relations)
+        if found is None:
+            infos, group = self.before.relations, set(stratum.relations)
+            rules = rules_for(self.earlier, group)
+            read = {atom.relation for rule in rules for atom, _ in atoms(rule.body)}
+            found = known[stratum.relations] = (
+                self._plain(group, rules, read, self.earlier)
+                and sorted(str(rule.id) for rule in rules) == sorted(rule.written for rule in stratum.rules)
+                and not any(any(infos[name].nullable) for name in group)
+                and all(infos[name].location is None for name in group)
+            )
+        return found
 
     def _named_alike(self, changed: Sequence[Rule]) -> bool:
         """Whether columns keep the names that they have from the variables of the rule that first mentions them."""
         texts = [TextIndex.of(text) for text in self.current]
-        asked = {
-            atom.relation
-            for rule in changed
-            for atom in mentioned_atoms(rule)
-            if not any(atom.relation in text.declared for text in texts)
-        }
+        named = {name for rule in changed for name in mentioned(rule)}
+        asked = [name for name in named if not any(name in text.declared for text in texts)]
         infos = self.before.relations
-        if not dropped_ids(self.text):  # what is new comes last
-            return not any(made_up((name,)) for each in asked for name in infos[each].columns)
+        if not self._dropped:  # what is new comes last
+            return not any(
+                made_up((name,)) for each in asked if each in infos for name in infos[each].columns
+            )
         for name in asked:
             first = next((atom for text in texts if (atom := text.first(name)) is not None), None)
-            if first is None:
+            if first is None or name not in infos:
                 return False
             names = tuple(arg.name for arg in first.args if isinstance(arg, Variable))
             if names != infos[name].columns:
@@ -86,36 +116,41 @@ class RuleEdit:
             return None
         if any(directive.kind != DROP_RULE for directive in text.directives):
             return None
-        dropped = set(dropped_ids(text))
-        gone = rules_with(self.earlier, dropped)
+        dropped = self._dropped
+        gone = rules_with(self.earlier, dropped) if dropped else []
         labels = {name for rule in text.rules for name in (rule.id, rule.label) if name is not None}
         taken = any(TextIndex.of(each).names(name) for name in labels for each in self.current[:-1])
         found = [*gone, *text.rules]
         plain = all(rule.body and len(rule.heads) == 1 and not rule.delete for rule in found)
         return found if plain and len(gone) == len(dropped) and not taken else None
 
-    def _plain(self, group: set[str], rules: Sequence[Rule], read: set[str]) -> bool:
-        """Whether the relations are such that nothing but their own rules says what they are."""
+    def _plain(
+        self, group: set[str], rules: Sequence[Rule], read: set[str], texts: Sequence[Program]
+    ) -> bool:
+        """Whether the relations are such that nothing but their own rules, of these texts, says what they are."""
         infos, facades = self.before.relations, self.before.facades
         left = {_head(rule) for rule in rules}
         if left != group or any(len(rule.heads) != 1 for rule in rules) or not read <= infos.keys():
             return False
         for name in group | read:
-            info = infos[name]
-            if info.internal or info.selections or any(info.labelled) or None in info.types:
+            if not plainly_typed(infos[name]):
                 return False
-        tables = {table.relation for text in self.current for table in text.tables}
+        tables = {table.relation for text in texts for table in text.tables}
         if not group.isdisjoint(facades) or not group.isdisjoint(tables):
             return False
         if any(infos[name].aggregate is not None or infos[name].kind is not Kind.STORED for name in group):
             return False
         return not any(name in note for note in self.before.notes for name in group)
 
-    def _chosen(self, names: set[str]) -> bool:
-        """Whether best rows are chosen of one of these views: how early that is done depends on who else reads it."""
-        names = {name for name in names if not self.before.relations[name].base}
-        selected = self.before.selecting
-        return bool(selected) and any(
+    def _chosen(self, group: set[str], changed: Sequence[Rule]) -> bool:
+        """Whether best rows are chosen of one of these views, or of one that a changed rule reads: how early that is
+        done depends on who else reads it."""
+        selected, infos = self.before.selecting, self.before.relations
+        if not selected:
+            return False
+        read = {atom.relation for rule in changed for atom, _ in atoms(rule.body)}
+        names = {name for name in group | read if name in infos and not infos[name].base}
+        return any(
             item.relation in names
             for stratum in self.before.strata
             if not selected.isdisjoint(stratum.relations)
@@ -124,14 +159,10 @@ class RuleEdit:
         )
 
     @staticmethod
-    def _in_order(changed: Iterable[Rule], places: Mapping[str, int]) -> bool:
+    def _in_order(new: Iterable[Rule], places: Mapping[str, int]) -> bool:
         """Whether what the rules read comes before them, or belongs to the same stratum: then no strata become one,
         and they stay in order."""
-        return all(
-            places.get(atom.relation, -1) <= places[_head(rule)]
-            for rule in changed
-            for atom, _ in atoms(rule.body)
-        )
+        return all(places.get(name, -1) <= places[_head(rule)] for rule in new for name in mentioned(rule))
 
     def _check(
         self, group: set[str], rules: Sequence[Rule], read: set[str], functions: Functions

@@ -53,6 +53,11 @@ def _says_something(text: Program) -> bool:
     return any(parts)
 
 
+def moves_relations(program: Program) -> bool:
+    """Whether a text drops or renames relations, or gives them other columns."""
+    return any(directive.kind in EDITS and directive.kind != DROP_RULE for directive in program.directives)
+
+
 def carried(program: Program, known: Mapping[str, Value]) -> dict[str, Value]:
     """What is known by relation, as a text that drops or renames some leaves it."""
     found = dict(known)

@@ -7,12 +7,12 @@ where a new rule might be one that is there already, the answer is `None`: the s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from headwater.errors import HeadwaterError
 from headwater.language.program import Declaration, Program, Rule, Variable
 from headwater.rules.check import check
-from headwater.rules.checked import Absent, Checked, CheckedRule, Premise, Stratum
+from headwater.rules.checked import Absent, Checked, CheckedRule, Premise, RelationInfo, Stratum
 from headwater.rules.plain_joins import plain_join
 from headwater.rules.strata import components
 from headwater.rules.terms import atoms
@@ -20,20 +20,17 @@ from headwater.values.functions import Functions
 
 
 def lone_rules(
-    before: Checked, group: set[str], rules: Sequence[Rule], new: Sequence[Rule], functions: Functions
+    before: Checked,
+    strata: Sequence[Stratum],
+    dropped: Collection[str],
+    new: Sequence[Rule],
+    functions: Functions,
 ) -> list[Stratum] | None:
-    """The strata of a group of relations whose rules are these from now on, of which some are `new`."""
-    infos = before.relations
-    if any(any(infos[name].nullable) or infos[name].location is not None for name in group):
-        return None
-    strata = [before.strata[place] for place in sorted({before.places[name] for name in group})]
-    coming = {rule.id for rule in new}
-    staying = {rule.id for rule in rules if rule.id not in coming}
-    kept = [rule for stratum in strata for rule in stratum.rules if rule.written in staying]
-    lost = sum(len(stratum.rules) for stratum in strata) - len(kept)
-    if len(kept) != len(staying) or len(staying) + len(new) != len(rules):
-        return None
-    if lost and not all(
+    """Some strata without the rules of some ids, and with some that are new. Each rule of theirs is one that is
+    written, and no column of their relations takes nulls."""
+    kept = [rule for stratum in strata for rule in stratum.rules if rule.written not in dropped]
+    group = {name for stratum in strata for name in stratum.relations}
+    if dropped and not all(
         any(_grounded(rule, group) for rule in kept if rule.relation == name) for name in group
     ):
         return None
@@ -42,6 +39,11 @@ def lone_rules(
         return None
     made = [_stratum(stratum, [*kept, *found]) for stratum in strata]
     return None if None in made else [stratum for stratum in made if stratum is not None]
+
+
+def plainly_typed(info: RelationInfo) -> bool:
+    """Whether a text names the relation, all types are known, and rows are all alike: none is chosen or labelled."""
+    return not (info.internal or info.selections or any(info.labelled) or None in info.types)
 
 
 def _grounded(rule: CheckedRule, group: set[str]) -> bool:
@@ -66,6 +68,8 @@ def _checked(before: Checked, new: Sequence[Rule], functions: Functions) -> list
         return [rule for rule in joins if rule is not None]
     heads = {head.relation for rule in new for head in rule.heads}
     read = {atom.relation for rule in new for atom, _ in atoms(rule.body)}
+    if not all(name in infos and plainly_typed(infos[name]) for name in read):
+        return None
     program = Program(
         rules=tuple(new),
         declarations=tuple(Declaration(name, infos[name].declared) for name in sorted(heads | read)),
@@ -92,7 +96,11 @@ def _checked(before: Checked, new: Sequence[Rule], functions: Functions) -> list
 
 def _like(one: CheckedRule, other: CheckedRule) -> bool:
     """Whether two rules might be the same but for their variables."""
-    return one.relation == other.relation and _outline(one) == _outline(other)
+    return (
+        one.relation == other.relation
+        and len(one.body) == len(other.body)
+        and _outline(one) == _outline(other)
+    )
 
 
 def _outline(rule: CheckedRule) -> list[str]:
@@ -112,7 +120,7 @@ def _stratum(before: Stratum, rules: Iterable[CheckedRule]) -> Stratum | None:
                 return None
             if isinstance(item, Premise) and item.relation in inside:
                 graph[rule.relation].append(item.relation)
-    if len(components(graph)) != 1:
+    if len(inside) > 1 and len(components(graph)) != 1:
         return None
     first = before.relations[0]
     return Stratum(before.relations, tuple(own), len(inside) > 1 or first in graph[first])

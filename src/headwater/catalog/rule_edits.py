@@ -35,7 +35,7 @@ def rules_of(programs: Iterable[Program]) -> list[Rule]:
 def active_of(programs: Iterable[Program]) -> list[ActiveRule]:
     """All active rules, in order; the same rule twice is one."""
     found: dict[ActiveRule, ActiveRule] = {}
-    for rule in (rule for program in programs for rule in program.active):
+    for rule in [rule for program in programs if program.active for rule in program.active]:
         found.setdefault(rule, rule)
     return list(found.values())
 

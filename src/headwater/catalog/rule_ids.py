@@ -22,6 +22,8 @@ def identified(program: Program, numbers: Mapping[str, int]) -> tuple[Program, d
     >>> [rule.id for rule in program.rules], numbers
     (['p#3', 'r1', 'p#4'], {'p': 4})
     """
+    if not program.rules and not program.active:
+        return program, dict(numbers)
     given = dict(numbers)
     rules: list[Rule] = []
     for rule in program.rules:

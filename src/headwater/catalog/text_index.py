@@ -43,7 +43,7 @@ class TextIndex:
             _by_name((str(rule.id), (place, rule)) for place, rule in placed if rule.id is not None),
             frozenset(rule.label for rule in text.rules if rule.label is not None),
             _by_name((name, (place, rule)) for place, rule in placed for name in _heads(rule)),
-            _by_name((name, (place, rule)) for place, rule in placed for name in _relations(rule)),
+            _by_name((name, (place, rule)) for place, rule in placed for name in mentioned(rule)),
             frozenset(each.relation for each in text.declarations),
         )
 
@@ -54,7 +54,7 @@ class TextIndex:
     def first(self, relation: str) -> Atom | None:
         """The atom that first mentions a relation."""
         for _, rule in self.mentions.get(relation, ()):
-            return next(atom for atom in mentioned_atoms(rule) if atom.relation == relation)
+            return next(atom for atom in _atoms(rule) if atom.relation == relation)
         return None
 
     def _without(self, gone: Iterable[PlacedRule]) -> TextIndex:
@@ -64,7 +64,7 @@ class TextIndex:
             _take(ids, str(rule.id), place)
             for name in _heads(rule):
                 _take(heads, name, place)
-            for name in _relations(rule):
+            for name in mentioned(rule):
                 _take(mentions, name, place)
         labels = self.labels.difference(rule.label for _, rule in gone if rule.label is not None)
         return replace(self, ids=ids, labels=labels, heads=heads, mentions=mentions)
@@ -87,11 +87,20 @@ def losing(text: Program, ids: Collection[str]) -> Program:
     if not gone:
         return text
     left = replace(text, rules=tuple(rule for rule in text.rules if rule.id not in ids))
-    left.__dict__["_index"] = index._without(gone)
+    if left.rules:
+        left.__dict__["_index"] = index._without(gone)
     return left
 
 
-def mentioned_atoms(rule: Rule) -> Iterator[Atom]:
+def mentioned(rule: Rule) -> frozenset[str]:
+    """The relations of a rule's heads and body; looked for once."""
+    known: frozenset[str] | None = rule.__dict__.get("_mentioned")
+    if known is None:
+        known = rule.__dict__["_mentioned"] = frozenset(atom.relation for atom in _atoms(rule))
+    return known
+
+
+def _atoms(rule: Rule) -> Iterator[Atom]:
     """The atoms of the heads, then those of the body."""
     yield from rule.heads
     for atom, _ in atoms(rule.body):
@@ -100,10 +109,6 @@ def mentioned_atoms(rule: Rule) -> Iterator[Atom]:
 
 def _heads(rule: Rule) -> set[str]:
     return {head.relation for head in rule.heads}
-
-
-def _relations(rule: Rule) -> set[str]:
-    return {atom.relation for atom in mentioned_atoms(rule)}
 
 
 def _by_name(found: Iterable[tuple[str, PlacedRule]]) -> Placed:
@@ -125,7 +130,7 @@ def _found(texts: Iterable[Placed], names: frozenset[str]) -> list[Rule]:
     """The rules of some names, text by text, each in its order."""
     found: list[Rule] = []
     for known in texts:
-        if not known.keys().isdisjoint(names):
+        if known and not known.keys().isdisjoint(names):
             every = {place: rule for name in names & known.keys() for place, rule in known[name]}
-            found += [every[place] for place in sorted(every)]
+            found += [every[place] for place in sorted(every)] if len(every) > 1 else every.values()
     return found

@@ -11,7 +11,7 @@ Nothing here changes rows: that is done by the change that follows.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 from itertools import compress
 from operator import is_not
@@ -73,7 +73,7 @@ class Definition:
             for name in new - old:
                 readers[name] = readers.get(name, frozenset()) | {place}
             every[place] = view
-        return replace(self, checked=checked, views=tuple(every), readers=readers)
+        return Definition(checked, self.relations, self.infos, tuple(every), readers)
 
 
 def following(
@@ -85,10 +85,9 @@ def following(
     """
     places = None if anew else _other_rules(earlier, checked)
     if places is not None:
-        met = tuple(earlier.views[place] for place in places)
-        takeover = _Takeover(replace(earlier, views=met), checked, workspace, frozenset())
-        others = (takeover.view(with_unit(checked.strata[place]), strategy) for place in places)
-        return earlier.with_views(checked, dict(zip(places, others, strict=True)))
+        takeover = _Takeover(earlier, checked, workspace, frozenset(), [earlier.views[i] for i in places])
+        others = {place: takeover.view(with_unit(checked.strata[place]), strategy) for place in places}
+        return earlier.with_views(checked, others)
     strata = [with_unit(stratum) for stratum in kept_together(earlier.views, checked)]
     takeover = _Takeover(earlier, checked, workspace, frozenset(anew))
     takeover.base({**checked.relations, UNIT: RelationInfo(UNIT, (), (), Kind.BASE, owner=UNIT)})
@@ -126,10 +125,18 @@ def _other_rules(earlier: Definition, checked: Checked) -> Sequence[int] | None:
 
 
 class _Takeover:
-    """Which relations go on, and whose rows can."""
+    """Which relations go on, and whose rows can. `met` are the earlier views that any of this may be about."""
 
-    def __init__(self, earlier: Definition, checked: Checked, workspace: Workspace, anew: frozenset[str]):
+    def __init__(
+        self,
+        earlier: Definition,
+        checked: Checked,
+        workspace: Workspace,
+        anew: frozenset[str],
+        met: Sequence[View] | None = None,
+    ):
         self.earlier = earlier
+        self._met = earlier.views if met is None else met
         self.workspace = workspace
         self.anew = anew
         self.infos = earlier.infos
@@ -137,7 +144,7 @@ class _Takeover:
         self.fresh: set[str] = set()
         """Relations that are others than those who had their names, so that those who read them must be derived
         again. (What reads a relation that was not there before has rules that were not, either.)"""
-        self._views = {frozenset(view.stratum.relations): view for view in earlier.views}
+        self._views = {view.rules.own: view for view in self._met}
         self.propagated = {name for stratum in by_propagation(checked) for name in stratum.relations}
 
     def base(self, infos: dict[str, RelationInfo]) -> None:
@@ -199,10 +206,14 @@ class _Takeover:
             view.anew, view.redefined = same.anew, same.redefined
         elif stays:
             own = set(stratum.relations)
-            met = [known for known in self.earlier.views if not own.isdisjoint(known.stratum.relations)]
+            met = [known for known in self._met if not own.isdisjoint(known.stratum.relations)]
             if all(own.issuperset(known.stratum.relations) for known in met):
-                view.follow_rules(met, self.workspace.before(self.earlier.relations, self.earlier.infos))
+                view.follow_rules(met, self._before)
         return view
+
+    def _before(self) -> Workspace:
+        """The workspace as it was, for rules that are gone."""
+        return self.workspace.before(self.earlier.relations, self.earlier.infos)
 
     def _same(self, stratum: Stratum) -> View | None:
         """The view of the same rules, if there was one."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 import weakref
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -93,8 +92,10 @@ class Engine:
         """Take on a program. Views whose rules and inputs are as before keep their rows; `apply` derives the others,
         and those of `anew`, once it has changed the base relations. Base relations are kept.
         """
-        workspace = self.workspace
-        earlier = replace(self._definition, relations=dict(workspace.relations), infos=workspace.infos)
+        workspace, known = self.workspace, self._definition
+        earlier = Definition(
+            known.checked, dict(workspace.relations), workspace.infos, known.views, known.readers
+        )
         if self._defined is None:
             self._defined = earlier
         self._take(following(earlier, checked, workspace, self.strategy, anew))
@@ -310,9 +311,9 @@ class Engine:
                 statistics.events.append(SortedValues(chooser.name, chooser.ordered_values))
             chooser.touched = chooser.largest = chooser.ordered_values = 0
         cost.touched += executor.touched - before
-        if view.redefined is not None:
+        if view.redefined is not None and view.redefined.lost is not None:
             cost.touched += view.redefined.lost.workspace.executor.touched
-            view.redefined = None
+        view.redefined = None
         cost.seconds = time.perf_counter() - started
         if deltas is not None:
             self._tell_looks(view, scans, statistics)

@@ -115,7 +115,8 @@ class Fixpoint:
         """From the stratum as it was before the version to what it is after it."""
         if self.redefined is not None:
             self.pending = self.redefined.gained
-            self._lose_rules(self.redefined.lost)
+            if self.redefined.lost is not None:
+                self._lose_rules(self.redefined.lost)
         for rule, position, relation, negated in self.rules.lower:
             delta = self.deltas.get(relation, NO_CHANGE)
             rows = delta.gained if negated else delta.lost

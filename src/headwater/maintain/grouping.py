@@ -89,7 +89,7 @@ class Grouping:
         """Follow the changes of the relations below, and of the rules."""
         self.rules = rules
         gained = frozenset[str]() if redefined is None else redefined.gained
-        if redefined is not None:
+        if redefined is not None and redefined.lost is not None:
             for rule in redefined.lost.rules:
                 self._lose_rule(redefined.lost, rule, statistics)
         for access, sign in ((LOST, -1), (GAINED, 1)):

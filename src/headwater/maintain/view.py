@@ -7,7 +7,7 @@ See `fixpoint` for how.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
 from headwater.errors import RuleError
@@ -73,7 +73,7 @@ class View:
         if self.grouping is not None and self.grouping.groups.stored:
             self.grouping = Grouping(self.rules.workspace, self.grouping.info, self.rules)
 
-    def follow_rules(self, earlier: Sequence[View], before: Workspace) -> None:
+    def follow_rules(self, earlier: Sequence[View], before: Callable[[], Workspace]) -> None:
         """Take over the rows of earlier views, whose relations are all here, and of which `before` has the rules'
         inputs.
 
@@ -94,10 +94,11 @@ class View:
                 return
             self.strategy = strategy
         self.derived = True
-        taken_back = RuleSet(before, replace(self.stratum, rules=lost))
+        taken_back = RuleSet(before(), replace(self.stratum, rules=lost)) if lost else None
         for view in earlier:
             self.rules.take_plans(view.rules)
-            taken_back.take_plans(view.rules)
+            if taken_back is not None:
+                taken_back.take_plans(view.rules)
         self.redefined = Redefined(
             frozenset(rule.label for rule in gained),
             taken_back,
@@ -131,9 +132,12 @@ class View:
 
 def same_rule(one: CheckedRule, other: CheckedRule) -> bool:
     """Whether two rules say the same of the same types, as far as these are known."""
-    return _identity(one) == _identity(other) and all(
-        None in (type, other.types.get(name)) or type == other.types.get(name)
-        for name, type in one.types.items()
+    return one is other or (
+        _identity(one) == _identity(other)
+        and all(
+            None in (type, other.types.get(name)) or type == other.types.get(name)
+            for name, type in one.types.items()
+        )
     )
 
 

@@ -276,22 +276,21 @@ class RuleSet:
 
 @dataclass(frozen=True)
 class Redefined:
-    """Rules that a stratum has gained (by their labels) and lost since its rows were derived.
+    """Rules that a stratum has gained (by their labels) and lost, if any, since its rows were derived.
 
     `merged` are the strata that have become this one, each by its relations, in the order in which they were
     derived; there are two or more, or none.
     """
 
     gained: frozenset[str]
-    lost: RuleSet
+    lost: RuleSet | None
     merged: tuple[tuple[str, ...], ...] = ()
 
 
 def quiet(exchange: Exchange, rules: RuleSet, redefined: Redefined | None) -> bool:
     """Whether other nodes need not hear of a stratum, nor of the rules that it has lost."""
-    return exchange.quiet(rules.rules) and (
-        redefined is None or exchange.quiet(redefined.lost.rules, before=True)
-    )
+    lost = None if redefined is None else redefined.lost
+    return exchange.quiet(rules.rules) and (lost is None or exchange.quiet(lost.rules, before=True))
 
 
 def _numbered(rows: Rows, places: Ints) -> Ints:

@@ -17,9 +17,20 @@ from typing import Protocol
 import numpy as np
 
 from headwater.errors import RuleError
-from headwater.language.datalog.render import render
 from headwater.language.program import Call, Constant, Term, Variable
-from headwater.plan.steps import AddNumbers, AntiJoin, Extend, Filter, Generate, Ints, Join, Plan, Start, Step
+from headwater.plan.steps import (
+    AddNumbers,
+    AntiJoin,
+    Extend,
+    Filter,
+    Generate,
+    Ints,
+    Join,
+    Plan,
+    Start,
+    Step,
+    Words,
+)
 from headwater.plan.templates import Code, Sources, atom_codes
 from headwater.rules.checked import Absent, CheckedRule, Compute, Item, Premise, Test
 from headwater.rules.safety import may_fail
@@ -32,6 +43,7 @@ from headwater.values.types import FLOAT, INT, Type, type_of
 ORIGIN = "\0origin"
 LAST = 1e12
 """What comes after all premises costs this much."""
+NO_PAIRS = np.empty((0, 2), np.int64)
 
 
 class Statistics(Protocol):
@@ -67,7 +79,7 @@ def ints(values: Iterable[int]) -> Ints:
 
 def pairs(values: Sequence[tuple[int, int]]) -> Ints:
     """A two-column int64 array."""
-    return np.array(values, np.int64).reshape(len(values), 2)
+    return np.array(values, np.int64).reshape(len(values), 2) if values else NO_PAIRS
 
 
 def is_sum(term: Term, types: Mapping[str, Type | None], of: Type) -> bool:
@@ -121,13 +133,21 @@ class _Search:
         self._queue: list[tuple[float, int]] = []
         self._lowest = 0
         for place, item in self.waiting.items():
-            self.needed.update(needs(item))
             for name in needs(item):
+                self.needed[name] += 1
                 self._users.setdefault(name, []).append(place)
-        self._update(self.waiting)
+        if not self._one_premise:
+            self._update(self.waiting)
+
+    @property
+    def _one_premise(self) -> bool:
+        """Whether there is nothing to choose: all that is left is a premise, which can come at any time."""
+        return len(self.waiting) == 1 and isinstance(next(iter(self.waiting.values())), Premise)
 
     def bind(self, names: Iterable[str]) -> None:
         """Take note of variables that have a value now."""
+        if self._one_premise:
+            return
         new = set(names) - self._bound
         self._bound |= new
         self._update({place for name in new for place in self._users.get(name, ())})
@@ -156,6 +176,9 @@ class _Search:
 
     def take(self) -> tuple[int, Item]:
         """The item that comes next."""
+        if self._one_premise:
+            self.needed.clear()
+            return self.waiting.popitem()
         while self._lowest not in self.waiting:
             self._lowest += 1
         place = self._lowest
@@ -267,7 +290,7 @@ class Planner:
             ints(outputs),
             relation in own and not head,
         )
-        description = [f"start {relation}({', '.join(render(arg) for arg in args)})"]
+        told: list[Words] = [(f"start {relation}(", tuple(args), ")")]
         steps: list[Step] = []
         search.bind(layout)
         while search.waiting:
@@ -276,11 +299,11 @@ class Planner:
             step, layout, words = self._step(rule, place, item, layout, keep, own)
             search.bind(layout)
             steps.append(step)
-            description.append(words)
+            told.append(words)
         sources = Sources({name: column for column, name in enumerate(layout)})
         results = [sources.of(code) for code in wanted]
         identity = results == list(range(len(layout)))
-        return Plan(start, tuple(steps), ints(results), ints(sources.constants), identity, tuple(description))
+        return Plan(start, tuple(steps), ints(results), ints(sources.constants), identity, tuple(told))
 
     def codes(self, relation: str, args: Sequence[Term]) -> list[Code]:
         """What stands in each code column of an atom."""
@@ -321,20 +344,20 @@ class Planner:
         layout: list[str],
         keep: set[str],
         own: frozenset[str],
-    ) -> tuple[Step, list[str], str]:
+    ) -> tuple[Step, list[str], Words]:
         where = {name: column for column, name in enumerate(layout)}
         kept = [name for name in layout if name in keep]
         outputs = [where[name] for name in kept]
         if isinstance(item, Test):
-            words = f"where {render(item.left)} {item.op} {render(item.right)}"
+            words: Words = ("where ", (item.left,), f" {item.op} ", (item.right,))
             return Filter(item.op, item.left, item.right, where, ints(outputs)), kept, words
         if isinstance(item, Compute) and (solution := solved(item, set(layout), rule)) is not None:
             name, op, left, right = solution
-            words = f"with {name} = {render(left)} {op} {render(right)}"
+            words = (f"with {name} = ", (left,), f" {op} ", (right,))
             backwards = replace(self._sum(op, left, right, where, outputs), solves=True)
             return backwards, [*kept, name], words
         if isinstance(item, Compute):
-            words = f"with {item.variable.name} = {render(item.value)}"
+            words = (f"with {item.variable.name} = ", (item.value,))
             if isinstance(item.value, Call) and self.functions.is_generator(item.value.function):
                 if item.variable.name in where:
                     raise RuleError(
@@ -357,7 +380,7 @@ class Planner:
         sources = Sources(where)
         if isinstance(item, Absent):
             row = [sources.of(code) for code in self.codes(item.relation, item.args)]
-            words = f"unless {item.relation}({', '.join(render(arg) for arg in item.args)})"
+            words = (f"unless {item.relation}(", item.args, ")")
             return (
                 AntiJoin(item.relation, place, ints(row), ints(sources.constants), ints(outputs)),
                 kept,
@@ -384,7 +407,7 @@ class Planner:
         outputs += [-new[name] - 1 for name in fresh]
         whole = len(key) == len(codes)
         access = "row" if whole else f"index({', '.join(map(str, key))})" if key else "scan"
-        words = f"join {item.relation}({', '.join(render(arg) for arg in item.args)}) by {access}"
+        words = (f"join {item.relation}(", item.args, f") by {access}")
         join = Join(
             item.relation, place, tuple(key), whole, ints(known), ints(sources.constants), pairs(scan_constants),
             pairs(equalities), ints(outputs), item.relation in own,

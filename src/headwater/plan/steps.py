@@ -8,11 +8,13 @@ column of every matrix is the highest rank among the recursion's premises joined
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
+from headwater.language.datalog.render import render
 from headwater.language.program import Term
 
 Ints = npt.NDArray[np.int64]
@@ -111,6 +113,9 @@ class Generate:
     outputs: Ints
 
 
+Words = tuple[str | tuple[Term, ...], ...]
+"""A line for people, put together when somebody reads it: texts, and terms to be rendered between them."""
+
 Step = Join | AntiJoin | Filter | Extend | AddNumbers | Generate
 
 
@@ -126,4 +131,13 @@ class Plan:
     outputs: Ints
     constants: Ints
     identity: bool
-    description: tuple[str, ...]
+    words: tuple[Words, ...] = field(repr=False)
+
+    @cached_property
+    def description(self) -> tuple[str, ...]:
+        """The plan in words: the start, then a line for each step."""
+        return tuple("".join(map(_said, words)) for words in self.words)
+
+
+def _said(word: str | tuple[Term, ...]) -> str:
+    return word if isinstance(word, str) else ", ".join(map(render, word))

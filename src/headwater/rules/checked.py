@@ -239,6 +239,18 @@ class RelationInfo:
         """Which codes the rows consist of."""
         return Layout(self.columns, self.types, tuple(map(bool, self.nullable)), self.labelled)
 
+    @cached_property
+    def plain(self) -> bool:
+        """Whether rows are kept, and plain: of known types, without nulls, none of them chosen, of no location."""
+        return (
+            self.kind in (Kind.BASE, Kind.STORED)
+            and self.location is None
+            and not self.selections
+            and None not in self.types
+            and not any(self.nullable)
+            and not any(self.labelled)
+        )
+
     def typing(self, other: RelationInfo) -> RelationInfo:
         """Another relation of as many columns, whose columns have these types where none is known."""
         types = zip(other.types, self.types, strict=True)
@@ -369,8 +381,9 @@ class Checked:
         found = list(self.strata)
         for stratum in strata:
             found[self.places[stratum.relations[0]]] = stratum
-        changed = replace(self, strata=tuple(found), facts={})
-        changed.__dict__.update(places=self.places, selecting=self.selecting, automatic=self.automatic)
+        changed = object.__new__(Checked)  # what was worked out of the relations holds for it as well
+        changed.__dict__.update(self.__dict__, strata=tuple(found), facts={})
+        changed.__dict__.pop("maintained", None)
         return changed
 
     @cached_property

@@ -7,11 +7,10 @@ one that comes to a checked program is taken as it is. For everything else, mist
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 
 from headwater.language.program import Atom, Positive, Rule, Variable
-from headwater.rules.checked import CheckedRule, Kind, Premise, RelationInfo
+from headwater.rules.checked import CheckedRule, Premise, RelationInfo
 from headwater.values.functions import Functions
 from headwater.values.types import Type
 
@@ -24,19 +23,18 @@ def plain_join(rule: Rule, infos: Mapping[str, RelationInfo], functions: Functio
     premises = [part.atom for part in rule.body if isinstance(part, Positive)]
     if len(premises) != len(rule.body) or premises[1:] == premises[:1] or head in premises:
         return None
-    types: dict[str, Type | None] = {}
-    seen: Counter[str] = Counter()
-    for atom in (head, *premises):
+    types: dict[str, Type] = {}
+    seen: dict[str, int] = {}
+    for atom in (*premises, head):
         columns = _plain_columns(atom, infos, functions)
-        if columns is None:
-            return None
+        if columns is None or (atom is head and not columns.keys() <= types.keys()):
+            return None  # a value that nothing gives
         for name, type in columns.items():
             if types.setdefault(name, type) != type:
                 return None
-        seen.update(columns.keys())
-    bound = {arg.name for atom in premises for arg in atom.args if isinstance(arg, Variable)}
-    if min(seen.values()) < 2 or bound != types.keys():
-        return None  # a value that nobody asks for, or that nothing gives
+            seen[name] = seen.get(name, 0) + 1
+    if min(seen.values()) < 2:
+        return None  # a value that nobody asks for
     return CheckedRule(
         label=rule.id,
         relation=head.relation,
@@ -57,15 +55,11 @@ def _plain_columns(
 ) -> dict[str, Type] | None:
     """The types of the variables of an atom that has nothing else, and each of them once."""
     info = infos.get(atom.relation)
-    if info is None or info.arity != len(atom.args) or atom.link or functions.has(atom.relation):
+    if info is None or not info.plain or atom.link or functions.has(atom.relation):
         return None
-    if info.location is not None or any(info.nullable) or any(info.labelled) or info.selections:
-        return None
-    if info.kind not in (Kind.BASE, Kind.STORED) or not atom.args:
-        return None
-    found: dict[str, Type] = {}
-    for arg, type in zip(atom.args, info.types, strict=True):
-        if not isinstance(arg, Variable) or arg.address or type is None or arg.name in found:
-            return None
-        found[arg.name] = type
-    return found
+    found: dict[str, Type] = {
+        arg.name: type
+        for arg, type in zip(atom.args, info.types, strict=False)
+        if isinstance(arg, Variable) and not arg.address and type is not None
+    }
+    return found if 0 < len(found) == len(atom.args) == info.arity else None

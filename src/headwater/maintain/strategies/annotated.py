@@ -205,7 +205,7 @@ class AnnotatedVersion:
         """From the stratum as it was before the version to what it is after it."""
         deltas, redefined = self.task.deltas, self.task.redefined
         pending = frozenset[str]() if redefined is None else redefined.gained
-        if redefined is not None and redefined.lost.rules:
+        if redefined is not None and redefined.lost is not None:
             self._lose_rules(redefined.lost, pending)
         gone: dict[Ground, None] = {}
         for _, _, relation, negated in self.whole.rules.lower:

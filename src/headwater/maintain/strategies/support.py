@@ -50,9 +50,9 @@ class Support(Strategy):
         if task.plain:
             self._count(task)
             return
-        own, entering = task.expected_losses(), task.expected_derivations()
-        known = self.spread
+        own, known = task.expected_losses(), self.spread
         if known is None:
+            entering = task.expected_derivations() if own else 0.0
             known = max(1.0, COST_OF_SURE_DEATH * task.stored() / max(1.0, own + entering))
         stored, losses, cost = task.totals(task.stored(), own, own * known)
         limit = max(FEWEST_DEAD_TO_GIVE_UP, self.fraction * stored)
