@@ -15,13 +15,13 @@ from headwater.catalog.definitions import Definitions, Types, declaration_for
 from headwater.catalog.edited_rules import KnownStrata, RuleEdit
 from headwater.catalog.edits import carried, check_edits, mentioned
 from headwater.catalog.rule_edits import (
-    active_of,
     check_dropped_rules,
     check_labels,
     rules_of,
     unknown_rule,
     without_rules,
 )
+from headwater.catalog.text_index import mentioned as mentioned_by
 from headwater.catalog.text_index import rules_with
 from headwater.errors import DataError, HeadwaterWarning, RuleError, UnknownRelation
 from headwater.language.datalog.render import render
@@ -91,7 +91,7 @@ class Catalog:
     @property
     def active(self) -> tuple[ActiveRule, ...]:
         """All active rules, with their ids, in the order in which they were defined."""
-        return tuple(active_of(self.definitions.current))
+        return self.definitions.active
 
     def info(self, name: str) -> RelationInfo:
         """A relation's columns, types and kind."""
@@ -178,7 +178,11 @@ class Catalog:
     def doubts(self, program: Program, given: Collection[str] = ()) -> tuple[HeadwaterWarning, ...]:
         """What is doubtful about a text to come, and the rows given with it; refuses what is `strict`ly wrong."""
         infos = self.program.relations
-        if not any(name not in infos or infos[name].internal for name in read(program)):
+        if program.queries or program.active:
+            names: Iterable[str] = read(program)
+        else:
+            names = {name for rule in program.rules for name in mentioned_by(rule)}
+        if not any(name not in infos or infos[name].internal for name in names):
             return ()  # nothing in it is new
         known = {name: infos[name].arity for name in self.relations}
         return doubts(program, self.functions, known=known, given=given, strict=self.strict)
@@ -246,7 +250,7 @@ class Catalog:
             rows = [name for name in self.relations if self.program.relations[name].base and stored(name)]
             check_column_edits(program, self.definitions.current, rows)
         check_edits(program, self.definitions.current, lambda: self.relations)
-        if program.active or any(each.active for each in self.definitions.current):
+        if program.active or self.active:
             check_labels(program, without_rules(self.definitions.current, program))
         check_dropped_rules(
             program, self.definitions.current, self.definitions.known, lenient=self.strict is False

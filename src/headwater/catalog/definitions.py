@@ -18,7 +18,7 @@ from headwater.catalog.rule_edits import active_of, rules_of
 from headwater.catalog.rule_ids import identified, ids_of, numbered, recalled
 from headwater.errors import HeadwaterError
 from headwater.language.datalog import parse
-from headwater.language.program import Column, Declaration, Directive, Program
+from headwater.language.program import ActiveRule, Column, Declaration, Directive, Program
 from headwater.rules.check import check
 from headwater.rules.checked import Checked, RelationInfo
 from headwater.rules.nullability import Nullable
@@ -52,6 +52,11 @@ class Definitions:
     def current(self) -> tuple[Program, ...]:
         """What the texts say, each as later ones left it."""
         return tuple(edited(self.programs))
+
+    @cached_property
+    def active(self) -> tuple[ActiveRule, ...]:
+        """All active rules, with their ids, in the order in which they were defined."""
+        return tuple(active_of(self.current))
 
     def _leaving(self, current: Sequence[Program]) -> Definitions:
         """Itself, once it is known what the texts say: that is not worked out again from the first on."""

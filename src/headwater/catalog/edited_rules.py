@@ -33,6 +33,8 @@ class KnownStrata:
     relations: Mapping[str, RelationInfo]
     lone: dict[tuple[str, ...], bool] = field(default_factory=dict)
     """By the relations of a stratum, whether its rules can come and go one by one: see `lone_rules`."""
+    named: set[str] = field(default_factory=set)
+    """Relations whose columns have names for good, whatever rules come."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,7 @@ class RuleEdit:
             return None
         strata = [self.before.strata[place] for place in sorted({places[head] for head in heads})]
         group = {name for stratum in strata for name in stratum.relations}
-        if self._chosen(group, changed) or not self._named_alike(changed):
+        if self._chosen(group, changed) or not self._named_alike(changed, known.named):
             return None
         if all(self._lone(stratum, known.lone) for stratum in strata):
             alone = lone_rules(self.before, strata, self._dropped, self.text.rules, functions)
@@ -90,19 +92,22 @@ class RuleEdit:
             )
         return found
 
-    def _named_alike(self, changed: Sequence[Rule]) -> bool:
+    def _named_alike(self, changed: Sequence[Rule], known: set[str]) -> bool:
         """Whether columns keep the names that they have from the variables of the rule that first mentions them."""
-        texts = [TextIndex.of(text) for text in self.current]
-        named = {name for rule in changed for name in mentioned(rule)}
-        asked = [name for name in named if not any(name in text.declared for text in texts)]
-        infos = self.before.relations
-        if not self._dropped:  # what is new comes last
-            return not any(
-                made_up((name,)) for each in asked if each in infos for name in infos[each].columns
-            )
-        for name in asked:
+        asked = {name for rule in changed for name in mentioned(rule)} - known
+        if not asked:
+            return True
+        texts, infos = [TextIndex.of(text) for text in self.current], self.before.relations
+        known.update(name for name in asked if any(name in text.declared for text in texts))
+        for name in asked - known:
+            if name not in infos:
+                return False
+            if not self._dropped:  # what is new comes last
+                if any(made_up((column,)) for column in infos[name].columns):
+                    return False
+                continue
             first = next((atom for text in texts if (atom := text.first(name)) is not None), None)
-            if first is None or name not in infos:
+            if first is None:
                 return False
             names = tuple(arg.name for arg in first.args if isinstance(arg, Variable))
             if names != infos[name].columns:

@@ -13,6 +13,7 @@ from typing import TypeVar
 from headwater.catalog.atom_edits import AtomEdit
 from headwater.catalog.column_edits import COLUMN_EDITS, column_edit
 from headwater.catalog.rule_edits import DROP_RULE, without_rules
+from headwater.catalog.text_index import gathered
 from headwater.errors import RuleError
 from headwater.language.program import (
     Program,
@@ -28,8 +29,9 @@ Value = TypeVar("Value")
 def edited(programs: Iterable[Program], found: Sequence[Program] = ()) -> list[Program]:
     """What the texts say, each as later ones left it; `found` are those before them, as they were left.
 
-    Texts that later ones left nothing of are not among them, so that what an edit costs follows what is defined, and
-    not how often that has changed. The last text is the last of them, whatever it says.
+    Texts that later ones left nothing of are not among them, and those of rules alone are gathered, so that what an
+    edit costs follows neither how often something was defined nor in how many texts. The last text is the last of
+    them, whatever it says.
     """
     found = list(found)
     for program in programs:
@@ -42,7 +44,7 @@ def edited(programs: Iterable[Program], found: Sequence[Program] = ()) -> list[P
                 found = [_renamed(earlier, directive.relation, directive.options["to"]) for earlier in found]
             elif directive.kind in COLUMN_EDITS:
                 found = column_edit(directive, found).programs(found)
-        found = [earlier for earlier in found if earlier.rules or _says_something(earlier)]
+        found = gathered([earlier for earlier in found if earlier.rules or _says_something(earlier)])
         kept = tuple(directive for directive in program.directives if directive.kind not in EDITS)
         found.append(program if len(kept) == len(program.directives) else replace(program, directives=kept))
     return found

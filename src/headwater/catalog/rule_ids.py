@@ -30,9 +30,9 @@ def identified(program: Program, numbers: Mapping[str, int]) -> tuple[Program, d
         if rule.body and rule.label is None:
             relation = rule.heads[0].relation
             given[relation] = given.get(relation, 0) + 1
-            rule = replace(rule, id=f"{relation}#{given[relation]}")
+            rule = _called(rule, f"{relation}#{given[relation]}")
         elif rule.body:
-            rule = replace(rule, id=rule.label)
+            rule = _called(rule, rule.label)
         rules.append(rule)
     active = []
     for one in program.active:
@@ -41,6 +41,13 @@ def identified(program: Program, numbers: Mapping[str, int]) -> tuple[Program, d
             given[name] = given.get(name, 0) + 1
         active.append(replace(one, id=one.label or f"{name}#{given[name]}"))
     return replace(program, rules=tuple(rules), active=tuple(active)), given
+
+
+def _called(rule: Rule, id: str | None) -> Rule:
+    """The same rule with an id; what was found out about it (see `text_index.mentioned`) stays known."""
+    found = object.__new__(Rule)
+    found.__dict__.update(rule.__dict__, id=id)
+    return found
 
 
 def ids_of(program: Program) -> list[str]:
@@ -54,7 +61,7 @@ def recalled(program: Program, ids: Sequence[str]) -> Program:
     left = iter(ids)
     return replace(
         program,
-        rules=tuple(replace(rule, id=next(left)) if rule.body else rule for rule in program.rules),
+        rules=tuple(_called(rule, next(left)) if rule.body else rule for rule in program.rules),
         active=tuple(replace(rule, id=next(left)) for rule in program.active),
     )
 

@@ -2,15 +2,16 @@
 
 An index is made when it is first asked for, and stays with the text, which never changes. A text that has lost some
 rules has the index of before without them. So an edit looks at the rules that it is about, and not at all others.
+Texts of rules alone are `gathered`: each rule that is added is a text, and of a thousand of them ten are looked at.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from headwater.language.program import Atom, Program, Rule
-from headwater.rules.terms import atoms
+from headwater.rules.shapes import rule_atoms
 
 PlacedRule = tuple[int, Rule]
 """A rule, and a number that is higher than those of the rules before it in the text."""
@@ -27,6 +28,10 @@ class TextIndex:
     mentions: Placed
     """By each relation in a head or a body."""
     declared: frozenset[str]
+    only_rules: bool
+    """Whether there is nothing else in the text, facts included."""
+    after: int
+    """A number that is higher than those of all rules."""
 
     @staticmethod
     def of(text: Program) -> TextIndex:
@@ -45,6 +50,8 @@ class TextIndex:
             _by_name((name, (place, rule)) for place, rule in placed for name in _heads(rule)),
             _by_name((name, (place, rule)) for place, rule in placed for name in mentioned(rule)),
             frozenset(each.relation for each in text.declarations),
+            _only_rules(text),
+            len(placed),
         )
 
     def names(self, name: str) -> bool:
@@ -54,8 +61,19 @@ class TextIndex:
     def first(self, relation: str) -> Atom | None:
         """The atom that first mentions a relation."""
         for _, rule in self.mentions.get(relation, ()):
-            return next(atom for atom in _atoms(rule) if atom.relation == relation)
+            return next(atom for atom, _ in rule_atoms(rule) if atom.relation == relation)
         return None
+
+    def _and(self, more: TextIndex) -> TextIndex:
+        """The index of a text with the rules of another one behind its own; both have nothing else."""
+        return replace(
+            self,
+            ids=_joined(self.ids, more.ids, self.after),
+            labels=self.labels | more.labels,
+            heads=_joined(self.heads, more.heads, self.after),
+            mentions=_joined(self.mentions, more.mentions, self.after),
+            after=self.after + more.after,
+        )
 
     def _without(self, gone: Iterable[PlacedRule]) -> TextIndex:
         ids, heads, mentions = dict(self.ids), dict(self.heads), dict(self.mentions)
@@ -92,19 +110,25 @@ def losing(text: Program, ids: Collection[str]) -> Program:
     return left
 
 
+def gathered(texts: list[Program]) -> list[Program]:
+    """The texts, of which the last are one with those before them that are not larger, if all are rules alone."""
+    while len(texts) > 1:
+        one, other = texts[-2:]
+        first, second = TextIndex.of(one), TextIndex.of(other)
+        if not (first.only_rules and second.only_rules and len(one.rules) <= len(other.rules)):
+            break
+        both = replace(one, rules=(*one.rules, *other.rules))
+        both.__dict__["_index"] = first._and(second)
+        texts = [*texts[:-2], both]
+    return texts
+
+
 def mentioned(rule: Rule) -> frozenset[str]:
-    """The relations of a rule's heads and body; looked for once."""
+    """The relations that a rule mentions; looked for once."""
     known: frozenset[str] | None = rule.__dict__.get("_mentioned")
     if known is None:
-        known = rule.__dict__["_mentioned"] = frozenset(atom.relation for atom in _atoms(rule))
+        known = rule.__dict__["_mentioned"] = frozenset(atom.relation for atom, _ in rule_atoms(rule))
     return known
-
-
-def _atoms(rule: Rule) -> Iterator[Atom]:
-    """The atoms of the heads, then those of the body."""
-    yield from rule.heads
-    for atom, _ in atoms(rule.body):
-        yield atom
 
 
 def _heads(rule: Rule) -> set[str]:
@@ -116,6 +140,18 @@ def _by_name(found: Iterable[tuple[str, PlacedRule]]) -> Placed:
     for name, placed in found:
         named.setdefault(name, []).append(placed)
     return {name: tuple(rules) for name, rules in named.items()}
+
+
+def _joined(first: Placed, second: Placed, shift: int) -> Placed:
+    found = dict(first)
+    for name, rules in second.items():
+        found[name] = (*found.get(name, ()), *((place + shift, rule) for place, rule in rules))
+    return found
+
+
+def _only_rules(text: Program) -> bool:
+    others = (text.declarations, text.tables, text.directives, text.queries, text.active)
+    return not any(others) and all(rule.body for rule in text.rules)
 
 
 def _take(known: dict[str, tuple[PlacedRule, ...]], name: str, place: int) -> None:

@@ -1,4 +1,5 @@
-"""Rules that are what they look like: one or two premises of variables, over relations of known types.
+"""Rules that are what they look like: premises, absent ones and tests of variables and constants, over relations of
+known types.
 
 Nothing of `check` does anything to such a rule: there is nothing to rewrite, no type to infer, no null. So a single
 one that comes to a checked program is taken as it is. For everything else, mistakes included, the answer is `None`:
@@ -7,59 +8,133 @@ one that comes to a checked program is taken as it is. For everything else, mist
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
-from headwater.language.program import Atom, Positive, Rule, Variable
-from headwater.rules.checked import CheckedRule, Premise, RelationInfo
+from headwater.language.program import (
+    Atom,
+    Comparison,
+    Constant,
+    Literal,
+    Negated,
+    Positive,
+    Rule,
+    Term,
+    Variable,
+)
+from headwater.rules.checked import Absent, CheckedRule, Item, Premise, RelationInfo, Test
 from headwater.values.functions import Functions
-from headwater.values.types import Type
+from headwater.values.types import FLOAT, INT, STRING, Type
+
+_TESTS = frozenset(("!=", "<", "<=", ">", ">="))
+"""An equality may be a computation."""
+_PYTHON = {INT: int, FLOAT: float, STRING: str}
 
 
 def plain_join(rule: Rule, infos: Mapping[str, RelationInfo], functions: Functions) -> CheckedRule | None:
     """The rule as `check` has it, over these relations."""
-    if rule.id is None or len(rule.heads) != 1 or rule.delete or rule.souffle or not 1 <= len(rule.body) <= 2:
+    if rule.id is None or len(rule.heads) != 1 or rule.delete or rule.souffle or not rule.body:
         return None
     (head,) = rule.heads
-    premises = [part.atom for part in rule.body if isinstance(part, Positive)]
-    if len(premises) != len(rule.body) or premises[1:] == premises[:1] or head in premises:
+    found = _PlainBody(infos, functions)
+    body = [found.item(part) for part in rule.body]
+    items = [item for item in body if item is not None]
+    args = tuple(arg for arg in head.args if isinstance(arg, Variable))
+    if len(items) < len(body) or len(args) < len(head.args) or Positive(head) in rule.body:
         return None
-    types: dict[str, Type] = {}
-    seen: dict[str, int] = {}
-    for atom in (*premises, head):
-        columns = _plain_columns(atom, infos, functions)
-        if columns is None or (atom is head and not columns.keys() <= types.keys()):
-            return None  # a value that nothing gives
-        for name, type in columns.items():
-            if types.setdefault(name, type) != type:
-                return None
-            seen[name] = seen.get(name, 0) + 1
-    if min(seen.values()) < 2:
-        return None  # a value that nobody asks for
+    bound = dict(found.types)
+    if not found.fits(head) or bound.keys() != found.types.keys() or min(found.seen.values()) < 2:
+        return None  # a value that nothing gives, or that nobody asks for
+    if any(isinstance(item, Absent) and item.relation == head.relation for item in items):
+        return None
+    if len(items) > 1 and (_repeats(rule.body) or not _joined_throughout(items, args)):
+        return None
     return CheckedRule(
         label=rule.id,
         relation=head.relation,
-        head=tuple(arg for arg in head.args if isinstance(arg, Variable)),
-        body=tuple(
-            Premise(atom.relation, tuple(arg for arg in atom.args if isinstance(arg, Variable)), atom.place)
-            for atom in premises
-        ),
-        types={name: types[name] for name in sorted(types)},
+        head=args,
+        body=tuple(items),
+        types={name: bound[name] for name in sorted(bound)},
         place=rule.place,
         text=rule.text,
         written=rule.id,
     )
 
 
-def _plain_columns(
-    atom: Atom, infos: Mapping[str, RelationInfo], functions: Functions
-) -> dict[str, Type] | None:
-    """The types of the variables of an atom that has nothing else, and each of them once."""
-    info = infos.get(atom.relation)
-    if info is None or not info.plain or atom.link or functions.has(atom.relation):
+@dataclass
+class _PlainBody:
+    """What the parts of a body say of variables, from the first on."""
+
+    infos: Mapping[str, RelationInfo]
+    functions: Functions
+    types: dict[str, Type] = field(default_factory=dict)
+    seen: dict[str, int] = field(default_factory=dict)
+    """How often each variable stands somewhere."""
+
+    def item(self, part: Literal) -> Item | None:
+        """A part as `check` has it, after those before it; `None` if there is more to it."""
+        if isinstance(part, Positive) and self.fits(part.atom):
+            return Premise(part.atom.relation, part.atom.args, part.atom.place)  # type: ignore[arg-type]
+        if isinstance(part, Negated):
+            known = len(self.types)
+            if self.fits(part.atom) and len(self.types) == known:
+                return Absent(part.atom.relation, part.atom.args, part.atom.place)  # type: ignore[arg-type]
+        if isinstance(part, Comparison) and part.op in _TESTS and self._comparable(part.left, part.right):
+            return Test(part.op, part.left, part.right, part.place)
         return None
-    found: dict[str, Type] = {
-        arg.name: type
-        for arg, type in zip(atom.args, info.types, strict=False)
-        if isinstance(arg, Variable) and not arg.address and type is not None
-    }
-    return found if 0 < len(found) == len(atom.args) == info.arity else None
+
+    def fits(self, atom: Atom) -> bool:
+        """Whether an atom has variables and constants of its columns' types, each variable once, and some."""
+        info = self.infos.get(atom.relation)
+        if info is None or not info.plain or atom.link or self.functions.has(atom.relation):
+            return False
+        if not len(atom.args) == info.arity > 0:
+            return False
+        types, seen, own = self.types, self.seen, set()
+        for arg, type in zip(atom.args, info.types, strict=True):
+            if isinstance(arg, Variable):
+                name = arg.name
+                if arg.address or type is None or name in own or types.setdefault(name, type) != type:
+                    return False
+                own.add(name)
+                seen[name] = seen.get(name, 0) + 1
+            elif not _is_constant(arg, type):
+                return False
+        return bool(own)
+
+    def _comparable(self, left: Term, right: Term) -> bool:
+        """Whether two terms have one type that is compared as it is, and one of them is a variable."""
+        names = [term.name for term in (left, right) if isinstance(term, Variable) and not term.address]
+        type = self.types.get(names[0]) if names else None
+        if type not in _PYTHON or left == right:
+            return False
+        for name in names:
+            if self.types.get(name) != type:
+                return False
+            self.seen[name] += 1
+        return len(names) == 2 or _is_constant(right if isinstance(left, Variable) else left, type)
+
+
+def _is_constant(term: Term, type: Type | None) -> bool:
+    """Whether a term is a constant of this very type."""
+    return (
+        isinstance(term, Constant)
+        and not term.address
+        and type is not None
+        and term.value.__class__ is _PYTHON.get(type)
+    )
+
+
+def _repeats(body: Sequence[Literal]) -> bool:
+    return any(part in body[:place] for place, part in enumerate(body))
+
+
+def _joined_throughout(items: Sequence[Item], head: Sequence[Variable]) -> bool:
+    """Whether every premise has all the variables that the head does not: see `project_parts`."""
+    wanted = {arg.name for arg in head}
+    own = [
+        {arg.name for arg in item.args if isinstance(arg, Variable)} - wanted
+        for item in items
+        if isinstance(item, Premise)
+    ]
+    return all(some == own[0] for some in own)

@@ -1,9 +1,9 @@
 """A text that is one rule of an everyday kind, read without the grammar.
 
-Rules that are added one at a time are mostly a head, atoms, atoms that are negated, and comparisons, with variables in
-upper case: `reach(X, Z) :- link(X, Y, C), reach(Y, Z), !closed(Y), C < 10 - 2.` Such a text is read here from left to
-right, in a tenth of the time that the grammar takes. Everything else, mistakes included, is left to the grammar, so a
-text means the same with this and without.
+Rules that are added one at a time are mostly a head, atoms, negated atoms and comparisons, with variables in upper
+case: `reach(X, Z) :- link(X, Y, C), reach(Y, Z), !closed(Y), C < 10 - 2.` Such a text is read here word by word, in
+a tenth of the time that the grammar takes. Everything else, mistakes included, is left to the grammar: a text means
+the same with this and without.
 
 >>> plain_rule(SourceText("<text>", "p(X) :- q(X, Y), !r(Y), X > 1.")).rules[0].heads[0].relation
 'p'
