@@ -31,6 +31,7 @@ Reason = Literal[
     "no-counts",
     "improves-itself",
     "rules-changed",
+    "new-network",
 ]
 """Why a view was recomputed."""
 IMPROVES_ITSELF: Reason = "improves-itself"
@@ -67,6 +68,7 @@ class Recomputed(Event):
             "no-counts": "its counts were not kept",
             "improves-itself": "its best rows improve themselves",
             "rules-changed": "its rules are others",
+            "new-network": "nodes that do not wait for each other begin a network for each definition",
         }
         return f"recomputed {', '.join(self.relations)}: {why[self.reason]}"
 

@@ -192,6 +192,9 @@ def test_rules_come_and_go(threads: Nodes):
         added = db.define("r2: reach(X, Y) :- link(X, Z), reach(Z, Y). back(Y, X) :- reach(X, Y).")
         assert added["reach"].inserted == [("a", "c")] and len(added["back"].inserted) == 3
         dropped = db.drop_rule("r2")
+        assert [event.reason for event in db.statistics.events if event.code == "recomputed"] == [
+            "new-network"
+        ]
         assert dropped["reach"].deleted == [("a", "c")] and dropped["back"].deleted == [("c", "a")]
         assert not list(db.keep("back", "virtual")) and len(db["back"].rows()) == 2
         assert len(db.keep("back", "stored")["back"].inserted) == 2

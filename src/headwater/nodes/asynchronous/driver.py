@@ -22,6 +22,7 @@ import numpy as np
 
 from headwater.catalog import Catalog
 from headwater.errors import DataError, HeadwaterError
+from headwater.events import Recomputed
 from headwater.local import persist
 from headwater.local.explain import Facts, RelationFacts, ViewFacts
 from headwater.maintain.engine import Engine
@@ -166,18 +167,23 @@ class NetworkDriver:
         part = base_part(catalog.program.maintained)
         changes = self.base.define_program(version, part, facts, deletes=deletes)
         opened.steps.append(moved(changes))
-        found = self._renewed(catalog, opened)
+        found = self._renewed(catalog, opened, version)
         return {**changes, **found}
 
     def learn(self, version: Version, catalog: Catalog) -> None:
         """Types that are known now are those of the network's rows: where it has any, it begins anew."""
         opened = self._opened(version)
         self.base.learn_program(version, base_part(catalog.program.maintained))
-        self._renewed(catalog, opened)
+        self._renewed(catalog, opened, version)
 
-    def _renewed(self, catalog: Catalog, opened: NetworkVersion) -> dict[str, RowChange]:
+    def _renewed(self, catalog: Catalog, opened: NetworkVersion, version: Version) -> dict[str, RowChange]:
+        """Begin another network, and say which views are derived again by it."""
         self._program = program = HostedProgram.of(catalog, self.base.stored)
         opened.defined = True
+        before, now = opened.before.checked, program.checked.relations
+        again = tuple(name for name in before.places if name in now and not now[name].internal)
+        if again and any(map(self.base.stored, self.base.engine.workspace.relations)):
+            version.statistics.events.append(Recomputed(again, "new-network"))
         reports = self._waited(
             opened, "definition", lambda: self._begin(program, self.base.rows(), aside=True)
         )
