@@ -11,6 +11,9 @@ back or by deriving it again here; nothing is asked of others. What comes with a
 its tombstone. (The paper deletes tuple by tuple; with changes in flight that loses rows, or never ends.)
 
 A variable that never left its node is deleted without a word to others.
+
+Where shipping waits (`shipping`), derivations of a row are gathered until its turn comes. Rows that stay at this node
+take their turns when no message waits, one after the other; those that leave it, when their time has come.
 """
 
 from __future__ import annotations
@@ -20,12 +23,14 @@ from typing import Any
 
 from headwater.annotations.minimal_dnf import MinimalDNF, bits
 from headwater.networks.annotated.expressions import BooleanExpressions, Numbering
+from headwater.networks.annotated.rows_by_span import NEAR, RowsBySpan
 from headwater.networks.annotated.scheme import Host, Scheme, SchemeMaker
 from headwater.networks.annotated.shipping import LAZY, Shipping
 from headwater.networks.annotated.spreading import AlongLinks, Spreading, ToldToAll
 from headwater.networks.annotated.tombstones import EVERY, Tombstones
 from headwater.networks.annotated.variables import Numbers, OwnVariables
 from headwater.networks.orders.order import Update
+from headwater.networks.runtime.given_rows import SAME_TIME
 from headwater.networks.runtime.message_codec import row_size, terms_size
 from headwater.networks.runtime.messages import Derived, Gone, Message, SeenDeletions
 from headwater.networks.runtime.row_table import Entry, Row
@@ -76,9 +81,16 @@ class Absorption(Scheme):
         self.shipped: list[dict[Row, ShippedRow]] = [{} for _ in host.plan.relations]
         self._resting: dict[int, dict[Holder, None]] = {}
         self._exported = 0
-        self._waiting: dict[ShippedRow, None] = {}
-        self._staying: dict[ShippedRow, None] = {}
-        """Rows of this node itself with derivations to come: once nothing else is to be done, all together."""
+        self._leaving: RowsBySpan[ShippedRow] = RowsBySpan()
+        """Rows of other nodes with derivations to come."""
+        self._staying: RowsBySpan[ShippedRow] = RowsBySpan()
+        """The same of this node's own rows."""
+        self._reach: int | None = None
+        """Up to which span rows take their turns now."""
+        self._flushing = False
+        self._turn = NEAR
+        self._due: float | None = None
+        """When the timer has been set to."""
         self._again = Firing(host.tables, self._take)
         self._taken: list[Any] = []
 
@@ -121,11 +133,17 @@ class Absorption(Scheme):
     def idle(self) -> None:
         if self.shipping.window is not None:
             self._flush()
+        elif self._stays_near():
+            self._reach = NEAR
         if self.tombstones.due():
             self.reclaim()
 
     def restless(self) -> bool:
-        return bool(self.shipping.window is not None and self._waiting) or self.tombstones.due()
+        flushes = self.shipping.window is not None and len(self._leaving) + len(self._staying) > 0
+        return flushes or self._stays_near() or self.tombstones.due()
+
+    def _stays_near(self) -> bool:
+        return self._staying.least() == NEAR
 
     def reclaim(self) -> None:
         """Tell the others which deletions were seen, and drop what can be dropped."""
@@ -146,7 +164,9 @@ class Absorption(Scheme):
                     self._ship(shipped, value)
 
     def woken(self) -> None:
-        self._flush()
+        if self._due is not None and self.host.now() >= self._due - SAME_TIME:
+            self._due = None
+            self._flush()
 
     def _free(self, variables: list[int]) -> None:
         for variable in variables:
@@ -217,46 +237,85 @@ class Absorption(Scheme):
         if not self.shipping.absorbs:
             self._ship(shipped, value)
             return
+        if self.shipping.waits:
+            self._gather(shipped, value)
+            return
         known = self.algebra.plus(shipped.value, shipped.kept)
         if self.algebra.equal(self.algebra.plus(known, value), known):
             return
         value = self.algebra.beyond(value, known)
         if self.shipping.at_once:
             self._ship(shipped, value)
-            return
+        else:
+            shipped.kept = self.algebra.plus(shipped.kept, value)
+            self._index(shipped, value)
+
+    def _gather(self, shipped: ShippedRow, value: Any) -> None:
+        """Keep a derivation until its row's turn comes; whether it adds anything is seen then."""
         shipped.kept = self.algebra.plus(shipped.kept, value)
         self._index(shipped, value)
-        if self.shipping.lazy:
-            return
-        if self.host.home(relation, row) == self.host.number:
-            self._staying[shipped] = None
+        span = self._span(shipped.kept) if self.shipping.nearest_first else NEAR
+        if self.host.home(shipped.relation, shipped.row) == self.host.number:
+            self._staying.add(shipped, span)
+            if span > NEAR:
+                self._set_timer()
         else:
-            self._wait(shipped)
+            self._leaving.add(shipped, span)
+            self._set_timer()
+            if self.shipping.window is not None and len(self._leaving) >= self.shipping.window:
+                self._flush()
 
-    def _wait(self, shipped: ShippedRow) -> None:
-        if not self._waiting and self.shipping.timer is not None:
+    def _span(self, value: Any) -> int:
+        return self.numbering.span(value, self.numbers.owner)
+
+    def _set_timer(self) -> None:
+        if self.shipping.timer is not None and self._due is None:
+            self._due = self.host.now() + self.shipping.timer
             self.host.wake(self.shipping.timer)
-        self._waiting[shipped] = None
-        if self.shipping.window is not None and len(self._waiting) >= self.shipping.window:
-            self._flush()
-
-    def settled(self) -> bool:
-        staying, self._staying = self._staying, {}
-        self._ship_kept(staying)
-        return bool(staying)
 
     def _flush(self) -> None:
-        waiting, self._waiting = self._waiting, {}
-        self._ship_kept(waiting)
+        """Rows take their turns, also those that leave this node: the nearest, and each time a span more. Where one
+        of the least span still gains derivations, others wait."""
+        spans = [rows.least() for rows in (self._staying, self._leaving)]
+        least = min((span for span in spans if span is not None), default=NEAR)
+        self._turn = self._reach = min(self._turn + 1, least)
+        self._flushing = True
 
-    def _ship_kept(self, rows: Iterable[ShippedRow]) -> None:
-        for shipped in rows:
-            if not self.algebra.equal(shipped.kept, self.algebra.zero):
-                value, shipped.kept = shipped.kept, self.algebra.zero
-                self._ship(shipped, value)
+    def settled(self) -> bool:
+        """Rows that stay take their turns; when none of them is left, those that leave go."""
+        if self._reach is None:
+            return False
+        shipped = self._staying.first(self._reach)
+        if shipped is not None:
+            self._ship_kept(shipped)
+            return True
+        if self._flushing:
+            for shipped in self._leaving.take(self._reach):
+                self._ship_kept(shipped)
+            self._flushing = False
+        self._reach = None
+        if len(self._leaving) or len(self._staying):
+            self._set_timer()
+        else:
+            self._turn = NEAR
+        return False
+
+    def _ship_kept(self, shipped: ShippedRow) -> None:
+        """Ship what was gathered of a row, as far as it adds something."""
+        zero, value = self.algebra.zero, shipped.kept
+        shipped.kept = zero
+        if not self.algebra.equal(value, zero):
+            both = self.algebra.plus(shipped.value, value)
+            if not self.algebra.equal(both, shipped.value):
+                value = self.numbering.news(value, shipped.value, both)
+                shipped.value = both
+                self._send(shipped, value)
 
     def _ship(self, shipped: ShippedRow, value: Any) -> None:
         shipped.value = self.algebra.plus(shipped.value, value)
+        self._send(shipped, value)
+
+    def _send(self, shipped: ShippedRow, value: Any) -> None:
         self._index(shipped, value)
         receiver = self.host.home(shipped.relation, shipped.row)
         if receiver == self.host.number:
@@ -313,8 +372,8 @@ class Absorption(Scheme):
         if self.algebra.equal(value, zero):
             self._unindex(shipped)
             del self.shipped[shipped.relation][shipped.row]
-            self._waiting.pop(shipped, None)
-            self._staying.pop(shipped, None)
+            self._leaving.discard(shipped)
+            self._staying.discard(shipped)
         else:
             self._ship(shipped, value)
 

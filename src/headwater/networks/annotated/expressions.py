@@ -56,6 +56,7 @@ class Numbering:
         self._masks = isinstance(algebra, MinimalDNF)
         self._mixed = algebra if isinstance(algebra, DnfOrBdd) else None
         self._out: dict[int, tuple[int, ...]] = {}
+        self._spans: dict[int, int] = {}
 
     def number(self, variable: int) -> int:
         """The node's number of a variable, a new one if need be."""
@@ -76,6 +77,7 @@ class Numbering:
         if number is not None:
             self._free.append(number)
             self._out.clear()
+            self._spans.clear()
         return number
 
     def grouped(self, group: Callable[[int], int]) -> None:
@@ -152,6 +154,17 @@ class Numbering:
         for number in self.algebra.support(value):
             mask |= 1 << number
         return mask
+
+    def span(self, value: Any, owner: Callable[[int], int]) -> int:
+        """How many nodes own variables that an expression may rest on, 1 if it rests on none. `owner` never changes."""
+        mask = self.support(value)
+        found = self._spans.get(mask)
+        if found is None:
+            if len(self._spans) >= MOST_TERMS_KNOWN:
+                self._spans.clear()
+            owners = {owner(self._variables[number]) for number in bits(mask)}
+            found = self._spans[mask] = max(1, len(owners))
+        return found
 
     def without(self, value: Any, number: int) -> Any:
         """The expression with a variable false."""
