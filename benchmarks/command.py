@@ -117,7 +117,23 @@ def engine(quick: bool, only: tuple[str, ...], out: Path | None, repeat: int | N
     default=None,
     help="Networks that are drawn for each figure. [default: 10; 2 if quick]",
 )
-def provenance(quick: bool, only: tuple[int, ...], out: Path | None, seeds: int | None) -> None:
+@click.option(
+    "--resume",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="RUNS",
+    help="Keep each run in this folder, and make only those that are not there yet.",
+)
+@click.option("--found-only", is_flag=True, help="Report what the folder of --resume has; measure no figure.")
+@click.option("--scheme", multiple=True, help="Measure this scheme alone, by its name; may be repeated.")
+def provenance(
+    quick: bool,
+    only: tuple[int, ...],
+    out: Path | None,
+    seeds: int | None,
+    resume: Path | None,
+    found_only: bool,
+    scheme: tuple[str, ...],
+) -> None:
     """What provenance costs and saves across nodes: figures 7 to 14 of liu-2008.
 
     Delete-and-rederive, relative and absorption provenance and ranked support on simulated nodes. Every view is
@@ -128,15 +144,21 @@ def provenance(quick: bool, only: tuple[int, ...], out: Path | None, seeds: int 
     from benchmarks.pictures import require
     from benchmarks.provenance.page import table
     from benchmarks.provenance.run import run, write
+    from benchmarks.provenance.runs import KeptRuns
 
+    if found_only and resume is None:
+        raise click.UsageError("--found-only needs the folder of --resume")
     console, errors = Console(), Console(stderr=True)
     if not console.is_terminal:
         console.width = 120
+    kept = KeptRuns(resume, found_only, scheme)
     try:
         if out is not None:
             require()
         with errors.status("measuring") as status:
-            report = run(quick=quick, only=only, seeds=seeds, told=lambda what: status.update(what))
+            report = run(
+                quick=quick, only=only, seeds=seeds, kept=kept, told=lambda what: status.update(what)
+            )
     except HeadwaterError as error:
         raise click.ClickException(str(error)) from None
     console.print(table(report))

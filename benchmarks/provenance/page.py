@@ -12,6 +12,7 @@ from benchmarks.provenance.points import FigureReport, Mean, Point, ProvenanceRe
 
 HEADS = (
     "scheme",
+    "seeds",
     "rows",
     "pv, B/row",
     "messages",
@@ -25,9 +26,10 @@ HEADS = (
 def cells(point: Point) -> list[str]:
     """A point's metrics as text, with half the width of their confidence intervals."""
     if point.given_up is not None:
-        return [point.scheme, *"–––––", "–", f"> {point.given_up:.0f}"]
+        return [point.scheme, *"–––––––", f"> {point.given_up:.0f}"]
     return [
         point.scheme,
+        str(len(point.measures)),
         _shown(point.mean(lambda m: m.rows), 0),
         _shown(point.mean(lambda m: m.provenance), 1),
         _shown(point.mean(lambda m: m.messages), 0),
@@ -55,8 +57,9 @@ def circumstances(report: ProvenanceReport) -> str:
     quick = "; quick sizes, which say nothing" if report.quick else ""
     return (
         f"{report.started[:10]}, {machine.cpu}, {machine.cores} cores, {machine.memory_bytes / 2**30:.0f} GiB, "
-        f"load {machine.load[0]:.1f} before and {machine.load[1]:.1f} after; {versions}. {report.seconds:,.0f} s, "
-        f"{report.seeds} seeds, {report.compared} views compared with those of one process and equal{quick}."
+        f"load {machine.load[0]:.1f} before and {machine.load[1]:.1f} after; {versions}. "
+        f"{report.seconds:,.0f} CPU s, {report.seeds} seeds, {report.compared:,} views compared with those of one "
+        f"process and equal{quick}."
     )
 
 

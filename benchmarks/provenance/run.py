@@ -17,6 +17,7 @@ from benchmarks.provenance.measuring import FigureStage
 from benchmarks.provenance.page import markdown
 from benchmarks.provenance.pictures import draw
 from benchmarks.provenance.points import ProvenanceReport
+from benchmarks.provenance.runs import KeptRuns
 
 QUICK_SEEDS, SEEDS = 2, 10
 
@@ -26,11 +27,13 @@ def run(
     quick: bool = False,
     only: Sequence[int] = (),
     seeds: int | None = None,
+    kept: KeptRuns | None = None,
     told: Callable[[str], None] = lambda what: None,
 ) -> ProvenanceReport:
-    """Measure; raises as soon as a view is not what ranked support has in one process."""
-    stage = FigureStage(quick, seeds or (QUICK_SEEDS if quick else SEEDS), told=told)
-    started, clock, before = datetime.datetime.now(datetime.timezone.utc), time.perf_counter(), load()
+    """Measure, as far as it was not measured before; raises as soon as a view is not what ranked support has in one
+    process."""
+    stage = FigureStage(quick, seeds or (QUICK_SEEDS if quick else SEEDS), kept or KeptRuns(), told=told)
+    started, clock, before = datetime.datetime.now(datetime.timezone.utc), time.process_time(), load()
     figures = measure(stage, only or tuple(TITLES))
     flaps = None if only else measure_flaps(stage)
     found = {name: version for name, version in versions().items() if name not in ("duckdb", "pathway")}
@@ -44,7 +47,7 @@ def run(
         machine(before),
         found,
         started.isoformat(timespec="seconds"),
-        time.perf_counter() - clock,
+        stage.seconds or time.process_time() - clock,
         tuple(figures),
         aims(figures, flaps),
         flaps,

@@ -27,6 +27,10 @@ from headwater.values.functions import Functions
 
 EVERY_SECOND = timed(1.0)
 """The paper's eager propagation: once a second."""
+NEAREST_EVERY_SECOND = timed(1.0, nearest_first=True)
+"""The same, in an order: each second, rows that rest on base rows of fewest nodes."""
+LISTED_TERMS = 8
+"""With nodes that look after sub-networks, expressions of more terms are diagrams: their orders are good."""
 DIAGRAM_NODES = 1 << 22
 """Of each query processing node."""
 SLICE = 500
@@ -50,11 +54,13 @@ ABSORPTION_EAGER = MeasuredScheme(
     "absorption eager", absorption(EVERY_SECOND, algebra=lambda: DnfOrBdd(DIAGRAM_NODES))
 )
 EAGER_BY_SUBNETWORK = MeasuredScheme(
-    "absorption eager, by sub-network", ABSORPTION_EAGER.maker, by_subnetwork=True
+    "absorption eager, by sub-network",
+    absorption(NEAREST_EVERY_SECOND, algebra=lambda: DnfOrBdd(DIAGRAM_NODES, most_terms=LISTED_TERMS)),
+    by_subnetwork=True,
 )
 ABSORPTION_LAZY = MeasuredScheme("absorption lazy", absorption(LAZY))
 RANKED = MeasuredScheme("ranked", ranked())
-ALL = (DRED, RELATIVE_EAGER, RELATIVE_LAZY, ABSORPTION_EAGER, EAGER_BY_SUBNETWORK, ABSORPTION_LAZY, RANKED)
+ALL = (DRED, RELATIVE_EAGER, RELATIVE_LAZY, ABSORPTION_LAZY, RANKED, EAGER_BY_SUBNETWORK, ABSORPTION_EAGER)
 SPREAD = tuple(scheme for scheme in ALL if not scheme.by_subnetwork)
 """Those of rows that have no sub-networks."""
 

@@ -21,7 +21,8 @@ FIGURES = range(7, 15)
 @pytest.fixture(scope="module")
 def quick(tmp_path_factory):
     folder = tmp_path_factory.mktemp("bench")
-    result = CliRunner().invoke(command, ["provenance", "--quick", "--seeds", "1", "--out", str(folder)])
+    options = ["provenance", "--quick", "--seeds", "1", "--resume", str(folder / "runs")]
+    result = CliRunner().invoke(command, [*options, "--out", str(folder)])
     assert result.exit_code == 0, result.output
     return result.stdout, folder, json.loads((folder / "provenance.json").read_text())
 
@@ -86,6 +87,34 @@ def test_nothing_grows_with_the_flaps_of_a_link(quick):
     samples = quick[2]["flaps"]["samples"]
     assert samples[-1]["variables"] <= 2 * samples[0]["variables"]
     assert samples[-1]["state"] <= 2 * samples[0]["state"]
+
+
+def test_a_run_goes_on_from_what_is_there(quick):
+    """Nothing is measured again; what is not there is made, and nothing else."""
+    _, folder, data = quick
+    runs = folder / "runs"
+    made = {path: path.stat().st_mtime_ns for path in runs.iterdir()}
+    options = ["provenance", "--quick", "--seeds", "1", "--resume", str(runs)]
+    found = CliRunner().invoke(command, [*options, "--found-only", "--out", str(folder / "again")])
+    assert found.exit_code == 0, found.output
+    again = json.loads((folder / "again" / "provenance.json").read_text())
+    assert {key: again[key] for key in ("figures", "flaps", "compared", "aims")} == {
+        key: data[key] for key in ("figures", "flaps", "compared", "aims")
+    }
+    (gone,) = runs.glob("quick-9-ranked*")
+    gone.unlink()
+    assert CliRunner().invoke(command, [*options, "--only", "9", "--scheme", "dred"]).exit_code == 0
+    assert not gone.exists()
+    assert CliRunner().invoke(command, [*options, "--only", "9"]).exit_code == 0
+    assert gone.exists()
+    assert {path: path.stat().st_mtime_ns for path in runs.iterdir() if path != gone} == {
+        path: when for path, when in made.items() if path != gone
+    }
+
+
+def test_a_folder_is_needed_to_find_runs():
+    result = CliRunner().invoke(command, ["provenance", "--found-only"])
+    assert result.exit_code == 2 and "--resume" in result.output
 
 
 def test_a_wrong_view_ends_the_run():

@@ -33,6 +33,7 @@ SCHEMES: dict[str, SchemeMaker] = {
     "absorption, eager": absorption(EAGER),
     "absorption, W = 2": absorption(windowed(2)),
     "absorption, timed": absorption(timed(0.05)),
+    "absorption, nearest first": absorption(timed(0.05, nearest_first=True)),
     "absorption, lazy": absorption(LAZY),
     "absorption, bounded": absorption(BOUNDED),
     "relative, lazy": relative(LAZY),

@@ -91,4 +91,4 @@ def assert_same(net: Simulator, expected: Mapping[str, frozenset[Any]], what: st
         assert found == rows, f"{what}: {relation} has also {found - rows}, lacks {rows - found}"
 
 
-SHIPPINGS = [LAZY, LAZY, BOUNDED, BOUNDED, EAGER, windowed(3), timed(2.0)]
+SHIPPINGS = [LAZY, LAZY, BOUNDED, BOUNDED, EAGER, windowed(3), timed(2.0), timed(2.0, nearest_first=True)]

@@ -208,11 +208,17 @@ class BDD(Restrictable[Diagram]):
         known = [self.zero, self.one]
         while len(known) < size:
             found = number(reader.varint())
-            variable = self.zero if found is None else self.variable(found)
-            with_it, without = (self._follower(known, reader.varint()) for _ in range(2))
-            known.append(self.plus(self.times(variable, with_it), without))
+            with_it = self._follower(known, reader.varint())
+            without = self._follower(known, reader.varint())
+            known.append(without if found is None else self._chosen(found, with_it, without))
         reader.end()
         return known[size] if size < 2 else known[-1]
+
+    def _chosen(self, number: int, with_it: Diagram, without: Diagram) -> Diagram:
+        """One function if a row is there, another if it is not. The first follows from the second in every diagram
+        that was drawn here; what others have drawn is made monotone."""
+        variable = self._manager.var(self._level(number))
+        return self._done(lambda: variable.ite(with_it | without, without))
 
     def _follower(self, known: list[Diagram], back: int) -> Diagram:
         if back == 0:

@@ -105,6 +105,10 @@ class DnfOrBdd(Restrictable[Mixed]):
             return self._bdd.primes(value)
         return Drawing(value, rows)
 
+    def nodes(self, value: Mixed) -> int:
+        """How many nodes the diagram of a value has, ends included."""
+        return int(self._drawn(value).node_count())
+
     def mask(self, value: Mixed) -> int:
         """The rows that a value may depend on, as a mask."""
         if isinstance(value, Drawing):

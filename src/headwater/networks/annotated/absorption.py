@@ -18,7 +18,7 @@ take their turns when no message waits, one after the other; those that leave it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence, Set
+from collections.abc import Callable, Sequence, Set
 from typing import Any
 
 from headwater.annotations.minimal_dnf import MinimalDNF, bits
@@ -31,7 +31,7 @@ from headwater.networks.annotated.tombstones import EVERY, Tombstones
 from headwater.networks.annotated.variables import Numbers, OwnVariables
 from headwater.networks.orders.order import Update
 from headwater.networks.runtime.given_rows import SAME_TIME
-from headwater.networks.runtime.message_codec import row_size, terms_size
+from headwater.networks.runtime.message_codec import row_size
 from headwater.networks.runtime.messages import Derived, Gone, Message, SeenDeletions
 from headwater.networks.runtime.row_table import Entry, Row
 from headwater.networks.strands.strand import ALL_STAMPS, Firing, Strand
@@ -194,14 +194,14 @@ class Absorption(Scheme):
         return entry
 
     def carried(self, entry: Entry) -> int:
-        return terms_size(self.numbering.export(entry.value))
+        return self.numbering.size(entry.value)
 
     def kept(self) -> int:
         total = 0
         for relation, shipped in enumerate(self.shipped):
             for row, one in shipped.items():
-                total += row_size(relation, row) + terms_size(self.numbering.export(one.value))
-                total += terms_size(self.numbering.export(one.kept))
+                total += row_size(relation, row) + self.numbering.size(one.value)
+                total += self.numbering.size(one.kept)
         return total
 
     def passed(self, entry: Entry) -> Any:

@@ -14,10 +14,13 @@ from typing import Any, Protocol
 from headwater.annotations.dnf_or_bdd import DnfOrBdd
 from headwater.annotations.minimal_dnf import MinimalDNF, bits
 from headwater.annotations.wire import damaged
+from headwater.networks.runtime.message_codec import terms_size
 from headwater.networks.runtime.messages import Shape
 
 MOST_TERMS_KNOWN = 1 << 14
 """Terms that are remembered with their form outside."""
+BYTES_OF_A_DRAWN_NODE = 3
+"""Of a diagram outside, before any has been written."""
 
 
 class BooleanExpressions(Protocol):
@@ -57,6 +60,7 @@ class Numbering:
         self._mixed = algebra if isinstance(algebra, DnfOrBdd) else None
         self._out: dict[int, tuple[int, ...]] = {}
         self._spans: dict[int, int] = {}
+        self._drawn_nodes, self._drawn_bytes = 1, BYTES_OF_A_DRAWN_NODE
 
     def number(self, variable: int) -> int:
         """The node's number of a variable, a new one if need be."""
@@ -125,6 +129,8 @@ class Numbering:
         if self._mixed is not None:
             drawing = self._mixed.drawing(value, self.variable)
             if drawing is not None:
+                self._drawn_nodes += self._mixed.nodes(value)
+                self._drawn_bytes += len(drawing)
                 return drawing
         if not self._masks:
             terms = self.algebra.terms(value)
@@ -133,6 +139,12 @@ class Numbering:
             (mask,) = value
             return (self._term(mask),)
         return tuple(sorted(map(self._term, value)))
+
+    def size(self, value: Any) -> int:
+        """How many bytes an expression takes as others read it; of a diagram about, by those that were written."""
+        if self._mixed is not None and not self._mixed.listed(value):
+            return self._mixed.nodes(value) * self._drawn_bytes // self._drawn_nodes
+        return terms_size(self.export(value))
 
     def _term(self, mask: int) -> tuple[int, ...]:
         found = self._out.get(mask)
@@ -156,7 +168,7 @@ class Numbering:
         return mask
 
     def span(self, value: Any, owner: Callable[[int], int]) -> int:
-        """How many nodes own variables that an expression may rest on, 1 if it rests on none. `owner` never changes."""
+        """How many nodes own what an expression may rest on, 1 if it rests on nothing. `owner` never changes."""
         mask = self.support(value)
         found = self._spans.get(mask)
         if found is None:
