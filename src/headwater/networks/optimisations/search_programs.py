@@ -3,7 +3,9 @@
 A query is a row `query(@S, @T, Q, R)`: from S to T, its number, and how far to look. What travels away from S is how
 much the way has cost so far, and each node keeps which neighbour that came from: equally good ways are one row for
 those who come next, so a node hands a query on once for each cost. The path is put together on the way back, so that
-each node on it hears of the rest of its own way to T: that is what caches are filled with.
+each node on it hears of the rest of its own way to T: that is what caches are filled with. Where T is searched from,
+too, nodes keep which neighbour is next; a query that meets them is led on, and goes back like any other. Both ends of
+a link know it: `into(@D, @S, C)` are the links at their other ends.
 """
 
 from __future__ import annotations
@@ -26,13 +28,13 @@ a1 answerCost(@S, @T, Q, min<C>) :- offer(@S, @T, Q, P, C).
 a2 answer(@S, @T, Q, P, C) :- answerCost(@S, @T, Q, C), offer(@S, @T, Q, P, C).
 """
 _FROM_TARGET = """
+.decl into(target: string, source: string, cost: int)
 .decl target(target: string, source: string, number: int, radius: int)
-n1 near(@T, @T, @S, Q, R, P, C) :- target(@T, @S, Q, R), P = [T], C = 0.
-n2 near(@Z, @T, @S, Q, R, P, C) :- #link(@Z, @D, C1), near(@D, @T, @S, Q, R, P2, C2), D != S, C = C1 + C2, C <= R,
-     P = f_concat([Z], P2).
-n3 nearCost(@Z, @T, @S, Q, R, min<C>) :- near(@Z, @T, @S, Q, R, P, C).
-n4 nearest(@Z, @T, @S, Q, P, C) :- nearCost(@Z, @T, @S, Q, R, C), near(@Z, @T, @S, Q, R, P, C).
-f2 found(@Z, @T, Q, P, C) :- walkCost(@Z, @T, Q, R, C1), nearest(@Z, @T, @S, Q, P, C2), Z != T, C = C1 + C2.
+n1 near(@T, @T, @S, Q, R, @T, C) :- target(@T, @S, Q, R), C = 0.
+n2 near(@Z, @T, @S, Q, R, @D, C) :- near(@D, @T, @S, Q, R, N, C2), into(@D, @Z, C1), D != S, C = C1 + C2, C <= R.
+n3 nearCost(@Z, @T, @S, Q, R, min<C>) :- near(@Z, @T, @S, Q, R, N, C).
+n4 next(@Z, @T, Q, min<N>) :- nearCost(@Z, @T, @S, Q, R, C), near(@Z, @T, @S, Q, R, N, C).
+w5 walk(@N, @T, Q, R, @Z, C) :- walk(@Z, @T, Q, R, F, C1), next(@Z, @T, Q, N), #link(@Z, @N, C2), Z != T, C = C1 + C2.
 """
 _KNOWN = """
 .decl known(node: string, target: string, path: list[string], cost: int)

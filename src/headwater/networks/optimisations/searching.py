@@ -168,6 +168,8 @@ class PathSearch:
             known = [(*ends, *rest) for ends, rest in self._known().items() if ends[1] in targets]
             if known:
                 net.insert("known", known)
+            if self.strategy != "top-down":
+                net.insert("into", [(target, source, cost) for source, target, cost in net.links])
             for number, (source, target) in enumerate(asked):
                 ahead, behind = self._radii(source, target)
                 net.insert("query", [(source, target, number, ahead)])
