@@ -90,11 +90,17 @@ class TextIndex:
 
 def rules_with(texts: Sequence[Program], ids: Collection[str]) -> list[Rule]:
     """The rules of some ids, in order."""
+    if len(ids) == 1:
+        (id,) = ids
+        return [rule for text in texts for _, rule in TextIndex.of(text).ids.get(id, ())]
     return _found((TextIndex.of(text).ids for text in texts), frozenset(ids))
 
 
 def rules_for(texts: Sequence[Program], relations: Collection[str]) -> list[Rule]:
     """The rules, and facts, that derive rows of some relations, in order."""
+    if len(relations) == 1:
+        (name,) = relations
+        return [rule for text in texts for _, rule in TextIndex.of(text).heads.get(name, ())]
     return _found((TextIndex.of(text).heads for text in texts), frozenset(relations))
 
 

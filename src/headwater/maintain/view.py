@@ -160,6 +160,8 @@ def with_unit(stratum: Stratum) -> Stratum:
             return rule
         return replace(rule, body=(Premise(UNIT, ()), *rule.body))
 
+    if all(rule.body and isinstance(rule.body[0], Premise) for rule in stratum.rules):
+        return stratum
     if all(any(isinstance(item, Premise) for item in rule.body) for rule in stratum.rules):
         return stratum
     return Stratum(stratum.relations, tuple(fixed(rule) for rule in stratum.rules), stratum.recursive)

@@ -40,14 +40,14 @@ def plain_join(rule: Rule, infos: Mapping[str, RelationInfo], functions: Functio
     body = [found.item(part) for part in rule.body]
     items = [item for item in body if item is not None]
     args = tuple(arg for arg in head.args if isinstance(arg, Variable))
-    if len(items) < len(body) or len(args) < len(head.args) or Positive(head) in rule.body:
+    if len(items) < len(body) or len(args) < len(head.args):
         return None
     bound = dict(found.types)
     if not found.fits(head) or bound.keys() != found.types.keys() or min(found.seen.values()) < 2:
         return None  # a value that nothing gives, or that nobody asks for
-    if any(isinstance(item, Absent) and item.relation == head.relation for item in items):
+    if any(_about(item, head.relation) and _says_head(item, args) for item in items):
         return None
-    if len(items) > 1 and (_repeats(rule.body) or not _joined_throughout(items, args)):
+    if len(items) > 1 and (_repeats(items) or not _joined_throughout(items, args)):
         return None
     return CheckedRule(
         label=rule.id,
@@ -125,8 +125,23 @@ def _is_constant(term: Term, type: Type | None) -> bool:
     )
 
 
-def _repeats(body: Sequence[Literal]) -> bool:
-    return any(part in body[:place] for place, part in enumerate(body))
+def _about(item: Item, relation: str) -> bool:
+    return isinstance(item, Premise | Absent) and item.relation == relation
+
+
+def _says_head(item: Item, head: tuple[Variable, ...]) -> bool:
+    """Whether an item about the head's relation is the head itself, or its negation."""
+    return isinstance(item, Absent) or (isinstance(item, Premise) and item.args == head)
+
+
+def _repeats(items: Sequence[Item]) -> bool:
+    """Whether an item is there twice."""
+    for place, item in enumerate(items):
+        for other in items[:place]:
+            apart = isinstance(item, Premise) and not _about(other, item.relation)
+            if not apart and item == other:
+                return True
+    return False
 
 
 def _joined_throughout(items: Sequence[Item], head: Sequence[Variable]) -> bool:
