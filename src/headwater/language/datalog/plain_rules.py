@@ -60,6 +60,8 @@ _MEANS_MORE = frozenset(
     + ("band", "bor", "bxor", "bshl", "bshru", "bshr", "land", "lor", "lxor", "bnot", "lnot", "NULL", "Null")
 )
 """Names that mean something else in some places: the grammar knows where."""
+_LEFT = _MEANS_MORE | {"other"}
+"""Words and kinds of words that are left to the grammar."""
 _ELSEWHERE = re.compile(r"[#'/]")
 """Begins comments, directives and strings of active rules, or may."""
 
@@ -84,7 +86,11 @@ class _RuleReader:
 
     def __init__(self, where: SourceText):
         self._text = where.text
-        self._found = _WORDS.finditer(where.text)
+        found = [(match.lastgroup, match) for match in _WORDS.finditer(where.text)]
+        self._words = [(kind, match[kind], *match.span(kind)) for kind, match in found if kind is not None]
+        if not _LEFT.isdisjoint([each for word in self._words for each in word[:2]]):
+            raise _NotPlain
+        self._number = -1
         self._place = _places(where)
         self._named = False
         self._end = 0
@@ -109,15 +115,8 @@ class _RuleReader:
 
     def _next(self) -> None:
         """Go on to the next word."""
-        match = next(self._found)
-        kind = match.lastgroup
-        if kind is None or kind == "other":
-            raise _NotPlain
-        self._kind = kind
-        self._word = match[kind]
-        self._start, self._stop = match.span(kind)
-        if self._word in _MEANS_MORE:
-            raise _NotPlain
+        self._number += 1
+        self._kind, self._word, self._start, self._stop = self._words[self._number]
 
     def _take(self, word: str) -> None:
         """The next word is this one."""
