@@ -546,7 +546,7 @@ class Database:
 
     def _evidence(self) -> Evidence:
         """What questions are asked of."""
-        return Evidence(self.engine, self.catalog, self.version, self.guard)
+        return Evidence(self._parts.questioned.engine(), self.catalog, self.version, self.guard)
 
     def _evidence_of(self, relation: str, row: Any) -> Evidence:
         """What the derivations of one row are asked of. On nodes, the rows that they use are brought here."""

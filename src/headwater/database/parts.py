@@ -10,6 +10,7 @@ from headwater.catalog import Catalog
 from headwater.database.durability import Durability
 from headwater.database.outbox import Outbox
 from headwater.database.progress import Progress
+from headwater.database.questioned import Questioned
 from headwater.database.running import Running
 from headwater.database.standing import Followers, Standing
 from headwater.database.versions import Versions
@@ -23,7 +24,7 @@ from headwater.version.guard import Guard
 @dataclass(frozen=True)
 class Parts:
     """Where it stands, what sources and subscribers know, the disk, followers, versions, where relations are,
-    and who watches."""
+    who watches, and whom questions are asked."""
 
     standing: Standing
     progress: Progress
@@ -32,6 +33,7 @@ class Parts:
     versions: Versions
     running: Running
     watching: WatchKeeper
+    questioned: Questioned
     anew: Callable[[], Parts]
     """Other parts for the same database, started where its folder stands by then."""
 
@@ -58,4 +60,5 @@ class Parts:
                 raise
             return found
 
-        return Parts(standing, progress, durability, followers, versions, running, watching, anew)
+        questioned = Questioned(versions, standing)
+        return Parts(standing, progress, durability, followers, versions, running, watching, questioned, anew)

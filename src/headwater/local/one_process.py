@@ -62,6 +62,9 @@ class OneProcess:
         self.learn_program(version, Checked({}, ()))
         version.keep()
 
+    def copied(self) -> Engine:
+        return self.engine
+
     # ------------------------------------------------------------------ versions
 
     def define(

@@ -42,6 +42,10 @@ class Runner(Protocol):
         """An engine that has the rows of all derivations of a row: the engine, or one made to explain that row."""
         ...
 
+    def copied(self) -> Engine:
+        """An engine of this process with all rows: the engine, or one that is made of base rows brought here."""
+        ...
+
     def define(
         self,
         version: Version,

@@ -24,6 +24,7 @@ from headwater.local.explain import Facts, RelationFacts
 from headwater.local.table_names import ROWS, TableName
 from headwater.maintain.engine import Engine
 from headwater.maintain.goals import GoalStatistics, Means
+from headwater.nodes.copied import engine_with_everything
 from headwater.nodes.goals import guessed_fanout
 from headwater.nodes.messages.message import Answer, Command, Reply
 from headwater.nodes.messages.reading import Describe, Find
@@ -374,6 +375,9 @@ class Driver:
         self, program: GoalProgram, facts: Mapping[str, Ints], means: Means
     ) -> tuple[Ints, GoalStatistics]:
         return evaluate_remotely(self._rows, program, facts, means)
+
+    def copied(self) -> Engine:
+        return engine_with_everything(self._spread.checked, self.codec, self.functions, self.matrix)
 
     def facts(self) -> Facts:
         """Sizes of all nodes together, and the join orders of the first."""

@@ -35,6 +35,7 @@ from headwater.networks.strands.network_program import NetworkProgram
 from headwater.networks.transports.node_loop import Counters, settle
 from headwater.nodes.asynchronous.base_rows import BaseRows, Moved, base_part, moved, taken_back
 from headwater.nodes.coordinator import NodeLost
+from headwater.nodes.copied import engine_with_everything
 from headwater.nodes.goals import guessed_fanout
 from headwater.nodes.messages.message import Answer, Command
 from headwater.nodes.messages.network import (
@@ -455,6 +456,9 @@ class NetworkDriver:
             return self._rows(name, self.codec, columns, values)
 
         return engine_with_derivations(key, self._program.checked, self.codec, self.functions, fetch)
+
+    def copied(self) -> Engine:
+        return engine_with_everything(self._program.checked, self.codec, self.functions, self.matrix)
 
     def facts(self) -> Facts:
         """Sizes, and what nodes have said to each other."""
