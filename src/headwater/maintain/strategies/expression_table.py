@@ -62,6 +62,8 @@ class ExpressionTable:
         self._dropped: dict[int, array[int]] = {}
         self._before: dict[int, tuple[bytes | None, bytes]] = {}
         self._open: dict[int, RowExpression] = {}
+        self._unpacked: set[int] = set()
+        """Open rows that have another expression than the one that was packed."""
 
     # ------------------------------------------------------------------ rows
 
@@ -103,8 +105,8 @@ class ExpressionTable:
         else:
             before = self.get(number).mask
             self._remember(number)
-        self._values[number] = pack(value)
         self._keep_open(number, value)
+        self._unpacked.add(number)
         news = value.mask & ~before
         if news:
             for variable in bits(news):
@@ -120,6 +122,7 @@ class ExpressionTable:
         del self._numbers[key]
         self._keys[number], self._values[number] = None, b""
         self._open.pop(number, None)
+        self._unpacked.discard(number)
         self._freed.append(number)
 
     def _enter(self, row: Ground) -> int:
@@ -145,8 +148,15 @@ class ExpressionTable:
 
     def _keep_open(self, number: int, value: RowExpression) -> None:
         if len(self._open) >= MOST_ROWS_UNPACKED:
+            self._pack()
             self._open.clear()
         self._open[number] = value
+
+    def _pack(self) -> None:
+        """A row may get one expression after another in a version: it is packed once."""
+        for number in self._unpacked:
+            self._values[number] = pack(self._open[number])
+        self._unpacked.clear()
 
     # ------------------------------------------------------------------ the index
 
@@ -182,6 +192,7 @@ class ExpressionTable:
         """Keep all changes since the last commit."""
         for variable in self._grown:
             self._clean(variable)
+        self._pack()
         self._free += self._freed
         self._forget()
 
@@ -202,7 +213,7 @@ class ExpressionTable:
 
     def _forget(self) -> None:
         self._freed, self._before, self._open = [], {}, {}
-        self._grown, self._dropped = set(), {}
+        self._grown, self._dropped, self._unpacked = set(), {}, set()
 
 
 @cache
