@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from benchmarks.provenance.flaps import Flaps
+from benchmarks.provenance.one_process import OneProcessMeasure
 from benchmarks.provenance.points import Aim, FigureReport, Point
 
 FEWER_MESSAGES, FEWER_BYTES = 100, 30
@@ -13,10 +14,22 @@ MULTI_SHARE = 0.6
 """Of the messages of selecting by each of two aggregates alone."""
 
 
-def aims(figures: Sequence[FigureReport], flaps: Flaps | None) -> tuple[Aim, ...]:
+MOST_BYTES_A_ROW = 500
+"""In one process, with everything."""
+
+
+def aims(
+    figures: Sequence[FigureReport], flaps: Flaps | None, one_process: OneProcessMeasure | None
+) -> tuple[Aim, ...]:
     """Those that the measured figures tell about."""
     found = {figure.number: figure for figure in figures}
-    return (*_eager(found.get(7)), *_deletions(found.get(8)), *_multi(found.get(14)), *_flaps(flaps))
+    return (
+        *_eager(found.get(7)),
+        *_deletions(found.get(8)),
+        *_multi(found.get(14)),
+        *_held(one_process),
+        *_flaps(flaps),
+    )
 
 
 def _eager(figure: FigureReport | None) -> Iterable[Aim]:
@@ -64,6 +77,16 @@ def _multi(figure: FigureReport | None) -> Iterable[Aim]:
                 f"{share:.0%}",
                 share <= MULTI_SHARE,
             )
+
+
+def _held(one_process: OneProcessMeasure | None) -> Iterable[Aim]:
+    if one_process is not None:
+        yield Aim(
+            "state of a row under absorption in one process",
+            f"at most {MOST_BYTES_A_ROW} bytes",
+            f"{one_process.bytes_a_row:,.0f} bytes (a link deleted in {one_process.deletion:.0f} CPU ms, median)",
+            one_process.bytes_a_row <= MOST_BYTES_A_ROW,
+        )
 
 
 def _flaps(flaps: Flaps | None) -> Iterable[Aim]:

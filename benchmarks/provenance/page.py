@@ -7,6 +7,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from benchmarks.provenance.beside import beside
 from benchmarks.provenance.flaps import Flaps
 from benchmarks.provenance.points import FigureReport, Mean, Point, ProvenanceReport
 
@@ -96,6 +97,7 @@ def markdown(report: ProvenanceReport) -> str:
         "node looks after a part of the network, as in figure 1 of the paper.",
         "",
     ]
+    lines += _beside(report)
     for figure in report.figures:
         lines += [f"## Figure {figure.number}: {figure.title}", "", f"The paper: {figure.paper}.", ""]
         lines += [
@@ -109,6 +111,14 @@ def markdown(report: ProvenanceReport) -> str:
         lines += _flapping(report.flaps)
     lines += [f"- {note}" for note in report.notes]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _beside(report: ProvenanceReport) -> list[str]:
+    found = beside(report.figures)
+    if not found:
+        return []
+    heads = ["## The paper's numbers beside these", "", "| figure | the paper | here |", "|---:|---|---|"]
+    return [*heads, *(f"| {one.figure} | {one.paper} | {one.here} |" for one in found), ""]
 
 
 def _flapping(flaps: Flaps) -> list[str]:

@@ -20,6 +20,7 @@ from benchmarks.report import Machine
 
 if TYPE_CHECKING:
     from benchmarks.provenance.flaps import Flaps
+    from benchmarks.provenance.one_process import OneProcessMeasure
 
 _T_95 = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)
 """The quantile of Student's t for 1 to 10 degrees of freedom; beyond, the normal distribution's."""
@@ -128,6 +129,7 @@ class ProvenanceReport:
     figures: tuple[FigureReport, ...]
     aims: tuple[Aim, ...]
     flaps: Flaps | None
+    one_process: OneProcessMeasure | None
     compared: int
     notes: tuple[str, ...]
 

@@ -14,6 +14,7 @@ from benchmarks.provenance.aims import aims
 from benchmarks.provenance.figures import TITLES, measure
 from benchmarks.provenance.flaps import measure_flaps
 from benchmarks.provenance.measuring import FigureStage
+from benchmarks.provenance.one_process import measure_one_process
 from benchmarks.provenance.page import markdown
 from benchmarks.provenance.pictures import draw
 from benchmarks.provenance.points import ProvenanceReport
@@ -36,6 +37,7 @@ def run(
     started, clock, before = datetime.datetime.now(datetime.timezone.utc), time.process_time(), load()
     figures = measure(stage, only or tuple(TITLES))
     flaps = None if only else measure_flaps(stage)
+    one_process = None if only else measure_one_process(stage)
     found = {name: version for name, version in versions().items() if name not in ("duckdb", "pathway")}
     try:
         found["oxidd"] = importlib.metadata.version("oxidd")
@@ -49,8 +51,9 @@ def run(
         started.isoformat(timespec="seconds"),
         stage.seconds or time.process_time() - clock,
         tuple(figures),
-        aims(figures, flaps),
+        aims(figures, flaps, one_process),
         flaps,
+        one_process,
         stage.compared,
         tuple(stage.notes),
     )
