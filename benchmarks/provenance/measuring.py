@@ -27,9 +27,9 @@ class FigureStage:
 
     @property
     def patience(self) -> float:
-        """The CPU seconds after which a step of a scheme that has not converged is given up; the same for all, and
-        the paper's five minutes (which were those of all its machines at once)."""
-        return 2.0 if self.quick else 300.0
+        """The CPU seconds, of all nodes together, after which a step of a scheme that has not converged is given up;
+        the same for all."""
+        return 2.0 if self.quick else 150.0
 
     @property
     def nodes(self) -> int:
