@@ -38,12 +38,13 @@ def _lines(report: NetworkReport) -> Iterator[str]:
         yield ""
         yield "Costs within 3 hops on transit-stub networks; then a tenth of the links change by up to a tenth."
         yield ""
-        yield "| nodes | links | rows | messages | CPU s | messages of a burst | CPU s | MB held |"
-        yield "|---|---|---|---|---|---|---|---|"
+        yield "| nodes | links | rows | messages | CPU s | messages of a burst | CPU s | both, wall s | MB held |"
+        yield "|---|---|---|---|---|---|---|---|---|"
         for grown in report.growth:
             yield (
                 f"| {grown.nodes:,} | {grown.links:,} | {grown.rows:,} | {grown.messages:,} | {grown.seconds:.1f} |"
-                f" {grown.burst_messages:,} | {grown.burst_seconds:.1f} | {grown.resident / 1e6:.0f} |"
+                f" {grown.burst_messages:,} | {grown.burst_seconds:.1f} | {grown.wall:.1f} |"
+                f" {grown.resident / 1e6:.0f} |"
             )
     for note in report.notes:
         yield ""

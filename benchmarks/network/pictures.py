@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
-from benchmarks.network.points import Curve, NetworkReport
+from benchmarks.network.points import Curve, Growth, NetworkReport
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#555555")
 
@@ -17,11 +18,33 @@ def _to_its_end(points: Curve) -> Curve:
     return (*points, (last + (last - points[-2][0] if len(points) > 1 else 1.0), 0.0))
 
 
+def _draw_growth(growth: tuple[Growth, ...], axes: Any) -> None:
+    """CPU seconds and memory over the number of nodes, both logarithmic."""
+    nodes = [each.nodes for each in growth]
+    lines = {
+        "CPU s until quiet": [each.seconds for each in growth],
+        "CPU s for a burst": [each.burst_seconds for each in growth],
+        "GB held": [each.resident / 1e9 for each in growth],
+    }
+    for colour, (name, values) in zip(COLOURS, lines.items(), strict=False):
+        axes.plot(nodes, values, color=colour, linewidth=1.2, marker="o", markersize=3, label=name)
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xticks(nodes, [f"{each:,}" for each in nodes], minor=False)
+    axes.minorticks_off()
+    axes.set_title("How cost grows: paths of at most 3 hops", fontsize=9, loc="left")
+    axes.set_xlabel("nodes", fontsize=8)
+    axes.tick_params(labelsize=7)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    axes.legend(frameon=False, fontsize=7)
+
+
 def draw(report: NetworkReport, path: Path) -> Path:
     """All figures, two in a row."""
     from matplotlib.figure import Figure
 
-    rows = (len(report.figures) + 1) // 2
+    rows = (len(report.figures) + bool(report.growth) + 1) // 2
     figure = Figure(figsize=(9.6, 2.7 * rows), facecolor="white", layout="constrained")
     places = figure.subplots(rows, 2, squeeze=False).flatten()
     for axes, found in zip(places, report.figures, strict=False):
@@ -42,7 +65,9 @@ def draw(report: NetworkReport, path: Path) -> Path:
             axes.spines[side].set_visible(False)
         if len(found.lines) > 1:
             axes.legend(frameon=False, fontsize=7)
-    for axes in places[len(report.figures) :]:
+    if report.growth:
+        _draw_growth(report.growth, places[len(report.figures)])
+    for axes in places[len(report.figures) + bool(report.growth) :]:
         axes.set_visible(False)
     figure.suptitle(
         f"Figures of Loo et al. 2006, measured on {report.nodes} simulated nodes",

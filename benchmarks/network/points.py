@@ -57,6 +57,8 @@ class Growth:
     burst_seconds: float
     resident: int
     """Bytes that the process held in the end."""
+    wall: float = 0.0
+    """Seconds that both took by the clock on the wall."""
 
 
 @dataclass(frozen=True)

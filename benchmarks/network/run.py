@@ -17,7 +17,7 @@ from benchmarks.network.points import NetworkReport
 
 PARTS = ("selections", "magic", "sharing", "updates", "growth")
 NODES, QUICK_NODES = 100, 16
-QUERIES, QUICK_QUERIES = (20, 40, 80, 120, 160, 200), (2, 4)
+QUERIES, QUICK_QUERIES = (20, 40, 80, 120, 160, 200, 240, 280), (2, 4)
 SIZES, QUICK_SIZES = (100, 300, 1000, 3000), (25, 50)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
@@ -55,14 +56,18 @@ class NetworkRecipe:
 def link_model(topology: Topology) -> LinkModel:
     """Messages take the fastest way, along links and against them; of nodes between which there is none, a second."""
     both_ways = replace(topology, directed=False)
-    latencies: dict[int, dict[str, int]] = {}
-    known: dict[int, LinkQuality] = {}
+    latencies: dict[int, array[float]] = {}
+    """By sender: milliseconds to each node, by its number."""
+    known: dict[float, LinkQuality] = {}
 
     def link(sender: int, receiver: int) -> LinkQuality:
         found = latencies.get(sender)
         if found is None:
-            found = latencies[sender] = both_ways.latencies(topology.nodes[sender])
-        latency = found.get(topology.nodes[receiver], LATENCY_WITHOUT_A_WAY)
+            ways = both_ways.latencies(topology.nodes[sender])
+            found = latencies[sender] = array(
+                "d", (ways.get(node, LATENCY_WITHOUT_A_WAY) for node in topology.nodes)
+            )
+        latency = found[receiver]
         if latency not in known:
             known[latency] = LinkQuality(latency / 1000)
         return known[latency]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from heapq import heappop, heappush
 from typing import NamedTuple
 
@@ -76,6 +77,14 @@ class Topology:
             left.remove(following)
         return order
 
+    @cached_property
+    def _ends(self) -> dict[str, list[tuple[str, int]]]:
+        """By node: where its links lead, and their latencies."""
+        ends: dict[str, list[tuple[str, int]]] = {}
+        for source, target, cost in self.rows():
+            ends.setdefault(source, []).append((target, cost))
+        return ends
+
     def latencies(self, start: str) -> dict[str, int]:
         """The latency of the fastest path from `start` to every node it reaches (Dijkstra).
 
@@ -83,9 +92,7 @@ class Topology:
         >>> network.latencies("a")
         {'a': 0, 'b': 2, 'c': 4}
         """
-        ends: dict[str, list[tuple[str, int]]] = {}
-        for source, target, cost in self.rows():
-            ends.setdefault(source, []).append((target, cost))
+        ends = self._ends
         done: dict[str, int] = {}
         queue = [(0, start)]
         while queue:

@@ -18,7 +18,7 @@ Derivation = tuple[str, tuple[TableRow, ...]]
 """A rule by its label, and the rows of its premises."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class CarriedMessage:
     """A message as it was sent: seconds since the network began, nodes by number, and the row that it brings."""
 
