@@ -69,3 +69,11 @@ def test_names_may_have_a_namespace():
 def test_such_texts_read_back_as_the_same(text):
     program = parse(text)
     assert parse(render(program)) == program
+
+
+@pytest.mark.parametrize("text", ["watch(p).", 'watchmod(p, "s").', 'r1 p(X) :- q(X).\nwatchmod(p, "ad").'])
+def test_what_is_traced_is_no_fact(text):
+    """P2's `watchmod` says what of a relation to trace; all of it is."""
+    program = parse(text)
+    assert [(each.kind, each.relation) for each in program.directives] == [("watch", "p")]
+    assert all(rule.body for rule in program.rules)
