@@ -32,6 +32,7 @@ ANNOTATIONS: Mapping[str, str] = {
     "absorption": "absorption-bounded",
     "absorption-lazy": "absorption",
     "absorption-eager": "absorption-eager",
+    "absorption-timed": "absorption-timed",
     "relative": "relative",
     "relative-eager": "relative-eager",
     "support": "ranked",

@@ -68,8 +68,9 @@ def network(
     - `program`: the name of one of the library, a text, or a file.
     - `topology`: a name (`transit-stub:100`, `topohub:topozoo/Abilene`), a file, a graph of networkx, or link rows.
     - `annotation`: what rows carry: absorption (of each row and sender one explanation is kept at a time),
-      absorption-lazy (all are kept, and one is sent), absorption-eager (all are sent), relative, relative-eager,
-      support (ranks, by the simulator's one clock), dred, counting (where derivations cannot go round in circles).
+      absorption-lazy (all are kept, and one is sent), absorption-eager (all are sent), absorption-timed (all, those
+      after the first once a second), relative, relative-eager, support (ranks, by the simulator's one clock),
+      dred, counting (where derivations cannot go round in circles).
     - `order`: psn, bsn or sn.
     - `transport`: simulated (virtual time, one process), tcp (nodes in processes of their own), spark (nodes in tasks
       of a Spark session). `processes`: how many processes there are. `spark`: the session.

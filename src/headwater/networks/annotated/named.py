@@ -15,12 +15,13 @@ from headwater.networks.annotated.dred import dred
 from headwater.networks.annotated.ranked import ranked
 from headwater.networks.annotated.relative import relative
 from headwater.networks.annotated.scheme import SchemeMaker
-from headwater.networks.annotated.shipping import BOUNDED, EAGER, LAZY
+from headwater.networks.annotated.shipping import BOUNDED, EAGER, LAZY, timed
 
 ABSORPTIONS: Mapping[str, Callable[..., SchemeMaker]] = {
     "absorption": partial(absorption, LAZY),
     "absorption-bounded": partial(absorption, BOUNDED),
     "absorption-eager": partial(absorption, EAGER, algebra=DnfOrBdd),
+    "absorption-timed": partial(absorption, timed(1.0, nearest_first=True), algebra=DnfOrBdd),
 }
 """Those whose deletions can go along links."""
 SCHEMES: Mapping[str, Callable[[], SchemeMaker]] = {
