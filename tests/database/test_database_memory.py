@@ -174,7 +174,7 @@ def test_a_range_of_a_row():
     db = reach(strict=False, memory="16 MB")
     db.define("n(X) :- top(T), X = range(0, T).")
     assert len(db.apply(insert={"top": [(10,)]})["n"].inserted) == 10
-    refused(db, lambda: db.apply(insert={"top": [(300_000,)]}), " of n ", "n(X) :- top(T)")
+    refused(db, lambda: db.apply(insert={"top": [(600_000,)]}), " of n ", "n(X) :- top(T)")
     db.apply(delete={"top": [(10,)]})
     assert len(db["n"]) == 0
 

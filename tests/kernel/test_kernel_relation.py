@@ -11,7 +11,7 @@ import pytest
 from kernel_model import Model, assert_indexed, assert_same, matrix, stored_rows, values_of
 from kernel_stream import Stream
 
-from headwater.kernel import version_end
+from headwater.kernel import room, version_end
 from headwater.kernel.prefetch import BLOCK
 from headwater.kernel.relation import Relation
 
@@ -41,6 +41,32 @@ def contents(relation: Relation) -> list[tuple[int, ...]]:
 
 
 # ------------------------------------------------------------------ random versions
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("expected", [0, 1, 100])
+def test_random_versions_of_a_successor(seed: int, expected: int):
+    """An empty relation that takes the place of another has its indexes, and is as good as any."""
+    stream = Stream(seed, 2, selected=seed % 2 == 1)
+    stream.relation.index([1])
+    stream.version(12)
+    stream.relation = room.successor(stream.relation, expected)
+    stream.model = Model(seed % 2 == 1)
+    assert list(stream.relation.indexes) == [(1,)] and stream.relation.stored == 0
+    for number in range(4):
+        stream.version(12, keep=number != 2)
+    assert_indexed(stream.relation)
+
+
+def test_the_journal_has_room_for_rows_from_before_the_version_and_no_more():
+    relation = filled([(i,) for i in range(1000)], 1)
+    room_before = relation.journal_rows.shape[0]
+    insert(relation, [(i,) for i in range(1000, 50_000)])
+    assert relation.journal_rows.shape[0] <= max(1000, room_before)
+    delete(relation, [(i,) for i in range(40_000)])
+    assert relation.journal_rows.shape[0] <= max(1000, room_before)
+    relation.rollback()
+    assert contents(relation) == [(i,) for i in range(1000)]
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -81,14 +81,19 @@ def move_slots(old, new):
 
 def fitted(slots: npt.NDArray[np.int64], entries: int) -> npt.NDArray[np.int64]:
     """The same table with room for so many entries and little more, if that is much less."""
+    smaller = empty_slots(entries)
+    if smaller.shape[0] * 4 > slots.shape[0]:
+        return slots
+    move_slots(slots, smaller)
+    return smaller
+
+
+def empty_slots(entries: int) -> npt.NDArray[np.int64]:
+    """A table with room for so many entries and little more."""
     size = 32
     while size < entries:
         size *= 2
-    if size * 4 > slots.shape[0]:
-        return slots
-    smaller = zeros((size,), np.int64)
-    move_slots(slots, smaller)
-    return smaller
+    return zeros((size,), np.int64)
 
 
 @compiled()

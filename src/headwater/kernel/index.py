@@ -16,7 +16,7 @@ import numpy.typing as npt
 from headwater.kernel import hashing
 from headwater.kernel.compiled import compiled
 from headwater.kernel.hashing import ROW, close_gap, hash_row, home
-from headwater.kernel.memory import grown, shrunk
+from headwater.kernel.memory import grown, shrunk, zeros
 
 if TYPE_CHECKING:
     from headwater.kernel.relation import Relation
@@ -40,6 +40,15 @@ class Index:
     @property
     def nbytes(self) -> int:
         return self.slots.nbytes + self.next.nbytes + self.previous.nbytes
+
+    def successor(self, rows: int) -> Index:
+        """An empty index on the same columns, with room for so many rows."""
+        made = Index.__new__(Index)
+        made.columns = self.columns
+        made.slots = hashing.empty_slots(2 * min(rows, self.keys) + 1)
+        made.next, made.previous = zeros((rows,), np.int32), zeros((rows,), np.int32)
+        made.sizes = np.zeros(1, np.int64)
+        return made
 
     def reserve(self, rows: int) -> None:
         """Make room for row numbers below `rows`."""

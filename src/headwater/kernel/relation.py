@@ -294,6 +294,8 @@ class Relation:
 
     def kill_all(self) -> None:
         """Make every row dead and invisible at once. Rows keep their places, so what comes back costs little."""
+        if not self.sizes[0]:
+            return
         if self.backup is None:
             top = int(self.sizes[0])
             own = self.rows.itemsize * (self.width - self.arity) + 1

@@ -25,6 +25,8 @@ FEWEST_ROWS_GROWN = 256
 """By how many rows a relation grows at the least."""
 FEWEST_ROWS_DOUBLED = 4096
 """From how many rows on a relation is doubled, until its arrays grow in place."""
+SPARE = 16
+"""How many rows there is room for beyond what is expected."""
 JOURNAL_BYTES = 36
 """What an entry of the journal takes."""
 
@@ -105,10 +107,12 @@ def adding(relation: Relation, extra: int) -> bool:
 
 
 def journal(relation: Relation, extra: int) -> None:
-    """Make room for `extra` more entries of the journal."""
-    entries = int(relation.sizes[3]) + extra
+    """Make room for `extra` more entries of the journal: one at most for each row from before the version, and none
+    where there is a copy of all of these."""
+    before = 0 if relation.backup is not None else int(relation.sizes[1] - relation.sizes[4])
+    entries = min(int(relation.sizes[3]) + extra, before)
     if entries > relation.journal_rows.shape[0]:
-        size = max(entries, relation.journal_rows.shape[0] * 2)
+        size = min(max(entries, relation.journal_rows.shape[0] * 2), before)
         relation.ask(
             (size - relation.journal_rows.shape[0]) * JOURNAL_BYTES,
             f"undoing {entries:,} changes of {relation.name} if need be",
@@ -117,6 +121,21 @@ def journal(relation: Relation, extra: int) -> None:
         relation.journal_rows = grown(
             relation.journal_rows, size
         )  # last: its length says what there is room for
+
+
+def successor(relation: Relation, expected: int) -> Relation:
+    """An empty relation to take the place of another: indexes on the same columns, numbers as wide, and room for so
+    many rows."""
+    made = type(relation)(relation.name, relation.arity, selected=relation.selected, room=relation.room)
+    size = expected + SPARE
+    made.ask(size * (relation.row_bytes + 16), f"room for {size:,} rows of {relation.name}")
+    made.rows = zeros((size, relation.width), relation.rows.dtype)
+    made.largest = relation.largest
+    made.slots = hashing.empty_slots(size * 5 // 3)
+    made.created = zeros((size,), np.int32)
+    made.indexes = {columns: index.successor(size) for columns, index in relation.indexes.items()}
+    made.state = zeros((size,), np.uint8)
+    return made
 
 
 def leaving(relation: Relation, extra: int) -> None:

@@ -31,6 +31,7 @@ from headwater.kernel.room import NARROW
 from headwater.maintain.definition import Definition, following
 from headwater.maintain.followed import FollowedStratum
 from headwater.maintain.grouping import Grouping
+from headwater.maintain.mostly_gone import mostly_gone
 from headwater.maintain.strategies.strategy import Strategy, Task
 from headwater.maintain.unstored import Before, UnstoredViews, to_write
 from headwater.maintain.view import View
@@ -73,6 +74,8 @@ class Engine:
         self._read: Collection[str] = ()
         self._deltas: dict[str, Delta] = {}
         self._replaced: dict[str, Relation] = {}
+        self._mostly_gone: Mapping[str, int] = {}
+        """Relations that new ones take the place of in the open version: those who read them are derived anew too."""
         self._told: dict[str, RowChange] = {}
         """What the open version did, once somebody has asked."""
         self._unresolved: dict[str, list[weakref.ref[RowChange]]] = {}
@@ -142,6 +145,8 @@ class Engine:
         before = Before(self.checked if defined is None else defined.checked, self._at_start, deltas)
         steps = self.unstored.begin(before, self.checked, whole=self._defined is not None)
         if steps is None:
+            if not self._proceeded and self._defined is None:
+                self._mostly_gone = mostly_gone(self.views, self._definition.readers, deltas, self.workspace)
             for concerned in self._definition.concerned(changing):
                 self._bring_up(concerned, statistics)
             return
@@ -245,6 +250,7 @@ class Engine:
         found = False
         for name in view.rules.inputs:
             delta = deltas.get(name, NO_CHANGE)
+            found = found or name in self._mostly_gone
             found = found or bool(delta.lost.shape[0] or delta.gained.shape[0])
         exchange = self.workspace.exchange
         return found if exchange.quiet(view.rules.rules) else exchange.sums(float(found))[0] > 0
@@ -341,7 +347,8 @@ class Engine:
         statistics: VersionStatistics,
     ) -> None:
         """Let the view's strategy bring it up to date, or derive it."""
-        droppable = view.rules.own.isdisjoint(self._read) and not self._proceeded
+        replaced = view.rules.own <= self._mostly_gone.keys()
+        droppable = replaced or (view.rules.own.isdisjoint(self._read) and not self._proceeded)
         task = Task(
             self.workspace,
             view.rules,
@@ -350,6 +357,7 @@ class Engine:
             cost,
             statistics.events,
             self._replaced if droppable else None,
+            self._mostly_gone,
             self._resolve,
             view.redefined,
         )
@@ -361,6 +369,8 @@ class Engine:
             task.iterate()
         elif view.anew is not None:
             task.recompute(view.anew)
+        elif replaced:
+            task.recompute("large-change", mostly_new=True)
         else:
             view.strategy.refresh(task)
         self._anew.append((view, view.anew))
@@ -551,6 +561,7 @@ class Engine:
         self._deltas = {}
         self._told = {}
         self._replaced.clear()
+        self._mostly_gone = {}
         self._defined, self._proceeded, self._watched = None, False, {}
         self._clock = self.workspace.clock
         self.unstored.close()

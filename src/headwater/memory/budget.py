@@ -82,6 +82,10 @@ class MemoryBudget:
             self._measured = self.use
         return self._measured
 
+    def has(self, needed: int) -> bool:
+        """Whether there is room for so many bytes more within the budget: for those who could do with less."""
+        return needed < self.least or self.limit >= UNBOUNDED or self.used + needed <= self.limit
+
     def ask(self, needed: int, what: str) -> None:
         """Refuse, if so many bytes more would pass the budget or what the system has left."""
         if needed < self.least or self.limit >= UNBOUNDED:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from headwater.events import IMPROVES_ITSELF, Event, Reason, Recomputed
 from headwater.kernel.relation import Relation
+from headwater.kernel.room import successor
 from headwater.maintain.fixpoint import Fixpoint, Lose
 from headwater.maintain.iteration import Iteration
 from headwater.maintain.selection import Chooser, Unsettled
@@ -30,6 +31,8 @@ class Task:
     events: list[Event]
     replaced: dict[str, Relation] | None = None
     """Where dropped relations are put that no other view reads; `None` if others read them."""
+    expected: Mapping[str, int] = field(default_factory=dict)
+    """How many rows relations will have, where that is known, about."""
     before_change: Callable[[Iterable[str]], None] = lambda names: None
     """To be called before rows of these relations change (those of a dropped relation never do)."""
     redefined: Redefined | None = None
@@ -133,12 +136,8 @@ class Task:
         self._tell(reason, share)
         if mostly_new and self.replaced is not None:
             for name in self.rules.own:
-                old = self.workspace.relations[name]
-                new = Relation(name, old.arity, selected=old.selected, room=old.room)
-                for key in old.indexes:
-                    new.index(key)
-                self.replaced[name] = old
-                self.workspace.relations[name] = new
+                old = self.replaced[name] = self.workspace.relations[name]
+                self.workspace.relations[name] = successor(old, self.expected.get(name, 0))
         self.from_scratch()
 
 
@@ -146,11 +145,13 @@ class Strategy(Protocol):
     """How the derived relations of a stratum follow the relations they read.
 
     Each stratum has an instance of its own. `ranked` says that it keeps ranks and counts as `fixpoint` has them, so
-    that any other ranked strategy can go on from them; only ranked ones run on nodes.
+    that any other ranked strategy can go on from them; only ranked ones run on nodes. `starts_over` says that a
+    stratum may be derived into new relations, without asking it, where most of its rows will be gone.
     """
 
     name: str
     ranked: bool = True
+    starts_over: bool = False
 
     def refuses(self, stratum: Stratum) -> str | None:
         """Why this strategy cannot maintain the stratum, or `None` if it can."""

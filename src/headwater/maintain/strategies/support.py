@@ -37,6 +37,7 @@ class Support(Strategy):
     """
 
     name = "support"
+    starts_over = True
 
     def __init__(self, fraction: float = FRACTION):
         self.fraction = fraction

@@ -1,0 +1,70 @@
+"""Which views lose so much that new relations had better take the place of theirs.
+
+Where a version takes most of what views rest on, deriving what is left into empty relations costs less than taking
+rows away, and less than deriving them in their places: there is nothing to mark, to compare or to remove. But nobody
+knows then which rows of such a relation were lost, unless all are compared. So those that read it must be derived
+anew as well, and whether that is worth while is seen for all views together, before the first is brought up to date.
+
+What will be left is estimated from the base rows that were lost: of a rule's derivations, the part that is left of
+the premise that loses most; of a view's rows, that of its derivations from lower strata. An estimate that is wrong
+costs time, and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from headwater.maintain.view import View
+from headwater.maintain.workspace import Delta, Workspace
+from headwater.rules.checked import Premise
+
+MOST_LEFT = 0.55
+"""The part of a view that may be left where it is derived into new relations."""
+FEWEST_LOST = 256
+"""Below this many lost base rows it is never worth asking."""
+
+
+def mostly_gone(
+    views: Sequence[View],
+    readers: Mapping[str, frozenset[int]],
+    deltas: Mapping[str, Delta],
+    workspace: Workspace,
+) -> Mapping[str, int]:
+    """The relations of views that will lose most of their rows to changes of base relations, and are read only by
+    views of which that is true too; with the number of rows that will be left, about."""
+    if sum(delta.lost.shape[0] for delta in deltas.values()) < FEWEST_LOST or not workspace.exchange.alone:
+        return {}
+    left = {
+        name: 1 - delta.lost.shape[0] / workspace.sizes.size(name)
+        for name, delta in deltas.items()
+        if delta.lost.shape[0]
+    }
+    if min(left.values()) > MOST_LEFT:
+        return {}
+    for view in views:
+        left.update(dict.fromkeys(view.rules.own, _left_of(view, left, workspace)))
+    gone: dict[str, int] = {}
+    for view in reversed(views):
+        if _can_start_over(view) and all(left[name] <= MOST_LEFT for name in view.rules.own):
+            read_by = (views[place] for name in view.rules.own for place in readers.get(name, ()))
+            if all(reader.rules.own <= gone.keys() for reader in read_by):
+                gone |= {name: int(left[name] * workspace.sizes.size(name)) for name in view.rules.own}
+    needed = sum(left[name] * workspace.relations[name].nbytes for name in gone)
+    return gone if workspace.budget.has(int(needed)) else {}
+
+
+def _can_start_over(view: View) -> bool:
+    settled = view.derived and view.redefined is None and view.anew is None
+    return settled and view.strategy.starts_over and view.grouping is None and not view.propagated
+
+
+def _left_of(view: View, left: Mapping[str, float], workspace: Workspace) -> float:
+    """The part of a view's derivations from lower strata that is left, about."""
+    before = after = 0.0
+    for rule in view.rules.rules:
+        premises = [item.relation for item in rule.body if isinstance(item, Premise)]
+        if view.rules.own.isdisjoint(premises):
+            derivations = min(map(workspace.sizes.size, premises))
+            before += derivations
+            after += derivations * min(left.get(name, 1.0) for name in premises)
+    return after / before if before else 1.0
