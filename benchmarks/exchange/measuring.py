@@ -9,10 +9,12 @@ from __future__ import annotations
 import gc
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
+
+import pyarrow as pa
 
 from benchmarks.answers import WrongAnswer
 from benchmarks.exchange.workload import SharingWorkload
@@ -22,6 +24,7 @@ from headwater.exchange.instance import PeerInstance
 
 NEMO = "Nemo"
 T = TypeVar("T")
+Tables = dict[str, pa.Table]
 
 
 def timed(work: Callable[[], T]) -> tuple[float, T]:
@@ -31,6 +34,17 @@ def timed(work: Callable[[], T]) -> tuple[float, T]:
     return time.process_time() - started, result
 
 
+class Change(NamedTuple):
+    """Rows to insert and to delete, by relation."""
+
+    insert: Tables
+    delete: Tables
+
+    def undone(self) -> Change:
+        """What takes it back."""
+        return Change(self.delete, self.insert)
+
+
 class Sharing:
     """The instance of one peer, which holds those of all: what it takes on, it computes for everybody."""
 
@@ -38,11 +52,31 @@ class Sharing:
         self.workload = workload
         self.instance = PeerInstance("P0", workload.description(strategy))
 
-    def take(self, transactions: list[Transaction]) -> float:
-        """Translate updates to all peers; how long that took. What transactions come to is worked out before."""
+    def change(self, transactions: list[Transaction]) -> Change:
+        """What transactions come to, given what is there now, as tables."""
         rows = self.instance.changes_of(transactions)
+        return Change(self._tables(rows.insert), self._tables(rows.delete))
+
+    def _tables(self, rows: Mapping[str, Sequence[tuple[Any, ...]]]) -> Tables:
+        return {
+            name: pa.table(
+                {
+                    column: pa.array([row[i] for row in each], self._kind(i))
+                    for i, column in enumerate(self.instance.database.info(name).columns)
+                }
+            )
+            for name, each in rows.items()
+            if each
+        }
+
+    def _kind(self, column: int) -> pa.DataType:
+        """The type of a column: keys come first."""
+        return pa.string() if column and self.workload.dataset == "string" else pa.int64()
+
+    def take(self, change: Change) -> float:
+        """Translate updates to all peers; how long that took."""
         gc.collect()
-        seconds, _ = timed(lambda: self.instance.database.apply(rows.insert, rows.delete))
+        seconds, _ = timed(lambda: self.instance.database.apply(change.insert, change.delete))
         return seconds
 
     def forget(self) -> None:
@@ -88,7 +122,6 @@ def from_scratch(workload: SharingWorkload, folder: Path) -> tuple[float, Sharin
 
 
 def _load(workload: SharingWorkload, folder: Path) -> Sharing:
-    import pyarrow as pa
     from pyarrow import csv
 
     sharing = Sharing(workload)

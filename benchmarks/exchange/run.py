@@ -33,7 +33,10 @@ def run(
             rows += measure(stage)
     stage.notes += [
         "Figures are numbered as in Green et al. 2007. One process computes the instances of all peers, as peers do.",
-        "Seconds are CPU seconds of the process. What edits come to, row by row, is worked out before.",
+        "Seconds are CPU seconds of the process. What edits come to, row by row, is worked out before;"
+        " contributions to insert and to delete come as tables.",
+        "`from base data` deletes contributions and derives all views, which were emptied before the clock ran, with"
+        " the same plans; `recompute` derives them in their places.",
     ]
     return stage.report(sorted(rows, key=lambda row: int(row.part.split()[1])))
 

@@ -46,11 +46,11 @@ def test_in_a_ring_every_entry_reaches_everybody_and_leaves_again(strategy):
     ours, other = Sharing(workload), Sharing(workload, strategy)
     entries = workload.base(6)
     for one in (ours, other):
-        one.take(workload.transactions("+", entries))
+        one.take(one.change(workload.transactions("+", entries)))
     assert set(ours.outputs().values()) == {30}
     gone = {peer: each[:3] for peer, each in entries.items()}
     for one in (ours, other):
-        one.take(workload.transactions("-", gone))
+        one.take(one.change(workload.transactions("-", gone)))
     assert set(ours.outputs().values()) == {15}
     assert same_rows("half", ours, other, strategy) == sum(ours.outputs().values())
 
