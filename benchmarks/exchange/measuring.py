@@ -34,15 +34,15 @@ def timed(work: Callable[[], T]) -> tuple[float, T]:
     return time.process_time() - started, result
 
 
-class Change(NamedTuple):
+class SharingChange(NamedTuple):
     """Rows to insert and to delete, by relation."""
 
     insert: Tables
     delete: Tables
 
-    def undone(self) -> Change:
+    def undone(self) -> SharingChange:
         """What takes it back."""
-        return Change(self.delete, self.insert)
+        return SharingChange(self.delete, self.insert)
 
 
 class Sharing:
@@ -52,10 +52,10 @@ class Sharing:
         self.workload = workload
         self.instance = PeerInstance("P0", workload.description(strategy))
 
-    def change(self, transactions: list[Transaction]) -> Change:
+    def change(self, transactions: list[Transaction]) -> SharingChange:
         """What transactions come to, given what is there now, as tables."""
         rows = self.instance.changes_of(transactions)
-        return Change(self._tables(rows.insert), self._tables(rows.delete))
+        return SharingChange(self._tables(rows.insert), self._tables(rows.delete))
 
     def _tables(self, rows: Mapping[str, Sequence[tuple[Any, ...]]]) -> Tables:
         return {
@@ -73,7 +73,7 @@ class Sharing:
         """The type of a column: keys come first."""
         return pa.string() if column and self.workload.dataset == "string" else pa.int64()
 
-    def take(self, change: Change) -> float:
+    def take(self, change: SharingChange) -> float:
         """Translate updates to all peers; how long that took."""
         gc.collect()
         seconds, _ = timed(lambda: self.instance.database.apply(change.insert, change.delete))

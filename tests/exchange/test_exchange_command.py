@@ -63,6 +63,9 @@ def test_edit_publish_update_why_and_trust(bio: Path) -> None:
     condition = "distrust B(i, n) from GUS if n >= 3."
     assert lines(run("trust", bio, "BioSQL", condition)) == [condition]
     assert lines(run("show", bio, "BioSQL", "B"))[-1] == "2 rows"
+    kept_out = run("why", bio, "BioSQL", "B(1, 3)")
+    assert f"kept out: m1(G(1, 2, 3)): {condition}" in kept_out.output
+    assert isinstance(kept_out.exception, HeadwaterError) and kept_out.exception.code == "no-such-row"
     assert lines(run("trust", bio, "BioSQL", "--remove", condition)) == ["BioSQL trusts everything"]
 
 

@@ -213,12 +213,18 @@ def show(file: Path, peer: str, relation: str, nulls: bool, limit: int) -> None:
 @peer_argument
 @click.argument("row")
 def why(file: Path, peer: str, row: str) -> None:
-    """Say why ROW, such as 'B(3, 2)', is at PEER: its provenance, and who contributed what it rests on."""
+    """Say why ROW, such as 'B(3, 2)', is at PEER: its provenance, and who contributed what it rests on.
+
+    Of a row that is not there, say what keeps it out."""
     from headwater.cli.peers import one_row, opened
 
     with opened(file) as confederation:
         found = confederation[peer]
-        click.echo(str(found.why(*one_row(found, row))))
+        relation, asked = one_row(found, row)
+        rejected = found.why_rejected(relation, asked)
+        if not rejected.there:
+            click.echo(str(rejected))
+        click.echo(str(found.why(relation, asked)))
 
 
 @exchange.command()
