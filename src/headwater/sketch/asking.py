@@ -264,7 +264,7 @@ class AskedQuery:
         started = time.perf_counter()
         maintainer = self._maintainer(proof)
         seen = dict(newest.versions if maintainer.versions is None else maintainer.versions)
-        deltas = self._deltas(seen, whole=not maintainer.is_lost)
+        deltas = self._deltas(seen, {} if maintainer.is_lost else maintainer.columns_read)
         self._check_facts(deltas)
         if maintainer.is_lost:
             with self._shown("making the state of"):
@@ -281,13 +281,17 @@ class AskedQuery:
         said = self._decision("maintain", reason, {}, seconds, maintainer.sketch)
         return replace(said, changed=changed, maintaining=seconds)
 
-    def _deltas(self, seen: Mapping[str, int], *, whole: bool) -> dict[str, TableDelta]:
-        """What has changed since some versions: of all tables, or of those that facts are about."""
-        about = {fact.table for fact in self.kept.facts}
+    def _deltas(self, seen: Mapping[str, int], read: Mapping[str, frozenset[str]]) -> dict[str, TableDelta]:
+        """What has changed since some versions, of columns that are read and of those that facts are about."""
+        wanted = {table: set(columns) for table, columns in read.items()}
+        for fact in self.kept.facts:
+            columns = self.backend.schemas()[fact.table].columns
+            named = {each.name for each in columns if each.name.lower() == fact.column.lower()}
+            wanted.setdefault(fact.table, set()).update(named)
         return {
-            table: self.backend.changes(table, seen[table], self.at[table])
+            table: self.backend.changes(table, seen[table], self.at[table], columns=sorted(wanted[table]))
             for table in self.at
-            if seen[table] != self.at[table] and (whole or table in about)
+            if seen[table] != self.at[table] and table in wanted
         }
 
     def _check_facts(self, deltas: Mapping[str, TableDelta]) -> None:

@@ -23,7 +23,7 @@ from headwater.language.sql import algebra as a
 from headwater.language.sql import scalars as s
 from headwater.sketch.ranges import Ranges
 from headwater.sketch.sketch import Slot
-from headwater.sketch.tables.backend import TableDelta
+from headwater.sketch.tables.backend import News, TableDelta, WantedRows, news_by_table
 from headwater.values.arrow_types import arrow_type
 
 Values = dict[int, Any]
@@ -333,6 +333,9 @@ class ModelBackend:
         self.tables[table] += insert
         self.history.setdefault(table, []).append((insert, delete))
         return self.version(table)
+
+    def news(self, seen: Mapping[str, int], wanted: Mapping[str, WantedRows]) -> News:
+        return news_by_table(self, seen, wanted)  # type: ignore[arg-type]
 
     def changes(
         self,

@@ -166,7 +166,7 @@ def test_a_buffer_that_has_run_dry_says_so():
 
 def test_selections_above_state_are_not_pushed_into_the_fetch():
     kept = Kept("SELECT g FROM r WHERE x > 3 GROUP BY g HAVING sum(v) > 3", [(1, 2.0, 5)])
-    assert str(kept.maintainer._condition("r")).count("Compare") == 1
+    assert str(kept.maintainer._wanted["r"].condition).count("Compare") == 1
     kept.change("r", insert=[(1, 2.0, 15), (1, 100.0, 1)])
     assert kept.fragments() == {0, 1}
 

@@ -34,12 +34,13 @@ from headwater.language.sql.scalars import Attribute, Compare, Function, Scalar,
 from headwater.sketch.maintain.annotated import AnnotatedRows, together
 from headwater.sketch.maintain.bloom import BloomFilter, can_be_hashed
 from headwater.sketch.maintain.columnwise import Columnwise, compile_scalar
-from headwater.sketch.maintain.fragment_sets import FragmentSets
+from headwater.sketch.maintain.fragment_sets import Bools, FragmentSets
 from headwater.sketch.maintain.numbering import FragmentNumbers
 from headwater.sketch.maintain.operator import Stateless, TableChanges
 from headwater.sketch.maintain.stateless import projected, selected
 from headwater.sketch.maintain.stateless_block import KeyPair, StatelessBlock
 from headwater.sketch.maintain.table_access import FreshIds, GivenAccess, annotate
+from headwater.sketch.tables.backend import TableDelta
 from headwater.values.types import INT
 
 KEYS = "_keys"
@@ -93,6 +94,16 @@ class BlockDelta(Stateless):
     @property
     def nbytes(self) -> int:  # type: ignore[override]
         return sum(bloom.nbytes for bloom in self._blooms.values())
+
+    def columns_of(self, table: str) -> frozenset[str]:
+        """The columns of a table that are read of its deltas."""
+        return frozenset(
+            attribute.name
+            for scan in self.block.scans
+            if scan.table == table
+            for attribute in scan.attributes
+            if attribute.id in self._read[scan.access]
+        )
 
     def change(self, changes: TableChanges) -> AnnotatedRows:
         if changes.deltas is None:
@@ -165,39 +176,59 @@ class BlockDelta(Stateless):
         return together(parts)
 
     def _given(self, changes: TableChanges) -> Iterator[tuple[int, pa.Table]]:
-        """The deltas of accesses that changed, without what can have no part in the result."""
-        assert changes.deltas is not None
-        changed = [scan for scan in self.block.scans if scan.table in changes.deltas]
-        rows = {}
-        for scan in changed:
-            access = self.accesses[scan.access]
-            wanted = [attribute.id for attribute in access.wanted]
-            annotated = annotate(changes.deltas[scan.table], scan, wanted, self.numbers)
-            if self.switches.push_selections:
-                for each in self._filters[scan.access]:
-                    annotated = selected(annotated, each)
-            rows[scan.access] = annotated
-            self._learn(scan, annotated)
-        for number, annotated in rows.items():
-            yield number, self.accesses[number].table_of(self._with_partners(number, annotated, changes))
+        """The deltas of accesses that changed, without what can have no part in the result.
 
-    def _learn(self, scan: Scan, rows: AnnotatedRows) -> None:
+        A row of a delta that no row of another access *before the version* joins with did nothing then: it may
+        count as having been there all along. So it leaves the delta, and is from then on one of the old rows that
+        deltas of other accesses may join with. New orders with their lines are such rows: of three terms, only
+        Δlines ⋈ orders is left to ask for. Small deltas come first, since large ones belong to large tables, which
+        are better not joined with.
+        """
+        assert changes.deltas is not None
+        rows = {
+            scan.access: self._annotated(scan, changes.deltas[scan.table])
+            for scan in self.block.scans
+            if scan.table in changes.deltas
+        }
+        for number in sorted(rows, key=lambda access: len(rows[access])):
+            staying = self._with_old_partners(number, rows[number], changes)
+            self._learn(number, rows[number].where(~staying))
+            rows[number] = rows[number].where(staying)
+        for number, annotated in rows.items():
+            self._learn(number, annotated)
+            yield number, self.accesses[number].table_of(annotated)
+
+    def _annotated(self, scan: Scan, delta: TableDelta) -> AnnotatedRows:
+        """What of a delta passes the conditions on its access."""
+        wanted = [attribute.id for attribute in self.accesses[scan.access].wanted]
+        annotated = annotate(delta, scan, wanted, self.numbers)
+        if self.switches.push_selections:
+            for each in self._filters[scan.access]:
+                annotated = selected(annotated, each)
+        return annotated
+
+    def _learn(self, access: int, rows: AnnotatedRows) -> None:
         """Let filters know the keys of a delta, those of deleted rows too."""
         for pair, bloom in self._blooms.items():
-            if pair.other == scan.access and len(rows):
+            if pair.other == access and len(rows):
                 bloom.add(rows.columns[pair.other_attribute.id])
 
-    def _with_partners(self, access: int, rows: AnnotatedRows, changes: TableChanges) -> AnnotatedRows:
+    def _with_old_partners(self, access: int, rows: AnnotatedRows, changes: TableChanges) -> Bools:
+        """Which rows of a delta may join with old rows of all other accesses, by filters."""
+        staying = np.ones(len(rows), bool)
         if not self.switches.bloom_filters:
-            return rows
+            return staying
         for pair in self.block.key_pairs:
-            if pair.access == access and len(rows) and can_be_hashed(rows.columns[pair.attribute.id].type):
+            if (
+                pair.access == access
+                and staying.any()
+                and can_be_hashed(rows.columns[pair.attribute.id].type)
+            ):
                 bloom = self._bloom(pair, changes)
                 if bloom is not None:
-                    before = len(rows)
-                    rows = rows.where(bloom.may_hold(rows.columns[pair.attribute.id]))
-                    self.left_out += before - len(rows)
-        return rows
+                    staying &= bloom.may_hold(rows.columns[pair.attribute.id])
+        self.left_out += int((~staying).sum())
+        return staying
 
     def _bloom(self, pair: KeyPair, changes: TableChanges) -> BloomFilter | None:
         """The keys of the other side, as of now and of the delta that led here."""

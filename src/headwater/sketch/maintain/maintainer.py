@@ -13,6 +13,7 @@ import hashlib
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +21,6 @@ import pyarrow as pa
 
 from headwater.errors import SketchError
 from headwater.language.sql.algebra import Operator, scans
-from headwater.language.sql.scalars import Scalar
 from headwater.sketch.maintain.block_delta import BlockDelta, Switches
 from headwater.sketch.maintain.compiling import compile_plan
 from headwater.sketch.maintain.group_by import GroupByDelta
@@ -29,7 +29,7 @@ from headwater.sketch.maintain.merge import Merge, SketchDelta
 from headwater.sketch.maintain.numbering import FragmentNumbers
 from headwater.sketch.maintain.operator import Incremental, Stateless, TableChanges
 from headwater.sketch.sketch import Sketch
-from headwater.sketch.tables.backend import Backend, TableDelta
+from headwater.sketch.tables.backend import Backend, TableDelta, WantedRows
 from headwater.store import Checkpoint, Store
 
 FEWEST_PAIRS_REFUSED = 100_000
@@ -151,8 +151,10 @@ class Maintainer:
             raise SketchError(
                 "state-lost", "the sketch has no state to maintain it by", hint="capture it again"
             )
-        at = dict(self.versions)
-        at |= dict(versions if versions is not None else self.backend.versions(self.tables))
+        if versions is None:
+            news = self.backend.news(self.versions, self._wanted)
+            return self.apply(news.deltas, news.versions)
+        at = {**self.versions, **versions}
         deltas = {
             table: self._fetch(table, self.versions[table], at[table])
             for table in self.tables
@@ -203,16 +205,30 @@ class Maintainer:
             yield from (np.unique(found) + self.numbers.first(each.slot)).tolist()
 
     def _fetch(self, table: str, after: int, upto: int) -> TableDelta:
-        return self.backend.changes(table, after, upto, condition=self._condition(table))
+        wanted = self._wanted[table]
+        columns = None if wanted.columns is None else tuple(wanted.columns)
+        return self.backend.changes(table, after, upto, columns=columns, condition=wanted.condition)
 
-    def _condition(self, table: str) -> Scalar | None:
-        """What rows of a delta must fulfil to be fetched: only where one block alone reads the table."""
-        reading = [
-            block for block in self._blocks() if any(scan.table == table for scan in block.block.scans)
-        ]
-        if not self.switches.push_selections or len(reading) != 1:
-            return None
-        return reading[0].block.condition_for(table)
+    @property
+    def columns_read(self) -> dict[str, frozenset[str]]:
+        """The columns of tables that are read of their deltas."""
+        return {table: wanted.columns or frozenset() for table, wanted in self._wanted.items()}
+
+    @cached_property
+    def _wanted(self) -> dict[str, WantedRows]:
+        """What of tables' deltas the operators read: the columns of all blocks, and of rows those that pass the
+        condition on them, where one block alone reads the table."""
+        found = {}
+        for table in self.tables:
+            reading = [
+                block for block in self._blocks() if any(scan.table == table for scan in block.block.scans)
+            ]
+            columns = {each.slot.attribute for each in self.numbers.of_table(table)}
+            columns |= {name for block in reading for name in block.columns_of(table)}
+            alone = self.switches.push_selections and len(reading) == 1
+            condition = reading[0].block.condition_for(table) if alone else None
+            found[table] = WantedRows(frozenset(columns), condition)
+        return found
 
     def _blocks(self) -> Iterator[BlockDelta]:
         return (each for each in self.operators() if isinstance(each, BlockDelta))

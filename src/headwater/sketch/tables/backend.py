@@ -56,6 +56,23 @@ class TableDelta:
         return replace(self, rows=self.rows.filter(pa.array(chosen)), signs=self.signs[chosen])
 
 
+@dataclass(frozen=True, eq=False)
+class WantedRows:
+    """What of a table's changes is asked for, again and again: these columns (default: all), and no rows for which
+    the condition, which reads attributes by name, is not true. Others may come along."""
+
+    columns: frozenset[str] | None = None
+    condition: Scalar | None = None
+
+
+@dataclass(frozen=True)
+class News:
+    """The versions that tables have at one moment, and what has changed in those that had others before."""
+
+    versions: Mapping[str, int]
+    deltas: Mapping[str, TableDelta]
+
+
 class Backend(Protocol):
     """A system with tables. Names of tables are those that queries use."""
 
@@ -123,9 +140,27 @@ class Backend(Protocol):
         """
         ...
 
+    def news(self, seen: Mapping[str, int], wanted: Mapping[str, WantedRows]) -> News:
+        """What has happened to tables since these versions; refused as `changes` is."""
+        ...
+
     def update(self, table: str, insert: pa.Table | None, delete: pa.Table | None) -> int:
         """Change a table: all of it or nothing; the version it has then. Deletes one row for each row given."""
         ...
+
+
+def news_by_table(backend: Backend, seen: Mapping[str, int], wanted: Mapping[str, WantedRows]) -> News:
+    """`news` of a backend whose tables are asked one by one."""
+    now = backend.versions(tuple(seen))
+    deltas = {}
+    for table, version in now.items():
+        if version != seen[table]:
+            asked = wanted[table]
+            columns = None if asked.columns is None else sorted(asked.columns)
+            deltas[table] = backend.changes(
+                table, seen[table], version, columns=columns, condition=asked.condition
+            )
+    return News(now, deltas)
 
 
 def fragment_column(slot: Slot) -> str:

@@ -61,7 +61,12 @@ def _codes(column: Any) -> Numbers:
 
 
 def netted(rows: pa.Table, signs: Numbers) -> tuple[pa.Table, Numbers]:
-    """Each row once, with the sum of its signs; rows that have come as often as gone are left out."""
+    """Rows with the sums of their signs; rows that have come as often as gone are left out.
+
+    Each row is there once, unless all have come: then there is nothing to net.
+    """
+    if (signs > 0).all():
+        return rows, signs
     numbers = row_numbers(rows)
     distinct, first, inverse = np.unique(numbers, return_index=True, return_inverse=True)
     totals = np.zeros(len(distinct), dtype=np.int64)

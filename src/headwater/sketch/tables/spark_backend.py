@@ -23,7 +23,7 @@ from headwater.language.sql.tables import TableColumn, TableSchema
 from headwater.pipeline.refusals import refusals
 from headwater.sketch.ranges import Ranges, RangeValue
 from headwater.sketch.sketch import Sketch, SketchPart, Slot
-from headwater.sketch.tables.backend import TableDelta, fragment_column
+from headwater.sketch.tables.backend import News, TableDelta, WantedRows, fragment_column, news_by_table
 from headwater.sketch.tables.bags import Numbers, netted, signed
 from headwater.sketch.tables.layout import TableLayout
 from headwater.spark.frames import arrow_of, frame_of, quoted
@@ -197,6 +197,9 @@ class SparkBackend:
         if columns is not None and len(columns) < rows.num_columns:
             rows, signs = netted(rows.select([name for name in rows.column_names if name in columns]), signs)
         return TableDelta(table, after, upto, rows, signs)
+
+    def news(self, seen: Mapping[str, int], wanted: Mapping[str, WantedRows]) -> News:
+        return news_by_table(self, seen, wanted)
 
     def update(self, table: str, insert: pa.Table | None, delete: pa.Table | None) -> int:
         found = self._table(table)

@@ -15,6 +15,7 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -27,7 +28,7 @@ from headwater.language.sql.scalars import Attribute, Scalar, substitute
 from headwater.language.sql.tables import TableColumn, TableSchema
 from headwater.sketch.ranges import Ranges
 from headwater.sketch.sketch import Slot
-from headwater.sketch.tables.backend import TableDelta, fragment_column
+from headwater.sketch.tables.backend import News, TableDelta, WantedRows, fragment_column
 from headwater.sketch.tables.bags import netted, signed
 from headwater.sketch.tables.fragment_sql import fragment_expression, nearest_fragment
 from headwater.sketch.tables.layout import TableLayout
@@ -63,6 +64,9 @@ class SqlBackend:
         self._names = itertools.count()
         self._records = SqlRecords(self.dialect)
         self._texts: dict[tuple[Operator, tuple[tuple[str, str], ...]], str] = {}
+        self._asked_for: WeakKeyDictionary[WantedRows, tuple[str, tuple[Attribute, ...]]] = (
+            WeakKeyDictionary()
+        )
 
     def schemas(self) -> Mapping[str, TableSchema]:
         return self._tables
@@ -158,34 +162,54 @@ class SqlBackend:
         columns: Sequence[str] | None = None,
         condition: Scalar | None = None,
     ) -> TableDelta:
-        schema = self._schema(table)
-        wanted = [column for column in schema.columns if columns is None or column.name in columns]
-        log, version, sign = (
-            self._records.log(table),
-            Attribute(-1, "_version", INT),
-            Attribute(-2, "_sign", INT),
-        )
+        wanted = WantedRows(None if columns is None else frozenset(columns), condition)
+        with self._transaction() as connection:
+            self._records.check_known(connection, table, after, upto)
+            return self._changes(connection, table, after, upto, wanted)
+
+    def news(self, seen: Mapping[str, int], wanted: Mapping[str, WantedRows]) -> News:
+        for table in seen:
+            self._schema(table)
+        with self._transaction() as connection:
+            recorded = self._records.recorded(connection, tuple(seen))
+            changed = [table for table, now in recorded.items() if now.version != seen[table]]
+            for table in changed:
+                self._records.refuse_unknown(table, seen[table], recorded[table])
+            deltas = {
+                table: self._changes(connection, table, seen[table], recorded[table].version, wanted[table])
+                for table in changed
+            }
+        return News({table: now.version for table, now in recorded.items()}, deltas)
+
+    def _changes(self, connection: Any, table: str, after: int, upto: int, wanted: WantedRows) -> TableDelta:
+        text, shown = self._changes_text(table, wanted)
+        found = self._fetch(connection, f"{text} WHERE _version > {after} AND _version <= {upto}", shown)
+        signs = np.asarray(found.column("_sign"), dtype=np.int64)
+        rows, net = netted(found.select([each.name for each in shown[2:]]), signs)
+        return TableDelta(table, after, upto, rows, net)
+
+    def _changes_text(self, table: str, wanted: WantedRows) -> tuple[str, tuple[Attribute, ...]]:
+        """The statement that reads the record of a table's changes, but for the versions; and its columns."""
+        known = self._asked_for.get(wanted)
+        if known is not None:
+            return known
+        schema, log = self._schema(table), self._records.log(table)
+        version, sign = Attribute(-1, "_version", INT), Attribute(-2, "_sign", INT)
         attributes = {
             column.name: Attribute(-3 - n, column.name, column.type)
             for n, column in enumerate(schema.columns)
         }
-        scan = Scan(log, log, 0, (version, sign, *attributes.values()))
-        plan: Operator = scan
-        if condition is not None:
-            plan = Select(plan, _by_name(condition, attributes))
-        shown = (sign, version, *(attributes[column.name] for column in wanted))
+        plan: Operator = Scan(log, log, 0, (version, sign, *attributes.values()))
+        if wanted.condition is not None:
+            plan = Select(plan, _by_name(wanted.condition, attributes))
+        columns = [
+            each for each in attributes.values() if wanted.columns is None or each.name in wanted.columns
+        ]
+        shown = (sign, version, *columns)
         plan = Project(plan, tuple(Named(each, each) for each in shown))
-        with self._transaction() as connection:
-            self._records.check_known(connection, table, after, upto)
-            named = {log: quoted(log)}
-            text = (
-                f"SELECT * FROM ({self._rendered(plan, named)}) AS changed"
-                f" WHERE _version > {after} AND _version <= {upto}"
-            )
-            found = self._fetch(connection, text, shown)
-        signs = np.asarray(found.column("_sign"), dtype=np.int64)
-        rows, net = netted(found.select([column.name for column in wanted]), signs)
-        return TableDelta(table, after, upto, rows, net)
+        text = f"SELECT * FROM ({self._rendered(plan, {log: quoted(log)})}) AS changed"
+        self._asked_for[wanted] = text, shown
+        return text, shown
 
     def update(self, table: str, insert: pa.Table | None, delete: pa.Table | None) -> int:
         import pyarrow as pa

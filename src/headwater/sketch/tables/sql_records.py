@@ -8,6 +8,7 @@ went, with its version and sign.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from headwater.errors import SketchError
@@ -44,6 +45,15 @@ _EVENTS = {
 }
 
 
+@dataclass(frozen=True)
+class RecordedVersion:
+    """What is recorded of a table: its version, its rows then, and up to which version changes are not known."""
+
+    version: int
+    counted: int
+    unknown: int
+
+
 class SqlRecords:
     """The records of one database."""
 
@@ -69,7 +79,7 @@ class SqlRecords:
         )
         if self._row(connection, table) is None:
             counted = do(connection, f"SELECT count(*) FROM {_quoted(table)}")[0][0]
-            do(connection, f"INSERT INTO headwater_versions VALUES ('{table}', 0, {counted}, 0, 0)")
+            do(connection, f"INSERT INTO headwater_versions VALUES ({_text(table)}, 0, {counted}, 0, 0)")
         if self.dialect == "postgres":
             self._make_triggers(connection, table, columns)
 
@@ -91,43 +101,56 @@ class SqlRecords:
 
     def version(self, connection: Any, table: str) -> int:
         """The version of a table; a number of rows that nobody recorded makes another one."""
-        found = self._row(connection, table)
-        if found is None:
-            raise SketchError(
-                "unknown-table", f"no table {table} was named", hint="name it: sketches.table(...)"
-            )
-        version, counted, _ = found
-        if self.dialect == "duckdb":
-            now = do(connection, f"SELECT count(*) FROM {_quoted(table)}")[0][0]
-            if now != counted:
-                version += 1
-                do(
-                    connection,
-                    f"UPDATE headwater_versions SET version = {version}, counted = {now}, unknown = {version}"
-                    f" WHERE name = '{table}'",
-                )
-        return int(version)
+        return self.recorded(connection, (table,))[table].version
 
     def versions(self, connection: Any, tables: Sequence[str]) -> dict[str, int]:
         """The versions of several tables, asked for together."""
-        known = {name: (version, counted) for name, version, counted in do(
-            connection, "SELECT name, version, counted FROM headwater_versions"
-        )}  # fmt: skip
-        now = {}
-        if self.dialect == "duckdb" and tables:
-            counts = ", ".join(f"(SELECT count(*) FROM {_quoted(table)})" for table in tables)
-            now = dict(zip(tables, do(connection, f"SELECT {counts}")[0], strict=True))
-        return {
-            table: int(known[table][0])
-            if table in known and now.get(table, known[table][1]) == known[table][1]
-            else self.version(connection, table)
-            for table in tables
-        }
+        return {table: now.version for table, now in self.recorded(connection, tables).items()}
+
+    def recorded(self, connection: Any, tables: Sequence[str]) -> dict[str, RecordedVersion]:
+        """What is recorded of several tables, asked for together."""
+        if not tables:
+            return {}
+        counts = ""
+        if self.dialect == "duckdb":
+            counts = "".join(f", (SELECT count(*) FROM {_quoted(table)})" for table in tables)
+        names = ", ".join(map(_text, tables))
+        said = do(
+            connection,
+            f"SELECT name, version, counted, unknown{counts} FROM headwater_versions WHERE name IN ({names})",
+        )
+        known = {name: RecordedVersion(*map(int, rest[:3])) for name, *rest in said}
+        for table in tables:
+            if table not in known:
+                raise SketchError(
+                    "unknown-table", f"no table {table} was named", hint="name it: sketches.table(...)"
+                )
+        if counts:
+            for table, now in zip(tables, said[0][4:], strict=True):
+                if now != known[table].counted:
+                    known[table] = self._record_unknown(connection, table, known[table].version + 1, now)
+        return {table: known[table] for table in tables}
+
+    def _record_unknown(self, connection: Any, table: str, version: int, counted: int) -> RecordedVersion:
+        """Somebody has changed the table without recording it."""
+        do(
+            connection,
+            f"UPDATE headwater_versions SET version = {version}, counted = {counted}, unknown = {version}"
+            f" WHERE name = {_text(table)}",
+        )
+        return RecordedVersion(version, counted, version)
 
     def check_known(self, connection: Any, table: str, after: int, upto: int) -> None:
         """Refuse changes that were not recorded, or are no more."""
         found = self._row(connection, table)
-        if found is None or upto < after or found[2] > after:
+        self.refuse_unknown(table, after, found, upto)
+
+    def refuse_unknown(
+        self, table: str, after: int, recorded: RecordedVersion | None, upto: int | None = None
+    ) -> None:
+        """Refuse changes since a version up to another (default: the newest) that were not recorded."""
+        upto = recorded.version if upto is None and recorded is not None else upto
+        if recorded is None or upto is None or upto < after or recorded.unknown > after:
             raise SketchError(
                 "no-changes",
                 f"what changed in {table} between versions {after} and {upto} is not known",
@@ -159,7 +182,7 @@ class SqlRecords:
             return self.version(connection, table)
         found = self._row(connection, table)
         assert found is not None
-        version = found[0] + 1
+        version = found.version + 1
         do(
             connection,
             f"INSERT INTO {_quoted(self.log(table))} (_version, _sign, {columns})"
@@ -168,9 +191,9 @@ class SqlRecords:
         do(
             connection,
             f"UPDATE headwater_versions SET version = {version}, counted = counted + {int(signs.sum())}"
-            f" WHERE name = '{table}'",
+            f" WHERE name = {_text(table)}",
         )
-        return int(version)
+        return version
 
     def _delete(self, connection: Any, table: str, rows: pa.Table, staged: str) -> int:
         """As many copies of each row as are to go; says how many went."""
@@ -191,11 +214,12 @@ class SqlRecords:
         )
         return len(gone)
 
-    def _row(self, connection: Any, table: str) -> tuple[int, int, int] | None:
+    def _row(self, connection: Any, table: str) -> RecordedVersion | None:
         found = do(
-            connection, f"SELECT version, counted, unknown FROM headwater_versions WHERE name = '{table}'"
+            connection,
+            f"SELECT version, counted, unknown FROM headwater_versions WHERE name = {_text(table)}",
         )
-        return (int(found[0][0]), int(found[0][1]), int(found[0][2])) if found else None
+        return RecordedVersion(*map(int, found[0])) if found else None
 
 
 def do(connection: Any, text: str) -> list[Any]:
@@ -206,3 +230,8 @@ def do(connection: Any, text: str) -> list[Any]:
 
 def _quoted(name: str) -> str:
     return ".".join('"' + part.replace('"', '""') + '"' for part in name.split("."))
+
+
+def _text(name: str) -> str:
+    """A name as a text of SQL."""
+    return "'" + name.replace("'", "''") + "'"
