@@ -29,9 +29,10 @@ def captured(
 ) -> CapturedAnswer:
     """The answer of a query at some versions (default: the newest), with its accurate sketch."""
     instrumented = capture_plan(plan, accesses)
-    tables = {scan.table for scan in scans(plan)}
-    at = dict(versions) if versions is not None else {table: backend.version(table) for table in tables}
-    found = backend.run(instrumented.plan, versions=at, fragments=slots_of(plan, accesses))
+    with backend.moment():
+        tables = sorted({scan.table for scan in scans(plan)})
+        at = dict(versions) if versions is not None else backend.versions(tables)
+        found = backend.run(instrumented.plan, versions=at, fragments=slots_of(plan, accesses))
     return split(found, instrumented, slots_of(plan, accesses), at)
 
 

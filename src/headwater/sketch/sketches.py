@@ -169,7 +169,8 @@ class Sketches:
         query = self._parsed(text)
         for attempt in range(ATTEMPTS):
             try:
-                return self._answered(query, text, way, versions)
+                with self.backend.moment():
+                    return self._answered(query, text, way, versions)
             except SketchError as error:
                 if error.code != "no-such-version" or versions or attempt == ATTEMPTS - 1:
                     raise
@@ -179,7 +180,7 @@ class Sketches:
         self, query: SqlQuery, text: str, way: str | None, versions: Mapping[str, int] | None
     ) -> SketchAnswer:
         """The answer at the newest versions; refused if somebody changes a table meanwhile that keeps no old one."""
-        at = {scan.table: self.backend.version(scan.table) for scan in scans(query.plan)}
+        at = self._versions_of(query)
         at |= {table: version for table, version in (versions or {}).items() if table in at}
         kept = self._queries.get(query_name(text)) or KeptQuery(query_name(text), text)
         asked = AskedQuery(self, query, replace(kept, asked=kept.asked + 1), at, is_past=bool(versions))
@@ -193,7 +194,7 @@ class Sketches:
         """What is known of a query: whether a sketch is safe and why, what it would read, what ways cost."""
         query = self._parsed(text)
         kept = self._queries.get(query_name(text)) or KeptQuery(query_name(text), text)
-        at = {scan.table: self.backend.version(scan.table) for scan in scans(query.plan)}
+        at = self._versions_of(query)
         return AskedQuery(self, query, kept, at, is_past=False).explained()
 
     @public
@@ -214,9 +215,10 @@ class Sketches:
             if kept.newest is None:
                 continue
             query = self._parsed(kept.text)
-            at = {scan.table: self.backend.version(scan.table) for scan in scans(query.plan)}
-            asked = AskedQuery(self, query, kept, at, is_past=False)
-            done[kept.name] = asked.brought_up()
+            with self.backend.moment():
+                at = self._versions_of(query)
+                asked = AskedQuery(self, query, kept, at, is_past=False)
+                done[kept.name] = asked.brought_up()
             self._keep(asked.kept)
         return done
 
@@ -255,6 +257,10 @@ class Sketches:
 
     def _parsed(self, text: str) -> SqlQuery:
         return parse(text, self.backend.schemas(), self.backend.dialect)
+
+    def _versions_of(self, query: SqlQuery) -> dict[str, int]:
+        """The versions that the tables of a query have now."""
+        return self.backend.versions(tuple({scan.table: None for scan in scans(query.plan)}))
 
     @property
     def _known(self) -> Any:

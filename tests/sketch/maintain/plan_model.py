@@ -11,6 +11,7 @@ import itertools
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
@@ -301,6 +302,9 @@ class ModelBackend:
 
     def versions(self, tables: Sequence[str]) -> dict[str, int]:
         return {table: self.version(table) for table in tables}
+
+    def moment(self) -> AbstractContextManager[None]:
+        return nullcontext()
 
     def rows(self, table: str) -> int:
         return len(self.tables[table])

@@ -151,16 +151,17 @@ class Maintainer:
             raise SketchError(
                 "state-lost", "the sketch has no state to maintain it by", hint="capture it again"
             )
-        if versions is None:
-            news = self.backend.news(self.versions, self._wanted)
-            return self.apply(news.deltas, news.versions)
-        at = {**self.versions, **versions}
-        deltas = {
-            table: self._fetch(table, self.versions[table], at[table])
-            for table in self.tables
-            if at[table] != self.versions[table]
-        }
-        return self.apply(deltas, at)
+        with self.backend.moment():
+            if versions is None:
+                news = self.backend.news(self.versions, self._wanted)
+                return self.apply(news.deltas, news.versions)
+            at = {**self.versions, **versions}
+            deltas = {
+                table: self._fetch(table, self.versions[table], at[table])
+                for table in self.tables
+                if at[table] != self.versions[table]
+            }
+            return self.apply(deltas, at)
 
     def apply(self, deltas: Mapping[str, TableDelta], versions: Mapping[str, int]) -> Maintained:
         """Take in changes that lead from the versions seen to these."""

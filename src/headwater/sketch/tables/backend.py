@@ -11,6 +11,7 @@ with a table is a plan that scans both.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
@@ -91,6 +92,11 @@ class Backend(Protocol):
 
     def versions(self, tables: Sequence[str]) -> dict[str, int]:
         """The versions that tables have now, of one moment where the backend has such a thing."""
+        ...
+
+    def moment(self) -> AbstractContextManager[None]:
+        """While it is open, this thread sees the tables as they are at one moment, whoever changes them; where
+        tables keep their old versions there is nothing to do for that."""
         ...
 
     def rows(self, table: str) -> int:

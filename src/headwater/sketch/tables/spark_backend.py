@@ -12,7 +12,7 @@ import decimal
 import itertools
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, Protocol
 
 from headwater.errors import SketchError
@@ -99,6 +99,9 @@ class SparkBackend:
 
     def versions(self, tables: Sequence[str]) -> dict[str, int]:
         return {table: self.version(table) for table in tables}
+
+    def moment(self) -> AbstractContextManager[None]:
+        return nullcontext()
 
     def rows(self, table: str) -> int:
         found = self._table(table)

@@ -12,8 +12,10 @@ transaction too, so what is read is what the sketch is about (section 11.2).
 from __future__ import annotations
 
 import itertools
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -32,7 +34,7 @@ from headwater.sketch.tables.backend import News, TableDelta, WantedRows, fragme
 from headwater.sketch.tables.bags import netted, signed
 from headwater.sketch.tables.fragment_sql import fragment_expression, nearest_fragment
 from headwater.sketch.tables.layout import TableLayout
-from headwater.sketch.tables.sql_records import SqlRecords, do
+from headwater.sketch.tables.sql_records import RecordedVersion, SqlRecords, do
 from headwater.values.arrow_types import arrow_type
 from headwater.values.types import INT
 
@@ -46,6 +48,20 @@ _POSTGRES = {
 MOST_TEXTS_KEPT = 256
 """How many rendered plans are kept for when they are run again."""
 DIALECTS = {"duckdb": "duckdb", "postgresql": "postgres"}
+
+
+@dataclass
+class Moment:
+    """A transaction that goes on, and what it has seen of the records of tables."""
+
+    connection: Any
+    recorded: dict[str, RecordedVersion] = field(default_factory=dict)
+
+
+class _OpenMoment(threading.local):
+    """The moment that a thread has opened."""
+
+    moment: Moment | None = None
 
 
 class SqlBackend:
@@ -63,6 +79,7 @@ class SqlBackend:
         self._tables: dict[str, TableSchema] = {}
         self._names = itertools.count()
         self._records = SqlRecords(self.dialect)
+        self._open = _OpenMoment()
         self._texts: dict[tuple[Operator, tuple[tuple[str, str], ...]], str] = {}
         self._asked_for: WeakKeyDictionary[WantedRows, tuple[str, tuple[Attribute, ...]]] = (
             WeakKeyDictionary()
@@ -85,13 +102,35 @@ class SqlBackend:
     def version(self, table: str) -> int:
         self._schema(table)
         with self._transaction() as connection:
-            return self._records.version(connection, table)
+            return self._recorded(connection, (table,))[table].version
 
     def versions(self, tables: Sequence[str]) -> dict[str, int]:
         for table in tables:
             self._schema(table)
         with self._transaction() as connection:
-            return self._records.versions(connection, tables)
+            return {table: now.version for table, now in self._recorded(connection, tables).items()}
+
+    @contextmanager
+    def moment(self) -> Iterator[None]:
+        """One transaction for all that this thread asks for meanwhile: DuckDB and PostgreSQL keep for it what it
+        has seen."""
+        if self._open.moment is not None:
+            yield
+            return
+        with self._transaction() as connection:
+            self._open.moment = Moment(connection)
+            try:
+                yield
+            finally:
+                self._open.moment = None
+
+    def _recorded(self, connection: Any, tables: Sequence[str]) -> dict[str, RecordedVersion]:
+        """What is recorded of tables; asked for once a moment."""
+        moment = self._open.moment
+        known = {} if moment is None else moment.recorded
+        unknown = [table for table in tables if table not in known]
+        known |= self._records.recorded(connection, unknown)
+        return {table: known[table] for table in tables}
 
     def rows(self, table: str) -> int:
         self._schema(table)
@@ -136,11 +175,11 @@ class SqlBackend:
             return self._fetch(connection, self._rendered(plan, named), plan.attributes)
 
     def _check_versions(self, connection: Any, versions: Mapping[str, int]) -> None:
-        for table, now in self._records.versions(connection, tuple(versions)).items():
-            if now != versions[table]:
+        for table, now in self._recorded(connection, tuple(versions)).items():
+            if now.version != versions[table]:
                 raise SketchError(
                     "no-such-version",
-                    f"{table} has version {now}, not {versions[table]}",
+                    f"{table} has version {now.version}, not {versions[table]}",
                     hint="databases keep their newest version only",
                 )
 
@@ -171,7 +210,7 @@ class SqlBackend:
         for table in seen:
             self._schema(table)
         with self._transaction() as connection:
-            recorded = self._records.recorded(connection, tuple(seen))
+            recorded = self._recorded(connection, tuple(seen))
             changed = [table for table, now in recorded.items() if now.version != seen[table]]
             for table in changed:
                 self._records.refuse_unknown(table, seen[table], recorded[table])
@@ -222,6 +261,8 @@ class SqlBackend:
             staged = self._stage(connection, counted, f"headwater_given_{next(self._names)}")
             version = self._records.apply(connection, table, rows, signs, staged)
             do(connection, f"DROP TABLE {quoted(staged)}")
+            if self._open.moment is not None:
+                self._open.moment.recorded.pop(table, None)
         return version
 
     # -------------------------------------------------------------- inside
@@ -263,6 +304,9 @@ class SqlBackend:
         from sqlalchemy.exc import SQLAlchemyError
 
         try:
+            if self._open.moment is not None:
+                yield self._open.moment.connection
+                return
             with self.engine.connect() as connection:
                 if self.dialect == "postgres":
                     connection = connection.execution_options(isolation_level="REPEATABLE READ")
