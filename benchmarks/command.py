@@ -308,8 +308,16 @@ def exchange(quick: bool, out: Path | None, repeat: int, only: tuple[int, ...]) 
     show_default=True,
     help="Repetitions of each measurement.",
 )
-@click.option("--only", multiple=True, metavar="PART", help="Measure this part alone; may be repeated.")
-def sketch(quick: bool, out: Path | None, repeat: int, only: tuple[str, ...]) -> None:
+@click.option(
+    "--only",
+    multiple=True,
+    metavar="PART",
+    help="Measure this part alone; may be repeated. Other parts in FOLDER stay. 'none' for those of options.",
+)
+@click.option(
+    "--postgres", metavar="URL", help="Measure TPC-H in this empty database, too, as the paper does."
+)
+def sketch(quick: bool, out: Path | None, repeat: int, only: tuple[str, ...], postgres: str | None) -> None:
     """Provenance sketches: sections 10.2 to 10.6 of the paper.
 
     Maintenance beside capturing again, in DuckDB; captures, uses, and mixes of updates and queries on Spark, beside
@@ -317,12 +325,12 @@ def sketch(quick: bool, out: Path | None, repeat: int, only: tuple[str, ...]) ->
     """
     from benchmarks.sketch.run import SKETCH_PARTS, run, write
 
-    unknown = sorted(set(only) - set(SKETCH_PARTS))
+    unknown = sorted(set(only) - set(SKETCH_PARTS) - {"none"})
     if unknown:
         raise click.UsageError(f"no part {', '.join(unknown)}; there are {', '.join(SKETCH_PARTS)}")
     report = _measured(
         "sketch",
-        lambda bar: run(BenchmarkOptions(quick=quick, repeat=1 if quick else repeat), bar, only),
+        lambda bar: run(BenchmarkOptions(quick=quick, repeat=1 if quick else repeat), bar, only, postgres),
         drawn=out is not None,
     )
     if out is not None:

@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from benchmarks.answers import WrongAnswer
 from benchmarks.report import Check, Measure, ReportRow, Target
-from benchmarks.sketch.crimes import CQ1, CQ2, TOP, CrimesData
+from benchmarks.sketch.crimes import AREAS, BUSY, TOP, CrimesData
 from benchmarks.stage import Stage
 from headwater.sketch.sketches import Sketches
 
@@ -45,13 +45,16 @@ class CrimesWorkload:
 
 
 def workload(quick: bool) -> CrimesWorkload:
-    """CQ1 and CQ2 with limits that a few beats and areas pass, and the ten worst beats."""
+    """Years of beats and areas with very many crimes, and the ten worst beats."""
     data = CrimesData(30_000 if quick else 7_300_000)
-    least = data.rows // 2000
-    queries = {"CQ1": CQ1.format(least=least), "CQ2": CQ2.format(least=20 * least), "top 10 beats": TOP}
+    queries = {
+        "busy beats": BUSY.format(least=data.rows // 2400),
+        "busy areas": AREAS.format(least=data.rows * 235 // 10_000),
+        "top 10 beats": TOP,
+    }
     if quick:
         soon = {"spark.driver.defaultJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
-        return CrimesWorkload(data, {"CQ1": queries["CQ1"]}, 4, ("1U1Q",), (20,), soon)
+        return CrimesWorkload(data, {"busy beats": queries["busy beats"]}, 4, ("1U1Q",), (20,), soon)
     settings = {"spark.driver.memory": "4g"}
     return CrimesWorkload(data, queries, FILES, tuple(MIXES), UPDATES, settings)
 

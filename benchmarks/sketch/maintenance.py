@@ -2,12 +2,12 @@
 much.
 
 Both sides do all of it: fetching what changed from the backend and following it, or running the capture query there.
-Sides take turns, and the figure is the median of their ratios. Sketches of both are compared after each change.
+Sides take turns. Rows come in one round and go in the next, but for large shares of a table, which only come.
+Sketches of both are compared after each change.
 """
 
 from __future__ import annotations
 
-import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -18,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from benchmarks.answers import WrongAnswer
+from benchmarks.sketch.crimes import CQ1, CQ2, CrimesData
 from benchmarks.sketch.tpch import TpchData
 from headwater.language.sql.algebra import Operator, scans
 from headwater.language.sql.parser import parse
@@ -29,34 +30,12 @@ from headwater.sketch.ranges import equi_depth
 from headwater.sketch.sketch import Slot
 from headwater.sketch.tables.sql_backend import SqlBackend
 
+WARMING = 2
+"""Rounds before those that count: filters, plans and machine code are made in them."""
+MOST_DELETED = 10_000
+"""Of changes of more rows only insertions are measured."""
 Changes = Callable[[int, int], dict[str, pa.Table]]
 """Rows to insert into tables, given how many and a seed."""
-
-
-@dataclass(frozen=True)
-class MaintenancePoint:
-    """What one query and size of change took: both sides in seconds, medians."""
-
-    query: str
-    changed: int
-    share: float
-    maintained: float
-    captured: float
-    state_bytes: int
-    compared: int
-    """How many fragments a fresh sketch had, all of which the maintained one had."""
-
-    @property
-    def ratio(self) -> float:
-        """How many times faster maintaining was."""
-        return self.captured / self.maintained
-
-    def __str__(self) -> str:
-        took = f"maintained {1000 * self.maintained:9.2f} ms  captured {1000 * self.captured:9.2f} ms"
-        return (
-            f"{self.query:<24} {self.changed:>8,} rows ({self.share:7.3%})  {took}  {self.ratio:8.1f} times"
-            f"  state {self.state_bytes / 1e6:.2f} MB"
-        )
 
 
 @dataclass(frozen=True)
@@ -69,6 +48,24 @@ class MaintainedQuery:
     fragments: int
     changes: Changes
     rows: int
+    data: str
+    """What `changes` is about: queries over the same data change it once."""
+
+
+@dataclass(frozen=True)
+class MaintenancePoint:
+    """What one query and size of change took: both sides in seconds."""
+
+    query: MaintainedQuery
+    changed: int
+    share: float
+    maintained: tuple[float, ...]
+    captured: tuple[float, ...]
+    state_bytes: int
+    single: bool
+    """Whether the query reads one table once."""
+    compared: int
+    """How many fragments a fresh sketch had, all of which the maintained one had."""
 
 
 def loaded(path: Path, tables: dict[str, pa.Table]) -> SqlBackend:
@@ -94,37 +91,40 @@ def measured(
     switches: Switches | None = None,
 ) -> Iterator[MaintenancePoint]:
     """All queries, kept at once, through changes of each size."""
-    kept = {query.name: _kept(backend, query, switches) for query in queries}
+    kept = {query.name: kept_query(backend, query, switches) for query in queries}
     seed = 0
     for size in sizes:
         times: dict[str, list[tuple[float, float]]] = {query.name: [] for query in queries}
         fragments: dict[str, int] = {}
-        for repeat in range(repeats + 1):
-            seed += 1
+        rounds = (repeats + 1) // 2 * 2 if size <= MOST_DELETED else repeats
+        for repeat in range(-WARMING if size <= MOST_DELETED else -1, rounds):
+            deleting = size <= MOST_DELETED and repeat % 2 == 1
+            seed += not deleting
             for query in _one_of_each_data(queries):
                 for table, rows in query.changes(size, seed).items():
-                    backend.update(table, rows, None)
+                    backend.update(table, None if deleting else rows, rows if deleting else None)
             for query in queries:
                 *both, fragments[query.name] = _duel(backend, query, kept[query.name])
-                if repeat:  # the first warms filters, plans and machine code
+                if repeat >= 0:
                     times[query.name].append((both[0], both[1]))
         for query in queries:
-            maintained = statistics.median(one for one, _ in times[query.name])
-            whole = statistics.median(other for _, other in times[query.name])
-            size_of = kept[query.name].nbytes
+            maintained = tuple(one for one, _ in times[query.name])
+            whole = tuple(other for _, other in times[query.name])
+            state, single = kept[query.name].nbytes, len(scans(kept[query.name].plan)) == 1
             share, compared = size / query.rows, fragments[query.name]
-            yield MaintenancePoint(query.name, size, share, maintained, whole, size_of, compared)
+            yield MaintenancePoint(query, size, share, maintained, whole, state, single, compared)
 
 
 def _one_of_each_data(queries: Sequence[MaintainedQuery]) -> list[MaintainedQuery]:
     """Queries over the same tables change them once."""
-    found: dict[int, MaintainedQuery] = {}
+    found: dict[str, MaintainedQuery] = {}
     for query in queries:
-        found.setdefault(id(query.changes), query)
+        found.setdefault(query.data, query)
     return list(found.values())
 
 
-def _kept(backend: SqlBackend, query: MaintainedQuery, switches: Switches | None) -> Maintainer:
+def kept_query(backend: SqlBackend, query: MaintainedQuery, switches: Switches | None = None) -> Maintainer:
+    """What maintains the sketch of a query, with its state."""
     plan = parse(query.text, backend.schemas()).plan
     column = backend.sample(query.slot.table, query.slot.attribute, 200_000)
     ranges = equi_depth(query.slot.attribute, column, query.fragments)
@@ -156,55 +156,6 @@ def _captured(backend: SqlBackend, plan: Operator, slot: Slot, maintainer: Maint
 # ------------------------------------------------------------------ the data
 
 
-@dataclass(frozen=True)
-class SyntheticData:
-    """The paper's synthetic table: a uniform, b to j near multiples of it; and a table to join with."""
-
-    rows: int
-    groups: int
-    joined: int = 0
-
-    def table(self, rows: int, seed: int, first: int = 0) -> pa.Table:
-        """Rows of it, with ids from `first` on."""
-        random = np.random.default_rng(seed)
-        a = random.integers(0, self.groups, rows)
-        columns = {"id": np.arange(first, first + rows), "a": a}
-        for place, name in enumerate("bcdefghij"):
-            columns[name] = (place + 2) * a + random.integers(0, 100, rows)
-        return pa.table(columns)
-
-    def tables(self) -> dict[str, pa.Table]:
-        """The table, and the one to join with if there is any."""
-        found = {"r": self.table(self.rows, 1)}
-        if self.joined:
-            found["helper"] = pa.table({"ttid": np.arange(self.joined), "w": np.arange(self.joined)})
-        return found
-
-    def changes(self, size: int, seed: int) -> dict[str, pa.Table]:
-        """New rows."""
-        return {"r": self.table(size, 1000 + seed, first=self.rows + seed * 1_000_000)}
-
-
-def synthetic_queries(data: SyntheticData) -> list[MaintainedQuery]:
-    """Q_having with 2 and 10 aggregates, Q_selpd, min and top-k by groups, and Q_joinsel where there is a table to
-    join."""
-    more = " AND ".join(f"avg({name}) > 0" for name in "defghij")
-    texts = {
-        "having, 2 aggregates": "SELECT a, avg(b) AS ab FROM r GROUP BY a HAVING avg(c) < 1000",
-        "having, 10 aggregates": f"SELECT a, avg(b) AS ab FROM r GROUP BY a HAVING avg(c) < 1000 AND {more}",
-        "having with a selection": "SELECT a, avg(b) AS ab FROM r WHERE b < 1000 GROUP BY a HAVING avg(c) < 300",
-        "having max": "SELECT a FROM r GROUP BY a HAVING max(c) < 1000",
-        "top 10 groups": "SELECT a, sum(c) AS n FROM r GROUP BY a ORDER BY n DESC, a LIMIT 10",
-    }
-    if data.joined:
-        texts["join and having"] = (
-            "SELECT a, avg(b) AS ab FROM r JOIN helper ON a = ttid WHERE b < 1000 GROUP BY a HAVING avg(c) < 1000"
-        )
-    slot = Slot("r", "a")
-    changes = data.changes
-    return [MaintainedQuery(name, text, slot, 1000, changes, data.rows) for name, text in texts.items()]
-
-
 def tpch_queries(data: TpchData, texts: dict[int, str], fragments: int) -> list[MaintainedQuery]:
     """TPC-H's queries, by fragments of `l_orderkey`, under new orders with their lines."""
 
@@ -217,6 +168,19 @@ def tpch_queries(data: TpchData, texts: dict[int, str], fragments: int) -> list[
     slot = Slot("lineitem", "l_orderkey")
     rows = 4 * data.orders
     return [
-        MaintainedQuery(f"TPC-H Q{number}", text, slot, fragments, changes, rows)
+        MaintainedQuery(f"TPC-H Q{number}", text, slot, fragments, changes, rows, "orders")
         for number, text in texts.items()
+    ]
+
+
+def crimes_queries(data: CrimesData) -> list[MaintainedQuery]:
+    """CQ1 and CQ2 of the paper, by 100 fragments of `beat`."""
+
+    def changes(size: int, seed: int) -> dict[str, pa.Table]:
+        return {"crimes": data.some(size, 1000 + seed, data.rows + seed * 10**6)}
+
+    slot = Slot("crimes", "beat")
+    return [
+        MaintainedQuery(name, text, slot, 100, changes, data.rows, "crimes")
+        for name, text in (("CQ1", CQ1), ("CQ2", CQ2))
     ]

@@ -15,6 +15,7 @@ pytest.importorskip("deltalake")
 pytest.importorskip("matplotlib")
 
 from benchmarks import command  # noqa: E402
+from benchmarks.sketch.run import ORDER  # noqa: E402
 
 PROJECT = Path(__file__).parents[2]
 
@@ -26,16 +27,19 @@ def test_the_command_compares_answers_and_writes_files(tmp_path: Path):
     assert done.returncode == 0, done.stderr
     assert "answers compared and equal" in " ".join(done.stdout.split())
     written = {path.name for path in tmp_path.iterdir()}
-    assert {"sketch.json", "sketch.md", "sketch-mixes.svg"} <= written
+    assert {"sketch.json", "sketch.md", "sketch-tpch.svg", "sketch-series.svg", "sketch-mixes.svg"} <= written
     report = json.loads((tmp_path / "sketch.json").read_text(encoding="utf-8"))
-    assert {row["part"] for row in report["rows"]} == {"maintenance", "capture", "use", "end to end"}
-    assert {check["against"]: check["rows"] > 0 for check in report["checks"]} == {
-        "capturing again": True,
-        "plain Spark": True,
+    assert {row["part"] for row in report["rows"]} == set(ORDER) - {"TPC-H in PostgreSQL"}
+    assert {check["against"] for check in report["checks"]} == {
+        "capturing again",
+        "without it",
+        "all rows",
+        "plain Spark",
     }
+    assert all(check["rows"] for check in report["checks"])
 
 
 def test_an_unknown_part_is_named_with_those_that_there_are():
     result = CliRunner().invoke(command, ["sketch", "--only", "speed"])
     assert result.exit_code == 2
-    assert "no part speed; there are maintenance, end-to-end" in " ".join(result.output.split())
+    assert "no part speed; there are tpch, crimes, groups" in " ".join(result.output.split())

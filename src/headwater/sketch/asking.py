@@ -12,7 +12,7 @@ from headwater.errors import HeadwaterError, SketchError
 from headwater.language.sql.algebra import scans
 from headwater.language.sql.query import SqlQuery
 from headwater.sketch.advice import DEFAULT_RANGES, advise, make_ranges
-from headwater.sketch.captured import captured
+from headwater.sketch.answers import Answers, CollectedAnswers
 from headwater.sketch.cost import Way
 from headwater.sketch.decision import SketchAnswer, SketchDecision
 from headwater.sketch.kept import KeptQuery
@@ -28,7 +28,6 @@ from headwater.sketch.safety.outcome import SafetyProof, SafetyRefusal
 from headwater.sketch.safety.rules import prove
 from headwater.sketch.sketch import Sketch, Slot
 from headwater.sketch.tables.backend import Backend, TableDelta
-from headwater.sketch.tables.spark_backend import SparkBackend
 from headwater.sketch.use import sketched_plan
 
 if TYPE_CHECKING:
@@ -48,10 +47,18 @@ class AskedQuery:
     """One query at some versions, on the way to its answer."""
 
     def __init__(
-        self, owner: Sketches, query: SqlQuery, kept: KeptQuery, at: dict[str, int], *, is_past: bool
+        self,
+        owner: Sketches,
+        query: SqlQuery,
+        kept: KeptQuery,
+        at: dict[str, int],
+        *,
+        is_past: bool = False,
+        answers: Answers | None = None,
     ):
         self.owner, self.query, self.kept, self.at, self.is_past = owner, query, kept, at, is_past
         self.backend: Backend = owner.backend
+        self.answers = answers or CollectedAnswers(self.backend)
         self._proof: SafetyProof | SafetyRefusal | None = None
         self._lent: Sketch | None = None
         self.borrowed = ""
@@ -145,7 +152,7 @@ class AskedQuery:
             if isinstance(first, SafetyRefusal) or isinstance(second, SafetyRefusal):
                 continue
             if isinstance(reusable(first, second, known), Reusable):
-                lender = AskedQuery(self.owner, query, other, self.at, is_past=False)
+                lender = AskedQuery(self.owner, query, other, self.at)
                 if lender.kept.at(self.at) is None:
                     lender.brought_up()
                     self.owner._keep(lender.kept)
@@ -206,7 +213,7 @@ class AskedQuery:
 
     def _plain(self, reason: str, predicted: dict[str, float]) -> SketchAnswer:
         started = time.perf_counter()
-        rows = self.backend.run(self.query.plan, versions=self.at)
+        rows = self.answers.rows(self.query.plan, self.at)
         seconds = self._observed("plain", 1.0, started)
         return SketchAnswer(rows, self._decision("plain", reason, predicted, seconds))
 
@@ -220,7 +227,7 @@ class AskedQuery:
         }
         started = time.perf_counter()
         with self._shown("capturing"):
-            found = captured(self.backend, proof.plan, accesses, self.at)
+            found = self.answers.captured(proof.plan, accesses, self.at)
         seconds = self._observed("capture", 1.0, started)
         self.kept = replace(self.kept.with_sketch(found.sketch), facts=proof.facts)
         self.owner._maintainers.pop(self.kept.name, None)
@@ -238,10 +245,7 @@ class AskedQuery:
             )
         plan = sketched_plan(proof.plan, sketch, proof.accesses)
         started = time.perf_counter()
-        if isinstance(self.owner.backend, SparkBackend):
-            rows = self.owner.backend.collected(plan, versions=self.at, sketch=self._for_files(sketch, proof))
-        else:
-            rows = self.backend.run(plan, versions=self.at)
+        rows = self.answers.rows(plan, self.at, self._for_files(sketch, proof))
         seconds = self._observed("use", self._share(sketch), started)
         said = self._decision(way, reason, predicted, seconds + spent, sketch)
         return SketchAnswer(rows, replace(said, changed=changed, maintaining=spent))

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 class CapturedAnswer:
     """An answer, and what it rests on."""
 
-    answer: pa.Table
+    answer: Any
+    """An Arrow table, or a DataFrame that stays with Spark."""
     sketch: Sketch
 
 

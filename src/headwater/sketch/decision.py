@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import Any
 
 from headwater.sketch.cost import Way
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 @dataclass(frozen=True)
@@ -54,7 +51,7 @@ class SketchDecision:
 
 @dataclass(frozen=True)
 class SketchAnswer:
-    """The rows of a query, and how they were come by."""
+    """The rows of a query (an Arrow table, or a DataFrame that stays with Spark), and how they were come by."""
 
-    rows: pa.Table
+    rows: Any
     decision: SketchDecision

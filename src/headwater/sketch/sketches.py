@@ -19,6 +19,7 @@ from headwater.language.sql.algebra import scans
 from headwater.language.sql.parser import parse
 from headwater.language.sql.query import SqlQuery
 from headwater.sketch.advice import DEFAULT_RANGES, Advice, advise
+from headwater.sketch.answers import Answers, CollectedAnswers, StayingAnswers
 from headwater.sketch.asking import AskedQuery
 from headwater.sketch.decision import SketchAnswer, SketchDecision
 from headwater.sketch.kept import KeptQuery, KeptState, KeptTable, query_name
@@ -146,44 +147,53 @@ class Sketches:
     def sql(
         self, text: str, *, way: str | None = None, versions: Mapping[str, int] | None = None
     ) -> DataFrame | Any:
-        """The answer of a query: a DataFrame (of a database, an Arrow table). `last` has what was decided.
+        """The answer of a query: a DataFrame whose rows stay with Spark (of a database, an Arrow table).
 
-        `way` forces one: plain, capture, use or maintain. `versions` asks for tables as they were.
+        What was decided about it is its `decision`, and `last`. `way` forces one: plain, capture, use or maintain.
+        `versions` asks for tables as they were.
         """
-        answer = self.ask(text, way=way, versions=versions)
         if isinstance(self.backend, SqlBackend):
-            return answer.rows
-        from headwater.spark.frames import frame_of
-
-        frame = frame_of(self.backend.session, answer.rows)
-        frame.decision = answer.decision  # type: ignore[attr-defined]
-        return frame
+            return self.ask(text, way=way, versions=versions).rows
+        answer = self._asked(text, way, versions, StayingAnswers(self.backend))
+        answer.rows.decision = answer.decision
+        return answer.rows
 
     @public
     def ask(
         self, text: str, *, way: str | None = None, versions: Mapping[str, int] | None = None
     ) -> SketchAnswer:
-        """The rows of a query, and what was decided about it."""
+        """The rows of a query as an Arrow table, and what was decided about it."""
+        return self._asked(text, way, versions, CollectedAnswers(self.backend))
+
+    def _asked(
+        self, text: str, way: str | None, versions: Mapping[str, int] | None, answers: Answers
+    ) -> SketchAnswer:
         if way not in (None, "plain", "capture", "use", "maintain"):
             raise SketchError("unknown-way", f"there is no way {way}", hint="plain, capture, use or maintain")
         query = self._parsed(text)
         for attempt in range(ATTEMPTS):
             try:
                 with self.backend.moment():
-                    return self._answered(query, text, way, versions)
+                    return self._answered(query, text, way, versions, answers)
             except SketchError as error:
                 if error.code != "no-such-version" or versions or attempt == ATTEMPTS - 1:
                     raise
         raise AssertionError("unreachable")
 
     def _answered(
-        self, query: SqlQuery, text: str, way: str | None, versions: Mapping[str, int] | None
+        self,
+        query: SqlQuery,
+        text: str,
+        way: str | None,
+        versions: Mapping[str, int] | None,
+        answers: Answers,
     ) -> SketchAnswer:
         """The answer at the newest versions; refused if somebody changes a table meanwhile that keeps no old one."""
         at = self._versions_of(query)
         at |= {table: version for table, version in (versions or {}).items() if table in at}
         kept = self._queries.get(query_name(text)) or KeptQuery(query_name(text), text)
-        asked = AskedQuery(self, query, replace(kept, asked=kept.asked + 1), at, is_past=bool(versions))
+        kept = replace(kept, asked=kept.asked + 1)
+        asked = AskedQuery(self, query, kept, at, is_past=bool(versions), answers=answers)
         answer = asked.answered(way)  # type: ignore[arg-type]
         self._keep(asked.kept)
         self.last = answer.decision
@@ -195,7 +205,7 @@ class Sketches:
         query = self._parsed(text)
         kept = self._queries.get(query_name(text)) or KeptQuery(query_name(text), text)
         at = self._versions_of(query)
-        return AskedQuery(self, query, kept, at, is_past=False).explained()
+        return AskedQuery(self, query, kept, at).explained()
 
     @public
     def advise(self, text: str) -> list[Advice]:
@@ -217,7 +227,7 @@ class Sketches:
             query = self._parsed(kept.text)
             with self.backend.moment():
                 at = self._versions_of(query)
-                asked = AskedQuery(self, query, kept, at, is_past=False)
+                asked = AskedQuery(self, query, kept, at)
                 done[kept.name] = asked.brought_up()
             self._keep(asked.kept)
         return done

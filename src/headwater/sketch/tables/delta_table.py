@@ -11,9 +11,10 @@ several times lose as many copies as are deleted. A commit of somebody else in b
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -27,6 +28,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
+Key = TypeVar("Key")
+Kept = TypeVar("Kept")
+MOST_REMEMBERED = 8
+"""So many versions, and frames of their files, are kept open."""
 ATTEMPTS = 10
 """So often a commit is tried while others commit."""
 
@@ -38,7 +43,10 @@ class DeltaFiles:
         self.path = path
         self._wheel = Wheel(path)
         self._layouts: dict[tuple[str, int], tuple[TableLayout, tuple[str, ...]]] = {}
-        self._open()
+        self._past: dict[int, Any] = {}
+        self._frames: dict[tuple[str, ...], DataFrame] = {}
+        self._newest = self._open()
+        self._lock = threading.Lock()
 
     @property
     def what(self) -> str:
@@ -57,23 +65,36 @@ class DeltaFiles:
         except PipelineError as error:
             raise SketchError("missing-source", error.message, hint=error.hint) from error
 
-    def schema(self) -> pa.Schema:
-        import pyarrow as pa
+    def _at(self, version: int) -> Any:
+        """The table at a version, to be read only: opened once, since that reads the log."""
+        return _remembered(self._past, version, lambda: self._open(version))
 
-        return plain(pa.schema(self._open().schema().to_arrow()).empty_table()).schema
+    def schema(self) -> pa.Schema:
+        return _schema_of(self._open())
 
     def version(self) -> int:
-        return int(self._open().version())
+        """The newest version: of the log only what came since the last look is read."""
+        deltalake = require_wheel()
+        with self._lock:
+            try:
+                self._newest.update_incremental()
+            except (deltalake.exceptions.DeltaError, OSError):
+                self._newest = self._open()
+            return int(self._newest.version())
 
     def frame(self, session: SparkSession, version: int, parts: Sequence[SketchPart]) -> DataFrame:
-        table = self._open(version)
+        table = self._at(version)
         if not _plain_files(table):
             return self._wheel.rows(session, version)
         wanted = self._wanted(version, parts)
-        files = [str(file) for file in table.file_uris()] if wanted is None else list(wanted)
+        files = tuple(sorted(map(str, table.file_uris()) if wanted is None else wanted))
+        return _remembered(self._frames, files, lambda: self._frame_of(session, table, files))
+
+    def _frame_of(self, session: SparkSession, table: Any, files: tuple[str, ...]) -> DataFrame:
+        """The rows of some files, which never change: Spark lists them once."""
         from pyspark.sql.pandas.types import from_arrow_schema
 
-        schema = from_arrow_schema(self.schema(), prefer_timestamp_ntz=True)
+        schema = from_arrow_schema(_schema_of(table), prefer_timestamp_ntz=True)
         if not files:
             return session.createDataFrame([], schema)
         return session.read.schema(schema).option("basePath", self.path).parquet(*files)
@@ -97,7 +118,7 @@ class DeltaFiles:
 
         known = self._layouts.get((attribute, version))
         if known is None:
-            table = self._open(version)
+            table = self._at(version)
             actions = pa.table(table.get_add_actions(flatten=True)).to_pylist()
             blocks = tuple(_block(action, attribute) for action in actions)
             root = self.path.rstrip("/")
@@ -110,7 +131,7 @@ class DeltaFiles:
 
         if upto < after:
             raise SketchError("no-changes", f"{self.path} went back from version {after} to {upto}")
-        old, new = self._open(after), self._open(upto)
+        old, new = self._at(after), self._at(upto)
         if not (_plain_files(old) and _plain_files(new)):
             return self._whole_difference(old, new)
         before, now = set(old.file_uris()), set(new.file_uris())
@@ -122,18 +143,17 @@ class DeltaFiles:
         """The rows of some of a table's files."""
         import pyarrow as pa
 
-        schema = self.schema()
+        schema = _schema_of(self._newest)
         if not files:
             return schema.empty_table()
         try:
+            dataset = table.to_pyarrow_dataset()
             fragments = [
                 fragment
-                for fragment in table.to_pyarrow_dataset().get_fragments()
+                for fragment in dataset.get_fragments()
                 if any(str(file).endswith(fragment.path) for file in files)
             ]
-            found = [
-                plain(fragment.to_table(schema=table.to_pyarrow_dataset().schema)) for fragment in fragments
-            ]
+            found = [plain(fragment.to_table(schema=dataset.schema)) for fragment in fragments]
         except OSError as error:
             raise SketchError(
                 "no-changes",
@@ -224,6 +244,24 @@ class DeltaFiles:
         return np.bincount(numbers[rows.num_rows :], minlength=int(numbers.max(initial=-1)) + 1)[
             numbers[: rows.num_rows]
         ].astype(np.int64)
+
+
+def _schema_of(table: Any) -> pa.Schema:
+    """The columns that a table has at its version."""
+    import pyarrow as pa
+
+    return plain(pa.schema(table.schema().to_arrow()).empty_table()).schema
+
+
+def _remembered(known: dict[Key, Kept], key: Key, make: Callable[[], Kept]) -> Kept:
+    """What is known by a key, or made for it; the few that were asked for last are kept."""
+    found = known.pop(key, None)
+    if found is None:
+        found = make()
+    known[key] = found
+    while len(known) > MOST_REMEMBERED:
+        known.pop(next(iter(known)), None)
+    return found
 
 
 def _plain_files(table: Any) -> bool:
