@@ -37,7 +37,7 @@ def test_a_query_from_a_shell(run):
     assert "safe: the answer over every sketch on t.v" in run("explain", QUERY)
     assert "t.v: safe" in run("advise", QUERY)
     assert "maintain:" in run("maintain")
-    run("drop", listed.split()[0])
+    run("drop", listed[:4])
     assert run("list") == ""
 
 
@@ -46,3 +46,18 @@ def test_mistakes_have_codes(run):
     assert "unknown-sketch" in run("drop", "nothing", fails=True)
     assert "not-clustered" in run("cluster", "t", "v", fails=True)
     assert "no-sketch" in run("sql", QUERY, "--way", "use", fails=True)
+
+
+def test_what_is_not_there_is_refused_before_spark_starts(tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").write_text("x")
+    for words, code in (
+        (["list", "nowhere"], "missing-source"),
+        (["table", "state", "t", "nowhere"], "missing-source"),
+        (["table", "state", "t", str(tmp_path), "--format", "delta"], "missing-source"),
+        (["table", "state", "t", "duckdb:///t.db"], "missing-source"),
+        (["table", str(tmp_path / "mine"), "t", "--database", "duckdb:///:memory:"], "not-a-state"),
+    ):
+        found = CliRunner().invoke(main, ["sketch", *words])
+        assert found.exit_code != 0 and code in found.output, found.output
+    assert [path.name for path in (tmp_path / "mine").iterdir()] == ["thesis.txt"]

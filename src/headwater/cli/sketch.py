@@ -31,17 +31,10 @@ def sketch() -> None:
 @contextmanager
 def opened(state: Path, backend: str | None = None) -> Iterator[Sketches]:
     """The sketches of a folder, on the backend that it was made for (default: Spark in this process)."""
-    import json
-
     import headwater as hw
     from headwater.spark.session import stop_embedded
 
-    file = state / "tables.json"
-    if backend is None and file.exists():
-        try:
-            backend = json.loads(file.read_text(encoding="utf-8")).get("backend")
-        except (ValueError, AttributeError):
-            backend = None
+    backend = backend if backend is not None else _backend_of(state)
     if backend not in (None, "spark"):
         with hw.sketches(str(backend), state) as sketches:
             yield sketches
@@ -52,6 +45,49 @@ def opened(state: Path, backend: str | None = None) -> Iterator[Sketches]:
             yield sketches
     finally:
         stop_embedded(session)
+
+
+def _backend_of(state: Path) -> str | None:
+    """What a folder was made for; a folder in which no table was named is refused before Spark starts."""
+    import json
+
+    from headwater.errors import SketchError
+
+    file = state / "tables.json"
+    try:
+        said = json.loads(file.read_text(encoding="utf-8"))
+    except ValueError:
+        return None  # those who read it know better what is wrong with it
+    except OSError as error:
+        raise SketchError(
+            "missing-source",
+            f"no tables were named in {state}",
+            hint=f"headwater sketch table {state} NAME PATH",
+        ) from error
+    return said.get("backend") if isinstance(said, dict) else None
+
+
+def _refuse_missing(path: str, kind: str) -> None:
+    """Refuse a path without a table of that kind before Spark starts; what is not on this machine Spark looks for."""
+    from headwater.errors import SketchError
+
+    if path.partition(":")[0].partition("+")[0] in ("duckdb", "postgresql", "postgres", "sqlite", "mysql"):
+        raise SketchError(
+            "missing-source", f"{path} is a database, not a table of Spark", hint=f"--database {path}"
+        )
+    if kind == "table" or "://" in path:
+        return
+    place = Path(path)
+    try:
+        there = (place / "_delta_log").is_dir() if kind == "delta" else place.is_dir()
+    except (OSError, ValueError):
+        there = False
+    if not there:
+        raise SketchError(
+            "missing-source",
+            f"there is no {kind} table at {path}",
+            hint="is the path right, and the --format?",
+        )
 
 
 @sketch.command()
@@ -75,6 +111,10 @@ def table(
     ranges: int,
 ) -> None:
     """Name a table for the queries of STATE: a path of Spark's, or a table of a database."""
+    if database is None and not (state / "tables.json").exists():
+        database = "spark"
+    if database == "spark" or (database is None and _backend_of(state) == "spark"):
+        _refuse_missing(path or name, kind)
     with opened(state, database) as sketches:
         sketches.table(name, path, kind, partition=partition, ranges=ranges)
         columns = sketches.backend.schemas()[name].columns
@@ -86,7 +126,7 @@ def table(
 @sql_argument
 @click.option("--way", type=click.Choice(["plain", "capture", "use", "maintain"]), help="Answer it this way.")
 @click.option(
-    "--limit", type=click.IntRange(min=0), default=20, show_default=True, help="Print so many rows."
+    "--limit", type=click.IntRange(min=0, max=2**62), default=20, show_default=True, help="Print so many rows."
 )
 def sql(state: Path, text: str, way: str | None, limit: int) -> None:
     """Answer a query; what was decided about it goes to standard error."""

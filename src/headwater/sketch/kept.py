@@ -85,10 +85,23 @@ class KeptState:
     def __init__(self, folder: Path):
         self.folder = folder
         try:
+            self._refuse_strangers()
             make_folder(folder / "queries")
         except OSError as error:
             raise failed("cannot make", folder, error) from error
         self._lock = Lock.take(folder / "lock")
+
+    def _refuse_strangers(self) -> None:
+        """Refuse a folder that holds what is not ours."""
+        if not self.folder.exists() or (self.folder / "tables.json").exists():
+            return
+        others = {path.name for path in self.folder.iterdir()} - {"queries", "lock", "tables", ".tables.json"}
+        if others:
+            raise SketchError(
+                "not-a-state",
+                f"{self.folder} is not empty and has no tables.json: it holds {min(others)!r}",
+                hint="choose an empty or a new folder",
+            )
 
     def close(self) -> None:
         self._lock.release()

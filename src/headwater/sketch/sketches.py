@@ -234,14 +234,14 @@ class Sketches:
 
     @public
     def drop(self, name: str) -> None:
-        """Forget a query's sketches."""
-        self._named(name)
-        self._maintainers.pop(name, None)
-        del self._queries[name]
-        self._state.drop(name)
+        """Forget a query's sketches; the beginning of its name will do, if no other begins so."""
+        found = self._named(name).name
+        self._maintainers.pop(found, None)
+        del self._queries[found]
+        self._state.drop(found)
 
     def _named(self, name: str) -> KeptQuery:
-        found = [kept for kept in self._queries.values() if kept.name.startswith(name)]
+        found = [kept for kept in self._queries.values() if name and kept.name.startswith(name)]
         if len(found) != 1:
             raise SketchError(
                 "unknown-sketch", f"{len(found)} queries have names like {name}", hint="headwater sketch list"
