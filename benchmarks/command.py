@@ -315,7 +315,9 @@ def exchange(quick: bool, out: Path | None, repeat: int, only: tuple[int, ...]) 
     help="Measure this part alone; may be repeated. Other parts in FOLDER stay. 'none' for those of options.",
 )
 @click.option(
-    "--postgres", metavar="URL", help="Measure TPC-H in this empty database, too, as the paper does."
+    "--postgres",
+    metavar="URL",
+    help="Measure TPC-H in this database, too, as the paper does; an empty one is filled.",
 )
 def sketch(quick: bool, out: Path | None, repeat: int, only: tuple[str, ...], postgres: str | None) -> None:
     """Provenance sketches: sections 10.2 to 10.6 of the paper.

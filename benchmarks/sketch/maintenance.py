@@ -104,6 +104,9 @@ def measured(
                 for table, rows in query.changes(size, seed).items():
                     backend.update(table, None if deleting else rows, rows if deleting else None)
             for query in queries:
+                if repeat == -WARMING:
+                    kept[query.name].maintain()
+                    continue
                 *both, fragments[query.name] = _duel(backend, query, kept[query.name])
                 if repeat >= 0:
                     times[query.name].append((both[0], both[1]))

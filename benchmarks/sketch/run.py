@@ -48,7 +48,7 @@ def tpch(stage: Stage) -> list[ReportRow]:
 def tpch_in_postgres(stage: Stage, address: str) -> list[ReportRow]:
     """The same in PostgreSQL, which the paper measured with."""
     data, texts = _tpch(stage.options.quick)
-    backend = loaded_in_postgres(address, data.tables(), INDEXES)
+    backend = loaded_in_postgres(address, data.tables, INDEXES)
     queries = tpch_queries(data, texts, _fragments(stage))
     return _maintained(stage, "TPC-H in PostgreSQL", backend, queries, (10, 1000))
 

@@ -57,6 +57,31 @@ def test_a_query_is_run_then_captured_then_used_then_maintained(shop):
     assert [each.versions["sales"] for each in kept.sketches] == [0, 1, 2]
 
 
+@pytest.mark.parametrize("partition", ["v, w", ["v", "w"]])
+def test_a_sketch_over_several_attributes_of_a_table(tmp_path, partition):
+    """Only rows in the fragments of both are read; both follow the table, and so does what is kept."""
+    rows = pa.table(
+        {"g": [n // 10 for n in range(60)], "v": range(60), "w": [n * 37 % 60 for n in range(60)]}
+    )
+    address = database(tmp_path / "t.db", {"t": rows})
+    text = "SELECT g, sum(v) AS s FROM t WHERE w > 40 GROUP BY g HAVING sum(v) > 200"
+    with hw.sketches(address, tmp_path / "state") as sketches:
+        sketches.table("t", partition=partition, ranges=6)
+        plain = bag(sketches.ask(text, way="plain").rows)
+        assert bag(sketches.ask(text, way="capture").rows) == plain == [(5.0, 216.0)]
+        assert sketches.last.sketch == "t.v: 1 of 7 fragments; t.w: 2 of 7 fragments"
+        assert bag(sketches.ask(text, way="use").rows) == plain
+        for insert, delete in (([(0, 1000, 50)], []), ([(5, 3, 45)], [(5, 51, 27)]), ([], [(0, 1000, 50)])):
+            sketches.update("t", insert=insert, delete=delete)
+            found = sketches.ask(text, way="maintain")
+            assert bag(found.rows) == bag(sketches.ask(text, way="plain").rows)
+            fresh = sketches.list()[0].newest
+            sketches.ask(text, way="capture")
+            assert sketches.list()[0].newest == fresh
+    with hw.sketches(address, tmp_path / "state") as sketches:
+        assert sketches._tables["t"].partition == ("v", "w")
+
+
 def test_a_sketch_answers_queries_with_other_constants(shop):
     """c2 >= c1 of a sum that never falls; not c2 < c1. A stale one is maintained first."""
     shop.ask(TOP, way="capture")

@@ -126,7 +126,11 @@ def table(
 @sql_argument
 @click.option("--way", type=click.Choice(["plain", "capture", "use", "maintain"]), help="Answer it this way.")
 @click.option(
-    "--limit", type=click.IntRange(min=0, max=2**62), default=20, show_default=True, help="Print so many rows."
+    "--limit",
+    type=click.IntRange(min=0, max=2**62),
+    default=20,
+    show_default=True,
+    help="Print so many rows.",
 )
 def sql(state: Path, text: str, way: str | None, limit: int) -> None:
     """Answer a query; what was decided about it goes to standard error."""

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-class Answers(Protocol):
+class AnswerDestination(Protocol):
     """Runs the plans of answers."""
 
     def rows(

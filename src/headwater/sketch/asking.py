@@ -12,7 +12,7 @@ from headwater.errors import HeadwaterError, SketchError
 from headwater.language.sql.algebra import scans
 from headwater.language.sql.query import SqlQuery
 from headwater.sketch.advice import DEFAULT_RANGES, advise, make_ranges
-from headwater.sketch.answers import Answers, CollectedAnswers
+from headwater.sketch.answers import AnswerDestination, CollectedAnswers
 from headwater.sketch.cost import Way
 from headwater.sketch.decision import SketchAnswer, SketchDecision
 from headwater.sketch.kept import KeptQuery
@@ -54,7 +54,7 @@ class AskedQuery:
         at: dict[str, int],
         *,
         is_past: bool = False,
-        answers: Answers | None = None,
+        answers: AnswerDestination | None = None,
     ):
         self.owner, self.query, self.kept, self.at, self.is_past = owner, query, kept, at, is_past
         self.backend: Backend = owner.backend
@@ -177,21 +177,21 @@ class AskedQuery:
             return prove(self.query.plan, [part.slot for part in self.kept.newest.parts], kept)
         slots: list[Slot] = []
         first: SafetyRefusal | None = None
-        for table in sorted(self.at):
-            for slot in self._candidates(table):
-                outcome = prove(self.query.plan, [*slots, slot], known)
-                if isinstance(outcome, SafetyProof):
-                    slots.append(slot)
-                    break
+        for slot in (slot for table in sorted(self.at) for slot in self._candidates(table)):
+            outcome = prove(self.query.plan, [*slots, slot], known)
+            if isinstance(outcome, SafetyProof):
+                slots.append(slot)
+            else:
                 first = first or outcome
         if slots:
             return prove(self.query.plan, slots, known)
         return first or SafetyRefusal("no-access", "Scan", "no table is clustered by a safe attribute")
 
     def _candidates(self, table: str) -> list[Slot]:
+        """The attributes that were chosen for a table, or the one that is advised."""
         chosen = self.owner._tables[table].partition
-        if chosen is not None:
-            return [Slot(table, name.strip()) for name in chosen.split(",")]
+        if chosen:
+            return [Slot(table, name) for name in chosen]
         found = advise(self.backend, self.query.plan, self.owner._known, [table])
         return [each.slot for each in found if each.is_useful][:1]
 

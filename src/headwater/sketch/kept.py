@@ -44,7 +44,8 @@ class KeptTable:
     name: str
     path: str
     format: str
-    partition: str | None = None
+    partition: tuple[str, ...] = ()
+    """The attributes to sketch it by; none: those that are advised."""
     ranges: int | None = None
 
 
@@ -112,7 +113,8 @@ class KeptState:
 
     def tables(self) -> Iterator[KeptTable]:
         for one in self.described()["tables"]:
-            yield KeptTable(**one)
+            chosen = one.get("partition") or ()
+            yield KeptTable(**{**one, "partition": (chosen,) if isinstance(chosen, str) else tuple(chosen)})
 
     def describe(self, backend: str, tables: Mapping[str, KeptTable]) -> None:
         said = {"format": FORMAT, "backend": backend, "tables": [vars(each) for each in tables.values()]}

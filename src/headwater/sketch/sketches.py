@@ -8,7 +8,7 @@ expected to be as fast, it is taken. Nothing is used for a version that it was n
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,7 @@ from headwater.language.sql.algebra import scans
 from headwater.language.sql.parser import parse
 from headwater.language.sql.query import SqlQuery
 from headwater.sketch.advice import DEFAULT_RANGES, Advice, advise
-from headwater.sketch.answers import Answers, CollectedAnswers, StayingAnswers
+from headwater.sketch.answers import AnswerDestination, CollectedAnswers, StayingAnswers
 from headwater.sketch.asking import AskedQuery
 from headwater.sketch.decision import SketchAnswer, SketchDecision
 from headwater.sketch.kept import KeptQuery, KeptState, KeptTable, query_name
@@ -80,22 +80,32 @@ class Sketches:
         path: str | Path | None = None,
         format: str = "delta",
         *,
-        partition: str | None = None,
+        partition: str | Sequence[str] | None = None,
         ranges: int = DEFAULT_RANGES,
     ) -> None:
         """Name a table: of Spark a `path` and a `format` (delta, parquet, table), of a database its name.
 
-        `partition` is the attribute to sketch it by (default: advised, query by query), `ranges` how many there
-        are.
+        `partition` is the attribute to sketch it by, or several (default: advised, query by query), `ranges` how
+        many there are of each.
         """
         if ranges < 1:
             raise SketchError("bad-ranges", f"{ranges} ranges", hint="at least one")
-        table = KeptTable(name, str(path or name), format, partition, ranges)
+        table = KeptTable(name, str(path or name), format, (), ranges)
         self._take_in(table)
-        schema = self.backend.schemas()[name]
-        if partition is not None and schema.column(partition) is None:
-            raise SketchError("unknown-column", f"{name} has no column {partition}")
+        self._tables[name] = replace(table, partition=self._attributes(name, partition))
         self._state.describe(self._address, self._tables)
+
+    def _attributes(self, table: str, partition: str | Sequence[str] | None) -> tuple[str, ...]:
+        """Columns by their names: one, several in a list, or several with commas between."""
+        schema = self.backend.schemas()[table]
+        if isinstance(partition, str):
+            is_one = schema.column(partition) is not None or "," not in partition
+            partition = [partition] if is_one else [name.strip() for name in partition.split(",")]
+        found = {name: schema.column(name) for name in partition or ()}
+        for name, column in found.items():
+            if column is None:
+                raise SketchError("unknown-column", f"{table} has no column {name}")
+        return tuple(dict.fromkeys(column.name for column in found.values() if column is not None))
 
     def _take_in(self, table: KeptTable) -> None:
         if isinstance(self.backend, SqlBackend):
@@ -166,7 +176,7 @@ class Sketches:
         return self._asked(text, way, versions, CollectedAnswers(self.backend))
 
     def _asked(
-        self, text: str, way: str | None, versions: Mapping[str, int] | None, answers: Answers
+        self, text: str, way: str | None, versions: Mapping[str, int] | None, answers: AnswerDestination
     ) -> SketchAnswer:
         if way not in (None, "plain", "capture", "use", "maintain"):
             raise SketchError("unknown-way", f"there is no way {way}", hint="plain, capture, use or maintain")
@@ -186,7 +196,7 @@ class Sketches:
         text: str,
         way: str | None,
         versions: Mapping[str, int] | None,
-        answers: Answers,
+        answers: AnswerDestination,
     ) -> SketchAnswer:
         """The answer at the newest versions; refused if somebody changes a table meanwhile that keeps no old one."""
         at = self._versions_of(query)

@@ -51,7 +51,7 @@ DIALECTS = {"duckdb": "duckdb", "postgresql": "postgres"}
 
 
 @dataclass
-class Moment:
+class OpenTransaction:
     """A transaction that goes on, and what it has seen of the records of tables."""
 
     connection: Any
@@ -61,7 +61,7 @@ class Moment:
 class _OpenMoment(threading.local):
     """The moment that a thread has opened."""
 
-    moment: Moment | None = None
+    moment: OpenTransaction | None = None
 
 
 class SqlBackend:
@@ -118,7 +118,7 @@ class SqlBackend:
             yield
             return
         with self._transaction() as connection:
-            self._open.moment = Moment(connection)
+            self._open.moment = OpenTransaction(connection)
             try:
                 yield
             finally:
