@@ -115,6 +115,26 @@ def test_what_is_kept_survives(tmp_path):
     assert not list((tmp_path / "state" / "queries").iterdir())
 
 
+def test_what_is_not_maintained_is_captured_anew_and_says_so(tmp_path):
+    """An outer join: asked for, renewed with all others, and as a lender to a query with another constant."""
+    rows = pa.table({"g": [n // 5 for n in range(60)], "x": range(60)})
+    address = database(tmp_path / "t.db", {"t": rows, "d": pa.table({"g": [1, 2, 2]})})
+    text = "SELECT t.g, count(*) AS n FROM t LEFT JOIN d ON t.g = d.g GROUP BY t.g HAVING count(*) > 5"
+    with hw.sketches(address, tmp_path / "state") as sketches:
+        sketches.table("t", partition="x", ranges=12)
+        sketches.table("d")
+        assert bag(sketches.ask(text, way="capture").rows) == [(2.0, 10.0)]
+        for number, ask in enumerate((lambda: sketches.ask(text).decision, sketches.maintain)):
+            sketches.update("d", insert=[(3 + number,)] * 2)
+            found = ask()
+            decision = found if not isinstance(found, dict) else found[sketches.list()[0].name]
+            assert decision.way == "capture" and "kind left is not maintained" in decision.reason
+            assert len(sketches.ask(text, way="use").rows) == 2 + number
+        sketches.update("d", insert=[(9,)] * 2)
+        other = sketches.ask(text.replace("> 5", "> 7"))
+        assert (other.decision.way, len(other.rows)) == ("plain", 4)
+
+
 def test_a_sketch_whose_fact_broke_is_dropped(shop):
     """sum > 5000 is safe while nothing is negative; then a product is taken back at a loss."""
     shop.ask(TOP, way="capture")

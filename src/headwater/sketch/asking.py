@@ -81,7 +81,7 @@ class AskedQuery:
                     return self._use(reason, predicted)
                 case "maintain":
                     return self._maintain_and_use(reason, predicted)
-        except SketchError as error:
+        except HeadwaterError as error:
             if forced or error.code not in GIVEN_UP:
                 raise
             self.kept = replace(self.kept, sketches=(), facts=frozenset())
@@ -153,9 +153,8 @@ class AskedQuery:
                 continue
             if isinstance(reusable(first, second, known), Reusable):
                 lender = AskedQuery(self.owner, query, other, self.at)
-                if lender.kept.at(self.at) is None:
-                    lender.brought_up()
-                    self.owner._keep(lender.kept)
+                if lender.kept.at(self.at) is None and not lender.can_be_brought_up():
+                    continue
                 self._proof, self.borrowed = second, other.name
                 self._lent = lender.kept.at(self.at)
                 return True
@@ -258,6 +257,31 @@ class AskedQuery:
     def _maintain_and_use(self, reason: str, predicted: dict[str, float]) -> SketchAnswer:
         done = self.brought_up()
         return self._use(f"{reason}; {done.reason}", predicted, "maintain", done.changed, done.seconds)
+
+    def can_be_brought_up(self) -> bool:
+        """Maintain the sketch for another query's sake, and keep that; whether it could be."""
+        try:
+            self.brought_up()
+        except HeadwaterError as error:
+            if error.code not in GIVEN_UP:
+                raise
+            return False
+        self.owner._keep(self.kept)
+        return True
+
+    def renewed(self) -> SketchDecision:
+        """The sketch at the versions asked for: maintained, or captured anew where that cannot be; one that rested on
+        a fact that broke is dropped."""
+        try:
+            return self.brought_up()
+        except HeadwaterError as error:
+            if error.code not in GIVEN_UP:
+                raise
+            self.kept = replace(self.kept, sketches=(), facts=frozenset())
+            if error.code in ("fact-broken", "no-capture"):
+                return self._decision("plain", error.message, {}, 0.0)
+            captured: SketchDecision = self._capture(error.message, {}).decision
+            return captured
 
     def brought_up(self) -> SketchDecision:
         """The sketch, maintained up to the versions asked for."""

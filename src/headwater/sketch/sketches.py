@@ -229,7 +229,8 @@ class Sketches:
 
     @public
     def maintain(self, name: str | None = None) -> dict[str, SketchDecision]:
-        """Bring sketches (default: all) to the newest versions, without answering their queries."""
+        """Bring sketches (default: all) to the newest versions. Those that cannot be maintained are captured anew, or
+        dropped if what they rested on no longer holds: their decisions say so."""
         done = {}
         for kept in list(self._queries.values()) if name is None else [self._named(name)]:
             if kept.newest is None:
@@ -238,7 +239,7 @@ class Sketches:
             with self.backend.moment():
                 at = self._versions_of(query)
                 asked = AskedQuery(self, query, kept, at)
-                done[kept.name] = asked.brought_up()
+                done[kept.name] = asked.renewed()
             self._keep(asked.kept)
         return done
 
