@@ -196,6 +196,27 @@ def test_queries_on_spark_are_answered_the_way_that_costs_least(spark, tmp_path)
         assert old.decision.way in ("use", "plain")
 
 
+def test_answers_stay_with_spark(spark, tmp_path):
+    """Whichever way: no row is in the plan of the DataFrame, as rows that came to the driver would be; order, NULLs
+    and columns of one name are those of the query; two attributes are sketched."""
+    path = str(tmp_path / "t")
+    rows = pa.table(
+        {"g": [n // 10 for n in range(90)] + [None], "x": range(91), "v": [n % 7 for n in range(91)]}
+    )
+    deltalake.write_deltalake(path, rows)
+    text = "SELECT g, max(v) AS n, min(x) AS n FROM t WHERE x < 60 OR g IS NULL GROUP BY g"
+    text += " ORDER BY g DESC NULLS FIRST"
+    with hw.sketches(spark, tmp_path / "state") as sketches:
+        sketches.table("t", path, partition=["x", "g"], ranges=9)
+        expected = [(None, 6, 90), *((g, 6, 10 * g) for g in range(5, -1, -1))]
+        for way in ("plain", "capture", "use", "maintain"):
+            frame = sketches.sql(text, way=way)
+            assert frame.columns == ["g", "n", "n"] and frame.decision.way == way
+            assert "LocalRelation" not in frame._jdf.queryExecution().logical().toString()
+            assert [tuple(row) for row in frame.collect()] == expected
+        assert sketches.last.sketch.startswith("t.g: ") and "; t.x: " in sketches.last.sketch
+
+
 def test_a_table_of_the_catalog(spark, tmp_path):
     spark.sql(f"CREATE TABLE sketched (g BIGINT, x BIGINT) USING parquet LOCATION '{tmp_path / 'c'}'")
     spark.sql("INSERT INTO sketched SELECT id % 3, id FROM range(30)")
