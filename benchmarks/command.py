@@ -330,11 +330,13 @@ def sketch(quick: bool, out: Path | None, repeat: int, only: tuple[str, ...], po
     unknown = sorted(set(only) - set(SKETCH_PARTS) - {"none"})
     if unknown:
         raise click.UsageError(f"no part {', '.join(unknown)}; there are {', '.join(SKETCH_PARTS)}")
-    report = _measured(
-        "sketch",
-        lambda bar: run(BenchmarkOptions(quick=quick, repeat=1 if quick else repeat), bar, only, postgres),
-        drawn=out is not None,
-    )
+    options = BenchmarkOptions(quick=quick, repeat=1 if quick else repeat)
+
+    def kept(report: BenchmarkReport) -> None:
+        if out is not None:
+            write(report, out)
+
+    report = _measured("sketch", lambda bar: run(options, bar, only, postgres, kept), drawn=out is not None)
     if out is not None:
         for path in write(report, out):
             click.echo(f"wrote {path}")

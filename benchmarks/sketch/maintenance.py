@@ -33,7 +33,9 @@ from headwater.sketch.tables.sql_backend import SqlBackend
 WARMING = 2
 """Rounds before those that count: filters, plans and machine code are made in them."""
 MOST_DELETED = 10_000
-"""Of changes of more rows only insertions are measured."""
+"""Of changes of more rows only insertions are measured, after smaller ones have warmed everything."""
+ROUNDS_OF_MANY = 2
+"""So often."""
 Changes = Callable[[int, int], dict[str, pa.Table]]
 """Rows to insert into tables, given how many and a seed."""
 
@@ -96,8 +98,8 @@ def measured(
     for size in sizes:
         times: dict[str, list[tuple[float, float]]] = {query.name: [] for query in queries}
         fragments: dict[str, int] = {}
-        rounds = (repeats + 1) // 2 * 2 if size <= MOST_DELETED else repeats
-        for repeat in range(-WARMING if size <= MOST_DELETED else -1, rounds):
+        rounds = (repeats + 1) // 2 * 2 if size <= MOST_DELETED else ROUNDS_OF_MANY
+        for repeat in range(-WARMING if size <= MOST_DELETED else 0, rounds):
             deleting = size <= MOST_DELETED and repeat % 2 == 1
             seed += not deleting
             for query in _one_of_each_data(queries):

@@ -6,6 +6,7 @@ import json
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -150,21 +151,26 @@ def run(
     progress: Onlooker | None = None,
     only: Sequence[str] = (),
     postgres: str | None = None,
+    kept: Callable[[BenchmarkReport], None] = lambda report: None,
 ) -> BenchmarkReport:
-    """Measure (the parts asked for); raises `WrongAnswer` as soon as two answers differ."""
+    """Measure (the parts asked for); raises `WrongAnswer` as soon as two answers differ.
+
+    `kept` is given what there is after each part: a run takes long, and may be ended.
+    """
     stage = Stage(options, progress or Unwatched())
     rows: list[ReportRow] = []
-    for name, measure in SKETCH_PARTS.items():
-        if not only or name in only:
-            rows += measure(stage)
+    parts = [measure for name, measure in SKETCH_PARTS.items() if not only or name in only]
     if postgres is not None:
-        rows += tpch_in_postgres(stage, postgres)
+        parts.append(partial(tpch_in_postgres, address=postgres))
     stage.notes += [
         "The paper maintains 3.9 to 2497 times as fast as it captures on TPC-H, two to three orders of magnitude"
         " up to 1,000 rows elsewhere, and breaks even at 2.5 to 5.5 % of the table; its backend is PostgreSQL.",
         "Delta tables are read from their files by Spark, without Delta's jar; both sides read the same ones.",
         "The paper (section 10.4) gives no ratios for mixes in its text.",
     ]
+    for measure in parts:
+        rows += measure(stage)
+        kept(stage.report(rows))
     return stage.report(rows)
 
 
@@ -196,7 +202,7 @@ def with_parts_of(report: BenchmarkReport, earlier: dict[str, Any]) -> Benchmark
     order = {name: place for place, name in enumerate(ORDER)}
     merged = sorted([*rows, *report.rows], key=lambda row: order.get(row.part, len(order)))
     notes = [*report.notes, *(note for note in earlier["notes"] if note not in report.notes)]
-    seconds = report.seconds + (earlier["seconds"] if rows else 0)
+    seconds = report.seconds + (earlier["seconds"] if earlier["started"] != report.started else 0)
     return replace(
         report, rows=tuple(merged), checks=(*checks, *report.checks), notes=tuple(notes), seconds=seconds
     )

@@ -82,6 +82,23 @@ def test_a_sketch_over_several_attributes_of_a_table(tmp_path, partition):
         assert sketches._tables["t"].partition == ("v", "w")
 
 
+def test_a_change_feed_changes_a_table(shop):
+    shop.ask(TOP, way="capture")
+    kinds = ["update_postimage", "insert", "update_preimage", "delete"]
+    rows = [
+        (6, "HP", "450 G9", 999, 5),
+        (8, "HP", "new", 2000, 1),
+        (6, "HP", "450 G9", 999, 4),
+        (8, "HP", "new", 2000, 1),
+    ]
+    feed = pa.Table.from_pylist([dict(zip(SALES.column_names, row, strict=True)) for row in rows])
+    assert shop.update("sales", changes=feed.append_column("_change_type", pa.array(kinds))) == 1
+    assert bag(shop.ask(TOP, way="maintain").rows) == [("Apple", 5074.0), ("HP", 5894.0)]
+    for wrong in (feed, feed.append_column("_change_type", pa.array(["upsert"] * 4)), [(1, 2)]):
+        with pytest.raises(DataError):
+            shop.update("sales", changes=wrong)
+
+
 def test_a_sketch_answers_queries_with_other_constants(shop):
     """c2 >= c1 of a sum that never falls; not c2 < c1. A stale one is maintained first."""
     shop.ask(TOP, way="capture")

@@ -27,12 +27,13 @@ from headwater.sketch.maintain.block_delta import Switches
 from headwater.sketch.maintain.maintainer import Maintainer
 from headwater.sketch.safety.checking import FactsOfBackend
 from headwater.sketch.safety.facts import declared
-from headwater.sketch.tables.opening import given_rows, open_spark_table
+from headwater.sketch.tables.opening import given_changes, given_rows, open_spark_table
 from headwater.sketch.tables.spark_backend import SparkBackend
 from headwater.sketch.tables.sql_backend import SqlBackend
 from headwater.version.spectator import screen_of
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
 
@@ -116,10 +117,16 @@ class Sketches:
         self._tables[table.name] = table
 
     @public
-    def update(self, table: str, insert: Any = None, delete: Any = None) -> int:
-        """Change a table by rows that come and go (DataFrames, Arrow, pandas, tuples); the version it has then."""
+    def update(self, table: str, insert: Any = None, delete: Any = None, *, changes: Any = None) -> int:
+        """Change a table by rows that come and go (DataFrames, Arrow, pandas, tuples); the version it has then.
+
+        `changes`: rows of a change feed, such as Delta's, with a column `_change_type`.
+        """
         schema = self._schema_of(table)
-        return self.backend.update(table, given_rows(insert, schema), given_rows(delete, schema))
+        come, gone = given_changes(changes, schema)
+        return self.backend.update(
+            table, _together(given_rows(insert, schema), come), _together(given_rows(delete, schema), gone)
+        )
 
     @public
     def cluster(self, table: str, attribute: str, *, files: int = 16) -> int:
@@ -290,3 +297,11 @@ class Sketches:
     def _keep(self, kept: KeptQuery) -> None:
         self._queries[kept.name] = kept
         self._state.write(kept)
+
+
+def _together(*parts: pa.Table | None) -> pa.Table | None:
+    """Rows of all parts that there are."""
+    import pyarrow as pa
+
+    found = [part for part in parts if part is not None]
+    return pa.concat_tables(found) if found else None

@@ -9,6 +9,11 @@ from headwater.errors import DataError, SketchError
 from headwater.sketch.tables.catalog_table import CatalogTable
 from headwater.sketch.tables.delta_table import DeltaFiles
 from headwater.sketch.tables.parquet_table import ParquetTable
+from headwater.version.changes import CHANGE_TYPE
+
+COMING = ("insert", "update_postimage")
+GOING = ("delete", "update_preimage")
+"""Of rows in a change feed."""
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -46,6 +51,31 @@ def given_rows(rows: Any, schema: pa.Schema) -> pa.Table | None:
         return found.select(schema.names).cast(schema)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, ValueError) as error:
         raise DataError("wrong-type", f"rows do not fit the table: {error}") from error
+
+
+def given_changes(changes: Any, schema: pa.Schema) -> tuple[pa.Table | None, pa.Table | None]:
+    """Rows of a change feed, as those that come and those that go: in the shape that feeds have everywhere here, each
+    with a `_change_type` (insert, delete, update_preimage, update_postimage), in any order."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if changes is None:
+        return None, None
+    if not isinstance(changes, pa.Table) and not any(
+        hasattr(changes, name) for name in ("toArrow", "to_arrow", "columns")
+    ):
+        raise DataError("column-names", "changes are a DataFrame or an Arrow table with _change_type")
+    found = _arrow(changes, schema)
+    if CHANGE_TYPE not in found.column_names:
+        raise DataError("column-names", f"changes without the column {CHANGE_TYPE}")
+    kinds = found.column(CHANGE_TYPE)
+    unknown = set(pc.unique(kinds).to_pylist()) - {*COMING, *GOING}
+    if unknown:
+        raise DataError(
+            "change-type", f"{CHANGE_TYPE} {min(map(str, unknown))!r}", hint=", ".join((*COMING, *GOING))
+        )
+    come, gone = (found.filter(pc.is_in(kinds, pa.array(names))) for names in (COMING, GOING))
+    return given_rows(come, schema), given_rows(gone, schema)
 
 
 def _arrow(rows: Any, schema: pa.Schema) -> pa.Table:
