@@ -11,7 +11,7 @@ import pytest
 from test_sketch_capture import SALES, TOP
 
 import headwater as hw
-from headwater.sketch import asking
+from headwater.sketch import answers
 from headwater.sketch.progress import shown
 from headwater.sketch.tables.spark_backend import SparkBackend
 
@@ -56,8 +56,8 @@ def test_captures_are_shown_and_can_be_told_not_to(tmp_path, monkeypatch):
         assert screen.seen.wait(60)
         return captured(*given)
 
-    captured = asking.captured
-    monkeypatch.setattr(asking, "captured", until_seen)
+    captured = answers.captured
+    monkeypatch.setattr(answers, "captured", until_seen)
     monkeypatch.setattr(
         "headwater.sketch.sketches.screen_of", lambda wanted: None if wanted is False else screen
     )
