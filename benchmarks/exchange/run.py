@@ -37,8 +37,8 @@ def run(
         " contributions to insert and to delete come as tables.",
         "`from base data` deletes contributions and derives all views, which were emptied before the clock ran, with"
         " the same plans; `recompute` derives them in their places.",
-        "From scratch, both sides do it once before it counts: a process that first reads so much takes memory for it from"
-        " the system, which makes that up to three times as long for us.",
+        "From scratch, both sides do it once before it counts: a process that first reads so much takes memory"
+        " for it from the system, which makes that up to three times as long for us.",
     ]
     return stage.report(sorted(rows, key=lambda row: int(row.part.split()[1])))
 
