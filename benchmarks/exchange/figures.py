@@ -62,6 +62,10 @@ def deletions(stage: Stage) -> list[ReportRow]:
         loaded = ours.change(workload.transactions("+", entries))
         for one in (ours, *rivals.values()):
             one.take(loaded)
+        first = ours.change(workload.transactions("-", {peer: each[:1] for peer, each in entries.items()}))
+        for one in (ours, *rivals.values()):  # the first changes build indexes and plans
+            one.take(first)
+            one.take(first.undone())
         for share in shares:
             gone = {peer: each[: len(each) * share // 100] for peer, each in entries.items()}
             rows += _deleted(stage, workload, ours, rivals, gone, share, cycles)
