@@ -43,6 +43,7 @@ def test_random_programs_that_start_over_at_once(
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(mostly_gone, "FEWEST_LOST", 1)
         patched.setattr(mostly_gone, "MOST_LEFT", most_left)
+        patched.setattr(mostly_gone, "MOST_LEFT_OF_RECURSION", most_left)
         lockstep = Lockstep(program.text(), ["support", "recompute"], tables=program.tables)
         for version in stream:
             lockstep.follow(

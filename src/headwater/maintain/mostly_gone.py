@@ -18,9 +18,9 @@ from headwater.maintain.view import View
 from headwater.maintain.workspace import Delta, Workspace
 from headwater.rules.checked import Premise
 
-MOST_LEFT = 0.62
-"""The part of a view that may be left where it is derived into new relations (measured on the confederations of
-green-2007, chains and rings: with more left, counting off what is lost costs less)."""
+MOST_LEFT, MOST_LEFT_OF_RECURSION = 0.72, 0.62
+"""The part of a view that may be left where it is derived into new relations, and of one that is recursive (measured
+on the confederations of green-2007, chains and rings: with more left, counting off what is lost costs less)."""
 FEWEST_LOST = 256
 """Below this many lost base rows it is never worth asking."""
 
@@ -46,7 +46,8 @@ def mostly_gone(
         left.update(dict.fromkeys(view.rules.own, _left_of(view, left, workspace)))
     gone: dict[str, int] = {}
     for view in reversed(views):
-        if _can_start_over(view) and all(left[name] <= MOST_LEFT for name in view.rules.own):
+        most_left = MOST_LEFT_OF_RECURSION if view.rules.recursive else MOST_LEFT
+        if _can_start_over(view) and all(left[name] <= most_left for name in view.rules.own):
             read_by = (views[place] for name in view.rules.own for place in readers.get(name, ()))
             if all(reader.rules.own <= gone.keys() for reader in read_by):
                 gone |= {name: int(left[name] * workspace.sizes.size(name)) for name in view.rules.own}
