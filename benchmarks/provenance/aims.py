@@ -38,8 +38,14 @@ def _eager(figure: FigureReport | None) -> Iterable[Aim]:
         if not points:
             continue
         last = points[-1]
-        met = last.given_up is None and last.x == 1
-        how = f"{last.total(lambda m: m.messages):,.0f} messages" if met else f"given up at {last.x:g}"
+        there = last.given_up is None and last.x == 1
+        met = there and not last.failed
+        how = f"given up at {last.x:g}"
+        if there:
+            seeds = len(last.measures)
+            how = (
+                f"{seeds} of {seeds + last.failed} networks, {last.total(lambda m: m.messages):,.0f} messages"
+            )
         yield Aim(f"{scheme} converges on all links", "converges", how, met)
 
 

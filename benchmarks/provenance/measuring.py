@@ -54,11 +54,11 @@ Prepare = Callable[[int], tuple[Workload, Sequence[FigureStep]]]
 def follow(
     stage: FigureStage, prepare: Prepare, scheme: MeasuredScheme, nodes: int, name: str = ""
 ) -> list[Point]:
-    """A scheme through all steps, for each seed, until it is given up with one of them. What a figure counts, it
+    """A scheme through all steps, for each seed, unless it is given up with the first. What a figure counts, it
     counts from its first step on."""
     name = name or scheme.name
     found: dict[tuple[int, float], list[SeedMeasure]] = {}
-    given_up: GivenUp | None = None
+    failed: list[GivenUp] = []
     for seed in range(stage.seeds):
         run = _kept_run(stage, prepare, scheme, nodes, name, seed)
         if run is None:
@@ -67,22 +67,28 @@ def follow(
         stage.seconds += run.seconds
         for place in run.places:
             found.setdefault((place.figure, place.x), []).append(place.measure)
-        given_up = run.given_up
-        if given_up is not None:
+        if run.given_up is not None:
+            end = run.given_up
+            failed.append(end)
             stage.notes.append(
-                f"figure {given_up.figure}: {name} had not converged at {given_up.x:g} "
-                f"after {stage.patience:g} CPU seconds (seed {seed})"
+                f"figure {end.figure}: {name} had not converged at {end.x:g} when it was given up "
+                f"after {end.seconds:,.0f} CPU seconds (seed {seed})"
             )
-            break
-    end = None if given_up is None else (given_up.figure, given_up.x)
+            if (end.figure, end.x) not in found:
+                break
     points = [
-        Point(figure, name, x, nodes, tuple(measures))
+        Point(
+            figure,
+            name,
+            x,
+            nodes,
+            tuple(measures),
+            failed=sum((one.figure, one.x) == (figure, x) for one in failed),
+        )
         for (figure, x), measures in found.items()
-        if (figure, x) != end
     ]
-    if given_up is not None:
-        points.append(Point(given_up.figure, name, given_up.x, nodes, given_up=given_up.seconds))
-    return points
+    nowhere = [one for one in failed if (one.figure, one.x) not in found]
+    return points + [Point(one.figure, name, one.x, nodes, given_up=one.seconds) for one in nowhere[:1]]
 
 
 def _kept_run(

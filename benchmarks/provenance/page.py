@@ -94,9 +94,9 @@ def markdown(report: ProvenanceReport) -> str:
         "counted from the first change of a figure on; ± is half the width of a 95 % confidence interval over the",
         "seeds that a scheme was measured with. A dash is a scheme that was given up: each got the same CPU seconds",
         "for a step. Nodes of networks are named by addresses, and rows are spread by a hash of these; `by",
-        "sub-network` (and eager in figures 11 and 12), each query processing node looks after a part of the network,",
-        "as in figure 1 of the paper, and each second what rests on links of fewest nodes is shipped. Of diagrams,",
-        "bytes held are those of their nodes, each taken for as many as one had on the wire.",
+        "sub-network` (and eager in figures 11 and 12), each query processing node looks after a part of the",
+        "network, as in figure 1 of the paper, and each second what rests on links of fewest nodes is shipped. Of",
+        "diagrams, bytes held are those of their nodes, each taken for as many as one had on the wire.",
         "",
     ]
     lines += _beside(report)

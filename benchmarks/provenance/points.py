@@ -67,8 +67,9 @@ def mean(samples: Sequence[float]) -> Mean:
 
 @dataclass(frozen=True)
 class Point:
-    """One scheme at one place of a figure, with all seeds. `given_up`: one of them had not converged when patience
-    ended, after so many CPU seconds; no other was tried then."""
+    """One scheme at one place of a figure, with all seeds that converged there. `failed`: how many did not before
+    patience or room for diagrams ended. `given_up`: the first one did not, after so many CPU seconds, and no other
+    was tried."""
 
     figure: int
     scheme: str
@@ -76,6 +77,7 @@ class Point:
     nodes: int
     measures: tuple[SeedMeasure, ...] = ()
     given_up: float | None = None
+    failed: int = 0
 
     def mean(self, metric: Callable[[SeedMeasure], float]) -> Mean:
         """A metric over all seeds."""

@@ -10,7 +10,7 @@ from functools import lru_cache
 from benchmarks.provenance.workloads import Fact, Row, Workload
 from headwater.annotations.dnf_or_bdd import DnfOrBdd
 from headwater.database import Database
-from headwater.errors import DataError
+from headwater.errors import DataError, EvaluationError
 from headwater.language.datalog import parse
 from headwater.networks.annotated.absorption import absorption
 from headwater.networks.annotated.dred import dred
@@ -31,8 +31,8 @@ NEAREST_EVERY_SECOND = timed(1.0, nearest_first=True)
 """The same, in an order: each second, rows that rest on base rows of fewest nodes."""
 LISTED_TERMS = 8
 """With nodes that look after sub-networks, expressions of more terms are diagrams: their orders are good."""
-DIAGRAM_NODES = 1 << 22
-"""Of each query processing node."""
+DIAGRAM_NODES = 1 << 24
+"""Of each query processing node; with a quarter of them there are networks that do not fit."""
 SLICE = 500
 """Events between two looks at the clock."""
 
@@ -104,12 +104,23 @@ class OnNodes:
 
     def _settle(self, end: float) -> bool:
         while time.process_time() < end:
-            self.network.steps(SLICE)
+            if not self._stepped():
+                return False
             if self.network.is_quiet():
                 self.network.run(self.network.now)  # what waits until all nodes are at rest begins
                 if self.network.is_quiet():
                     return True
         return False
+
+    def _stepped(self) -> bool:
+        """Let some events happen; whether diagrams had room."""
+        try:
+            self.network.steps(SLICE)
+        except EvaluationError as error:
+            if error.code == "out-of-nodes":
+                return False
+            raise
+        return True
 
     def answer(self) -> set[Row]:
         """The rows of the view."""
