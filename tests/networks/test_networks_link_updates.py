@@ -89,6 +89,10 @@ def test_a_node_takes_its_time_for_each_message():
     assert net.run().quiet and net.last_message == 4 * 0.5
     assert len(net["heard"]) == 4
     assert "takes 0.5 s for a message" in net.explain()
+    together = hw.network(
+        text + "h2 told(@D, @S) :- #link(@S, @D, C).", [("a", "hub", 0)], service_time=0.5, sharing_delay=0.25
+    )
+    assert together.run().messages == 1 and together.last_message == 0.25 + 2 * 0.5
     with pytest.raises(hw.HeadwaterError, match="real nodes take the time that they take"):
         hw.network(text, links, service_time=0.5, transport="tcp")
 

@@ -2,8 +2,8 @@
 
 Every message is an event at the time of its arrival. Nodes share nothing; what they say is passed as it is, and
 measured in the bytes that the codec would make of it. A node takes `service` seconds for each message, one after
-the other. It is idle when nothing has come for `rest` seconds, and nothing waits. The network is quiet when no event
-is left and no node has work that waited for that.
+the other; of those that came as one, for each. It is idle when nothing has come for `rest` seconds, and nothing
+waits. The network is quiet when no event is left and no node has work that waited for that.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from headwater.networks.orders.order import EvaluationOrder
 from headwater.networks.orders.pipelined import Pipelined
 from headwater.networks.runtime.directory import Directory
 from headwater.networks.runtime.message_codec import size_of
-from headwater.networks.runtime.messages import Message
+from headwater.networks.runtime.messages import Message, SharedMessage
 from headwater.networks.runtime.node import NetworkNode
 from headwater.networks.runtime.row_table import Row
 from headwater.networks.runtime.watching import WatchedRow
@@ -241,8 +241,9 @@ class Simulator:
 
     def _queue(self, what: tuple[NetworkNode, NetworkNode, Message]) -> None:
         """A message has arrived, and waits until those before it have been seen to."""
-        receiver = what[1].number
-        done = self._busy[receiver] = max(self.now, self._busy[receiver]) + self.service
+        receiver, message = what[1].number, what[2]
+        rows = len(message.messages) if isinstance(message, SharedMessage) else 1
+        done = self._busy[receiver] = max(self.now, self._busy[receiver]) + self.service * rows
         self._push(done, _SERVED, what)
 
     def _deliver(self, sender: NetworkNode, receiver: NetworkNode, message: Message) -> None:
