@@ -35,6 +35,8 @@ DELAY = 0.3
 SERVICE = 0.006
 """Seconds that a node takes for a message."""
 STEP = 0.25
+MOST_POINTS = 400
+"""How many points a curve of results is drawn by."""
 PAPER = {
     "hops": (2.6, 4.4, 17),
     "latency": (3.1, 4.9, 12),
@@ -101,7 +103,14 @@ def completion(net: Network) -> tuple[tuple[float, float], ...]:
                 arrived[ends] = min(time, arrived.get(ends, time))
     own = len(best) - len(arrived)
     times = sorted(arrived.values())
-    return tuple((time, 100 * (own + number) / len(best)) for number, time in enumerate(times, 1))
+    curve = [(time, 100 * (own + number) / len(best)) for number, time in enumerate(times, 1)]
+    return thinned(curve)
+
+
+def thinned(curve: list[tuple[float, float]]) -> tuple[tuple[float, float], ...]:
+    """A curve by no more points than can be seen, the last among them."""
+    step = max(1, len(curve) // MOST_POINTS)
+    return tuple((*curve[:-1:step], *curve[-1:]))
 
 
 # ------------------------------------------------------------------ the figures
