@@ -110,7 +110,7 @@ def completion(net: Network) -> tuple[tuple[float, float], ...]:
 def thinned(curve: list[tuple[float, float]]) -> tuple[tuple[float, float], ...]:
     """A curve by no more points than can be seen, the last among them."""
     step = max(1, len(curve) // MOST_POINTS)
-    return tuple((*curve[:-1:step], *curve[-1:]))
+    return (*curve[:-1:step], *curve[-1:])
 
 
 # ------------------------------------------------------------------ the figures
