@@ -8,6 +8,7 @@ from typing import Any
 
 from benchmarks.pictures import BLUE, GREEN, GREY, ORANGE, save
 from benchmarks.report import BenchmarkReport, ReportRow
+from benchmarks.sketch.end_to_end import MIXES
 
 SERIES = {
     "groups": "10b and 11b: groups", "aggregates": "10a and 11a: aggregates", "1-n joins": "10c: 1-n joins",
@@ -29,7 +30,7 @@ def draw(report: BenchmarkReport, folder: Path) -> list[Path]:
         drawn.append(save(_series(report), folder / "sketch-series.svg"))
     if parts & {"push-down", "bloom filters"}:
         drawn.append(save(_switches(report), folder / "sketch-switches.svg"))
-    if "end to end" in parts:
+    if parts & set(MIXES):
         drawn.append(save(_mixes(report), folder / "sketch-mixes.svg"))
     return drawn
 
@@ -137,7 +138,7 @@ def _pair(axes: Any, rows: Sequence[ReportRow], name: str, other: str | None, co
 def _mixes(report: BenchmarkReport) -> Any:
     from matplotlib.figure import Figure
 
-    names = sorted({row.series for row in _of(report, "end to end")})
+    names = sorted({row.series for mix in MIXES for row in _of(report, mix)})
     across = min(3, len(names))
     down = -(-len(names) // across)
     figure = Figure(figsize=(3.2 * across, 2.6 * down), layout="constrained")

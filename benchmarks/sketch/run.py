@@ -14,7 +14,7 @@ from benchmarks.markdown import markdown
 from benchmarks.options import BenchmarkOptions
 from benchmarks.report import BenchmarkReport, Check, Measure, ReportRow, Target
 from benchmarks.sketch.crimes import CrimesData
-from benchmarks.sketch.end_to_end import end_to_end
+from benchmarks.sketch.end_to_end import MIXES, captures, mixed
 from benchmarks.sketch.in_postgres import INDEXES, loaded_in_postgres
 from benchmarks.sketch.maintenance import (
     MaintainedQuery,
@@ -141,7 +141,8 @@ SKETCH_PARTS: dict[str, Callable[[Stage], list[ReportRow]]] = {
     "push-down": push_down,
     "bloom-filters": bloom_filters,
     "buffers": buffers,
-    "end-to-end": end_to_end,
+    "capture": captures,
+    **{mix: mixed(mix) for mix in MIXES},
 }
 """What is measured, by the names that the command has for it."""
 
@@ -210,7 +211,7 @@ def with_parts_of(report: BenchmarkReport, earlier: dict[str, Any]) -> Benchmark
 
 ORDER = (
     "TPC-H", "TPC-H in PostgreSQL", "crimes", *SERIES, "push-down", "bloom filters", "buffers", "capture", "use",
-    "end to end",
+    *MIXES,
 )  # fmt: skip
 """Of parts in a report."""
 
