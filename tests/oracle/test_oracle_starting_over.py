@@ -108,3 +108,25 @@ def test_a_version_that_fails_after_relations_were_replaced_leaves_no_trace():
         db.apply(delete=GONE, insert={"entry": [(950, 1)]})
     assert held(db) == before
     assert db.engine.workspace.relations == relations
+
+
+def test_actions_after_relations_were_replaced_change_the_new_ones():
+    db = chain()
+    db.apply(delete={"kept": BASE["kept"]})
+    db.define("asked(k: int). on +asked(K) do insert entry(K, 1), insert other(K).")
+    before, relations = held(db), dict(db.engine.workspace.relations)
+    expected = db.what_if(delete=GONE, insert={"asked": [(5,)]})
+    assert held(db) == before
+    assert dict(db.engine.workspace.relations) == relations
+    changes = db.apply(delete=GONE, insert={"asked": [(5,)]})
+    now = held(db)
+    assert (5, 1) in now["joined"]
+    for name in VIEWS:
+        for told in (changes, expected):
+            assert set(told[name].deleted) == before[name] - now[name]
+            assert set(told[name].inserted) == now[name] - before[name]
+    db.apply(delete={"entry": [(5, 1)], "other": [(5,)]})
+    left = hw.connect()
+    left.define(CHAIN)
+    left.apply(insert={name: sorted(db[name].rows()) for name in ("entry", "other")})
+    assert held(db) == held(left)

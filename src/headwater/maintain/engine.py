@@ -75,7 +75,8 @@ class Engine:
         self._deltas: dict[str, Delta] = {}
         self._replaced: dict[str, Relation] = {}
         self._mostly_gone: Mapping[str, int] = {}
-        """Relations that new ones take the place of in the open version: those who read them are derived anew too."""
+        """Relations that new ones take the place of in the present transition: those who read them are derived anew
+        too."""
         self._told: dict[str, RowChange] = {}
         """What the open version did, once somebody has asked."""
         self._unresolved: dict[str, list[weakref.ref[RowChange]]] = {}
@@ -215,7 +216,7 @@ class Engine:
         for name in self._touched:
             self.workspace.relations[name].proceed()
         self._watched = self._all_watched()
-        self._deltas, self._proceeded = {}, True
+        self._deltas, self._mostly_gone, self._proceeded = {}, {}, True
         self.unstored.close()
 
     def transition(self) -> dict[str, RowChange]:
