@@ -138,6 +138,7 @@ def test_a_rule_over_lines() -> None:
         "p(X) :- q(X), X > 1.",
         "p(X) :- q(X, _), !r(X, 3), X != 4.5.",
         'p(X) :- q(X, "a b"), ! r(X).',
+        'p(X) :-\n  q(X, "two  words", "a\tb"),  X !=  "".',
         "p(X, Z) :- q(X, Y), Z = X + 2 * Y - 1, Z >= X * 3 * Y.",
         "p(X) :-\n  q(X),\n  !r(X),\n  X<3.\n",
     ),

@@ -124,3 +124,11 @@ def test_what_is_checked_alone():
             assert error.code == "unstratified-negation"
         else:
             raise AssertionError
+
+
+def test_rules_of_a_text_that_say_the_same_are_one():
+    db = hw.connect()
+    db.define("e(x: int, y: int). f(x: int, y: int). p(X, Y) :- e(X, Y).")
+    db.define("p(X, Y) :- e(X, Y), f(X, Y). p(A, B) :- e(A, B), f(A, B).")
+    assert len(db.catalog.program.strata[0].rules) == 2
+    assert_same(db.catalog.program, whole(db.catalog, {}))

@@ -35,7 +35,7 @@ def lone_rules(
     ):
         return None
     found = _checked(before, new, functions) if new else []
-    if found is None or any(_like(one, other) for one in found for other in kept):
+    if found is None or any(_like(one, other) for one in found for other in kept) or _alike(found):
         return None
     made = [_stratum(stratum, [*kept, *found]) for stratum in strata]
     return None if None in made else [stratum for stratum in made if stratum is not None]
@@ -101,6 +101,11 @@ def _like(one: CheckedRule, other: CheckedRule) -> bool:
         and len(one.body) == len(other.body)
         and _outline(one) == _outline(other)
     )
+
+
+def _alike(rules: Sequence[CheckedRule]) -> bool:
+    """Whether two of these might be the same but for their variables."""
+    return len({(rule.relation, *_outline(rule)) for rule in rules}) < len(rules)
 
 
 def _outline(rule: CheckedRule) -> list[str]:

@@ -54,7 +54,8 @@ _WORDS = re.compile(
     re.VERBOSE | re.DOTALL | re.ASCII,
 )
 """A number is not followed by a minus: it might be a day."""
-_SPACES = re.compile(r"\s+")
+_SPACES = re.compile(r'("[^"]*")|\s+')
+"""Strings, which stay as they are, and spaces."""
 _MEANS_MORE = frozenset(
     ("not", "in", "is", "on", "do", "delete", "count", "sum", "min", "max", "mean", "avg")
     + ("band", "bor", "bxor", "bshl", "bshru", "bshr", "land", "lor", "lxor", "bnot", "lnot", "NULL", "Null")
@@ -110,7 +111,7 @@ class _RuleReader:
         end = self._end
         if self._kind != "end" or not self._named:
             raise _NotPlain
-        text = _SPACES.sub(" ", self._text[start:end])
+        text = _SPACES.sub(lambda match: match[1] or " ", self._text[start:end])
         return Rule(None, (head,), tuple(body), False, self._place(start, end), text)
 
     def _next(self) -> None:
