@@ -141,3 +141,20 @@ def test_costs_are_least_after_changes_that_overlap(first):
         net.run()
         found = {row[:2]: row[2] for row in net["cost"].rows() if row[0] != row[1]}
         assert found == least_costs(net.links), seed
+
+
+@pytest.mark.parametrize("annotation", ["support", "absorption", "dred"])
+def test_a_relation_of_links_without_the_cost_that_changes_stays_as_it_is(annotation):
+    ends = hw.network("r1 beside(@S, @D) :- #link(@S, @D).", LINE, metric="latency", annotation=annotation)
+    first = hw.network(
+        "r1 beside(@S, @D, C) :- #link(@S, @D, C).", LINE, metric=("hops", "latency"), annotation=annotation
+    )
+    for net, cost in ((ends, 5), (first, (1, 5))):
+        net.run()
+        before = sorted(net["beside"].rows())
+        net.set_cost("a", "b", cost)
+        net.run()
+        assert sorted(net["beside"].rows()) == before
+        net.fail("a", "b")
+        net.run()
+        assert len(net["beside"].rows()) == len(before) - 1

@@ -139,12 +139,15 @@ class Network:
             before = self._up.pop(ends, None)
             if costs is not None:
                 self._up[ends] = costs
-            if before != costs:
-                for relation in self._links:
-                    if costs is not None:
-                        changes.append((True, relation, self._row(relation, ends, costs)))
-                    if before is not None:
-                        changes.append((False, relation, self._row(relation, ends, before)))
+            for relation in self._links if before != costs else ():
+                gone = None if before is None else self._row(relation, ends, before)
+                comes = None if costs is None else self._row(relation, ends, costs)
+                if comes == gone:
+                    continue  # it does not say what has changed
+                if comes is not None:
+                    changes.append((True, relation, comes))
+                if gone is not None:
+                    changes.append((False, relation, gone))
         if changes:
             self._do(changes)
 

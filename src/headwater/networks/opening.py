@@ -69,7 +69,7 @@ def network(
     - `topology`: a name (`transit-stub:100`, `topohub:topozoo/Abilene`), a file, a graph of networkx, or link rows.
     - `annotation`: what rows carry: absorption (of each row and sender one explanation is kept at a time),
       absorption-lazy (all are kept, and one is sent), absorption-eager (all are sent), absorption-timed (all, those
-      after the first once a second), relative, relative-eager, support (ranks, by the simulator's one clock),
+      after the first once a second), relative, relative-eager, support (ranks: what a row rests on has smaller ones),
       dred, counting (where derivations cannot go round in circles).
     - `order`: psn, bsn or sn.
     - `transport`: simulated (virtual time, one process), tcp (nodes in processes of their own), spark (nodes in tasks
