@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import subprocess
+import sys
 from pathlib import Path
 
 import duckdb
@@ -225,6 +227,7 @@ def test_explain_and_advise(shop):
         (lambda s: s.update("sales", insert=[("x", 1, 2, 3, 4)]), DataError, "wrong-type"),
         (lambda s: s.update("sales", delete=[(1, "x", "y", 3, 4)]), SketchError, "row-not-there"),
         (lambda s: s.ask(TOP, versions={"sales": 7}), SketchError, "no-such-version"),
+        (lambda s: s.ask("SELECT CAST(brand AS INTEGER) AS b FROM sales"), SketchError, "backend-failed"),
         (lambda s: s.drop("0000"), SketchError, "unknown-sketch"),
         (lambda s: s.sql(TOP, fast=True), DataError, "wrong-arguments"),
         (lambda s: hw.sketches("sqlite:///x", s._state.folder / "more"), SketchError, "unknown-backend"),
@@ -283,3 +286,56 @@ def test_whatever_is_decided_answers_are_plain_answers(seed, tmp_path_factory):
                 keep = [n for n in range(r.num_rows) if n != place]
                 r = pa.concat_tables([r.take(np.array(keep, dtype=int)), come])
     sketches.backend.engine.dispose()
+
+
+def test_a_version_that_was_taken_back_is_not_taken_for_the_one_that_follows(tmp_path, monkeypatch):
+    """Nobody told of the changes, so the first query afterwards gives them a version; a query that is broken off
+    gives none, and the sketch that it had maintained is of no use."""
+    rows = pa.table({"g": list(range(40)), "v": [1] * 40})
+    text = "SELECT g, sum(v) AS s FROM t GROUP BY g HAVING sum(v) > 3"
+
+    def broken_off(*_, **__):
+        raise KeyboardInterrupt
+
+    with hw.sketches(database(tmp_path / "t.db", {"t": rows}), tmp_path / "state") as sketches:
+
+        def change(group):
+            with sketches.backend.engine.begin() as connection:
+                connection.exec_driver_sql(f"INSERT INTO t VALUES ({group}, 5)")
+
+        sketches.table("t", partition="g", ranges=10)
+        sketches.ask(text, way="capture")
+        change(1)
+        with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+            patched.setattr(asking.AskedQuery, "_use", broken_off)
+            sketches.ask(text, way="maintain")
+        change(31)
+        assert bag(sketches.ask(text, way="maintain").rows) == [(1, 6), (31, 6)]
+        assert bag(sketches.ask(text).rows) == [(1, 6), (31, 6)]
+
+
+def test_tables_whose_changes_would_have_one_record_are_refused(tmp_path):
+    address = database(tmp_path / "two.db", {"shop_sales": SALES})
+    with duckdb.connect(str(tmp_path / "two.db")) as connection:
+        connection.execute("CREATE SCHEMA shop; CREATE TABLE shop.sales AS FROM shop_sales")
+    with hw.sketches(address, tmp_path / "state") as sketches:
+        sketches.table("shop.sales")
+        with pytest.raises(SketchError, match="same-record"):
+            sketches.table("shop_sales")
+        sketches.table("shop.sales")
+
+
+def test_a_table_that_is_refused_stays_as_it_was_named(shop):
+    before = shop._tables["sales"]
+    with pytest.raises(SketchError, match="unknown-column"):
+        shop.table("sales", partition="colour")
+    assert shop._tables["sales"] == before
+
+
+def test_other_processes_can_open_a_database_that_was_closed(tmp_path):
+    address = database(tmp_path / "shop.db", {"sales": SALES})
+    with hw.sketches(address, tmp_path / "state") as sketches:
+        sketches.table("sales", partition="price", ranges=4)
+        sketches.ask(TOP)
+    said = f"import duckdb; duckdb.connect({str(tmp_path / 'shop.db')!r})"
+    subprocess.run([sys.executable, "-c", said], check=True)

@@ -230,3 +230,14 @@ def test_a_table_of_the_catalog(spark, tmp_path):
             assert spark.table("sketched").count() == 30
     finally:
         spark.sql("DROP TABLE sketched")
+
+
+def test_a_column_that_is_added_is_read_though_no_file_changed(spark, tmp_path):
+    path = str(tmp_path / "t")
+    deltalake.write_deltalake(path, pa.table({"a": [1]}))
+    table = DeltaFiles(path)
+    assert table.frame(spark, table.version(), ()).columns == ["a"]
+    deltalake.DeltaTable(path).alter.add_columns(
+        [deltalake.Field("b", deltalake.schema.PrimitiveType("long"))]
+    )
+    assert table.frame(spark, table.version(), ()).columns == ["a", "b"]

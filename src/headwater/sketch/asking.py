@@ -266,7 +266,7 @@ class AskedQuery:
             if error.code not in GIVEN_UP:
                 raise
             return False
-        self.owner._keep(self.kept)
+        self.owner._learned.append(self.kept)
         return True
 
     def renewed(self) -> SketchDecision:

@@ -8,7 +8,8 @@ expected to be as fast, it is taken. Nothing is used for a version that it was n
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -59,10 +60,12 @@ class Sketches:
             )
             self._address = backend if isinstance(backend, str) else "spark"
             self._tables: dict[str, KeptTable] = {}
+            self._learned: list[KeptQuery] = []
             self._maintainers: dict[str, Maintainer] = {}
             self._facts = FactsOfBackend(self.backend)
             for table in self._state.tables():
                 self._take_in(table)
+                self._tables[table.name] = table
             self._queries = {query.name: query for query in self._state.queries()}
         except BaseException:
             self._state.close()
@@ -114,7 +117,6 @@ class Sketches:
         else:
             record = self._state.folder / "tables" / table.name
             self.backend.table(table.name, open_spark_table(self.backend.session, table, record))
-        self._tables[table.name] = table
 
     @public
     def update(self, table: str, insert: Any = None, delete: Any = None, *, changes: Any = None) -> int:
@@ -190,8 +192,10 @@ class Sketches:
         query = self._parsed(text)
         for attempt in range(ATTEMPTS):
             try:
-                with self.backend.moment():
-                    return self._answered(query, text, way, versions, answers)
+                with self._moment():
+                    answer = self._answered(query, text, way, versions, answers)
+                self.last = answer.decision
+                return answer
             except SketchError as error:
                 if error.code != "no-such-version" or versions or attempt == ATTEMPTS - 1:
                     raise
@@ -212,17 +216,39 @@ class Sketches:
         kept = replace(kept, asked=kept.asked + 1)
         asked = AskedQuery(self, query, kept, at, is_past=bool(versions), answers=answers)
         answer = asked.answered(way)  # type: ignore[arg-type]
-        self._keep(asked.kept)
-        self.last = answer.decision
+        self._learned.append(asked.kept)
         return answer
+
+    @contextmanager
+    def _moment(self) -> Iterator[None]:
+        """One moment of the tables; what is learned of queries meanwhile is kept when it has ended well.
+
+        A database may have given a table a new version in it, since somebody changed the table without saying so. If
+        the moment ends badly that version is taken back and will be given again, to other rows: what has been
+        maintained up to it is of no use.
+        """
+        seen = {name: each.versions for name, each in self._maintainers.items()}
+        self._learned = []
+        try:
+            with self.backend.moment():
+                yield
+        except BaseException:
+            if isinstance(self.backend, SqlBackend):
+                for name, each in list(self._maintainers.items()):
+                    if each.versions is not seen.get(name):
+                        del self._maintainers[name]
+            raise
+        for kept in self._learned:
+            self._queries[kept.name] = kept
+            self._state.write(kept)
 
     @public
     def explain(self, text: str) -> str:
         """What is known of a query: whether a sketch is safe and why, what it would read, what ways cost."""
         query = self._parsed(text)
         kept = self._queries.get(query_name(text)) or KeptQuery(query_name(text), text)
-        at = self._versions_of(query)
-        return AskedQuery(self, query, kept, at).explained()
+        with self._moment():
+            return AskedQuery(self, query, kept, self._versions_of(query)).explained()
 
     @public
     def advise(self, text: str) -> list[Advice]:
@@ -243,11 +269,10 @@ class Sketches:
             if kept.newest is None:
                 continue
             query = self._parsed(kept.text)
-            with self.backend.moment():
-                at = self._versions_of(query)
-                asked = AskedQuery(self, query, kept, at)
+            with self._moment():
+                asked = AskedQuery(self, query, kept, self._versions_of(query))
                 done[kept.name] = asked.renewed()
-            self._keep(asked.kept)
+                self._learned.append(asked.kept)
         return done
 
     @public
@@ -267,12 +292,14 @@ class Sketches:
         return found[0]
 
     def close(self) -> None:
-        """Keep what maintains sketches, and let another process have the folder."""
+        """Keep what maintains sketches, and let other processes have the folder and the database."""
         try:
             for name, maintainer in self._maintainers.items():
                 if not maintainer.is_lost:
                     maintainer.save(self._state.state_of(name))
         finally:
+            if isinstance(self.backend, SqlBackend):
+                self.backend.close()
             self._state.close()
 
     def __enter__(self) -> Sketches:
@@ -293,10 +320,6 @@ class Sketches:
     @property
     def _known(self) -> Any:
         return declared(self.backend.schemas(), self._facts)
-
-    def _keep(self, kept: KeptQuery) -> None:
-        self._queries[kept.name] = kept
-        self._state.write(kept)
 
 
 def _together(*parts: pa.Table | None) -> pa.Table | None:

@@ -44,7 +44,7 @@ class DeltaFiles:
         self._wheel = Wheel(path)
         self._layouts: dict[tuple[str, int], tuple[TableLayout, tuple[str, ...]]] = {}
         self._past: dict[int, Any] = {}
-        self._frames: dict[tuple[str, ...], DataFrame] = {}
+        self._frames: dict[tuple[str, tuple[str, ...]], DataFrame] = {}
         self._newest = self._open()
         self._lock = threading.Lock()
 
@@ -88,7 +88,8 @@ class DeltaFiles:
             return self._wheel.rows(session, version)
         wanted = self._wanted(version, parts)
         files = tuple(sorted(map(str, table.file_uris()) if wanted is None else wanted))
-        return _remembered(self._frames, files, lambda: self._frame_of(session, table, files))
+        key = (table.schema().to_json(), files)  # a column that is added changes no file
+        return _remembered(self._frames, key, lambda: self._frame_of(session, table, files))
 
     def _frame_of(self, session: SparkSession, table: Any, files: tuple[str, ...]) -> DataFrame:
         """The rows of some files, which never change: Spark lists them once."""

@@ -16,6 +16,7 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -84,6 +85,10 @@ class SqlBackend:
         self._asked_for: WeakKeyDictionary[WantedRows, tuple[str, tuple[Attribute, ...]]] = (
             WeakKeyDictionary()
         )
+
+    def close(self) -> None:
+        """Close the connections: DuckDB lets no other process have a file that one has open."""
+        self.engine.dispose()
 
     def schemas(self) -> Mapping[str, TableSchema]:
         return self._tables
@@ -301,8 +306,6 @@ class SqlBackend:
     @contextmanager
     def _transaction(self) -> Iterator[Any]:
         """One transaction that sees one state of the database; what the database refuses is our error."""
-        from sqlalchemy.exc import SQLAlchemyError
-
         try:
             if self._open.moment is not None:
                 yield self._open.moment.connection
@@ -312,8 +315,19 @@ class SqlBackend:
                     connection = connection.execution_options(isolation_level="REPEATABLE READ")
                 with connection.begin():
                     yield connection
-        except SQLAlchemyError as error:
+        except self._errors as error:
             raise SketchError("backend-failed", said_by(error)) from error
+
+    @cached_property
+    def _errors(self) -> tuple[type[Exception], ...]:
+        """What a database refuses with: DuckDB is asked directly, too."""
+        from sqlalchemy.exc import SQLAlchemyError
+
+        if self.dialect != "duckdb":
+            return (SQLAlchemyError,)
+        import duckdb
+
+        return SQLAlchemyError, duckdb.Error
 
     def _fetch(self, connection: Any, text: str, attributes: Sequence[Attribute]) -> pa.Table:
         import pyarrow as pa

@@ -71,6 +71,7 @@ class SqlRecords:
             "CREATE TABLE IF NOT EXISTS headwater_versions (name TEXT PRIMARY KEY, version BIGINT NOT NULL,"
             " counted BIGINT NOT NULL, unknown BIGINT NOT NULL, writer BIGINT NOT NULL)",
         )
+        self._refuse_shared_record(connection, table)
         log = _quoted(self.log(table))
         do(
             connection,
@@ -82,6 +83,16 @@ class SqlRecords:
             do(connection, f"INSERT INTO headwater_versions VALUES ({_text(table)}, 0, {counted}, 0, 0)")
         if self.dialect == "postgres":
             self._make_triggers(connection, table, columns)
+
+    def _refuse_shared_record(self, connection: Any, table: str) -> None:
+        """Refuse a table whose changes another one's would be taken for: `shop_sales` beside `shop.sales`."""
+        for (other,) in do(connection, "SELECT name FROM headwater_versions"):
+            if other != table and self.log(other) == self.log(table):
+                raise SketchError(
+                    "same-record",
+                    f"the changes of {table} and of {other} would both be recorded in {self.log(table)}",
+                    hint="rename one of them",
+                )
 
     def _make_triggers(self, connection: Any, table: str, columns: Sequence[str]) -> None:
         function = f"headwater_record_{table.replace('.', '_')}"
