@@ -81,7 +81,8 @@ class Server:
         return f"host={self.folder} port={self.port} user=postgres dbname={database}"
 
     def stop(self) -> None:
-        _run([str(self.binaries / "pg_ctl"), "-D", str(self.folder / "data"), "-m", "immediate", "stop"])
+        control, data = str(self.binaries / "pg_ctl"), str(self.folder / "data")
+        _run([control, "-D", data, "-m", "immediate", "-t", "100", "stop"])
         shutil.rmtree(self.folder, ignore_errors=True)
 
 

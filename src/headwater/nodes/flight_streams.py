@@ -28,6 +28,8 @@ log = logging.getLogger("headwater.nodes")
 
 SECRET = "headwater-secret"
 PIECE = 32 << 20
+SENDING = 1.0
+"""Seconds that a message may take that is being sent when its stream is cancelled."""
 MORE, LAST = b"\x01", b"\x00"
 FAILURES = (pa.ArrowException, flight.FlightError, OSError, StopIteration, ValueError)
 """What Flight raises when the other end is gone, or is not there."""
@@ -57,12 +59,13 @@ class FlightStream:
         self._reader = reader
         self._writer = writer
         self._sending = threading.Lock()
+        self._silent = False
 
     def send(self, message: Message) -> int:
         """Send a message; return its length in bytes."""
         payload = encode(message)
         with self._sending:
-            if self._writer is None:
+            if self._writer is None or self._silent:
                 raise StreamEnded("the stream has ended")
             try:
                 for start in range(0, len(payload), PIECE):
@@ -71,6 +74,23 @@ class FlightStream:
             except FAILURES as error:
                 raise StreamEnded(str(error)) from error
         return len(payload)
+
+    def silence(self, patience: float) -> None:
+        """Let nothing more be sent; what is being sent may end first, for so many seconds.
+
+        Before a call is cancelled: who receives then makes Flight say that nothing more is sent, and gRPC ends the
+        whole process if that meets a message, or the same said by another thread.
+        """
+        self._silent = True
+        if self._sending.acquire(timeout=patience):
+            self._sending.release()
+
+    def finish(self) -> None:
+        """Say, once, that nothing more will be sent."""
+        with self._sending, contextlib.suppress(*FAILURES):
+            if self._writer is not None and not self._silent:
+                self._silent = True
+                self._writer.done_writing()
 
     def detach(self) -> None:
         """Let go of the call. Flight frees it when its handler returns, so nobody may hold on to it after that."""
@@ -166,11 +186,11 @@ class Connection:
 
     def finish(self) -> None:
         """Say that nothing more will be sent."""
-        with contextlib.suppress(*FAILURES):
-            self._writer.done_writing()
+        self.stream.finish()
 
     def cancel(self) -> None:
         """End the stream now: whoever sends or receives at either end is told that it has ended."""
+        self.stream.silence(SENDING)
         with contextlib.suppress(*FAILURES):
             self._reader.cancel()
 
