@@ -41,6 +41,7 @@ class Follower:
         self.db = db
         self.program = program
         self.rules = rules
+        self.more = more
         db.define(program.text() + "\n".join(rule.text() for rule in rules) + "\n" + more)
         self.base: Base = {name: frozenset() for name in program.base}
         self.state: State = solve(program, self.base)
@@ -63,11 +64,24 @@ class Follower:
                     call(**rows)
                 assert found.value.code == code
         else:
-            assert_exact(self.db.what_if(**rows), self.state, state)
-            assert_exact(self.db.apply(**rows), self.state, state)
+            for call in (self.db.what_if, self.db.apply):
+                changes = call(**rows)
+                assert_exact(changes, self.state, self._known(changes, state))
             self.state, self.base = state, base
         FIGURES["versions with active rules"] += 1
         assert state_of(self.db) == self.state
+
+    def _known(self, changes: Any, state: State) -> State:
+        """What all changes are told of: of a watched view, only what rules listen to may have been computed."""
+        found = {}
+        for name, rows in state.items():
+            try:
+                changes[name]
+            except hw.DataError as error:
+                assert error.code == "partly-known" and f".kind {name} watched" in self.more, name
+            else:
+                found[name] = rows
+        return found
 
 
 def rules_for(program: RandomProgram, seed: int) -> list[RandomActive]:
@@ -97,7 +111,8 @@ def test_active_rules_over_views_that_are_not_stored(
     draw = random.Random(seed)
     derived = [name for name in program.relations if name not in program.base]
     watched = [name for name in derived if draw.random() < 0.6]
-    with hw.connect(max_cascade=MOST_TRANSITIONS, max_rounds=2000) as db:
+    optimise = draw.choice([None, ["order", "irrelevant"]])
+    with hw.connect(max_cascade=MOST_TRANSITIONS, max_rounds=2000, optimise=optimise) as db:
         kinds = "\n".join(f".kind {name} watched" for name in watched)
         follower = Follower(db, program, rules_for(program, seed), kinds)
         for version in stream:
