@@ -79,14 +79,14 @@ def _watched(rows: list[ReportRow], place: Callable[[ReportRow], int]) -> list[L
 
 def _rules(rows: list[ReportRow]) -> list[Line]:
     """A rule added and dropped, beside everything from scratch."""
-    scratch = [row for row in rows if row.rival == definitions.SCRATCH]
+    scratch = [row for row in rows if row.rival == definitions.REDEFINED]
     added = [row for row in scratch if row.series == "added"]
     dropped = [row for row in scratch if row.series == "dropped"]
     duck = [row for row in rows if row.rival == DUCKDB and row.series == "added"]
     return [
         Line("the rule added", BLUE, "o", [(row.size, row.ours.median) for row in added]),
         Line("the rule dropped", GREEN, "v", [(row.size, row.ours.median) for row in dropped]),
-        Line(definitions.SCRATCH, ORANGE, "s", [(row.size, row.theirs.median) for row in added]),
+        Line(definitions.REDEFINED, ORANGE, "s", [(row.size, row.theirs.median) for row in added]),
         Line(DUCKDB, GREY, "^", [(row.size, row.theirs.median) for row in duck]),
     ]
 
