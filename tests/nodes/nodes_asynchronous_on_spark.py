@@ -38,7 +38,7 @@ def run(spark: Any, size: int, strategy: str) -> None:
             if number == 4:
                 os.kill(meeting.processes[0], signal.SIGKILL)
             if number == 8:
-                kill_while_it_works(db.runner, meeting.processes[-1])
+                kill_while_it_works(db.runner.network, meeting.processes[-1])
             changes, expected = db.apply(**change), one.apply(**change)
             same(db, one)
             for view in VIEWS:
@@ -67,16 +67,16 @@ def run(spark: Any, size: int, strategy: str) -> None:
     )
 
 
-def kill_while_it_works(runner: Any, process: int) -> None:
+def kill_while_it_works(network: Any, process: int) -> None:
     """Kill a worker when the next change has been sent, and before the network is quiet."""
-    settle = runner._settle
+    settle = network._settle
 
     def killing() -> None:
-        runner._settle = settle
+        network._settle = settle
         os.kill(process, signal.SIGKILL)
         settle()
 
-    runner._settle = killing
+    network._settle = killing
 
 
 def main() -> None:

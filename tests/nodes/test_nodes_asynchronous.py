@@ -286,15 +286,15 @@ def test_nodes_are_killed_between_versions_and_in_the_middle_of_them():
                 expected_rows = set(one.define(text)["both"].inserted)
                 assert set(added["both"].inserted if "both" in added else []) == expected_rows
             if number == 5:
-                driver: Any = db.runner
-                settle = driver._settle
+                network: Any = db.runner.network
+                settle = network._settle
 
-                def killing(settle=settle, driver=driver) -> None:
-                    driver._settle = settle
+                def killing(settle=settle, network=network) -> None:
+                    network._settle = settle
                     kill(meeting.processes[1])
                     settle()
 
-                driver._settle = killing
+                network._settle = killing
             before = {view: set(db[view].rows()) for view in VIEWS}
             changes = db.apply(**change)
             expected = one.apply(**change)

@@ -18,7 +18,6 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from headwater.catalog import Catalog
-from headwater.errors import DataError
 from headwater.events import Repartitioned
 from headwater.local.explain import Facts, RelationFacts
 from headwater.local.table_names import ROWS, TableName
@@ -43,7 +42,14 @@ from headwater.nodes.messages.versions import (
 from headwater.nodes.nodes import Nodes
 from headwater.nodes.owners import Owners
 from headwater.nodes.remote_change import RemoteChange
-from headwater.nodes.remote_rows import counted, evaluate_remotely, exported, fetched, refuse_closed
+from headwater.nodes.remote_rows import (
+    counted,
+    evaluate_remotely,
+    exported,
+    fetched,
+    not_on_nodes,
+    refuse_closed,
+)
 from headwater.nodes.row_tables import pack
 from headwater.nodes.searched import engine_with_derivations
 from headwater.nodes.spread import REPLICATE, Spread
@@ -171,7 +177,7 @@ class Driver:
     @property
     def engine(self) -> Engine:
         """There is one on each node, and none here."""
-        raise _not_on_nodes()
+        raise not_on_nodes()
 
     def derivations(self, key: Key) -> Engine:
         """Rows are brought here as rules, run backwards, ask for them."""
@@ -458,11 +464,3 @@ class Driver:
 def _homes(spread: Spread) -> dict[str, list[object]]:
     """Where relations live, as a checkpoint has it."""
     return {name: home.to_json() for name, home in spread.homes.items()}
-
-
-def _not_on_nodes() -> DataError:
-    return DataError(
-        "on-nodes",
-        "the rows of this database are on nodes, where this is not available",
-        hint="close it, and open its state in one process: connect(path)",
-    )

@@ -11,7 +11,7 @@ from typing import Protocol
 
 import numpy as np
 
-from headwater.errors import SparkError, StoreError
+from headwater.errors import DataError, SparkError, StoreError
 from headwater.maintain.goals import GoalStatistics, Means, evaluate_goal
 from headwater.nodes.messages.message import Answer, Command
 from headwater.nodes.messages.reading import Count, Export, FetchRows
@@ -39,6 +39,15 @@ def refuse_closed(nodes: Nodes, user: object) -> None:
     """Refuse what is asked of nodes that are gone, or hold another database."""
     if nodes.user is not user:
         raise StoreError("closed", "this database is closed", hint="connect again")
+
+
+def not_on_nodes() -> DataError:
+    """What is said of that which only an engine in this process can do."""
+    return DataError(
+        "on-nodes",
+        "the rows of this database are on nodes, where this is not available",
+        hint="close it, and open its state in one process: connect(path)",
+    )
 
 
 def counted(ask: Ask, name: str) -> int:

@@ -1,8 +1,8 @@
 """A database whose views are kept by nodes that do not wait for each other: what the driver does.
 
 Base rows are in this process (`base_rows`); views and all provenance are on nodes. A version's base rows go to the
-nodes where they live, and the version ends when the network is quiet: two waves of equal counters (`node_loop`). What
-it did to views is asked of the nodes then.
+nodes where they live, and the version ends when the network is quiet (`hosted_network`). What it did to views is
+asked of the nodes then.
 
 A version that is taken back is undone by the inverse changes, a definition by going back to the network that was put
 aside. Nodes on which a rule failed, or which were lost, begin a new network from the base rows as they were before
@@ -18,46 +18,40 @@ from dataclasses import dataclass, field
 from functools import reduce
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-
 from headwater.catalog import Catalog
-from headwater.errors import DataError, HeadwaterError
+from headwater.errors import HeadwaterError
 from headwater.events import Recomputed
 from headwater.local import persist
 from headwater.local.explain import Facts, RelationFacts, ViewFacts
 from headwater.maintain.engine import Engine
 from headwater.maintain.goals import GoalStatistics, Means
 from headwater.memory.guard import memory_errors
-from headwater.networks.annotated.stages import QuietStage
-from headwater.networks.runtime.directory import FIRST, Hashed
-from headwater.networks.strands.compiling import compile_program
-from headwater.networks.strands.network_program import NetworkProgram
-from headwater.networks.transports.node_loop import Counters, settle
 from headwater.nodes.asynchronous.base_rows import BaseRows, Moved, base_part, moved, taken_back
+from headwater.nodes.asynchronous.hosted_network import HostedNetwork, HostedProgram
 from headwater.nodes.coordinator import NodeLost
 from headwater.nodes.copied import engine_with_everything
 from headwater.nodes.goals import guessed_fanout
 from headwater.nodes.messages.message import Answer, Command
 from headwater.nodes.messages.network import (
-    BeginNetwork,
-    ChangeNetwork,
-    CountMessages,
     EndVersion,
-    Quieten,
-    ReportNetwork,
 )
 from headwater.nodes.messages.state import Clear, EngineOptions
-from headwater.nodes.messages.versions import ProgramText, Shipped, VersionReport
+from headwater.nodes.messages.versions import Shipped, VersionReport
 from headwater.nodes.nodes import Nodes
 from headwater.nodes.remote_change import RemoteChange
-from headwater.nodes.remote_rows import counted, evaluate_remotely, exported, fetched, refuse_closed
-from headwater.nodes.row_tables import pack
+from headwater.nodes.remote_rows import (
+    counted,
+    evaluate_remotely,
+    exported,
+    fetched,
+    not_on_nodes,
+    refuse_closed,
+)
 from headwater.nodes.searched import engine_with_derivations
 from headwater.plan.goals import GoalProgram
 from headwater.plan.steps import Ints
 from headwater.plan.stored_rows import Key
-from headwater.rules.checked import Checked, Premise, RelationInfo
-from headwater.rules.kinds import refuse_watched
+from headwater.rules.checked import Premise, RelationInfo
 from headwater.store import Checkpoint, Store
 from headwater.values.codec import Codec
 from headwater.values.functions import Functions
@@ -68,36 +62,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 log = logging.getLogger("headwater.nodes")
-
-DERIVATIONS_OF_A_ROUND = 1000
-"""A node may make so many derivations in a version for each round that `max_rounds` allows."""
-
-
-@dataclass(frozen=True)
-class HostedProgram:
-    """A program as it runs on nodes: its text, and where each base relation lives."""
-
-    text: ProgramText
-    checked: Checked
-    local: NetworkProgram
-
-    @classmethod
-    def of(cls, catalog: Catalog, stored: Callable[[str], bool]) -> HostedProgram:
-        """The program of a catalog; refused if a network cannot run it."""
-        checked = catalog.program.maintained
-        refuse_watched(checked)
-        definitions = catalog.definitions
-        base = {name: info for name, info in checked.relations.items() if info.base}
-        text = ProgramText(
-            texts=tuple((program.text, program.source) for program in definitions.programs),
-            rules=tuple(map(tuple, definitions.rules())),
-            known=dict(definitions.known),
-            columns={name: tuple(columns) for name, columns in definitions.columns.items()},
-            nullable=dict(definitions.nullable),
-            stored={info.owner or name: info.types for name, info in base.items() if stored(name)},
-            homes={},
-        )
-        return cls(text, checked, compile_program(checked))
 
 
 @dataclass
@@ -139,20 +103,17 @@ class NetworkDriver:
         self.nodes = nodes
         self.interrupts = nodes.interrupts
         self.base = BaseRows(codec, functions)
-        self.waves = 0
-        """How many waves it took until the last version was quiet."""
+        self.network = HostedNetwork(codec, nodes, options)
         self.shipped = [Shipped()] * nodes.size
         self._sizes = [0] * nodes.size
         self._options, self._keep = options, keep
-        self._directory = Hashed(nodes.size)
-        self._epoch = 0
         self._program = HostedProgram.of(Catalog(functions), lambda name: False)
         self._open: NetworkVersion | None = None
         self._undo: NetworkVersion | None = None
         """A version that was taken back, while the network still has to follow."""
         shutil.rmtree(store.path / "exports", ignore_errors=True)  # of a program that did not close it
         nodes.serve(self)
-        self._surely(self._begin_empty)
+        self._surely(lambda: self.network.begin_empty(self._program))
 
     # ------------------------------------------------------------------ versions
 
@@ -186,7 +147,7 @@ class NetworkDriver:
         if again and any(map(self.base.stored, self.base.engine.workspace.relations)):
             version.statistics.events.append(Recomputed(again, "new-network"))
         reports = self._waited(
-            opened, "definition", lambda: self._begin(program, self.base.rows(), aside=True)
+            opened, "definition", lambda: self.network.begin(program, self.base.rows(), aside=True)
         )
         changes = self._changes(reports, opened.before)
         opened.transitions.append(changes)
@@ -207,7 +168,7 @@ class NetworkDriver:
     def _follow(self, opened: NetworkVersion, base: Mapping[str, RowChange]) -> Mapping[str, RowChange]:
         step = moved(base)
         opened.steps.append(step)
-        reports = self._waited(opened, "change", lambda: self._changed(step))
+        reports = self._waited(opened, "change", lambda: self.network.change(self._program, step))
         changes = {**base, **self._changes(reports, opened.before)}
         opened.transitions.append(changes)
         return changes
@@ -263,65 +224,6 @@ class NetworkDriver:
         finally:
             opened.waiting = ""
 
-    def _begin_empty(self) -> list[VersionReport]:
-        self.nodes.ask(Clear(self._options))
-        return self._begin(self._program, {})
-
-    def _begin(
-        self, program: HostedProgram, rows: Mapping[str, Ints], *, aside: bool = False
-    ) -> list[VersionReport]:
-        """Have a new network, made of these base rows; what it differs in from the one that is put aside."""
-        self._epoch += 1
-        most = min(self._options.max_rounds * DERIVATIONS_OF_A_ROUND, 1 << 62)
-        self.nodes.ask(BeginNetwork(program.text, self._options.strategy, self._epoch, most, aside))
-        self._send(program, {}, rows)
-        self._settle()
-        return self.nodes.ask(ReportNetwork(whole=True))
-
-    def _changed(self, step: Moved) -> list[VersionReport]:
-        self._send(self._program, *step)
-        self._settle()
-        return self.nodes.ask(ReportNetwork())
-
-    def _send(self, program: HostedProgram, deletes: Mapping[str, Ints], inserts: Mapping[str, Ints]) -> None:
-        parts = zip(self._split(program, deletes), self._split(program, inserts), strict=True)
-        self.nodes.ask_each([ChangeNetwork(*part) for part in parts])
-
-    def _split(self, program: HostedProgram, rows: Mapping[str, Ints]) -> list[dict[str, pa.Table]]:
-        """For each node, the rows that live there."""
-        tables: list[dict[str, pa.Table]] = [{} for _ in range(self.nodes.size)]
-        for name, codes in rows.items():
-            if not codes.shape[0]:
-                continue
-            layout = program.checked.relations[name].layout
-            column = program.local.relations[name].location
-            if column is None:
-                owners = np.full(codes.shape[0], FIRST)
-            else:
-                values = layout.decode_column(self.codec, column, codes[:, layout.code(column)])
-                owners = np.array([self._directory.node(value) for value in values], np.int64)
-            for node in range(self.nodes.size):
-                part = np.ascontiguousarray(codes[owners == node])
-                if part.shape[0]:
-                    tables[node][name] = pack(self.codec, part, layout.code_types)
-        return tables
-
-    def _settle(self) -> None:
-        self.waves = 0
-
-        def wave() -> Sequence[Counters]:
-            self.waves += 1
-            self.interrupts.check()
-            counts = self.nodes.ask(CountMessages())
-            return [
-                Counters(part.sent, part.received, part.timers, QuietStage(part.wants)) for part in counts
-            ]
-
-        def begin(stage: QuietStage) -> None:
-            self.nodes.ask(Quieten(int(stage)))
-
-        settle(wave, begin)
-
     def _changes(self, reports: Sequence[VersionReport], before: HostedProgram) -> dict[str, RowChange]:
         infos: dict[str, RelationInfo] = {**before.checked.relations, **self._program.checked.relations}
         found: dict[str, RemoteChange] = {}
@@ -352,15 +254,15 @@ class NetworkDriver:
             if undo.defined:
                 self.nodes.ask(EndVersion(back=True))
             elif undo.failed:
-                reports = self._begin(self._program, self.base.rows())
+                reports = self.network.begin(self._program, self.base.rows())
             else:
                 for lost, gained in reversed(undo.steps):
-                    reports = self._changed((gained, lost))
+                    reports = self.network.change(self._program, (gained, lost))
         except NodeLost:
             raise
         except HeadwaterError:  # a node that failed does nothing more
             log.debug("the network begins anew, with the base rows from before")
-            reports = self._begin(self._program, self.base.rows())
+            reports = self.network.begin(self._program, self.base.rows())
         self._undo = None
         return reports
 
@@ -372,15 +274,15 @@ class NetworkDriver:
         self._undo = None
         opened = self._open
         if opened is None:
-            self._begin(self._program, self.base.rows())
+            self.network.begin(self._program, self.base.rows())
             return "derived all views again"
-        self._begin(opened.before, taken_back(self.base.rows(), opened.steps))
+        self.network.begin(opened.before, taken_back(self.base.rows(), opened.steps))
         again = opened.steps[-1:] if opened.waiting == "change" else []
         if opened.defined and opened.waiting != "definition":
-            self._begin(self._program, taken_back(self.base.rows(), again), aside=True)
+            self.network.begin(self._program, taken_back(self.base.rows(), again), aside=True)
         elif not opened.defined:
             for step in opened.steps[: len(opened.steps) - len(again)]:
-                self._changed(step)
+                self.network.change(self._program, step)
         return f"derived all views again, then did {len(opened.steps)} changes of the open version"
 
     # ------------------------------------------------------------------ reading
@@ -443,11 +345,7 @@ class NetworkDriver:
     @property
     def engine(self) -> Engine:
         """Views are on nodes, and base rows alone explain nothing."""
-        raise DataError(
-            "on-nodes",
-            "the rows of this database are on nodes, where this is not available",
-            hint="close it, and open its state in one process: connect(path)",
-        )
+        raise not_on_nodes()
 
     def derivations(self, key: Key) -> Engine:
         """An engine that has the rows of all derivations of a row, as nodes hold them."""
@@ -480,7 +378,8 @@ class NetworkDriver:
         facts.place = [
             f"runs on {self.nodes.size} nodes, {self.nodes.hosting.words} ({self.why})",
             *(self._home(name) for name, info in checked.relations.items() if not info.internal),
-            f"  said to each other so far: {messages:,} messages, {sent:,} bytes; quiet after {self.waves} waves",
+            f"  said to each other so far: {messages:,} messages, {sent:,} bytes; "
+            f"quiet after {self.network.waves} waves",
         ]
         return facts
 
@@ -511,7 +410,7 @@ class NetworkDriver:
         """Base rows come from the checkpoint, whoever wrote it; the network is made of them."""
         self.base.load_program(checkpoint, base_part(catalog.program.maintained))
         self._program = HostedProgram.of(catalog, self.base.stored)
-        self._surely(lambda: self._begin(self._program, self.base.rows()))
+        self._surely(lambda: self.network.begin(self._program, self.base.rows()))
 
     def must_move(self, inserts: Mapping[str, Ints]) -> bool:
         """Rows live where a hash of their values says, however many there are."""
