@@ -1,7 +1,7 @@
 """A database whose views are kept by nodes that do not wait for each other: what the driver does.
 
 Base rows are in this process (`base_rows`); views and all provenance are on nodes. A version's base rows go to the
-nodes where they live, and the version ends when the network is quiet (`hosted_network`). What it did to views is
+nodes where they live, and the version ends when the network is quiet (`network_on_nodes`). What it did to views is
 asked of the nodes then.
 
 A version that is taken back is undone by the inverse changes, a definition by going back to the network that was put
@@ -27,7 +27,7 @@ from headwater.maintain.engine import Engine
 from headwater.maintain.goals import GoalStatistics, Means
 from headwater.memory.guard import memory_errors
 from headwater.nodes.asynchronous.base_rows import BaseRows, Moved, base_part, moved, taken_back
-from headwater.nodes.asynchronous.hosted_network import HostedNetwork, HostedProgram
+from headwater.nodes.asynchronous.network_on_nodes import HostedProgram, NetworkOnNodes
 from headwater.nodes.coordinator import NodeLost
 from headwater.nodes.copied import engine_with_everything
 from headwater.nodes.goals import guessed_fanout
@@ -103,7 +103,7 @@ class NetworkDriver:
         self.nodes = nodes
         self.interrupts = nodes.interrupts
         self.base = BaseRows(codec, functions)
-        self.network = HostedNetwork(codec, nodes, options)
+        self.network = NetworkOnNodes(codec, nodes, options)
         self.shipped = [Shipped()] * nodes.size
         self._sizes = [0] * nodes.size
         self._options, self._keep = options, keep

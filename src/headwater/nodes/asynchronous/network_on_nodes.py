@@ -70,7 +70,7 @@ class HostedProgram:
         return cls(text, checked, compile_program(checked))
 
 
-class HostedNetwork:
+class NetworkOnNodes:
     """The network that nodes run now."""
 
     def __init__(self, codec: Codec, nodes: Nodes, options: EngineOptions):
