@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,7 +15,9 @@ from oracle_strategies import Version, programs, streams
 
 import headwater as hw
 from headwater.errors import EvaluationError
+from headwater.kernel import room
 from headwater.maintain import mostly_gone
+from headwater.maintain.strategies import strategy
 
 CHAIN = """
     entry(k: int, v: int).
@@ -130,3 +135,69 @@ def test_actions_after_relations_were_replaced_change_the_new_ones():
     left.define(CHAIN)
     left.apply(insert={name: sorted(db[name].rows()) for name in ("entry", "other")})
     assert held(db) == held(left)
+
+
+WIDE_CHAIN = """
+    entry(k: int, v: int).
+    barred(k: int).
+    large(V, K * 4294967296) :- entry(K, V), !barred(K).
+    twice(V) :- entry(_, V).
+    pair(V, W) :- large(V, W), twice(V).
+"""
+
+
+def wide(
+    entries: list[tuple[int, int]], barred: Sequence[tuple[int]] = (), path: Path | None = None
+) -> hw.Database:
+    db = hw.connect(path)
+    db.define(WIDE_CHAIN)
+    db.apply(insert={"entry": entries, "barred": list(barred)})
+    return db
+
+
+def rows_of(db: hw.Database) -> dict[str, list[tuple[object, ...]]]:
+    return {name: sorted(db[name].rows()) for name in ("large", "twice", "pair")}
+
+
+@pytest.mark.parametrize("loaded", [False, True])
+def test_rows_with_one_derivation_are_derived_without_looking_for_them(tmp_path, loaded: bool):
+    """Only where no row had two, and nothing can come: `twice` has rows of several entries."""
+    entries = [(k, k % 700) for k in range(1000)]
+    db = wide(entries, [(1,)], tmp_path / "kept" if loaded else None)
+    if loaded:
+        db.close()
+        db = hw.connect(tmp_path / "kept")
+    asked: dict[str, bool] = {}
+
+    def noting(relation, expected, *, distinct=False):
+        asked[relation.name] = distinct
+        return room.successor(relation, expected, distinct=distinct)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(strategy, "successor", noting)
+        db.apply(delete={"entry": entries[:900]})
+    assert asked == {"large": True, "twice": False, "pair": True}
+    left = rows_of(wide(entries[900:], [(1,)]))
+    assert rows_of(db) == left
+    db.apply(insert={"entry": entries[:3]}, delete={"entry": entries[900:905]})
+    db.apply(insert={"entry": entries[900:905]}, delete={"entry": entries[:3]})
+    assert rows_of(db) == left
+    assert db.why("pair", left["pair"][0])
+
+
+def test_rows_that_may_come_are_looked_for():
+    """A row that was denied comes back while most others go."""
+    entries = [(k, k) for k in range(1000)]
+    db = wide(entries, [(999,)])
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(
+            strategy,
+            "successor",
+            lambda relation, expected, distinct: (
+                pytest.fail(relation.name)
+                if distinct and relation.name != "twice"
+                else room.successor(relation, expected)
+            ),
+        )
+        db.apply(delete={"entry": entries[:900], "barred": [(999,)]})
+    assert rows_of(db) == rows_of(wide(entries[900:]))

@@ -34,6 +34,7 @@ import numpy as np
 import numpy.typing as npt
 
 from headwater.kernel import hashing, journal, room, rowops, version_end
+from headwater.kernel.appending import appended
 from headwater.kernel.index import Index
 from headwater.kernel.memory import Room, Unbounded, zeros
 from headwater.kernel.prefetch import BLOCK
@@ -140,6 +141,10 @@ class Relation:
         """The largest number that can be stored."""
         self.supports = 0
         """No row has more supports than this."""
+        self.once = True
+        """Whether no live row has ever had a second support (not always told where that is so)."""
+        self.distinct = False
+        """Whether whoever fills it has promised that no tuple will be added twice in the open transition."""
         self.lifted = 0
         self.proceeded = False
         """Whether the open version has had more than one transition."""
@@ -227,6 +232,8 @@ class Relation:
 
     def _add(self, tuples: Ints, rank: int) -> Rows:
         """Add tuples of one chunk, as far as they fit; the rest once there is room for their numbers."""
+        if self.distinct:
+            return appended(self, tuples, rank)
         if self.backup is None:
             room.adding(self, tuples.shape[0])
         else:  # most of what is derived again has its place
@@ -252,6 +259,7 @@ class Relation:
                 self.indexes.popitem()
             raise
         done = int(self.sizes[5])
+        self.once = self.once and n == done
         if done == tuples.shape[0]:
             return fresh[:n]
         if not room.adding(self, tuples.shape[0] - done):
@@ -328,6 +336,7 @@ class Relation:
             origins, self.rows, self.state, self.sizes, self.journal_rows, self.journal,
             self.rank_column, self.count_column, self.head_rank_column, rank, out,
         )  # fmt: skip
+        self.once = self.once and n == origins.shape[0]
         return out[:n]
 
     def show(self, rows: Rows, rank: int) -> Rows:
@@ -372,6 +381,7 @@ class Relation:
 
     def doubt(self, rows: Rows) -> None:
         """Suppose of live rows that not all their derivations are counted."""
+        self.once = self.once and not rows.shape[0]
         self.rows[rows, self.count_column] = np.abs(self.rows[rows, self.count_column])
 
     def live(self, rows: Ints) -> bool:
@@ -416,6 +426,7 @@ class Relation:
     def proceed(self) -> None:
         """End a transition of the open version: what is visible now `WAS` there when the next one begins. All of it
         can still be taken back."""
+        self.distinct = False
         touched = self.touched()
         state = self.state[touched] & np.uint8(0xFF ^ (DYING | WAS | LEADING))
         self.state[touched] = np.where(state & VISIBLE, state | WAS, state)
@@ -472,7 +483,7 @@ class Relation:
 
     def commit(self) -> bool:
         """Forget the journal and remove dead rows; return whether the relation was compacted."""
-        plan, self.plan = self.plan or version_end.planned(self), None
+        plan, self.plan, self.distinct = self.plan or version_end.planned(self), None, False
         return version_end.commit(self, plan)
 
     def rollback(self) -> None:
@@ -489,6 +500,7 @@ class Relation:
         before = dict(self.__dict__)
         try:
             self.clear()
+            self.once = before["once"]
             room.numbers(self, supports, 0)
             if rows.dtype == WIDE:
                 room.widen(self)
@@ -518,6 +530,7 @@ class Relation:
         n = codes.shape[0]
         self.clear()
         room.numbers(self, int(ranks[:, 1].max(initial=0)), 0)
+        self.once = bool((ranks[:, 1] == rowops.ALL_COUNTED).all())
         if not _fits(codes) or not _fits(ranks):
             room.widen(self)
         room.rows(self, n)

@@ -93,8 +93,15 @@ def finding(relation: Relation, extra: int) -> None:
 def adding(relation: Relation, extra: int) -> bool:
     """Make room for `extra` more rows and journal entries; whether there was too little for the rows."""
     before = relation.state.shape[0], relation.slots.shape[0], relation.created.shape[0]
-    rows(relation, extra)
+    appending(relation, extra)
     finding(relation, extra)
+    journal(relation, extra)
+    return before != (relation.state.shape[0], relation.slots.shape[0], relation.created.shape[0])
+
+
+def appending(relation: Relation, extra: int) -> None:
+    """Make room for `extra` more rows that are new, though not for finding them."""
+    rows(relation, extra)
     need = int(relation.sizes[4]) + extra
     if need > relation.created.shape[0]:
         size = max(need, relation.created.shape[0] * 2)
@@ -102,8 +109,6 @@ def adding(relation: Relation, extra: int) -> bool:
             (size - relation.created.shape[0]) * 4, f"{need:,} new rows of {relation.name} in one version"
         )
         relation.created = grown(relation.created, size)
-    journal(relation, extra)
-    return before != (relation.state.shape[0], relation.slots.shape[0], relation.created.shape[0])
 
 
 def journal(relation: Relation, extra: int) -> None:
@@ -123,15 +128,19 @@ def journal(relation: Relation, extra: int) -> None:
         )  # last: its length says what there is room for
 
 
-def successor(relation: Relation, expected: int) -> Relation:
+def successor(relation: Relation, expected: int, *, distinct: bool = False) -> Relation:
     """An empty relation to take the place of another: indexes on the same columns, numbers as wide, and room for so
-    many rows."""
+    many rows; `distinct` promises that none is added twice."""
     made = type(relation)(relation.name, relation.arity, selected=relation.selected, room=relation.room)
     size = expected + SPARE
     made.ask(size * (relation.row_bytes + 16), f"room for {size:,} rows of {relation.name}")
     made.rows = zeros((size, relation.width), relation.rows.dtype)
     made.largest = relation.largest
-    made.slots = hashing.empty_slots(size * 5 // 3)
+    made.distinct = distinct
+    if distinct:
+        del made.slots
+    else:
+        made.slots = hashing.empty_slots(size * 5 // 3)
     made.created = zeros((size,), np.int32)
     made.indexes = {columns: index.successor(size) for columns, index in relation.indexes.items()}
     made.state = zeros((size,), np.uint8)

@@ -35,7 +35,7 @@ from headwater.maintain.mostly_gone import mostly_gone
 from headwater.maintain.strategies.strategy import Strategy, Task
 from headwater.maintain.unstored import Before, UnstoredViews, to_write
 from headwater.maintain.view import View
-from headwater.maintain.workspace import NO_CHANGE, Delta, Redefined, Workspace
+from headwater.maintain.workspace import NO_CHANGE, Delta, Left, Redefined, Workspace
 from headwater.plan.instances import Instances
 from headwater.plan.steps import Ints
 from headwater.rules.checked import UNIT, Checked
@@ -74,7 +74,7 @@ class Engine:
         self._read: Collection[str] = ()
         self._deltas: dict[str, Delta] = {}
         self._replaced: dict[str, Relation] = {}
-        self._mostly_gone: Mapping[str, int] = {}
+        self._mostly_gone: Mapping[str, Left] = {}
         """Relations that new ones take the place of in the present transition: those who read them are derived anew
         too."""
         self._told: dict[str, RowChange] = {}

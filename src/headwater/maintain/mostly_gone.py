@@ -15,8 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from headwater.maintain.view import View
-from headwater.maintain.workspace import Delta, Workspace
-from headwater.rules.checked import Premise
+from headwater.maintain.workspace import Delta, Left, Workspace
 
 MOST_LEFT, MOST_LEFT_OF_RECURSION = 0.72, 0.62
 """The part of a view that may be left where it is derived into new relations, and of one that is recursive (measured
@@ -30,9 +29,9 @@ def mostly_gone(
     readers: Mapping[str, frozenset[int]],
     deltas: Mapping[str, Delta],
     workspace: Workspace,
-) -> Mapping[str, int]:
+) -> Mapping[str, Left]:
     """The relations of views that will lose most of their rows to changes of base relations, and are read only by
-    views of which that is true too; with the number of rows that will be left, about."""
+    views of which that is true too; with what will be left of them."""
     if sum(delta.lost.shape[0] for delta in deltas.values()) < FEWEST_LOST or not workspace.exchange.alone:
         return {}
     left = {
@@ -44,15 +43,38 @@ def mostly_gone(
         return {}
     for view in views:
         left.update(dict.fromkeys(view.rules.own, _left_of(view, left, workspace)))
-    gone: dict[str, int] = {}
+    gone: dict[str, Left] = {}
+    once = _derived_once(views, deltas, workspace)
     for view in reversed(views):
         most_left = MOST_LEFT_OF_RECURSION if view.rules.recursive else MOST_LEFT
         if _can_start_over(view) and all(left[name] <= most_left for name in view.rules.own):
             read_by = (views[place] for name in view.rules.own for place in readers.get(name, ()))
             if all(reader.rules.own <= gone.keys() for reader in read_by):
-                gone |= {name: int(left[name] * workspace.sizes.size(name)) for name in view.rules.own}
+                for name in view.rules.own:
+                    gone[name] = Left(int(left[name] * workspace.sizes.size(name)), name in once)
     needed = sum(left[name] * workspace.relations[name].nbytes for name in gone)
     return gone if workspace.budget.has(int(needed)) else {}
+
+
+def _derived_once(views: Sequence[View], deltas: Mapping[str, Delta], workspace: Workspace) -> frozenset[str]:
+    """The relations whose rows will have one derivation each: it is among those that there were, and no row had two.
+
+    That is so where nothing that a view reads has gained a row, and nothing that it denies has lost one.
+    """
+    gaining = {name for name, delta in deltas.items() if delta.gained.shape[0]}
+    changing = set(deltas)
+    once: set[str] = set()
+    for view in views:
+        if changing.isdisjoint(view.rules.inputs):
+            continue
+        changing |= view.rules.own
+        plain = view.grouping is None and not view.choosers and not view.rules.demanded
+        gains = any(not gaining.isdisjoint(read) for read in view.rules.read.values())
+        if not plain or gains or not changing.isdisjoint(view.rules.denied):
+            gaining |= view.rules.own
+        elif not view.rules.recursive and all(workspace.relations[name].once for name in view.rules.own):
+            once |= view.rules.own
+    return frozenset(once)
 
 
 def _can_start_over(view: View) -> bool:
@@ -64,9 +86,9 @@ def _left_of(view: View, left: Mapping[str, float], workspace: Workspace) -> flo
     """The part of a view's derivations from lower strata that is left, about."""
     before = after = 0.0
     for rule in view.rules.rules:
-        premises = [item.relation for item in rule.body if isinstance(item, Premise)]
-        if view.rules.own.isdisjoint(premises):
-            derivations = min(map(workspace.sizes.size, premises))
+        read = view.rules.read[rule.label]
+        if view.rules.own.isdisjoint(read):
+            derivations = min(map(workspace.sizes.size, read))
             before += derivations
-            after += derivations * min(left.get(name, 1.0) for name in premises)
+            after += derivations * min(left.get(name, 1.0) for name in read)
     return after / before if before else 1.0

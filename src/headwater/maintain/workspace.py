@@ -22,7 +22,18 @@ from headwater.values.codec import Codec
 from headwater.values.functions import Functions
 from headwater.version.spectator import Spectator
 
-__all__ = ["NO_CHANGE", "NO_ROWS", "Delta", "Redefined", "Rows", "RuleSet", "Sizes", "Workspace", "quiet"]
+__all__ = [
+    "NO_CHANGE",
+    "NO_ROWS",
+    "Delta",
+    "Left",
+    "Redefined",
+    "Rows",
+    "RuleSet",
+    "Sizes",
+    "Workspace",
+    "quiet",
+]
 
 
 class Delta(NamedTuple):
@@ -33,6 +44,13 @@ class Delta(NamedTuple):
 
 
 NO_CHANGE = Delta(NO_ROWS, NO_ROWS)
+
+
+class Left(NamedTuple):
+    """What will be left of a relation: how many rows, about, and whether no two derivations will give the same."""
+
+    rows: int
+    distinct: bool
 
 
 class Sizes:
@@ -151,14 +169,16 @@ class RuleSet:
                     self.lower.append((rule, position, item.relation, isinstance(item, Absent)))
         self.inputs = {relation for _, _, relation, _ in self.lower}
         self.inputs |= {relation for demanded in self.demanded.values() for _, relation in demanded.lower}
+        self.read = {
+            rule.label: tuple({item.relation for item in rule.body if isinstance(item, Premise)})
+            for rule in self.rules
+        }
+        """What the premises of each rule read."""
+        self.denied = {item.relation for rule in self.rules for item in rule.body if isinstance(item, Absent)}
         self._plans: dict[tuple[str, Hashable], Plan] = {}
         """Those in use."""
         self._by_sizes: dict[tuple[str, Hashable], dict[tuple[int, ...], Plan]] = {}
-        self._reads = {
-            rule.label: frozenset(item.relation for item in rule.body if isinstance(item, Premise))
-            for rule in self.rules
-        }
-        self._read = tuple(frozenset[str]().union(*self._reads.values()))
+        self._read = tuple(frozenset[str]().union(*self.read.values()))
         self._magnitudes: list[int] = []
         """How large the relations that rules read were when this was last looked at, about."""
         self._looked_at = -1
@@ -189,7 +209,7 @@ class RuleSet:
         known = self._plans.get((rule.label, name))
         if known is None:
             relations = self.workspace.relations
-            sizes = tuple(relations[read].stored.bit_length() // 3 for read in self._reads[rule.label])
+            sizes = tuple(relations[read].stored.bit_length() // 3 for read in self.read[rule.label])
             made = self._by_sizes.setdefault((rule.label, name), {})
             known = made.get(sizes)
             if known is None:
@@ -206,7 +226,7 @@ class RuleSet:
         if now != self._magnitudes:
             same = len(now) == len(self._magnitudes)
             other = {name for i, name in enumerate(self._read) if not same or now[i] != self._magnitudes[i]}
-            stale = {label for label, reads in self._reads.items() if not reads.isdisjoint(other)}
+            stale = {label for label, reads in self.read.items() if not other.isdisjoint(reads)}
             self._plans = {key: plan for key, plan in self._plans.items() if key[0] not in stale}
             self._magnitudes = now
         self._looked_at = self.workspace.version

@@ -42,6 +42,10 @@ from headwater.values.types import BINARY, BOOL, DATE, FLOAT, INT, INTERVAL, MOS
 __all__ = ["arrow_type", "column_type", "encode_arrow", "to_table", "type_from_arrow"]
 
 _STRING_BYTES = 2**31 - 1
+MOST_STRINGS_TAKEN_SINGLY = 4096
+"""Longer columns are always reduced to their distinct strings first."""
+STRINGS_COMPARED = 100
+"""How many strings tell whether most are distinct."""
 
 
 # ------------------------------------------------------------------ in
@@ -54,6 +58,11 @@ def encode_arrow(array: Any, type: Type, dictionaries: Dictionaries, *, intern: 
     parts = []
     done = 0
     for chunk in getattr(array, "chunks", [array]):
+        plain = _plain_ints(chunk) if type == INT else None
+        if plain is not None:
+            parts.append(dictionaries.specials.int_codes(plain, intern=intern))
+            done += len(chunk)
+            continue
         try:
             parts.append(_encode_chunk(chunk, type, dictionaries, intern))
         except Misfit as misfit:
@@ -61,6 +70,16 @@ def encode_arrow(array: Any, type: Type, dictionaries: Dictionaries, *, intern: 
             raise
         done += len(chunk)
     return parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, dtype=np.int64), *parts])
+
+
+def _plain_ints(chunk: Any) -> Codes | None:
+    """The numbers of a chunk that holds 64-bit ints and no null, where they lie; `None` for any other. (Asked first:
+    with few rows, what is asked of a column costs more than its numbers do.)"""
+    from pyarrow import Int64Array
+
+    if chunk.__class__ is not Int64Array or chunk.null_count:
+        return None
+    return chunk.to_numpy()  # type: ignore[no-any-return]
 
 
 def _encode_chunk(chunk: Any, type: Type, dictionaries: Dictionaries, intern: bool) -> Codes:
@@ -183,18 +202,41 @@ def _texts(chunk: Any, type: Type, dictionaries: Dictionaries, intern: bool) -> 
     """Only the distinct strings (or bytes) are looked up, and of a dictionary only those that some row uses."""
     import pyarrow as pa
 
-    if not isinstance(chunk, pa.DictionaryArray):
+    if type == STRING and _mostly_distinct(chunk):
+        return _string_codes(chunk.to_pylist(), dictionaries.strings, intern)
+    if isinstance(chunk, pa.DictionaryArray):
+        used, places = np.unique(chunk.indices.to_numpy(zero_copy_only=False), return_inverse=True)
+        distinct = chunk.dictionary.take(pa.array(used))
+        if distinct.null_count:
+            return None
+    else:
         if str(chunk.type) == "string_view":
             chunk = chunk.cast(pa.large_string())
         elif str(chunk.type) == "binary_view":
             chunk = chunk.cast(pa.large_binary())
-        chunk = chunk.dictionary_encode()
-    used, places = np.unique(chunk.indices.to_numpy(zero_copy_only=False), return_inverse=True)
-    distinct = chunk.dictionary.take(pa.array(used))
-    if distinct.null_count:
-        return None
-    codes = encode_canonical(distinct.to_pylist(), type, dictionaries, intern=intern)
+        encoded = chunk.dictionary_encode()  # every entry is used, in the order of the first row that does
+        distinct, places = encoded.dictionary, encoded.indices.to_numpy(zero_copy_only=False)
+    if type == STRING:
+        codes = _string_codes(distinct.to_pylist(), dictionaries.strings, intern)
+    else:
+        codes = encode_canonical(distinct.to_pylist(), type, dictionaries, intern=intern)
     return codes[places.reshape(-1)]
+
+
+def _mostly_distinct(chunk: Any) -> bool:
+    """Whether hardly any string of a short chunk comes twice, by the first ones: finding out which do costs a third
+    of looking all of them up."""
+    import pyarrow as pa
+
+    if isinstance(chunk, pa.DictionaryArray) or len(chunk) > MOST_STRINGS_TAKEN_SINGLY:
+        return False
+    some = chunk.slice(0, STRINGS_COMPARED).to_pylist()
+    return len(set(some)) >= 0.95 * len(some)
+
+
+def _string_codes(values: Sequence[str], strings: Dictionary, intern: bool) -> Codes:
+    """The codes of Arrow's strings: all can be written in UTF-8, as canonical ones."""
+    return strings.encode(values) if intern else strings.find_all(values)
 
 
 # ------------------------------------------------------------------ out

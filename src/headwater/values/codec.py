@@ -280,13 +280,16 @@ class Codec:
         unknown = np.zeros(source.count, dtype=bool)
         if source.count:
             for i, (values, type) in enumerate(zip(source.columns, types, strict=True)):
-                codes = matrix[:, i] = self.encode_given(values, type, relation, columns[i], intern)
-                if not (nullable and nullable[i]) and has_special(codes):
+                matrix[:, i] = self.encode_given(values, type, relation, columns[i], intern)
+            special = has_special(matrix)  # of all columns at once: few rows cost less than asking for each
+            for i, type in enumerate(types):
+                codes = matrix[:, i]
+                if special and not (nullable and nullable[i]) and has_special(codes):
                     self._refuse_nulls(codes, source, relation, columns[i], type)
-                if not intern:
+                if special and not intern:
                     unknown |= codes == UNKNOWN
-                    if type is not None and is_coded(type):
-                        unknown |= codes == -1
+                if not intern and type is not None and is_coded(type):
+                    unknown |= codes == -1
         dropped = int(unknown.sum())
         return (np.ascontiguousarray(matrix[~unknown]) if dropped else matrix), dropped
 

@@ -73,7 +73,7 @@ def has_wide(numbers: Codes) -> bool:
 
 
 def _least(numbers: Codes) -> int:
-    return min(numbers.tolist()) if numbers.size <= MOST_COMPARED_SINGLY else int(numbers.min())
+    return min(numbers.ravel().tolist()) if numbers.size <= MOST_COMPARED_SINGLY else int(numbers.min())
 
 
 def _greatest(numbers: Codes) -> int:

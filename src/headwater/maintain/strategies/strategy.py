@@ -12,7 +12,7 @@ from headwater.kernel.room import successor
 from headwater.maintain.fixpoint import Fixpoint, Lose
 from headwater.maintain.iteration import Iteration
 from headwater.maintain.selection import Chooser, Unsettled
-from headwater.maintain.workspace import NO_CHANGE, Delta, Redefined, RuleSet, Workspace, quiet
+from headwater.maintain.workspace import NO_CHANGE, Delta, Left, Redefined, RuleSet, Workspace, quiet
 from headwater.plan.steps import Join, Plan
 from headwater.rules.checked import Stratum
 from headwater.version.statistics import StratumStatistics
@@ -31,8 +31,8 @@ class Task:
     events: list[Event]
     replaced: dict[str, Relation] | None = None
     """Where dropped relations are put that no other view reads; `None` if others read them."""
-    expected: Mapping[str, int] = field(default_factory=dict)
-    """How many rows relations will have, where that is known, about."""
+    expected: Mapping[str, Left] = field(default_factory=dict)
+    """What will be left of relations, where that is known, about."""
     before_change: Callable[[Iterable[str]], None] = lambda names: None
     """To be called before rows of these relations change (those of a dropped relation never do)."""
     redefined: Redefined | None = None
@@ -137,7 +137,8 @@ class Task:
         if mostly_new and self.replaced is not None:
             for name in self.rules.own:
                 old = self.replaced[name] = self.workspace.relations[name]
-                self.workspace.relations[name] = successor(old, self.expected.get(name, 0))
+                left = self.expected.get(name, Left(0, distinct=False))
+                self.workspace.relations[name] = successor(old, left.rows, distinct=left.distinct)
         self.from_scratch()
 
 
