@@ -20,6 +20,7 @@ from headwater.sketch.captured import captured
 from headwater.sketch.ranges import Ranges, equi_depth
 from headwater.sketch.sketch import SketchPart, Slot
 from headwater.sketch.tables.sql_backend import SqlBackend
+from headwater.sketch.tables.sql_rows import staged
 from headwater.sketch.use import sketched_plan
 
 
@@ -40,7 +41,7 @@ def postgres_backend(server, tables: dict[str, pa.Table]) -> SqlBackend:
     backend = SqlBackend(server.new_database())
     with backend._transaction() as connection:
         for name, rows in tables.items():
-            backend._stage(connection, rows, f"staged_{name}")
+            staged(connection, rows, f"staged_{name}")
             connection.exec_driver_sql(f"CREATE TABLE {name} AS SELECT * FROM staged_{name}")
     for name in tables:
         backend.table(name)

@@ -25,6 +25,7 @@ from headwater.language.sql import scalars as s
 from headwater.sketch.ranges import Ranges
 from headwater.sketch.sketch import Slot
 from headwater.sketch.tables.backend import News, TableDelta, WantedRows, news_by_table
+from headwater.sketch.tables.key_lookup import KeyLookup
 from headwater.values.arrow_types import arrow_type
 
 Values = dict[int, Any]
@@ -330,6 +331,16 @@ class ModelBackend:
             for each in plan.attributes
         ]
         return pa.Table.from_arrays(arrays, names=[each.name for each in plan.attributes])
+
+    def lookup(
+        self, asked: KeyLookup, keys: Sequence[pa.Array], *, versions: Mapping[str, int], most: int
+    ) -> pa.Table | None:
+        found = self.run(asked.plan, versions=versions)
+        for key, column in zip(asked.keys, keys, strict=True):
+            wanted = set(column.to_pylist()) - {None}
+            there = [cell in wanted for cell in found.column(key.name).to_pylist()]
+            found = found.filter(pa.array(there, pa.bool_()))
+        return found if found.num_rows <= most else None
 
     def update(self, table: str, insert: list[dict[str, Any]], delete: list[dict[str, Any]]) -> int:
         for row in delete:

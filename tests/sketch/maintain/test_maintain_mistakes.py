@@ -78,8 +78,10 @@ def test_filters_know_the_keys_of_both_states():
     assert kept.fragments() == {0, 2}
 
 
-def test_a_filter_saves_the_question():
-    kept = Kept("SELECT r.g FROM r, s WHERE r.g = s.k", [(1, 1.0, 5)], [(1, 0)])
+@pytest.mark.parametrize("lookups", [True, False])
+def test_a_filter_saves_the_question(lookups: bool):
+    switches = Switches(kept_rows=0, lookups=lookups)
+    kept = Kept("SELECT r.g FROM r, s WHERE r.g = s.k", [(1, 1.0, 5)], [(1, 0)], switches)
     kept.change("r", insert=[(3, 1.0, 25)])
     assert kept.fragments() == {0}
     asked = kept.backend.asked
@@ -88,6 +90,53 @@ def test_a_filter_saves_the_question():
     assert kept.backend.asked == asked
     (block,) = [each for each in kept.maintainer.operators() if isinstance(each, BlockDelta)]
     assert block.left_out == 2
+
+
+def test_new_rows_that_join_each_other_cost_no_question():
+    """Neither side's key was there before, so each joins with the other's delta only."""
+    kept = Kept("SELECT r.g FROM r, s WHERE r.g = s.k", [(1, 1.0, 5)], [(1, 0)])
+    kept.change("r", insert=[(2, 1.0, 15)])
+    kept.change("s", insert=[(2, 9)])
+    assert kept.fragments() == {0, 1}
+    asked = kept.backend.asked
+    kept.change("r", insert=[(3, 1.0, 25)])
+    kept.change("s", insert=[(3, 9), (3, 9)])
+    assert kept.fragments() == {0, 1, 2}
+    assert kept.backend.asked == asked
+
+
+def test_an_old_state_is_the_new_one_without_its_delta():
+    """Both sides go: the backend has neither. One goes and another of its key comes: only one of two pairs is new."""
+    kept = Kept("SELECT r.g FROM r, s WHERE r.g = s.k", [(1, 1.0, 5), (2, 1.0, 15)], [(1, 0), (2, 0)])
+    kept.change("r", delete=[(2, 1.0, 15)])
+    kept.change("s", delete=[(2, 0)])
+    assert kept.fragments() == {0}
+    kept.change("r", delete=[(1, 1.0, 5)], insert=[(1, 1.0, 25)])
+    kept.change("s", delete=[(1, 0)], insert=[(1, 15)])
+    assert kept.fragments() == {2}
+
+
+def test_rows_that_are_kept_follow_their_table():
+    """s is kept, as it is small; when it changes, what was kept is of no use."""
+    kept = Kept("SELECT r.g FROM r, s WHERE r.g = s.k", [(1, 1.0, 5)], [(1, 0)])
+    kept.change("r", insert=[(1, 1.0, 15)])
+    assert kept.fragments() == {0, 1}
+    kept.change("s", insert=[(2, 0)])
+    assert kept.fragments() == {0, 1}
+    kept.change("r", insert=[(2, 1.0, 25)])
+    assert kept.fragments() == {0, 1, 2}
+
+
+def test_a_lookup_that_finds_too_much_is_left_to_the_backend(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("headwater.sketch.maintain.join_walk.FEWEST_FOUND_AT_MOST", 3)
+    monkeypatch.setattr("headwater.sketch.maintain.join_walk.MOST_FOUND_PER_ROW", 1)
+    switches = Switches(kept_rows=0)
+    kept = Kept("SELECT r.g FROM r, s WHERE r.g = s.k", [(1, 1.0, 5)], [(1, n) for n in range(9)], switches)
+    kept.change("r", insert=[(1, 1.0, 15)])
+    assert kept.fragments() == {0, 1}
+    assert kept.maintainer.counts == {0: 9, 1: 9, 5: 18}
+    kept.change("s", delete=[(1, n) for n in range(9)])
+    assert kept.fragments() == set()
 
 
 def test_equal_rows_count_as_often_as_they_are_there():

@@ -16,7 +16,8 @@ from headwater.sketch.maintain.maintainer import Maintainer
 SWITCHES = {
     "all": Switches(),
     "none": Switches(push_selections=False, bloom_filters=False, buffer=None),
-    "small": Switches(buffer=1),
+    "small": Switches(buffer=1, kept_rows=0),
+    "by the backend": Switches(lookups=False),
 }
 
 
@@ -42,7 +43,7 @@ def test_a_maintained_sketch_is_a_captured_one(shape: Shape):
 def test_state_goes_on_after_it_was_saved_and_restored(shape: Shape, tmp_path: Path):
     for seed in range(50, 50 + examples(3)):
         stream = Stream(shape, seed)
-        switches = Switches(buffer=seed % 3)
+        switches = Switches(buffer=seed % 3, kept_rows=seed % 2 * 100)
         held = Maintainer(stream.plan, stream.numbers, stream.backend, switches=switches)
         held.capture()
         for _ in range(4):

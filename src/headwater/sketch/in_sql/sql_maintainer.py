@@ -20,8 +20,8 @@ from headwater.sketch.ranges import Ranges
 from headwater.sketch.sketch import Sketch, SketchPart, Slot
 from headwater.sketch.tables.backend import fragment_column
 from headwater.sketch.tables.fragment_sql import fragment_expression
-from headwater.sketch.tables.sql_backend import SqlBackend, quoted
-from headwater.sketch.tables.sql_records import SqlRecords, do
+from headwater.sketch.tables.sql_backend import SqlBackend
+from headwater.sketch.tables.sql_records import SqlRecords, do, quoted
 
 
 class SqlMaintainer:

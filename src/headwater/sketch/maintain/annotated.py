@@ -64,14 +64,13 @@ def together(parts: Sequence[AnnotatedRows]) -> AnnotatedRows:
         return filled[0] if filled else AnnotatedRows.none()
     shared = set.intersection(*(set(part.columns) for part in filled))
     columns = {
-        id: pa.chunked_array(_unified([part.columns[id] for part in filled])).combine_chunks()
-        for id in shared
+        id: pa.chunked_array(unified([part.columns[id] for part in filled])).combine_chunks() for id in shared
     }
     counts = np.concatenate([part.counts for part in filled])
     return AnnotatedRows(columns, counts, concatenated([part.fragments for part in filled]))
 
 
-def _unified(arrays: list[pa.Array]) -> list[pa.Array]:
+def unified(arrays: list[pa.Array]) -> list[pa.Array]:
     """Arrays of one type: that of the widest, where the same column came from different places."""
     import pyarrow as pa
 

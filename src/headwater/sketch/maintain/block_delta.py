@@ -15,6 +15,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -35,6 +36,7 @@ from headwater.sketch.maintain.annotated import AnnotatedRows, together
 from headwater.sketch.maintain.bloom import BloomFilter, can_be_hashed
 from headwater.sketch.maintain.columnwise import Columnwise, compile_scalar
 from headwater.sketch.maintain.fragment_sets import Bools, FragmentSets
+from headwater.sketch.maintain.join_walk import JoinWalk, TooManyRows
 from headwater.sketch.maintain.numbering import FragmentNumbers
 from headwater.sketch.maintain.operator import Stateless, TableChanges
 from headwater.sketch.maintain.stateless import projected, selected
@@ -57,6 +59,11 @@ class Switches:
     """How many rows buffers for min, max and top-k hold; `None` for all."""
     shrink: bool = True
     """Whether fragments that are needed no more leave the sketch (`growing`)."""
+    lookups: bool = True
+    """Whether deltas are joined access by access, with what is looked up (`join_walk`)."""
+    kept_rows: int = 20_000
+    """Of an access that has so few rows, all are kept for as long as its table stays as it is: they take less than
+    the filters of large ones, and need not be looked up."""
 
 
 class BlockDelta(Stateless):
@@ -87,13 +94,14 @@ class BlockDelta(Stateless):
         self._here = self._compiled_here()
         self._blooms: dict[KeyPair, BloomFilter] = {}
         self._plans: dict[Replaced, Operator] = {}
+        self._walk = JoinWalk(block, self.accesses, self.columns, switches.kept_rows)
         self.asked = 0
         """How often the backend was asked, and `left_out` how many rows of deltas need not go there."""
         self.left_out = 0
 
     @property
     def nbytes(self) -> int:  # type: ignore[override]
-        return sum(bloom.nbytes for bloom in self._blooms.values())
+        return self._walk.nbytes + sum(bloom.nbytes for bloom in self._blooms.values())
 
     def columns_of(self, table: str) -> frozenset[str]:
         """The columns of a table that are read of its deltas."""
@@ -167,6 +175,11 @@ class BlockDelta(Stateless):
     # ------------------------------------------------------------------ several accesses
 
     def _ask(self, changes: TableChanges) -> AnnotatedRows:
+        if self._can_walk:
+            try:
+                return self._walked(changes)
+            except TooManyRows:
+                self._can_walk = False
         given = dict(self._given(changes))
         parts = []
         for changed in _subsets(tuple(given)):
@@ -174,6 +187,43 @@ class BlockDelta(Stateless):
                 sign = 1 if len(changed) % 2 else -1
                 parts.append(self._run(changes, {access: given[access] for access in changed}, sign))
         return together(parts)
+
+    @cached_property
+    def _can_walk(self) -> bool:
+        """Whether deltas are joined by lookups; not again once these have found too many rows."""
+        filtered = all(
+            len(self._filters[scan.access]) == len(self.block.about(scan)) for scan in self.block.scans
+        )
+        return self.switches.lookups and self.switches.push_selections and filtered and self._walk.can_walk
+
+    def _walked(self, changes: TableChanges) -> AnnotatedRows:
+        assert changes.deltas is not None
+        rows = {
+            scan.access: self._annotated(scan, changes.deltas[scan.table])
+            for scan in self.block.scans
+            if scan.table in changes.deltas
+        }
+        asked = self._walk.asked
+        try:
+            found = self._walk.change(
+                rows, changes, lambda pair, keys: self._old_partners(pair, keys, changes)
+            )
+        finally:
+            self.asked += self._walk.asked - asked
+        for number, annotated in rows.items():
+            self._learn(number, annotated)
+        return found
+
+    def _old_partners(self, pair: KeyPair, keys: pa.Array, changes: TableChanges) -> Bools:
+        """Which keys an old row of the pair's other access may have; `_learn` comes when the version is done."""
+        bloom = None
+        if self.switches.bloom_filters and can_be_hashed(keys.type):
+            bloom = self._bloom(pair, changes)
+        if bloom is None:
+            return np.ones(len(keys), bool)
+        staying = bloom.may_hold(keys)
+        self.left_out += int((~staying).sum())
+        return staying
 
     def _given(self, changes: TableChanges) -> Iterator[tuple[int, pa.Table]]:
         """The deltas of accesses that changed, without what can have no part in the result.

@@ -102,17 +102,18 @@ class StatelessBlock:
                 found += [said for said in parts[0] if all(said in others for others in parts[1:])]
                 for scan in self.scans:
                     local = [
-                        [said for said in part if self._accesses(said) == {scan.access}] for part in parts
+                        [said for said in part if self.accesses_of(said) == {scan.access}] for part in parts
                     ]
-                    if all(local) and self._accesses(each) != {scan.access}:
+                    if all(local) and self.accesses_of(each) != {scan.access}:
                         found.append(Or(tuple(conjunction(tuple(said)) for said in local)))
         return tuple(found)
 
     def about(self, scan: Scan) -> tuple[Scalar, ...]:
         """The conditions that read nothing but this access."""
-        return tuple(each for each in self._implied if self._accesses(each) == {scan.access})
+        return tuple(each for each in self._implied if self.accesses_of(each) == {scan.access})
 
-    def _accesses(self, scalar: Scalar) -> set[int]:
+    def accesses_of(self, scalar: Scalar) -> set[int]:
+        """The accesses whose attributes it reads."""
         return {self._access_of[attribute.id] for attribute in attributes_in(scalar)}
 
     @cached_property

@@ -27,6 +27,7 @@ from headwater.sketch.sketch import Slot
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from headwater.sketch.tables.key_lookup import KeyLookup
     from headwater.sketch.tables.layout import TableLayout
 
 
@@ -125,6 +126,13 @@ class Backend(Protocol):
         name. `fragments`: scans of a slot's table have another column, `fragment_column(slot)`, with a row's
         fragment.
         """
+        ...
+
+    def lookup(
+        self, asked: KeyLookup, keys: Sequence[pa.Array], *, versions: Mapping[str, int], most: int
+    ) -> pa.Table | None:
+        """The rows that have these keys; `None` if there are more than `most`, or where a statement costs so much
+        that joins are better run as a whole."""
         ...
 
     def tasks(self) -> tuple[int, int] | None:

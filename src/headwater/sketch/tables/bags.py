@@ -76,6 +76,11 @@ def netted(rows: pa.Table, signs: Numbers) -> tuple[pa.Table, Numbers]:
     return rows.take(first[order]), totals[order]
 
 
+def net_change(rows: pa.Table, signs: Numbers) -> tuple[pa.Table, Numbers]:
+    """Rows without those that have come as often as gone; the same row may be there several times."""
+    return (rows, signs) if (signs < 0).all() else netted(rows, signs)
+
+
 def without(rows: pa.Table, gone: pa.Table) -> tuple[Mask, Mask]:
     """Which rows stay when each row of `gone` takes one equal row away, and which rows of `gone` find none."""
     import pyarrow as pa

@@ -25,6 +25,7 @@ from headwater.sketch.ranges import Ranges, RangeValue
 from headwater.sketch.sketch import Sketch, SketchPart, Slot
 from headwater.sketch.tables.backend import News, TableDelta, WantedRows, fragment_column, news_by_table
 from headwater.sketch.tables.bags import Numbers, netted, signed
+from headwater.sketch.tables.key_lookup import KeyLookup
 from headwater.sketch.tables.layout import TableLayout
 from headwater.spark.frames import arrow_of, frame_of, quoted
 from headwater.values.arrow_types import type_from_arrow
@@ -147,6 +148,11 @@ class SparkBackend:
         fragments: Mapping[Slot, Ranges] | None = None,
     ) -> pa.Table:
         return self.collected(plan, versions=versions, given=given, fragments=fragments)
+
+    def lookup(
+        self, asked: KeyLookup, keys: Sequence[pa.Array], *, versions: Mapping[str, int], most: int
+    ) -> pa.Table | None:
+        return None  # every statement is a job of Spark's, which takes longer than a join of several tables
 
     def collected(
         self,

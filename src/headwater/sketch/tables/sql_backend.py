@@ -31,21 +31,20 @@ from headwater.language.sql.scalars import Attribute, Scalar, substitute
 from headwater.language.sql.tables import TableColumn, TableSchema
 from headwater.sketch.ranges import Ranges
 from headwater.sketch.sketch import Slot
-from headwater.sketch.tables.backend import News, TableDelta, WantedRows, fragment_column
-from headwater.sketch.tables.bags import netted, signed
-from headwater.sketch.tables.fragment_sql import fragment_expression, nearest_fragment
+from headwater.sketch.tables.backend import News, TableDelta, WantedRows
+from headwater.sketch.tables.bags import net_change, signed
+from headwater.sketch.tables.direct import DirectConnections
+from headwater.sketch.tables.key_lookup import KeyLookup, is_dense
 from headwater.sketch.tables.layout import TableLayout
-from headwater.sketch.tables.sql_records import RecordedVersion, SqlRecords, do
+from headwater.sketch.tables.recent_changes import RecentChanges
+from headwater.sketch.tables.sql_records import RecordedVersion, SqlRecords, do, quoted
+from headwater.sketch.tables.sql_rows import fetched, sources, staged
 from headwater.values.arrow_types import arrow_type
 from headwater.values.types import INT
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_POSTGRES = {
-    "int64": "bigint", "int32": "integer", "int16": "smallint", "int8": "smallint", "double": "double precision",
-    "float": "real", "bool": "boolean", "date32[day]": "date", "binary": "bytea",
-}  # fmt: skip
 MOST_TEXTS_KEPT = 256
 """How many rendered plans are kept for when they are run again."""
 DIALECTS = {"duckdb": "duckdb", "postgresql": "postgres"}
@@ -80,14 +79,18 @@ class SqlBackend:
         self._tables: dict[str, TableSchema] = {}
         self._names = itertools.count()
         self._records = SqlRecords(self.dialect)
+        self._recent = RecentChanges()
+        self._direct = DirectConnections(self.engine)
         self._open = _OpenMoment()
         self._texts: dict[tuple[Operator, tuple[tuple[str, str], ...]], str] = {}
+        self._lookups: WeakKeyDictionary[KeyLookup, dict[tuple[bool, ...], str]] = WeakKeyDictionary()
         self._asked_for: WeakKeyDictionary[WantedRows, tuple[str, tuple[Attribute, ...]]] = (
             WeakKeyDictionary()
         )
 
     def close(self) -> None:
         """Close the connections: DuckDB lets no other process have a file that one has open."""
+        self._direct.close()
         self.engine.dispose()
 
     def schemas(self) -> Mapping[str, TableSchema]:
@@ -95,7 +98,7 @@ class SqlBackend:
 
     def table(self, name: str) -> TableSchema:
         """Take in a table by its name; from now on its changes are recorded."""
-        with self._transaction() as connection:
+        with self._refusals(), self.engine.begin() as connection:
             found = columns_of(connection, name)
             if found is None:
                 raise SketchError("unknown-table", f"there is no table {name}", hint="is its name right?")
@@ -155,7 +158,7 @@ class SqlBackend:
             part = f" TABLESAMPLE BERNOULLI ({100.0 * most / rows:.6f}{percent})"
             part += " REPEATABLE (1)"
         with self._transaction() as connection:
-            found = self._fetch(
+            found = fetched(
                 connection,
                 f"SELECT {quoted(attribute)} FROM {quoted(table)}{part}",
                 (Attribute(0, attribute, column.type),),
@@ -173,11 +176,31 @@ class SqlBackend:
         given: Mapping[str, pa.Table] | None = None,
         fragments: Mapping[Slot, Ranges] | None = None,
     ) -> pa.Table:
-        with self._transaction() as connection, self._sources(connection, given, fragments) as sources:
+        with (
+            self._transaction() as connection,
+            sources(self.dialect, connection, given, fragments) as named_so,
+        ):
             if versions:
                 self._check_versions(connection, versions)
-            named = {name: quoted(name) for name in self._tables} | sources
-            return self._fetch(connection, self._rendered(plan, named), plan.attributes)
+            named = {name: quoted(name) for name in self._tables} | named_so
+            return fetched(connection, self._rendered(plan, named), plan.attributes)
+
+    def lookup(
+        self, asked: KeyLookup, keys: Sequence[pa.Array], *, versions: Mapping[str, int], most: int
+    ) -> pa.Table | None:
+        import pyarrow.compute as pc
+
+        distinct = [pc.unique(column).to_pylist() for column in keys]
+        dense = tuple(map(is_dense, distinct))
+        texts = self._lookups.setdefault(asked, {})
+        if dense not in texts:
+            rendered = self._rendered(asked.plan, {name: quoted(name) for name in self._tables})
+            texts[dense] = asked.text(self.dialect, rendered, quoted, dense)
+        with self._transaction() as connection:
+            self._check_versions(connection, versions)
+            values = asked.values(self.dialect, distinct, dense)
+            found = fetched(connection, f"{texts[dense]} LIMIT {most + 1}", asked.columns, values)
+        return found if found.num_rows <= most else None
 
     def _check_versions(self, connection: Any, versions: Mapping[str, int]) -> None:
         for table, now in self._recorded(connection, tuple(versions)).items():
@@ -208,6 +231,12 @@ class SqlBackend:
     ) -> TableDelta:
         wanted = WantedRows(None if columns is None else frozenset(columns), condition)
         with self._transaction() as connection:
+            seen = self._open.moment.recorded.get(table) if self._open.moment is not None else None
+            at_hand = None
+            if seen is not None and seen.version == upto and seen.unknown <= after:
+                at_hand = self._at_hand(table, after, seen, wanted)
+            if at_hand is not None:
+                return at_hand
             self._records.check_known(connection, table, after, upto)
             return self._changes(connection, table, after, upto, wanted)
 
@@ -220,17 +249,36 @@ class SqlBackend:
             for table in changed:
                 self._records.refuse_unknown(table, seen[table], recorded[table])
             deltas = {
-                table: self._changes(connection, table, seen[table], recorded[table].version, wanted[table])
+                table: self._at_hand(table, seen[table], recorded[table], wanted[table])
+                or self._changes(connection, table, seen[table], recorded[table].version, wanted[table])
                 for table in changed
             }
         return News({table: now.version for table, now in recorded.items()}, deltas)
 
     def _changes(self, connection: Any, table: str, after: int, upto: int, wanted: WantedRows) -> TableDelta:
         text, shown = self._changes_text(table, wanted)
-        found = self._fetch(connection, f"{text} WHERE _version > {after} AND _version <= {upto}", shown)
+        found = fetched(connection, f"{text} WHERE _version > {after} AND _version <= {upto}", shown)
         signs = np.asarray(found.column("_sign"), dtype=np.int64)
-        rows, net = netted(found.select([each.name for each in shown[2:]]), signs)
+        rows, net = net_change(found.select([each.name for each in shown[2:]]), signs)
         return TableDelta(table, after, upto, rows, net)
+
+    def _at_hand(self, table: str, after: int, now: RecordedVersion, wanted: WantedRows) -> TableDelta | None:
+        """What changed up to now, if all of it went through this process and is at hand."""
+        import pyarrow as pa
+
+        found = self._recent.between(table, after, now.version, now.mark)
+        if found is None:
+            return None
+        names = [
+            each.name
+            for each in self._schema(table).columns
+            if wanted.columns is None or each.name in wanted.columns
+        ]
+        rows = [change.rows.select(names) for change in found]
+        signs = [change.signs for change in found]
+        joined = rows[0] if len(rows) == 1 else pa.concat_tables(rows)
+        net = net_change(joined, signs[0] if len(signs) == 1 else np.concatenate(signs))
+        return TableDelta(table, after, now.version, *net)
 
     def _changes_text(self, table: str, wanted: WantedRows) -> tuple[str, tuple[Attribute, ...]]:
         """The statement that reads the record of a table's changes, but for the versions; and its columns."""
@@ -263,12 +311,14 @@ class SqlBackend:
         rows, signs = signed(insert, delete, arrow)
         counted = rows.append_column("_sign", pa.array(signs))
         with self._transaction() as connection:
-            staged = self._stage(connection, counted, f"headwater_given_{next(self._names)}")
-            version = self._records.apply(connection, table, rows, signs, staged)
-            do(connection, f"DROP TABLE {quoted(staged)}")
+            given = staged(connection, counted, f"headwater_given_{next(self._names)}")
+            change = self._records.apply(connection, table, rows, signs, given)
+            do(connection, f"DROP TABLE {quoted(given)}")
             if self._open.moment is not None:
                 self._open.moment.recorded.pop(table, None)
-        return version
+        if self.dialect == "duckdb":
+            self._recent.remember(table, change)
+        return change.version
 
     # -------------------------------------------------------------- inside
 
@@ -306,15 +356,22 @@ class SqlBackend:
     @contextmanager
     def _transaction(self) -> Iterator[Any]:
         """One transaction that sees one state of the database; what the database refuses is our error."""
-        try:
+        with self._refusals():
             if self._open.moment is not None:
                 yield self._open.moment.connection
-                return
-            with self.engine.connect() as connection:
-                if self.dialect == "postgres":
+            elif self.dialect == "duckdb":
+                with self._direct.transaction() as direct:
+                    yield direct
+            else:
+                with self.engine.connect() as connection:
                     connection = connection.execution_options(isolation_level="REPEATABLE READ")
-                with connection.begin():
-                    yield connection
+                    with connection.begin():
+                        yield connection
+
+    @contextmanager
+    def _refusals(self) -> Iterator[None]:
+        try:
+            yield
         except self._errors as error:
             raise SketchError("backend-failed", said_by(error)) from error
 
@@ -329,84 +386,9 @@ class SqlBackend:
 
         return SQLAlchemyError, duckdb.Error
 
-    def _fetch(self, connection: Any, text: str, attributes: Sequence[Attribute]) -> pa.Table:
-        import pyarrow as pa
-
-        if self.dialect == "duckdb":
-            found = connection.connection.driver_connection.sql(text).to_arrow_table()
-            return found.rename_columns([each.name for each in attributes])
-        rows = do(connection, text)
-        columns = list(zip(*rows, strict=True)) if rows else [()] * len(attributes)
-        arrays = [_array(cells, each) for cells, each in zip(columns, attributes, strict=True)]
-        return pa.Table.from_arrays(arrays, names=[each.name for each in attributes])
-
-    @contextmanager
-    def _sources(
-        self, connection: Any, given: Mapping[str, pa.Table] | None, fragments: Mapping[Slot, Ranges] | None
-    ) -> Iterator[dict[str, str]]:
-        """Given rows and annotated tables, as temporary tables and views with names of their own."""
-        made: dict[str, str] = {}
-        undo: list[str] = []
-        for number, (name, rows) in enumerate((given or {}).items()):
-            made[name] = quoted(self._stage(connection, rows, f"headwater_given_{number}"))
-            undo.append(f"DROP TABLE {made[name]}")
-        for number, table in enumerate(sorted({slot.table for slot in fragments or {}})):
-            made[table] = quoted(f"headwater_fragments_{number}")
-            own = [ranges for slot, ranges in (fragments or {}).items() if slot.table == table]
-            columns, joins = [], ""
-            for place, ranges in enumerate(own):
-                if self.dialect == "duckdb" and ranges.bounds:
-                    bounds = self._stage(
-                        connection, _numbered_bounds(ranges), f"headwater_bounds_{number}_{place}"
-                    )
-                    undo.append(f"DROP TABLE {bounds}")
-                    joins += f" ASOF LEFT JOIN {bounds} ON t.{quoted(ranges.attribute)} >= {bounds}._lower"
-                    said = nearest_fragment(ranges, bounds)
-                else:
-                    said = fragment_expression(ranges, self.dialect)
-                columns.append(f"{said} AS {quoted(fragment_column(Slot(table, ranges.attribute)))}")
-            shown = ", ".join(["t.*", *columns])
-            do(
-                connection,
-                f"CREATE TEMPORARY VIEW {made[table]} AS SELECT {shown} FROM {quoted(table)} AS t{joins}",
-            )
-            undo.insert(0, f"DROP VIEW {made[table]}")
-        yield made
-        for statement in undo:
-            do(connection, statement)
-
-    def _stage(self, connection: Any, rows: pa.Table, name: str) -> str:
-        """Rows as a temporary table."""
-        if self.dialect == "duckdb":
-            raw = connection.connection.driver_connection
-            raw.register(f"{name}_arrow", rows)
-            raw.execute(f"CREATE TEMPORARY TABLE {name} AS FROM {name}_arrow")
-            raw.unregister(f"{name}_arrow")
-            return name
-        declared = ", ".join(f"{quoted(field.name)} {_postgres_type(field.type)}" for field in rows.schema)
-        do(connection, f"CREATE TEMPORARY TABLE {name} ({declared}) ON COMMIT DROP")
-        cursor = connection.connection.driver_connection.cursor()
-        columns = [column.to_pylist() for column in rows.columns]
-        with cursor.copy(f"COPY {name} FROM STDIN") as copy:
-            for row in zip(*columns, strict=True):
-                copy.write_row(row)
-        return name
-
-
-def quoted(name: str) -> str:
-    """A name as SQL has it: `shop.sales` is a table of a schema."""
-    return ".".join('"' + part.replace('"', '""') + '"' for part in name.split("."))
-
 
 def _one(connection: Any, text: str) -> Any:
     return do(connection, text)[0][0]
-
-
-def _numbered_bounds(ranges: Ranges) -> pa.Table:
-    """Where fragments begin, with their numbers."""
-    import pyarrow as pa
-
-    return pa.table({"_lower": pa.array(ranges.bounds), "_number": list(range(1, len(ranges.bounds) + 1))})
 
 
 def _by_name(condition: Scalar, attributes: Mapping[str, Attribute]) -> Scalar:
@@ -414,29 +396,3 @@ def _by_name(condition: Scalar, attributes: Mapping[str, Attribute]) -> Scalar:
     from headwater.language.sql.scalars import attributes_in
 
     return substitute(condition, {each.id: attributes[each.name] for each in attributes_in(condition)})
-
-
-def _array(cells: Sequence[Any], attribute: Attribute) -> Any:
-    """Cells of one column; of the type that the plan says, unless the database has another for it."""
-    import pyarrow as pa
-
-    type_ = attribute.type
-    if type_ is not None and type_.name not in ("list", "decimal"):
-        try:
-            return pa.array(
-                [int(cell) if type_ == INT and cell is not None else cell for cell in cells],
-                arrow_type(type_),
-            )
-        except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError, ValueError):
-            pass
-    return pa.array(cells)
-
-
-def _postgres_type(kind: Any) -> str:
-    import pyarrow as pa
-
-    if pa.types.is_decimal(kind):
-        return f"numeric({kind.precision},{kind.scale})"
-    if pa.types.is_timestamp(kind):
-        return "timestamptz" if kind.tz else "timestamp"
-    return _POSTGRES.get(str(kind), "text")

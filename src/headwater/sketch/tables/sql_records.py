@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from headwater.errors import SketchError
+from headwater.sketch.tables.direct import DirectConnection
+from headwater.sketch.tables.recent_changes import RecentChange, new_mark
 
 if TYPE_CHECKING:
     import numpy as np
@@ -52,6 +54,8 @@ class RecordedVersion:
     version: int
     counted: int
     unknown: int
+    mark: int
+    """What its writer left with it (`recent_changes`); in PostgreSQL, the number of the transaction."""
 
 
 class SqlRecords:
@@ -72,14 +76,14 @@ class SqlRecords:
             " counted BIGINT NOT NULL, unknown BIGINT NOT NULL, writer BIGINT NOT NULL)",
         )
         self._refuse_shared_record(connection, table)
-        log = _quoted(self.log(table))
+        log = quoted(self.log(table))
         do(
             connection,
             f"CREATE TABLE IF NOT EXISTS {log} AS SELECT CAST(0 AS BIGINT) AS _version,"
-            f" CAST(0 AS BIGINT) AS _sign, * FROM {_quoted(table)} WHERE 1 = 0",
+            f" CAST(0 AS BIGINT) AS _sign, * FROM {quoted(table)} WHERE 1 = 0",
         )
         if self._row(connection, table) is None:
-            counted = do(connection, f"SELECT count(*) FROM {_quoted(table)}")[0][0]
+            counted = do(connection, f"SELECT count(*) FROM {quoted(table)}")[0][0]
             do(connection, f"INSERT INTO headwater_versions VALUES ({_text(table)}, 0, {counted}, 0, 0)")
         if self.dialect == "postgres":
             self._make_triggers(connection, table, columns)
@@ -96,18 +100,18 @@ class SqlRecords:
 
     def _make_triggers(self, connection: Any, table: str, columns: Sequence[str]) -> None:
         function = f"headwater_record_{table.replace('.', '_')}"
-        named = ", ".join(map(_quoted, columns))
+        named = ", ".join(map(quoted, columns))
         text = _TRIGGER.format(
-            function=_quoted(function), name=table, log=_quoted(self.log(table)), columns=named
+            function=quoted(function), name=table, log=quoted(self.log(table)), columns=named
         )
         do(connection, text)
         for event, tables in _EVENTS.items():
-            trigger = _quoted(f"{function}_{event.lower()}")
-            do(connection, f"DROP TRIGGER IF EXISTS {trigger} ON {_quoted(table)}")
+            trigger = quoted(f"{function}_{event.lower()}")
+            do(connection, f"DROP TRIGGER IF EXISTS {trigger} ON {quoted(table)}")
             do(
                 connection,
-                f"CREATE TRIGGER {trigger} AFTER {event} ON {_quoted(table)} {tables}"
-                f" FOR EACH STATEMENT EXECUTE FUNCTION {_quoted(function)}()",
+                f"CREATE TRIGGER {trigger} AFTER {event} ON {quoted(table)} {tables}"
+                f" FOR EACH STATEMENT EXECUTE FUNCTION {quoted(function)}()",
             )
 
     def version(self, connection: Any, table: str) -> int:
@@ -124,32 +128,34 @@ class SqlRecords:
             return {}
         counts = ""
         if self.dialect == "duckdb":
-            counts = "".join(f", (SELECT count(*) FROM {_quoted(table)})" for table in tables)
+            counts = "".join(f", (SELECT count(*) FROM {quoted(table)})" for table in tables)
         names = ", ".join(map(_text, tables))
         said = do(
             connection,
-            f"SELECT name, version, counted, unknown{counts} FROM headwater_versions WHERE name IN ({names})",
+            f"SELECT name, version, counted, unknown, writer{counts} FROM headwater_versions"
+            f" WHERE name IN ({names})",
         )
-        known = {name: RecordedVersion(*map(int, rest[:3])) for name, *rest in said}
+        known = {name: RecordedVersion(*map(int, rest[:4])) for name, *rest in said}
         for table in tables:
             if table not in known:
                 raise SketchError(
                     "unknown-table", f"no table {table} was named", hint="name it: sketches.table(...)"
                 )
         if counts:
-            for table, now in zip(tables, said[0][4:], strict=True):
+            for table, now in zip(tables, said[0][5:], strict=True):
                 if now != known[table].counted:
                     known[table] = self._record_unknown(connection, table, known[table].version + 1, now)
         return {table: known[table] for table in tables}
 
     def _record_unknown(self, connection: Any, table: str, version: int, counted: int) -> RecordedVersion:
         """Somebody has changed the table without recording it."""
+        mark = new_mark()
         do(
             connection,
-            f"UPDATE headwater_versions SET version = {version}, counted = {counted}, unknown = {version}"
-            f" WHERE name = {_text(table)}",
+            f"UPDATE headwater_versions SET version = {version}, counted = {counted}, unknown = {version},"
+            f" writer = {mark} WHERE name = {_text(table)}",
         )
-        return RecordedVersion(version, counted, version)
+        return RecordedVersion(version, counted, version, mark)
 
     def check_known(self, connection: Any, table: str, after: int, upto: int) -> None:
         """Refuse changes that were not recorded, or are no more."""
@@ -170,10 +176,10 @@ class SqlRecords:
 
     def apply(
         self, connection: Any, table: str, rows: pa.Table, signs: npt.NDArray[np.int64], staged: str
-    ) -> int:
-        """Change the table by staged rows with a column `_sign`, and record it; the version it has then."""
+    ) -> RecentChange:
+        """Change the table by staged rows with a column `_sign`, and record it; what it became."""
         names = rows.column_names
-        columns = ", ".join(map(_quoted, names))
+        columns = ", ".join(map(quoted, names))
         gone = int(-signs[signs < 0].sum())
         deleted = self._delete(connection, table, rows, staged) if gone else 0
         if deleted != gone:
@@ -186,41 +192,42 @@ class SqlRecords:
             copies = "generate_series(1, s._sign)" if self.dialect == "postgres" else "range(s._sign)"
             do(
                 connection,
-                f"INSERT INTO {_quoted(table)} ({columns}) SELECT {columns} FROM {staged} AS s, {copies} AS copies"
+                f"INSERT INTO {quoted(table)} ({columns}) SELECT {columns} FROM {staged} AS s, {copies} AS copies"
                 " WHERE s._sign > 0",
             )
         if self.dialect == "postgres":
-            return self.version(connection, table)
+            now = self.recorded(connection, (table,))[table]
+            return RecentChange(now.version, 0, now.mark, rows, signs)
         found = self._row(connection, table)
         assert found is not None
-        version = found.version + 1
+        version, mark = found.version + 1, new_mark()
         do(
             connection,
-            f"INSERT INTO {_quoted(self.log(table))} (_version, _sign, {columns})"
+            f"INSERT INTO {quoted(self.log(table))} (_version, _sign, {columns})"
             f" SELECT {version}, _sign, {columns} FROM {staged}",
         )
         do(
             connection,
-            f"UPDATE headwater_versions SET version = {version}, counted = counted + {int(signs.sum())}"
-            f" WHERE name = {_text(table)}",
+            f"UPDATE headwater_versions SET version = {version}, counted = counted + {int(signs.sum())},"
+            f" writer = {mark} WHERE name = {_text(table)}",
         )
-        return version
+        return RecentChange(version, found.mark, mark, rows, signs)
 
     def _delete(self, connection: Any, table: str, rows: pa.Table, staged: str) -> int:
         """As many copies of each row as are to go; says how many went."""
         row = "ctid" if self.dialect == "postgres" else "rowid"
         same = " AND ".join(
-            f"t.{_quoted(name)} {'=' if not column.null_count else 'IS NOT DISTINCT FROM'} s.{_quoted(name)}"
+            f"t.{quoted(name)} {'=' if not column.null_count else 'IS NOT DISTINCT FROM'} s.{quoted(name)}"
             for name, column in zip(rows.column_names, rows.columns, strict=True)
         )
-        key = ", ".join(f"t.{_quoted(name)}" for name in rows.column_names)
+        key = ", ".join(f"t.{quoted(name)}" for name in rows.column_names)
         numbered = (
             f"SELECT t.{row} AS place, s._sign AS asked, row_number() OVER (PARTITION BY {key}) AS ordinal"
-            f" FROM {_quoted(table)} AS t JOIN {staged} AS s ON s._sign < 0 AND {same}"
+            f" FROM {quoted(table)} AS t JOIN {staged} AS s ON s._sign < 0 AND {same}"
         )
         gone = do(
             connection,
-            f"DELETE FROM {_quoted(table)} WHERE {row} IN"
+            f"DELETE FROM {quoted(table)} WHERE {row} IN"
             f" (SELECT place FROM ({numbered}) AS numbered WHERE ordinal <= -asked) RETURNING 1",
         )
         return len(gone)
@@ -228,18 +235,24 @@ class SqlRecords:
     def _row(self, connection: Any, table: str) -> RecordedVersion | None:
         found = do(
             connection,
-            f"SELECT version, counted, unknown FROM headwater_versions WHERE name = {_text(table)}",
+            f"SELECT version, counted, unknown, writer FROM headwater_versions WHERE name = {_text(table)}",
         )
         return RecordedVersion(*map(int, found[0])) if found else None
 
 
-def do(connection: Any, text: str) -> list[Any]:
+def do(connection: Any, text: str, values: Sequence[Any] = ()) -> list[Any]:
     """Run a statement to its end; the rows that it gives, if it gives any."""
-    found = connection.exec_driver_sql(text.replace("%", "%%"))
+    if isinstance(connection, DirectConnection):
+        return connection.do(text, values)
+    if values:  # the text has places for them, and its own % are doubled
+        found = connection.exec_driver_sql(text, tuple(values))
+    else:
+        found = connection.exec_driver_sql(text.replace("%", "%%"))
     return list(found.fetchall()) if found.returns_rows else []
 
 
-def _quoted(name: str) -> str:
+def quoted(name: str) -> str:
+    """A name as SQL has it: `shop.sales` is a table of a schema."""
     return ".".join('"' + part.replace('"', '""') + '"' for part in name.split("."))
 
 

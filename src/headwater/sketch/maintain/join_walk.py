@@ -1,0 +1,394 @@
+"""Joins of deltas with tables by *lookups*: from access to access along the keys that join them, each table asked for
+the rows with the keys at hand (section 5.5, with the fetches of 9.4).
+
+Of changed accesses R and S, ΔR⋈S_old + R_new⋈ΔS is their delta. The backend holds new states; an old one is the new
+one without its delta. Two cases need no question: what a Bloom filter says no old row has, joins with the delta of
+the other side only; and where nothing is left, nothing is asked. So new orders with their lines cost no statement,
+and deleted ones two, however many tables are joined with them afterwards: each of these is asked once, for all
+changes together.
+
+A lookup that finds very many rows gives up, and the block is run in the backend instead (`block_delta`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+
+from headwater.language.sql.scalars import Attribute, Compare, attributes_in, conjunction
+from headwater.sketch.maintain.annotated import AnnotatedRows, unified
+from headwater.sketch.maintain.columnwise import Columnwise, as_column, compile_scalar, holds
+from headwater.sketch.maintain.fragment_sets import Bools, FragmentSets, Ints
+from headwater.sketch.maintain.operator import TableChanges
+from headwater.sketch.maintain.stateless_block import KeyPair, StatelessBlock
+from headwater.sketch.maintain.table_access import GivenAccess
+from headwater.sketch.sketch import Slot
+from headwater.sketch.tables.bags import row_numbers
+from headwater.sketch.tables.key_lookup import KeyLookup
+
+FEWEST_FOUND_AT_MOST = 20_000
+"""A lookup may find so many rows,"""
+MOST_FOUND_PER_ROW = 50
+"""or so many for each row that asks."""
+KEY_TYPES = ("int", "string", "date")
+"""Types of keys that are compared here as every backend compares them."""
+OldPartners = Callable[[KeyPair, pa.Array], Bools]
+"""Which of some keys an old row of the pair's other access may have."""
+
+
+class TooManyRows(Exception):  # noqa: N818
+    """A lookup found so many rows that the backend had better join them."""
+
+
+@dataclass(frozen=True)
+class JoinedRows:
+    """Signed rows of some accesses, joined: columns by attribute, fragments by access and slot."""
+
+    bound: frozenset[int]
+    columns: Mapping[int, pa.Array]
+    counts: Ints
+    fragments: Mapping[tuple[int, Slot], Ints]
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+    def take(self, rows: Ints) -> JoinedRows:
+        """Some of the rows, by their places."""
+        places = pa.array(rows)
+        return JoinedRows(
+            self.bound,
+            {id: column.take(places) for id, column in self.columns.items()},
+            self.counts[rows],
+            {key: numbers[rows] for key, numbers in self.fragments.items()},
+        )
+
+    def where(self, mask: Bools) -> JoinedRows:
+        """The rows for which the mask holds."""
+        return self if mask.all() else self.take(np.flatnonzero(mask))
+
+
+@dataclass(frozen=True)
+class WalkStep:
+    """From the accesses that are bound to another one."""
+
+    target: int
+    pairs: tuple[KeyPair, ...]
+    """From bound accesses to the target."""
+    lookup: KeyLookup
+    conditions: tuple[Columnwise, ...]
+    """What can be tested as soon as the target is bound."""
+
+
+@dataclass(frozen=True)
+class KeptRows:
+    """All rows that an access had at a version of its table; `None` if they were too many then."""
+
+    version: int
+    rows: JoinedRows | None
+
+
+class JoinWalk:
+    """A block of several accesses whose deltas are joined by lookups."""
+
+    def __init__(
+        self,
+        block: StatelessBlock,
+        accesses: Mapping[int, GivenAccess],
+        columns: Sequence[Attribute],
+        kept_rows: int,
+    ):
+        self.block = block
+        self.accesses = accesses
+        self.columns = tuple(columns)
+        self.most_kept = kept_rows
+        self.asked = 0
+        self._kept: dict[int, KeptRows] = {}
+        self._steps: dict[tuple[frozenset[int], int], WalkStep] = {}
+
+    # ------------------------------------------------------------------ whether it can be done
+
+    @cached_property
+    def can_walk(self) -> bool:
+        """Whether all that is tested and shown can be computed here, and keys lead to every access."""
+        if any(each is None for each in self._shown.values()) or any(
+            each is None for _, each in self._conditions
+        ):
+            return False
+        reached = {self.block.scans[0].access}
+        while more := {pair.other for pair in self._keys if pair.access in reached} - reached:
+            reached |= more
+        return reached == set(self.accesses)
+
+    @cached_property
+    def _keys(self) -> tuple[KeyPair, ...]:
+        return tuple(
+            pair
+            for pair in self.block.key_pairs
+            if pair.attribute.type is not None
+            and pair.attribute.type.name in KEY_TYPES
+            and pair.attribute.type == pair.other_attribute.type
+        )
+
+    @cached_property
+    def _shown(self) -> dict[int, Columnwise | None]:
+        return {each.id: compile_scalar(self.block.meaning(each)) for each in self.columns}
+
+    @cached_property
+    def _conditions(self) -> list[tuple[frozenset[int], Columnwise | None]]:
+        """What must hold across accesses, beside equal keys."""
+        joined = {frozenset((pair.attribute.id, pair.other_attribute.id)) for pair in self._keys}
+        found = []
+        for each in self.block.conditions:
+            about = frozenset(self.block.accesses_of(each))
+            is_key = (
+                isinstance(each, Compare)
+                and each.operator == "="
+                and (
+                    frozenset(attribute.id for attribute in attributes_in(each)) in joined
+                    and isinstance(each.left, Attribute)
+                    and isinstance(each.right, Attribute)
+                )
+            )
+            if len(about) != 1 and not is_key:
+                found.append((about, compile_scalar(each)))
+        return found
+
+    # ------------------------------------------------------------------ a version
+
+    def change(
+        self, deltas: Mapping[int, AnnotatedRows], changes: TableChanges, old_partners: OldPartners
+    ) -> AnnotatedRows:
+        """What the deltas of accesses (that fulfil what is said of each alone) do to the block."""
+        version = _WalkedVersion(self, self._rows_of_deltas(deltas), changes, old_partners)
+        found = version.change()
+        return self._annotated(found)
+
+    def _rows_of_deltas(self, deltas: Mapping[int, AnnotatedRows]) -> dict[int, JoinedRows]:
+        found = {}
+        for number, rows in deltas.items():
+            slots = self.accesses[number].slots
+            members = rows.fragments.sets().members.reshape(len(rows), len(slots))
+            fragments = {(number, slot): members[:, place] for place, slot in enumerate(slots)}
+            found[number] = JoinedRows(frozenset((number,)), rows.columns, rows.counts, fragments)
+        return found
+
+    def _annotated(self, rows: JoinedRows | None) -> AnnotatedRows:
+        if rows is None or not len(rows):
+            return AnnotatedRows.none()
+        columns = {}
+        for id, column in self._shown.items():
+            assert column is not None
+            columns[id] = as_column(column(rows.columns), len(rows))
+        numbered = [
+            rows.fragments[(number, slot)]
+            for number, access in self.accesses.items()
+            for slot in access.slots
+        ]
+        slots = [slot for access in self.accesses.values() for slot in access.slots]
+        sets = FragmentSets.matrix(numbered, len(rows), disjoint=len(set(slots)) == len(slots))
+        return AnnotatedRows(columns, rows.counts, sets).where(rows.counts != 0)
+
+    def next_step(self, bound: frozenset[int], among: frozenset[int]) -> WalkStep | None:
+        """Where to go next: to accesses that few rows pass, first."""
+        reachable = sorted(
+            {pair.other for pair in self._keys if pair.access in bound and pair.other in among - bound},
+            key=lambda access: (not self.block.about(self.accesses[access].scan), access),
+        )
+        return self._step(bound, reachable[0]) if reachable else None
+
+    def _step(self, bound: frozenset[int], target: int) -> WalkStep:
+        known = self._steps.get((bound, target))
+        if known is None:
+            pairs = tuple(pair for pair in self._keys if pair.access in bound and pair.other == target)
+            now = bound | {target}
+            conditions = tuple(
+                compiled
+                for about, compiled in self._conditions
+                if compiled is not None and about <= now and not about <= bound
+            )
+            lookup = self._lookup(self.accesses[target], pairs)
+            known = self._steps[(bound, target)] = WalkStep(target, pairs, lookup, conditions)
+        return known
+
+    def _lookup(self, access: GivenAccess, pairs: Sequence[KeyPair]) -> KeyLookup:
+        about = self.block.about(access.scan)
+        columns = {each.id: each for each in (*access.wanted, *access.partitioned_by)}
+        keys = tuple({pair.other_attribute.id: pair.other_attribute for pair in pairs}.values())
+        return KeyLookup(access.scan, tuple(columns.values()), conjunction(about) if about else None, keys)
+
+    @property
+    def nbytes(self) -> int:
+        """What the rows that are kept take."""
+        kept = (each.rows for each in self._kept.values() if each.rows is not None)
+        return sum(column.nbytes for rows in kept for column in rows.columns.values())
+
+    def kept_rows(self, access: int, changes: TableChanges) -> JoinedRows | None:
+        """All rows of an access whose table has not changed, if they are few."""
+        if not self.most_kept:
+            return None
+        table = self.accesses[access].scan.table
+        version = changes.versions[table]
+        known = self._kept.get(access)
+        if known is None or (known.version != version and known.rows is not None):
+            lookup = self._lookup(self.accesses[access], ())
+            self.asked += 1
+            found = changes.backend.lookup(lookup, (), versions=changes.versions, most=self.most_kept)
+            rows = None if found is None else self.found_rows(self.accesses[access], lookup, found)
+            known = self._kept[access] = KeptRows(version, rows)
+        return known.rows
+
+    def found_rows(self, access: GivenAccess, lookup: KeyLookup, found: pa.Table) -> JoinedRows:
+        """The rows of a lookup."""
+        places = {attribute.id: place for place, attribute in enumerate(lookup.columns)}
+        fragments = {
+            (access.scan.access, slot): access.fragments_of(
+                found.column(places[attribute.id]), slot, as_values=True
+            )
+            for slot, attribute in zip(access.slots, access.partitioned_by, strict=True)
+        }
+        columns = {each.id: _array(found.column(places[each.id])) for each in access.wanted}
+        counts = np.ones(found.num_rows, np.int64)
+        return JoinedRows(frozenset((access.scan.access,)), columns, counts, fragments)
+
+
+@dataclass(frozen=True)
+class _WalkedVersion:
+    """One version on its way."""
+
+    walk: JoinWalk
+    deltas: Mapping[int, JoinedRows]
+    changes: TableChanges
+    old_partners: OldPartners
+
+    def change(self) -> JoinedRows | None:
+        """Each changed access in turn: its delta with those before it as they are now, those after it as they were.
+
+        All terms go to the other changed accesses first. Where all of them meet there, the rest is walked once.
+        """
+        order = sorted(self.deltas, key=lambda access: len(self.deltas[access]))
+        changed = frozenset(self.deltas)
+        terms = []
+        for place, access in enumerate(order):
+            rows = self.deltas[access]
+            if len(rows):
+                rows = self._along(rows, changed, old=frozenset(order[place + 1 :]))
+                terms.append((rows, frozenset(order[place + 1 :])))
+        everything = frozenset(self.walk.accesses)
+        met = [rows for rows, _ in terms if rows.bound == changed]
+        apart = [(rows, old) for rows, old in terms if rows.bound != changed and len(rows)]
+        done = [self._along(rows, everything, old) for rows, old in apart]
+        together = _concatenated(met)
+        if together is not None and len(together):
+            done.append(self._along(together, everything, frozenset()))
+        return _concatenated([rows for rows in done if rows.bound == everything])
+
+    def _along(self, rows: JoinedRows, among: frozenset[int], old: frozenset[int]) -> JoinedRows:
+        while len(rows):
+            step = self.walk.next_step(rows.bound, among)
+            if step is None:
+                break
+            rows = self._joined(rows, step, is_old=step.target in old)
+        return rows
+
+    def _joined(self, rows: JoinedRows, step: WalkStep, *, is_old: bool) -> JoinedRows:
+        """Rows with their partners in another access, as it is now or as it was."""
+        bound = rows.bound | {step.target}
+        keys = [rows.columns[pair.attribute.id] for pair in step.pairs]
+        valid = np.ones(len(rows), bool)
+        for column in keys:
+            if column.null_count:
+                valid &= np.asarray(column.is_valid(), dtype=bool)
+        delta = self.deltas.get(step.target)
+        parts = []
+        kept = None if delta is not None else self.walk.kept_rows(step.target, self.changes)
+        if kept is not None:
+            parts.append(_matched(rows.where(valid), kept, step.pairs, bound))
+            return self._tested(_concatenated(parts), step, bound)
+        may = valid.copy()
+        for pair, column in zip(step.pairs, keys, strict=True):
+            may &= self.old_partners(pair, column)
+        if may.any():
+            asking = rows.where(may)
+            found = self._looked_up(asking, step)
+            parts.append(_matched(asking, found, step.pairs, bound))
+            if delta is not None and is_old:
+                parts.append(_matched(asking, replace(delta, counts=-delta.counts), step.pairs, bound))
+        if delta is not None and not is_old and not may.all():
+            parts.append(_matched(rows.where(valid & ~may), delta, step.pairs, bound))
+        return self._tested(_concatenated(parts), step, bound)
+
+    @staticmethod
+    def _tested(joined: JoinedRows | None, step: WalkStep, bound: frozenset[int]) -> JoinedRows:
+        """The rows that pass what can be tested now."""
+        if joined is None:
+            return JoinedRows(bound, {}, np.empty(0, np.int64), {})
+        for condition in step.conditions:
+            if len(joined):
+                joined = joined.where(holds(condition(joined.columns), len(joined)))
+        return joined
+
+    def _looked_up(self, rows: JoinedRows, step: WalkStep) -> JoinedRows:
+        walk = self.walk
+        first = {pair.other_attribute.id: pair.attribute.id for pair in reversed(step.pairs)}
+        keys = [rows.columns[first[each.id]] for each in step.lookup.keys]
+        walk.asked += 1
+        found = self.changes.backend.lookup(
+            step.lookup,
+            keys,
+            versions=self.changes.versions,
+            most=max(FEWEST_FOUND_AT_MOST, MOST_FOUND_PER_ROW * len(rows)),
+        )
+        if found is None:
+            raise TooManyRows
+        return walk.found_rows(walk.accesses[step.target], step.lookup, found)
+
+
+def _matched(
+    left: JoinedRows, right: JoinedRows, pairs: Sequence[KeyPair], bound: frozenset[int]
+) -> JoinedRows:
+    """Pairs of rows with equal keys; neither side has NULL where the left one was asked for them."""
+    if not len(left) or not len(right):
+        return JoinedRows(bound, {}, np.empty(0, np.int64), {})
+    ours = [left.columns[pair.attribute.id] for pair in pairs]
+    theirs = [right.columns[pair.other_attribute.id] for pair in pairs]
+    one, other = _numbered(ours, theirs)
+    order = np.argsort(other, kind="stable")
+    ordered = other[order]
+    first, last = np.searchsorted(ordered, one, "left"), np.searchsorted(ordered, one, "right")
+    lengths = last - first
+    starts = np.cumsum(lengths) - lengths
+    mine = np.repeat(np.arange(len(one)), lengths)
+    his = order[np.repeat(first - starts, lengths) + np.arange(len(mine))]
+    a, b = left.take(mine), right.take(his)
+    return JoinedRows(bound, {**a.columns, **b.columns}, a.counts * b.counts, {**a.fragments, **b.fragments})
+
+
+def _numbered(ours: Sequence[pa.Array], theirs: Sequence[pa.Array]) -> tuple[Ints, Ints]:
+    """A number for each row, the same for rows with equal keys; NULL of theirs has one that ours have not."""
+    if len(ours) == 1 and pa.types.is_integer(ours[0].type) and not theirs[0].null_count:
+        return np.asarray(ours[0].cast(pa.int64())), np.asarray(theirs[0].cast(pa.int64()))
+    columns = [pa.concat_arrays(unified([a, b])) for a, b in zip(ours, theirs, strict=True)]
+    numbers = row_numbers(pa.table({str(place): column for place, column in enumerate(columns)}))
+    return numbers[: len(ours[0])], numbers[len(ours[0]) :]
+
+
+def _concatenated(parts: Sequence[JoinedRows]) -> JoinedRows | None:
+    filled = [part for part in parts if len(part)]
+    if not filled:
+        return parts[0] if parts else None
+    if len(filled) == 1:
+        return filled[0]
+    columns = {
+        id: pa.concat_arrays(unified([part.columns[id] for part in filled])) for id in filled[0].columns
+    }
+    fragments = {key: np.concatenate([part.fragments[key] for part in filled]) for key in filled[0].fragments}
+    counts = np.concatenate([part.counts for part in filled])
+    return JoinedRows(filled[0].bound, columns, counts, fragments)
+
+
+def _array(column: pa.ChunkedArray) -> pa.Array:
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()

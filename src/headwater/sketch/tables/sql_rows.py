@@ -1,0 +1,129 @@
+"""Rows into a database and out of it: statements whose rows are Arrow tables, given rows as temporary tables, and
+tables with the fragments of their rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from headwater.language.sql.scalars import Attribute
+from headwater.sketch.ranges import Ranges
+from headwater.sketch.sketch import Slot
+from headwater.sketch.tables.backend import fragment_column
+from headwater.sketch.tables.direct import DirectConnection
+from headwater.sketch.tables.fragment_sql import fragment_expression, nearest_fragment
+from headwater.sketch.tables.sql_records import do, quoted
+from headwater.values.arrow_types import arrow_type
+from headwater.values.types import INT
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_POSTGRES = {
+    "int64": "bigint", "int32": "integer", "int16": "smallint", "int8": "smallint", "double": "double precision",
+    "float": "real", "bool": "boolean", "date32[day]": "date", "binary": "bytea",
+}  # fmt: skip
+
+
+def fetched(
+    connection: Any, text: str, attributes: Sequence[Attribute], values: Sequence[Any] = ()
+) -> pa.Table:
+    """The rows of a statement, columns named as these attributes."""
+    import pyarrow as pa
+
+    if isinstance(connection, DirectConnection):
+        asked = connection.raw.sql(text, params=list(values)) if values else connection.raw.sql(text)
+        return asked.to_arrow_table().rename_columns([each.name for each in attributes])
+    rows = do(connection, text, values)
+    columns = list(zip(*rows, strict=True)) if rows else [()] * len(attributes)
+    arrays = [_array(cells, each) for cells, each in zip(columns, attributes, strict=True)]
+    return pa.Table.from_arrays(arrays, names=[each.name for each in attributes])
+
+
+@contextmanager
+def sources(
+    dialect: str,
+    connection: Any,
+    given: Mapping[str, pa.Table] | None,
+    fragments: Mapping[Slot, Ranges] | None,
+) -> Iterator[dict[str, str]]:
+    """Given rows and annotated tables, as temporary tables and views with names of their own."""
+    made: dict[str, str] = {}
+    undo: list[str] = []
+    for number, (name, rows) in enumerate((given or {}).items()):
+        made[name] = quoted(staged(connection, rows, f"headwater_given_{number}"))
+        undo.append(f"DROP TABLE {made[name]}")
+    for number, table in enumerate(sorted({slot.table for slot in fragments or {}})):
+        made[table] = quoted(f"headwater_fragments_{number}")
+        own = [ranges for slot, ranges in (fragments or {}).items() if slot.table == table]
+        columns, joins = [], ""
+        for place, ranges in enumerate(own):
+            if dialect == "duckdb" and ranges.bounds:
+                bounds = staged(connection, _numbered_bounds(ranges), f"headwater_bounds_{number}_{place}")
+                undo.append(f"DROP TABLE {bounds}")
+                joins += f" ASOF LEFT JOIN {bounds} ON t.{quoted(ranges.attribute)} >= {bounds}._lower"
+                said = nearest_fragment(ranges, bounds)
+            else:
+                said = fragment_expression(ranges, dialect)
+            columns.append(f"{said} AS {quoted(fragment_column(Slot(table, ranges.attribute)))}")
+        shown = ", ".join(["t.*", *columns])
+        do(
+            connection,
+            f"CREATE TEMPORARY VIEW {made[table]} AS SELECT {shown} FROM {quoted(table)} AS t{joins}",
+        )
+        undo.insert(0, f"DROP VIEW {made[table]}")
+    yield made
+    for statement in undo:
+        do(connection, statement)
+
+
+def staged(connection: Any, rows: pa.Table, name: str) -> str:
+    """Rows as a temporary table."""
+    if isinstance(connection, DirectConnection):
+        raw = connection.raw
+        raw.register(f"{name}_arrow", rows)
+        raw.execute(f"CREATE TEMPORARY TABLE {name} AS FROM {name}_arrow")
+        raw.unregister(f"{name}_arrow")
+        return name
+    declared = ", ".join(f"{quoted(field.name)} {_postgres_type(field.type)}" for field in rows.schema)
+    do(connection, f"CREATE TEMPORARY TABLE {name} ({declared}) ON COMMIT DROP")
+    cursor = connection.connection.driver_connection.cursor()
+    columns = [column.to_pylist() for column in rows.columns]
+    with cursor.copy(f"COPY {name} FROM STDIN") as copy:
+        for row in zip(*columns, strict=True):
+            copy.write_row(row)
+    return name
+
+
+def _numbered_bounds(ranges: Ranges) -> pa.Table:
+    """Where fragments begin, with their numbers."""
+    import pyarrow as pa
+
+    return pa.table({"_lower": pa.array(ranges.bounds), "_number": list(range(1, len(ranges.bounds) + 1))})
+
+
+def _array(cells: Sequence[Any], attribute: Attribute) -> Any:
+    """Cells of one column; of the type that the plan says, unless the database has another for it."""
+    import pyarrow as pa
+
+    type_ = attribute.type
+    if type_ is not None and type_.name not in ("list", "decimal"):
+        try:
+            return pa.array(
+                [int(cell) if type_ == INT and cell is not None else cell for cell in cells],
+                arrow_type(type_),
+            )
+        except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError, ValueError):
+            pass
+    return pa.array(cells)
+
+
+def _postgres_type(kind: Any) -> str:
+    import pyarrow as pa
+
+    if pa.types.is_decimal(kind):
+        return f"numeric({kind.precision},{kind.scale})"
+    if pa.types.is_timestamp(kind):
+        return "timestamptz" if kind.tz else "timestamp"
+    return _POSTGRES.get(str(kind), "text")

@@ -1,0 +1,74 @@
+"""Changes that are at hand are taken for a version's only if the record of the database says so."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from headwater.sketch.tables.backend import WantedRows
+from headwater.sketch.tables.recent_changes import MOST_ROWS_AT_HAND, RecentChange, RecentChanges
+from headwater.sketch.tables.sql_backend import SqlBackend
+
+ALL = {"t": WantedRows()}
+
+
+@pytest.fixture
+def backend(tmp_path: Path):
+    found = SqlBackend(f"duckdb:///{tmp_path}/t.db")
+    with found.engine.begin() as connection:
+        connection.exec_driver_sql("CREATE TABLE t AS SELECT * FROM (VALUES (1, 'a'), (2, 'b')) AS t(x, y)")
+    found.table("t")
+    yield found
+    found.close()
+
+
+def rows(*pairs: tuple[int, str]) -> pa.Table:
+    return pa.table({"x": [x for x, _ in pairs], "y": [y for _, y in pairs]})
+
+
+def since(backend: SqlBackend, version: int) -> dict[tuple[int, str], int]:
+    delta = backend.news({"t": version}, ALL).deltas["t"]
+    cells = (tuple(row.values()) for row in delta.rows.to_pylist())
+    return dict(zip(cells, delta.signs.tolist(), strict=True))  # type: ignore[arg-type]
+
+
+def test_what_went_through_here_is_not_read_back(backend: SqlBackend, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(backend, "_changes", None)
+    backend.update("t", rows((3, "c"), (4, "d")), None)
+    backend.update("t", None, rows((3, "c")))
+    assert since(backend, 0) == {(4, "d"): 1}
+    assert since(backend, 1) == {(3, "c"): -1}
+
+
+def test_changes_of_another_backend_are_read(backend: SqlBackend):
+    other = SqlBackend(str(backend.engine.url))
+    other.table("t")
+    backend.update("t", rows((3, "c")), None)
+    other.update("t", rows((4, "d")), None)
+    backend.update("t", rows((5, "e")), None)
+    assert since(backend, 0) == since(other, 0) == {(3, "c"): 1, (4, "d"): 1, (5, "e"): 1}
+    assert since(backend, 2) == {(5, "e"): 1}
+    other.close()
+
+
+def test_a_version_that_was_taken_back_leaves_nothing(backend: SqlBackend):
+    with pytest.raises(RuntimeError), backend.moment():
+        backend.update("t", rows((3, "c")), None)
+        raise RuntimeError
+    other = SqlBackend(str(backend.engine.url))
+    other.table("t")
+    other.update("t", rows((4, "d")), None)
+    assert since(backend, 0) == {(4, "d"): 1}
+    other.close()
+
+
+def test_little_is_kept():
+    recent, many = RecentChanges(), MOST_ROWS_AT_HAND // 2 + 1
+    table = pa.table({"x": pa.repeat(1, many)})
+    for version in (1, 2):
+        recent.remember("t", RecentChange(version, version - 1, version, table, None))  # type: ignore[arg-type]
+    assert recent.between("t", 0, 2, 2) is None
+    assert [change.version for change in recent.between("t", 1, 2, 2) or ()] == [2]
+    assert recent.between("t", 1, 2, 7) is None
