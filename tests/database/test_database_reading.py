@@ -145,3 +145,24 @@ def test_types_if_rows_were_of_a_type():
 
     assert db.types_if({"n": (INT,)})["double"] == (INT,)
     assert db["double"].types == (None,), "nothing was decided"
+
+
+def test_many_rows_are_asked_for_together():
+    db = hw.connect()
+    db.define("a(x: int, s: string). v(S) :- a(_, S).")
+    db.apply(insert={"a": [(n, f"s{n % 7}") for n in range(50)]}, delete={"a": [(3, "s3")]})
+    asked = [(n, f"s{n % 9}") for n in range(60)] + [
+        (1,),
+        ("x", "s1"),
+        (None, "s1"),
+        (2**62, "unseen"),
+        5,
+        (1, "s1"),
+    ]
+    for some in (
+        asked,
+        [row for row in asked if isinstance(row, tuple) and len(row) == 2 and row[0] != "x"],
+        [],
+    ):
+        assert db["a"].holds(some) == [row in db["a"] for row in some]
+    assert db["v"].holds([("s1",), ("no",)]) == [True, False]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -11,6 +11,7 @@ from headwater.database.answers import Answers
 from headwater.database.frames import as_pandas, as_polars
 from headwater.database.questions import Questions
 from headwater.errors import DataError
+from headwater.kernel.states import VISIBLE
 from headwater.local.runner import Runner
 from headwater.notebook import MOST_ROWS, rows_table
 from headwater.rules.checked import RelationInfo
@@ -94,6 +95,24 @@ class RelationView:
         if matrix.shape[0] == 0:
             return False
         return self._database.runner.holds(self.name, matrix)
+
+    @reads
+    def holds(self, rows: Iterable[tuple[Any, ...]]) -> list[bool]:
+        """Whether each of these rows is there: as `in` for every one of them, in a fraction of the time."""
+        asked = list(rows)
+        runner = self._database.runner
+        if self._virtual or not runner.here or not asked:
+            return [row in self for row in asked]
+        if not runner.stored(self.name):
+            return [False] * len(asked)
+        try:
+            codes, known = self._layout.find_places(self._database.codec, asked, self.name)
+        except DataError:  # one of them could not be a row
+            return [row in self for row in asked]
+        relation = runner.engine.workspace.relations[self.name]
+        numbers = relation.find(codes)
+        known[known] = (numbers >= 0) & ((relation.state[numbers] & VISIBLE) != 0)
+        return known.tolist()  # type: ignore[no-any-return]
 
     def _codes(self, row: tuple[Any, ...]) -> Codes:
         """The row, or none if it has a value never seen here. (Nodes make some that this process has yet to see.)"""

@@ -11,7 +11,6 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -224,12 +223,25 @@ class PeerInstance:
             ]
         names = self.compiled.names
         for peer, each in edits.items():
-            for (name, row), state in settled(each, partial(self.state, peer)).items():
+            for (name, row), state in settled(each, self._inserted(peer, each).get).items():
                 relation = PeerRelation(peer, name)
                 contributions, rejections = names.contributions(relation), names.rejections(relation)
                 (insert if state is RowState.INSERTED else delete)[contributions].append(row)
                 (insert if state is RowState.REJECTED else delete)[rejections].append(row)
         return RowChanges(insert, {name: rows for name, rows in delete.items() if len(self.database[name])})
+
+    def _inserted(self, peer: str, edits: Iterable[Edit]) -> dict[RowKey, RowState]:
+        """The rows that edits delete and a peer's users have inserted before; these are asked for together."""
+        deleted: dict[str, dict[Row, None]] = defaultdict(dict)
+        for edit in edits:
+            if edit.sign == "-":
+                deleted[edit.relation][edit.row] = None
+        found: dict[RowKey, RowState] = {}
+        for name, rows in deleted.items():
+            there = self.database[self.compiled.names.contributions(PeerRelation(peer, name))]
+            held = zip(rows, there.holds(rows), strict=True)
+            found |= {(name, row): RowState.INSERTED for row, holds in held if holds}
+        return found
 
     def state(self, peer: str, key: RowKey) -> RowState:
         """What a peer's users have made of a row so far."""

@@ -27,6 +27,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from headwater.errors import DataError
 from headwater.memory.budget import MemoryBudget
@@ -149,6 +150,20 @@ class Codec:
         source = read_source(data, relation, columns)
         return self._matrix(source, types, relation, columns, intern, nullable)[0]
 
+    def find_places(
+        self,
+        data: Any,
+        types: Sequence[Type | None],
+        *,
+        relation: str,
+        columns: Sequence[str],
+        nullable: Sequence[bool] = (),
+    ) -> tuple[Codes, NDArray[np.bool_]]:
+        """The rows of `data` whose values are all known, and for every row whether it is one of these."""
+        source = read_source(data, relation, columns)
+        codes, unknown = self._matrix(source, types, relation, columns, False, nullable)
+        return codes, ~unknown
+
     def find_rows(
         self,
         data: Any,
@@ -166,7 +181,8 @@ class Codec:
         if few is not None:
             return few
         source = read_source(data, relation, columns)
-        return self._matrix(source, types, relation, columns, False, nullable)
+        codes, unknown = self._matrix(source, types, relation, columns, False, nullable)
+        return codes, int(unknown.sum())
 
     def infer_types(
         self, data: Any, relation: str = "data"
@@ -272,7 +288,8 @@ class Codec:
         columns: Sequence[str],
         intern: bool,
         nullable: Sequence[bool],
-    ) -> tuple[Codes, int]:
+    ) -> tuple[Codes, NDArray[np.bool_]]:
+        """The rows whose values are all known, and which of all rows are others."""
         self.budget.ask(
             8 * source.count * (len(columns) + 1), f"taking in {source.count:,} rows of {relation}"
         )
@@ -290,8 +307,7 @@ class Codec:
                     unknown |= codes == UNKNOWN
                 if not intern and type is not None and is_coded(type):
                     unknown |= codes == -1
-        dropped = int(unknown.sum())
-        return (np.ascontiguousarray(matrix[~unknown]) if dropped else matrix), dropped
+        return (np.ascontiguousarray(matrix[~unknown]) if unknown.any() else matrix), unknown
 
     def encode_given(self, values: Any, type: Type | None, relation: str, column: str, intern: bool) -> Codes:
         """The codes of a column as a source gives it; what does not fit is refused with its place."""

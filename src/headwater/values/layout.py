@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from headwater.errors import DataError
 from headwater.values.codec import Codec
@@ -88,6 +89,12 @@ class Layout:
         """The codes of rows whose values are all known, and how many others there were; nothing is added."""
         return codec.find_rows(
             data, self.types, relation=relation, columns=self.columns, nullable=self._taking(asked)
+        )
+
+    def find_places(self, codec: Codec, data: Any, relation: str) -> tuple[Codes, NDArray[np.bool_]]:
+        """As `find`, of rows that are asked for, and for every row whether it is among these."""
+        return codec.find_places(
+            data, self.types, relation=relation, columns=self.columns, nullable=self._taking(True)
         )
 
     def _taking(self, asked: bool) -> tuple[bool, ...]:
