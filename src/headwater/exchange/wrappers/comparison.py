@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from headwater.exchange.edit import Edit
+from headwater.exchange.wrappers.own_names import beside
 from headwater.exchange.wrappers.stored_rows import from_stored
 from headwater.exchange.wrappers.wrapper import Captured, CaptureMark, WrappedTable
 
@@ -85,7 +86,9 @@ def _copy(table: Any, what: str) -> Any:
     columns = [Column(column.name, column.type) for column in table.columns]
     prefixes = ["TEMPORARY"] if what == "before" else []
     schema = None if what == "before" else table.schema
-    return Table(f"headwater_{what}_{table.name}", MetaData(), *columns, schema=schema, prefixes=prefixes)
+    return Table(
+        beside(f"headwater_{what}_", table.name), MetaData(), *columns, schema=schema, prefixes=prefixes
+    )
 
 
 def _temporary(connection: Any, table: Any) -> None:

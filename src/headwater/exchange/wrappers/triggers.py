@@ -19,6 +19,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from headwater.exchange.edit import Edit
+from headwater.exchange.wrappers.own_names import beside
 from headwater.exchange.wrappers.stored_rows import from_stored, stored_columns
 from headwater.exchange.wrappers.wrapper import Captured, CaptureMark, WrappedTable
 from headwater.foreign.schema import has_table, split_name
@@ -86,7 +87,7 @@ def _edit_log(table: Any) -> Any:
     from sqlalchemy import BigInteger, Column, Integer, MetaData, String, Table
 
     return Table(
-        f"headwater_edits_{table.name}",
+        beside("headwater_edits_", table.name),
         MetaData(),
         Column(NUMBER, BigInteger().with_variant(Integer, "sqlite"), primary_key=True, autoincrement=True),
         Column(SIGN, String(1), nullable=False),
@@ -156,7 +157,7 @@ def _sqlite(connection: Any, wrapped: WrappedTable, table: Any, log: Any) -> Ite
         "UPDATE": f"{row('-', 'OLD')} {row('+', 'NEW')}",
     }
     for event, action in actions.items():
-        trigger = quote(f"headwater_{event.lower()}_{table.name}")
+        trigger = quote(beside(f"headwater_{event.lower()}_", table.name))
         yield f"DROP TRIGGER IF EXISTS {trigger}"
         yield (
             f"CREATE TRIGGER {trigger} AFTER {event} ON {quote(table.name)} FOR EACH ROW"
@@ -169,7 +170,7 @@ def _postgres(connection: Any, wrapped: WrappedTable, table: Any, log: Any) -> I
     quote = preparer.quote
     names = list(stored_columns(wrapped))
     schema, bare = split_name(wrapped.table)
-    function = quote(f"headwater_capture_{bare}")
+    function = quote(beside("headwater_capture_", bare))
     if schema:
         function = f"{quote(schema)}.{function}"
     on, into = preparer.format_table(table), preparer.format_table(log)
@@ -187,7 +188,7 @@ def _postgres(connection: Any, wrapped: WrappedTable, table: Any, log: Any) -> I
         f" IF TG_OP <> 'DELETE' THEN {row('+', 'NEW')} END IF; RETURN NULL; END"
     )
     tag = next(f"$headwater{n}$" for n in itertools.count() if f"$headwater{n}$" not in body)
-    path = connection.exec_driver_sql("SELECT current_schema()").scalar()
+    path = connection.exec_driver_sql("SELECT current_schema()").scalar() or schema or "public"
     yield (
         f"CREATE OR REPLACE FUNCTION {function}() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER"
         f" SET search_path = {quote(path)}, pg_temp AS {tag}{body}{tag}"
@@ -196,6 +197,6 @@ def _postgres(connection: Any, wrapped: WrappedTable, table: Any, log: Any) -> I
         ("rows", "AFTER INSERT OR UPDATE OR DELETE", "ROW"),
         ("all", "BEFORE TRUNCATE", "STATEMENT"),
     ):
-        trigger = quote(f"headwater_{suffix}_{bare}")
+        trigger = quote(beside(f"headwater_{suffix}_", bare))
         yield f"DROP TRIGGER IF EXISTS {trigger} ON {on}"
         yield f"CREATE TRIGGER {trigger} {events} ON {on} FOR EACH {each} EXECUTE FUNCTION {function}()"
