@@ -79,8 +79,9 @@ class Followers:
 
     def commit(self, version: Version) -> None:
         """Tell them all."""
-        for follower in self._held.values():
-            follower.follow(version.changes)
+        if self._held:
+            for follower in self._held.values():
+                follower.follow(version.changes)
 
     def rollback(self) -> None:
         """Nobody was told anything yet."""

@@ -34,7 +34,7 @@ from headwater.store import Checkpoint, Record, Store
 from headwater.values.codec import Codec
 from headwater.values.sources import in_order
 from headwater.values.temporary import temporary_codec
-from headwater.version.changes import Changes, EmptyChanges, shown_changes
+from headwater.version.changes import Changes, EmptyChanges, ShownChanges, shown_changes
 from headwater.version.guard import Guard
 from headwater.version.row_change import RowChange
 from headwater.version.version import Version
@@ -367,7 +367,7 @@ class Versions:
         `before` those that there were."""
         self.auto.measured(self.standing.catalog.program.automatic, version.statistics)
         relations = described or self.standing.catalog.program.relations
-        shown = shown_changes(self.codec, relations, version.changes, self.guard, before)
+        shown = ShownChanges(self.codec, relations, version.changes, self.guard, before)
         partly = self.runner.engine.unstored.partly if self.runner.here else {}
         self._listen()
         return Changes(version.number, shown, self._unchanged(), version.statistics, partly)

@@ -403,11 +403,13 @@ class Relation:
             touched = self.touched()
             state = self.state[touched] & (WAS | VISIBLE)
             return touched[state == WAS], touched[state == VISIBLE]
-        entries, created = self.sizes[3], self.sizes[4]
-        if not entries and not created:
+        entries, most = int(self.sizes[3]), int(self.sizes[3] + self.sizes[4])
+        if not most:
             return NO_ROWS, NO_ROWS
-        lost, gained = np.empty(entries, np.int32), np.empty(entries + created, np.int32)
+        lost, gained = np.empty(entries, np.int32), np.empty(most, np.int32)
         n, m = journal.changed(self.journal_rows, self.created, self.sizes, self.state, lost, gained)
+        if most < PIECE:
+            return lost[:n], gained[:m]
         return _first(lost, n), _first(gained, m)
 
     def dead(self) -> Rows:
@@ -416,12 +418,12 @@ class Relation:
             touched = self.touched()
             gone: Rows = touched[(self.state[touched] & LIVE) == 0]
             return gone
-        most = self.sizes[3] + self.sizes[4]
+        most = int(self.sizes[3] + self.sizes[4])
         if not most:
             return NO_ROWS
         dead = np.empty(most, np.int32)
         n = journal.dead_rows(self.journal_rows, self.created, self.sizes, self.state, dead)
-        return _first(dead, n)
+        return dead[:n] if most < PIECE else _first(dead, n)
 
     def proceed(self) -> None:
         """End a transition of the open version: what is visible now `WAS` there when the next one begins. All of it

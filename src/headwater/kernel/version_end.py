@@ -79,7 +79,7 @@ def commit(relation: Relation, plan: CommitPlan) -> bool:
     """Forget the journal and do what is planned; return whether the relation was compacted at a cost of its own."""
     if relation.backup is not None:
         journal.seal_all(relation.sizes[0], relation.state)
-    else:
+    elif relation.sizes[3] or relation.sizes[4]:
         journal.seal(relation.journal_rows, relation.created, relation.sizes, relation.state)
     _forget(relation)
     if plan.empty and _emptied(relation):
@@ -87,7 +87,8 @@ def commit(relation: Relation, plan: CommitPlan) -> bool:
     if plan.compact and _compacted(relation):
         return plan.told
     relation.ghosts = plan.ghosts
-    _remove(relation, plan.removed)
+    if plan.removed.shape[0]:
+        _remove(relation, plan.removed)
     return False
 
 
@@ -170,8 +171,6 @@ def _forget(relation: Relation) -> None:
 
 
 def _remove(relation: Relation, dead: Rows) -> None:
-    if dead.shape[0] == 0:
-        return
     if dead.shape[0] == relation.stored and not relation.pinned and _emptied(relation):
         return
     for index in relation.indexes.values():

@@ -10,9 +10,8 @@ Nothing here changes rows: that is done by the change that follows.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from heapq import heapify, heappop, heappush
 from itertools import compress
 from operator import is_not
 
@@ -25,6 +24,9 @@ from headwater.maintain.view import View, alike, same_rule, with_unit
 from headwater.maintain.workspace import Workspace
 from headwater.rules.checked import UNIT, Absent, Checked, Kind, Premise, RelationInfo, Stratum
 
+MOST_ORDERS_KEPT = 64
+"""For how many sets of relations that change together it is kept which views they concern."""
+
 
 @dataclass(frozen=True)
 class Definition:
@@ -36,30 +38,44 @@ class Definition:
     views: tuple[View, ...] = ()
     readers: Mapping[str, frozenset[int]] = field(default_factory=dict)
     """For each relation that views read of others, the places of these views."""
+    _orders: dict[frozenset[str], tuple[View, ...]] = field(default_factory=dict, compare=False)
+    """The views that changes of some relations concern, where all views are up to date."""
 
     def read(self) -> Collection[str]:
         """The relations that views read of others."""
         followed = {name for s in self.checked.followed for rule in s.rules for name in read_by(rule)}
         return {*self.readers, *followed} if followed else self.readers.keys()
 
-    def concerned(self, changing: Collection[str]) -> Iterator[View]:
-        """The views that are not up to date with their rules, that read one of the relations which change, or one of
-        those views, in order."""
-        waiting = [
-            place for place, view in enumerate(self.views) if not view.derived or view.redefined is not None
-        ]
-        waiting += [place for name in changing for place in self.readers.get(name, ())]
-        heapify(waiting)
-        last = -1
+    def concerned(self, changing: Collection[str], *, settled: bool = False) -> Sequence[View]:
+        """The views that are not up to date with their rules (`settled`: there are none), that read one of the
+        relations which change, or one of those views, in order."""
+        waiting = () if settled else self._unsettled()
+        if waiting:
+            return self._after({*waiting, *self._reading(changing)})
+        known = self._orders.get(key := frozenset(changing))
+        if known is None:
+            if len(self._orders) >= MOST_ORDERS_KEPT:
+                self._orders.clear()
+            known = self._orders[key] = self._after(self._reading(key))
+        return known
+
+    def _unsettled(self) -> list[int]:
+        """The places of the views that are not up to date with their rules."""
+        views = enumerate(self.views)
+        return [place for place, view in views if not view.derived or view.redefined is not None]
+
+    def _reading(self, changing: Collection[str]) -> set[int]:
+        """The places of the views that read one of these relations."""
+        return {place for name in changing for place in self.readers.get(name, ())}
+
+    def _after(self, places: set[int]) -> tuple[View, ...]:
+        """The views at these places, and those that read one of them or of these, in order."""
+        waiting, found = sorted(places), set(places)
         while waiting:
-            place = heappop(waiting)
-            if place == last:
-                continue
-            last = place
-            yield self.views[place]
-            for name in self.views[place].rules.own:
-                for reader in self.readers.get(name, ()):
-                    heappush(waiting, reader)
+            more = self._reading(self.views[waiting.pop()].rules.own) - found
+            found |= more
+            waiting += more
+        return tuple(self.views[place] for place in sorted(found))
 
     def with_views(self, checked: Checked, views: Mapping[int, View]) -> Definition:
         """With other views of the same relations at some places, as another program has them."""

@@ -83,6 +83,8 @@ class Engine:
         """Changes of earlier versions that are worked out before their relation is changed."""
         self._defined: Definition | None = None
         """What was defined when the version began, if it has defined something else."""
+        self._settled: Definition | None = None
+        """A definition all of whose views are up to date with their rules."""
         self._clock = 0
         """The time of the clock when the version began."""
         self._watched: dict[str, RowChange] = {}
@@ -108,6 +110,7 @@ class Engine:
         """Go by a definition, whose relations the workspace has."""
         self._definition = definition
         self.checked, self.views = definition.checked, definition.views
+        self.workspace.resized += 1
         self.unstored.defined(definition.checked, definition.views)
         self._read = definition.read()
 
@@ -141,6 +144,7 @@ class Engine:
             no_ops = self._delete(relation, delete[name]) if name in delete else 0
             no_ops += self._insert(relation, insert[name]) if name in insert else 0
             deltas[name] = Delta(*relation.change())
+            self.workspace.look_at_size(name)
             statistics.count_base(name, deltas[name].gained.shape[0], deltas[name].lost.shape[0], no_ops)
         defined = None if self._proceeded else self._defined
         before = Before(self.checked if defined is None else defined.checked, self._at_start, deltas)
@@ -148,8 +152,10 @@ class Engine:
         if steps is None:
             if not self._proceeded and self._defined is None:
                 self._mostly_gone = mostly_gone(self.views, self._definition.readers, deltas, self.workspace)
-            for concerned in self._definition.concerned(changing):
+            known = self._definition
+            for concerned in known.concerned(changing, settled=self._settled is known):
                 self._bring_up(concerned, statistics)
+            self._settled = known
             return
         for step in steps:
             view = step.view
@@ -197,9 +203,11 @@ class Engine:
 
     def _tell_deltas(self, view: View) -> None:
         """Take note of what has become of a view's relations, for those that read them."""
+        workspace, same = self.workspace, not self._replaced and self._defined is None
         for name in view.stratum.relations:
-            relation = self.workspace.relations[name]
-            if self._at_start(name) in (None, relation):
+            relation = workspace.relations[name]
+            workspace.look_at_size(name)
+            if same or self._at_start(name) in (None, relation):
                 self._deltas[name] = Delta(*relation.change())
 
     def _write_whole(self, view: View) -> None:
@@ -251,10 +259,15 @@ class Engine:
         found = False
         for name in view.rules.inputs:
             delta = deltas.get(name, NO_CHANGE)
-            found = found or name in self._mostly_gone
-            found = found or bool(delta.lost.shape[0] or delta.gained.shape[0])
+            if delta is not NO_CHANGE and (delta.lost.shape[0] or delta.gained.shape[0]):
+                found = True
+                break
+        else:
+            found = not self._mostly_gone.keys().isdisjoint(view.rules.inputs)
         exchange = self.workspace.exchange
-        return found if exchange.quiet(view.rules.rules) else exchange.sums(float(found))[0] > 0
+        if exchange.alone or exchange.quiet(view.rules.rules):
+            return found
+        return exchange.sums(float(found))[0] > 0
 
     @staticmethod
     def _delete(relation: Relation, rows: Ints) -> int:
@@ -276,9 +289,13 @@ class Engine:
 
     def _refresh(self, view: View, deltas: dict[str, Delta] | None, statistics: VersionStatistics) -> None:
         """Bring a view up to date; without deltas, from scratch."""
+        cost = StratumStatistics(view.stratum.relations, view.strategy.name)
+        spectator = self.workspace.spectator
         try:
-            cost = StratumStatistics(view.stratum.relations, view.strategy.name)
-            with self.workspace.spectator.over(cost):
+            if spectator.looks_on:
+                with spectator.over(cost):
+                    self._follow(view, deltas, cost, statistics)
+            else:
                 self._follow(view, deltas, cost, statistics)
         except OutOfMemory as error:
             if error.place is not None:
@@ -303,7 +320,7 @@ class Engine:
         if view.redefined is not None and deltas is not None:
             self._lift(view.redefined)
         executor = self.workspace.executor
-        before, scans = executor.touched, dict(executor.scans)
+        before, scans = executor.touched, executor.scans.copy()
         if view.grouping is not None:
             self._by_groups(view, view.grouping, deltas, cost)
         elif view.propagated:
@@ -322,7 +339,7 @@ class Engine:
             cost.touched += view.redefined.lost.workspace.executor.touched
         view.redefined = None
         cost.seconds = time.perf_counter() - started
-        if deltas is not None:
+        if deltas is not None and (executor.built or executor.scans != scans):
             self._tell_looks(view, scans, statistics)
         executor.built.clear()
         view.derived = True
@@ -457,6 +474,8 @@ class Engine:
 
     def changes(self) -> dict[str, RowChange]:
         """What the open version has done to every relation that differs, and to views that it took away."""
+        if self._stays_as_defined():
+            return self._changes_in_place()
         self._told = {}
         for name, ended in self._ended().items():
             now = self.workspace.relations.get(name) or Relation(name, ended.arity)
@@ -484,6 +503,20 @@ class Engine:
             told = change if info is None else change.restricted(info.told)
             if not told.counted or any(told.counts):
                 self._told[name] = told
+        return dict(self._told)
+
+    def _stays_as_defined(self) -> bool:
+        """Whether the open version is one transition of relations that are what they were, all of them stored."""
+        same = self._defined is None and not self._replaced and not self._proceeded
+        return same and not self.checked.unstored.relations and not self.checked.followed
+
+    def _changes_in_place(self) -> dict[str, RowChange]:
+        """What it has done then: what is known of each relation already."""
+        self._told, relations = {}, self.workspace.relations
+        for name in self._touched:
+            delta = self._deltas.get(name) or Delta(*relations[name].change())
+            if delta.lost.shape[0] or delta.gained.shape[0]:
+                self._told[name] = StoredChange(relations[name], delta.lost, delta.gained)
         return dict(self._told)
 
     def _ended(self) -> dict[str, Relation]:
@@ -516,15 +549,17 @@ class Engine:
             before, now = self._defined.relations, self.workspace.relations
             if before != now:
                 self.changed.update(name for name in before if now.get(name) is not before[name])
+        workspace = self.workspace
         for name in self._touched:
-            if self.workspace.relations[name].commit():
+            if workspace.relations[name].commit():
                 statistics.events.append(Compacted(name))
+            workspace.look_at_size(name)
         for grouping in self._groupings:
             grouping.commit()
         for strategy in self._refreshed:
             strategy.commit()
         for name, change in self._told.items():
-            for below in (name, *change.rests_on):
+            for below in (name, *change.rests_on) if change.rests_on else (name,):
                 held = [known for known in self._unresolved.get(below, ()) if known() is not None]
                 self._unresolved[below] = [*held, weakref.ref(change)]
         statistics.memory = self.workspace.budget.recent_use
@@ -541,6 +576,7 @@ class Engine:
             if name in self._replaced:
                 self.workspace.relations[name] = self._replaced[name]
             self.workspace.relations[name].rollback()
+            self.workspace.look_at_size(name)
         for grouping in self._groupings:
             grouping.rollback()
         for strategy in self._refreshed:
@@ -554,7 +590,6 @@ class Engine:
         self._close()
 
     def _close(self) -> None:
-        self.workspace.version += 1
         self._touched.clear()
         self._groupings.clear()
         self._refreshed.clear()

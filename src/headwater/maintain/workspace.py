@@ -108,7 +108,9 @@ class Workspace:
         self.relations: dict[str, Relation] = {}
         self.infos: dict[str, RelationInfo] = {}
         self.clock = 0
-        self.version = 0
+        self.resized = 0
+        """Grows whenever a relation has become one of another order of magnitude, or is another one."""
+        self._magnitudes: dict[str, int] = {}
         self.sizes = Sizes(self.relations)
         self.executor = Executor(self.relations, codec, functions, self.pause)
         self.planner = Planner(codec, functions, self.sizes)
@@ -132,14 +134,30 @@ class Workspace:
         found.infos = infos
         return found
 
+    def look_at_size(self, relation: str) -> None:
+        """Take note of how large a relation has become: rules that read it may need other plans. See `magnitude`."""
+        now = int(self.relations[relation].sizes[1]).bit_length() // 3
+        if self._magnitudes.get(relation) != now:
+            self._magnitudes[relation] = now
+            self.resized += 1
+
     def visible_rows(self, relation: str) -> Rows:
         """The numbers of all rows that premises see now: a scan."""
         found = self.relations[relation]
         return found.earlier_rows() if self.executor.pinned.get(relation) is OLD else found.live_rows()
 
 
+def magnitude(relation: Relation) -> int:
+    """The order of magnitude of a relation: plans are for such."""
+    return int(relation.sizes[1]).bit_length() // 3
+
+
 MOST_PLANS_KEPT = 8
 """For how many different sizes of what it reads a plan of a rule is kept."""
+
+
+ROUNDS_OF_A_PASS = 2
+"""One in which rows go, and one in which rows come."""
 
 
 class RuleSet:
@@ -182,7 +200,14 @@ class RuleSet:
         self._magnitudes: list[int] = []
         """How large the relations that rules read were when this was last looked at, about."""
         self._looked_at = -1
-        """The version that did so."""
+        """What `resized` of the workspace was then."""
+
+    @property
+    def alone(self) -> bool:
+        """Whether the stratum can be followed in one pass, if no row of it depends on another: all rows are here, and
+        no round is one too many."""
+        workspace = self.workspace
+        return workspace.exchange.alone and not self.demanded and workspace.max_rounds > ROUNDS_OF_A_PASS
 
     def take_plans(self, earlier: RuleSet) -> None:
         """Take over the plans of rules that are the very same, in a stratum of the same relations."""
@@ -194,9 +219,10 @@ class RuleSet:
 
     def plan(self, rule: CheckedRule, position: int) -> Plan:
         """The plan from a delta at `position`, or from the head for position -1."""
-        known = self._plans.get((rule.label, position))
-        if known is not None and self._looked_at == self.workspace.version:
-            return known
+        if self._looked_at == self.workspace.resized:
+            known = self._plans.get((rule.label, position))
+            if known is not None:
+                return known
         planner = self.workspace.planner
         if position < 0:
             return self.known(rule, position, lambda: planner.goal(rule, self.own))
@@ -204,12 +230,12 @@ class RuleSet:
 
     def known(self, rule: CheckedRule, name: Hashable, make: Callable[[], Plan]) -> Plan:
         """A plan of a rule by some name: made on first use, and again when sizes have changed much."""
-        if self._looked_at != self.workspace.version:
+        if self._looked_at != self.workspace.resized:
             self._forget_plans()
         known = self._plans.get((rule.label, name))
         if known is None:
             relations = self.workspace.relations
-            sizes = tuple(relations[read].stored.bit_length() // 3 for read in self.read[rule.label])
+            sizes = tuple(magnitude(relations[read]) for read in self.read[rule.label])
             made = self._by_sizes.setdefault((rule.label, name), {})
             known = made.get(sizes)
             if known is None:
@@ -220,16 +246,16 @@ class RuleSet:
         return known
 
     def _forget_plans(self) -> None:
-        """Look, once a version, for relations whose sizes have changed much: rules that read one get other plans."""
+        """Look for relations whose sizes have changed much: rules that read one get other plans."""
         relations = self.workspace.relations
-        now = [relations[name].stored.bit_length() // 3 for name in self._read]
+        now = [magnitude(relations[name]) for name in self._read]
         if now != self._magnitudes:
             same = len(now) == len(self._magnitudes)
             other = {name for i, name in enumerate(self._read) if not same or now[i] != self._magnitudes[i]}
             stale = {label for label, reads in self.read.items() if not other.isdisjoint(reads)}
             self._plans = {key: plan for key, plan in self._plans.items() if key[0] not in stale}
             self._magnitudes = now
-        self._looked_at = self.workspace.version
+        self._looked_at = self.workspace.resized
 
     def run(self, rule: CheckedRule, position: int, rows: Rows, access: Access, sink: Sink) -> int:
         """Run a rule from the given rows; return the number of derivations found. Without rows, no plan is made."""

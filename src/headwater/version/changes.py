@@ -13,6 +13,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property, partial
 from html import escape
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -149,7 +150,9 @@ class Changes(Mapping[str, Change]):
         self.statistics = statistics
         self._partly = partly or {}
         """The watched views of which only what somebody listens to was computed, and what that is."""
-        self._changes = {name: change for name, change in changes.items() if name not in self._partly}
+        self._changes = changes
+        if partly:
+            self._changes = {name: change for name, change in changes.items() if name not in partly}
         self._empty = empty
 
     def __getitem__(self, relation: str) -> Change:
@@ -221,6 +224,33 @@ class EmptyChanges(Mapping[str, Change]):
 
     def __len__(self) -> int:
         return len(self._defined().relations)
+
+
+class ShownChanges(Mapping[str, Change]):
+    """Changes of base relations and views, as users see them: made when somebody first looks at any."""
+
+    def __init__(
+        self,
+        codec: Codec,
+        relations: Mapping[str, RelationInfo],
+        changes: Mapping[str, RowChange],
+        guard: Guard | None = None,
+        before: Mapping[str, RelationInfo] | None = None,
+    ):
+        self._asked = partial(shown_changes, codec, relations, changes, guard, before)
+
+    @cached_property
+    def _shown(self) -> dict[str, Change]:
+        return self._asked()
+
+    def __getitem__(self, relation: str) -> Change:
+        return self._shown[relation]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._shown)
+
+    def __len__(self) -> int:
+        return len(self._shown)
 
 
 def shown_changes(

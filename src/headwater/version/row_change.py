@@ -65,10 +65,7 @@ class RowChange:
 class LazyChange(RowChange):
     """Rows that are worked out from relations when asked for, or before the next version changes those."""
 
-    _revoked = False
-
-    def __init__(self) -> None:
-        self._resolved = False
+    _revoked = _resolved = False
 
     @property
     def resolved(self) -> bool:
@@ -104,7 +101,6 @@ class StoredChange(LazyChange):
     """Rows by their numbers in a relation."""
 
     def __init__(self, relation: Relation, lost: Rows, gained: Rows):
-        super().__init__()
         self._stored: tuple[Stored, int, Rows, Rows] | None = (relation.rows, relation.arity, lost, gained)
         self._counts = gained.shape[0], lost.shape[0]
 
@@ -131,7 +127,6 @@ class Replacement(LazyChange):
     counted = False
 
     def __init__(self, old: Relation, new: Relation):
-        super().__init__()
         self._relations: tuple[Relation, Relation] | None = (old, new)
 
     def _work_out(self) -> tuple[Ints, Ints]:
@@ -149,7 +144,6 @@ class Evaluated(LazyChange):
     counted = False
 
     def __init__(self, rows: Callable[[], Ints], rests_on: frozenset[str]):
-        super().__init__()
         self._rows: Callable[[], Ints] | None = rows
         self.rests_on = rests_on
 

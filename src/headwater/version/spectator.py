@@ -83,6 +83,11 @@ class Spectator:
         self._shown = False
         self._started = self._next = 0.0
 
+    @property
+    def looks_on(self) -> bool:
+        """Whether anything would be shown."""
+        return self._screen is not None
+
     def over(self, cost: StratumStatistics) -> Spectator:
         """Of which view."""
         if self._screen is not None:

@@ -11,6 +11,7 @@ from headwater.kernel.relation import Relation
 from headwater.kernel.room import successor
 from headwater.maintain.fixpoint import Fixpoint, Lose
 from headwater.maintain.iteration import Iteration
+from headwater.maintain.one_pass import one_pass
 from headwater.maintain.selection import Chooser, Unsettled
 from headwater.maintain.workspace import NO_CHANGE, Delta, Left, Redefined, RuleSet, Workspace, quiet
 from headwater.plan.steps import Join, Plan
@@ -18,7 +19,7 @@ from headwater.rules.checked import Stratum
 from headwater.version.statistics import StratumStatistics
 
 
-@dataclass
+@dataclass(slots=True)
 class Task:
     """One stratum to bring up to date in one version."""
 
@@ -40,10 +41,18 @@ class Task:
 
     def change(self, lose: Lose, limit: float = float("inf")) -> None:
         """Bring the stratum from before the version to after it. See `Fixpoint` for the arguments."""
+        if lose is Relation.subtract and self.plain and self.rules.alone:
+            self.in_one_pass()
+            return
         try:
             self._fixpoint(lose, limit).change()
         except Unsettled:
             self.iterate()
+
+    def in_one_pass(self) -> None:
+        """The same for a `plain` stratum whose rows are all here."""
+        self._before_own_change()
+        one_pass(self.workspace, self.rules, self.deltas, self.statistics)
 
     def from_scratch(self) -> None:
         """Derive the stratum from what lower strata hold now."""
@@ -62,8 +71,12 @@ class Task:
         """Derive all rows that are the best of their groups at some time on the way from nothing."""
         Iteration(self._fixpoint(Relation.subtract)).ascend()
 
+    def _before_own_change(self) -> None:
+        own, replaced = self.rules.own, self.replaced
+        self.before_change([name for name in own if name not in replaced] if replaced else own)
+
     def _fixpoint(self, lose: Lose, limit: float = float("inf")) -> Fixpoint:
-        self.before_change(name for name in self.rules.own if name not in (self.replaced or ()))
+        self._before_own_change()
         return Fixpoint(
             self.workspace,
             self.rules,
@@ -98,9 +111,11 @@ class Task:
 
     def expected_losses(self) -> float:
         """About how many derivations lose a premise of a lower stratum, from the indexes' average chains."""
-        total = 0.0
+        total, deltas = 0.0, self.deltas
         for rule, position, relation, negated in self.rules.lower:
-            delta = self.deltas.get(relation, NO_CHANGE)
+            delta = deltas.get(relation)
+            if delta is None:
+                continue
             rows = (delta.gained if negated else delta.lost).shape[0]
             if rows:
                 total += rows * self._fanout(self.rules.plan(rule, position))

@@ -76,7 +76,11 @@ class Support(Strategy):
     def _count(self, task: Task) -> None:
         """Where no row of the stratum depends on another, all is known beforehand: what losses cost, and what would
         be derived again."""
-        losses, left = task.totals(task.expected_losses(), task.expected_derivations())
+        own = task.expected_losses()
+        if own <= FEWEST_LOSSES_TO_RECOMPUTE and task.rules.alone:
+            task.in_one_pass()
+            return
+        losses, left = task.totals(own, task.expected_derivations())
         if losses > max(FEWEST_LOSSES_TO_RECOMPUTE, left):
             task.recompute("large-change", mostly_new=losses > 2 * left)
         else:

@@ -68,6 +68,7 @@ class Memo:
         for name, (relation, side) in self._in_place.items():
             workspace.relations[name] = stored(relation, side)
             workspace.executor.pinned[name] = OLD if side is Side.OLD else NEW
+        workspace.resized += 1
         if not self._defined:
             workspace.infos.update((name, self._program.checked.relations[name]) for name in self._in_place)
             self.engine.define(self._program.checked)
