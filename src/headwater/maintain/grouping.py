@@ -30,6 +30,12 @@ from headwater.values.types import Type, unify
 from headwater.version.statistics import StratumStatistics
 
 
+MOST_BINDINGS_KEPT = 1024
+"""Bindings that come in smaller pieces than this are counted together, once all pieces have come."""
+MOST_SORTED_AS_LIST = 64
+"""Up to so many numbers are faster made distinct as a list."""
+
+
 class Saved(NamedTuple):
     """Groups as they were before they were first changed in a transition of a version, and what held their sums."""
 
@@ -71,6 +77,9 @@ class Grouping:
         self._published: list[tuple[Ints, Ints, npt.NDArray[np.bool_]]] = []
         """The groups that each transition changed, with what they amounted to before."""
         self._dirty: npt.NDArray[np.bool_] = np.zeros(16, np.bool_)
+        self._kept: tuple[list[Ints], list[Ints]] = [], []
+        """Bindings that have come and are not counted yet: those to take out, and those to enter."""
+        self._keeping = 0
 
     @property
     def nbytes(self) -> int:
@@ -140,7 +149,7 @@ class Grouping:
         position = lost.smallest_premise(rule)
         rows = lost.premise_relation(rule, position).earlier_rows()
         exchange = self.workspace.exchange
-        sink = exchange.outward(rule, LOSE, lambda tuples: self._count(tuples, -1), before=True)
+        sink = exchange.outward(rule, LOSE, lambda tuples: self._take_in(tuples, -1), before=True)
         found = lost.run(rule, position, rows, EARLIER, sink)
         statistics.derived(rule.label, found - exchange.dropped())
 
@@ -154,7 +163,7 @@ class Grouping:
         statistics: StratumStatistics,
     ) -> None:
         exchange = self.workspace.exchange
-        sink = exchange.outward(rule, ADD if sign > 0 else LOSE, lambda tuples: self._count(tuples, sign))
+        sink = exchange.outward(rule, ADD if sign > 0 else LOSE, lambda tuples: self._take_in(tuples, sign))
         found = self.rules.run(rule, position, rows, access, sink)
         statistics.derived(rule.label, found - exchange.dropped())
 
@@ -165,10 +174,27 @@ class Grouping:
             swapped = exchange.swap(self.workspace.clock)
             self.workspace.clock = swapped.clock
             for parcel in swapped.parcels:
-                self._count(parcel.rows, 1 if parcel.kind == ADD else -1)
+                self._take_in(parcel.rows, 1 if parcel.kind == ADD else -1)
 
-    def _count(self, tuples: Ints, sign: int) -> None:
+    def _take_in(self, tuples: Ints, sign: int) -> None:
         """Enter (or take out) bindings: group columns, the argument if any, and the rank (which says nothing)."""
+        if tuples.shape[0] > MOST_BINDINGS_KEPT:
+            self._count(tuples, tuples.shape[0] if sign < 0 else 0)
+            return
+        self._kept[sign > 0].append(tuples.copy())  # it may be a buffer
+        self._keeping += tuples.shape[0]
+        if self._keeping > MOST_BINDINGS_KEPT:
+            self._count_kept()
+
+    def _count_kept(self) -> None:
+        """Count what was kept."""
+        if self._keeping:
+            (out, into), self._kept, self._keeping = self._kept, ([], []), 0
+            every = [*out, *into]
+            self._count(every[0] if len(every) == 1 else np.concatenate(every), sum(map(len, out)))
+
+    def _count(self, tuples: Ints, lost: int) -> None:
+        """Take out the first `lost` bindings, and enter the others."""
         arity = self.groups.arity
         keys = np.zeros((tuples.shape[0], arity + 1), np.int64)
         keys[:, :arity] = tuples[:, :arity]
@@ -178,10 +204,16 @@ class Grouping:
             numbers = self.groups.find(keys).astype(np.int64)
             self._reserve(int(self.groups.sizes[0]))
         self._save(numbers)
+        for sign, some in ((-1, slice(lost)), (1, slice(lost, None))):
+            if numbers[some].shape[0]:
+                self._add(numbers[some], tuples[some], sign)
+
+    def _add(self, numbers: Ints, tuples: Ints, sign: int) -> None:
+        """Add bindings to the counts and sums of groups, or take them off."""
         np.add.at(self.counts, numbers, sign)
         if self.aggregate.argument is None:
             return
-        values = np.ascontiguousarray(tuples[:, arity])
+        values = np.ascontiguousarray(tuples[:, self.groups.arity])
         if has_special(values):
             numbers, values = self._with_value(numbers, values, sign)
         if self.sums is not None:
@@ -210,9 +242,10 @@ class Grouping:
             self.sums.ensure(self.counts.shape[0])
 
     def _save(self, numbers: Ints) -> None:
-        new = numbers[~self._dirty[numbers]]
+        first = len(self._saved) == self._settled
+        new = numbers if first else numbers[~self._dirty[numbers]]
         if new.shape[0]:
-            new = np.unique(new)
+            new = _distinct(new)
             sums = self.sums.save(new) if self.sums is not None else None
             missing = None if self.missing is None else self.missing[new]
             self._saved.append(Saved(new, self.counts[new], missing, self.sums, sums))
@@ -222,28 +255,30 @@ class Grouping:
 
     def _publish(self) -> None:
         """Bring the aggregate's own rows in line with the groups that changed."""
+        self._count_kept()
         if len(self._saved) == self._settled:
             return
-        dirty = np.concatenate([saved.groups for saved in self._saved[self._settled :]])
+        unpublished = [saved.groups for saved in self._saved[self._settled :]]
+        dirty = unpublished[0] if len(unpublished) == 1 else np.concatenate(unpublished)
         filled = self.counts[dirty] > 0
         now = dirty[filled]
-        before = self.values[dirty].copy()
-        was = self.present[dirty].copy()
+        before, was = self.values[dirty], self.present[dirty]
         self._published.append((dirty, before, was))
         try:
             self.values[now] = self._results(now)
         except EvaluationError as error:
             raise placed(self._with_group(error, now), self.rules.rules[0]) from error
         self.present[dirty] = filled
-        gone = was & (~filled | (before != self.values[dirty]))
-        come = filled & (~was | (before != self.values[dirty]))
+        after = self.values[dirty]
+        other = (before != after) | (was != filled)
+        gone, come = was & other, filled & other
         if gone.any():
             fallen = self.result.kill(self.result.find(self._rows(dirty[gone], before[gone])))
-            self.result.fall(fallen.falling)
-            self.result.settle(fallen.falling)
+            self.result.hide(fallen.falling)
         if come.any():
-            self.result.show(self.result.add(self._rows(dirty[come], self.values[dirty[come]]), 1), 1)
-        self.groups.kill(np.ascontiguousarray(dirty[~filled], np.int32))
+            self.result.show(self.result.add(self._rows(dirty[come], after[come]), 1), 1)
+        if now.shape[0] < dirty.shape[0]:
+            self.groups.kill(np.ascontiguousarray(dirty[~filled], np.int32))
         self._dirty[dirty] = False
         self._settled = len(self._saved)
 
@@ -301,7 +336,15 @@ class Grouping:
                 self.sums = saved.holder  # the first to be saved was that of before the version
             self._dirty[saved.groups] = False
         self._saved, self._settled, self._published = [], 0, []
+        self._kept, self._keeping = ([], []), 0
         self.groups.rollback()
+
+
+def _distinct(numbers: Ints) -> Ints:
+    """Each number once, in order."""
+    if numbers.shape[0] > MOST_SORTED_AS_LIST:
+        return np.unique(numbers)
+    return np.array(sorted(set(numbers.tolist())), np.int64)
 
 
 def _argument(rule: CheckedRule) -> str:
