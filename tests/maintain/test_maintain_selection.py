@@ -41,3 +41,23 @@ def test_ever_better_offers_cost_the_same_however_many_there_are():
         touched[number] = db.statistics.touched
     assert touched[100] == touched[2999]
     assert (db["low"].rows(), db["high"].rows()) == ([(1, 7001)], [(1, 13_000)])
+
+
+def test_one_link_of_many_is_no_reason_to_derive_cheapest_paths_anew(monkeypatch: pytest.MonkeyPatch):
+    """Most rows are candidates, of which premises see none; and what one link takes away is no part of all links."""
+    monkeypatch.setattr("headwater.maintain.strategies.support.FEWEST_DEAD_TO_GIVE_UP", 16)
+    rng = random.Random(5)
+    ends = [(a, b) for a in range(40) for b in rng.sample([node for node in range(40) if node != a], 4)]
+    links = [(a, b, rng.randint(1, 100)) for a, b in ends]
+    db = hw.connect()
+    db.define("""
+        sp(X, Y, min<C>) :- link(X, Y, C).
+        sp(X, Y, min<C>) :- link(X, Z, A), sp(Z, Y, B), C = A + B.
+    """)
+    db.apply(insert={"link": links})
+    anew = 0
+    for link in links[:40]:
+        db.apply(delete={"link": [link]})
+        anew += sum(event.code == "recomputed" for event in db.statistics.events)
+        db.apply(insert={"link": [link]})
+    assert anew <= 4

@@ -15,6 +15,8 @@ from headwater.values.scalars import is_coded
 from headwater.values.types import FLOAT, STRING, Type
 
 FEWEST_WORTH_ORDERING = 256
+FEW_OF_RELATION = 64
+"""One row in so many of a relation, or fewer, are a few."""
 OFTEN = 16
 """A row that is displaced as often as this in one version is suspected to come back because it was displaced."""
 
@@ -132,15 +134,21 @@ class Displacements:
 
     A row that is displaced comes back as the best only if what displaced it has died. That may happen a few times
     while news spreads. Where a row's own consequence displaces it, it happens for ever.
+
+    Many rows at once are counted in an array over the relation, a few by themselves: that must not cost what a
+    relation takes. (A row that is counted in both ways is only found out somewhat later.)
     """
 
     def __init__(self) -> None:
         self._times: dict[str, npt.NDArray[np.uint8]] = {}
+        self._few: dict[tuple[str, int], int] = {}
 
     def repeated(self, relation: Relation, displaced: Rows) -> bool:
         """Count these rows, and say whether one of them has been displaced too often."""
         if displaced.shape[0] == 0:
             return False
+        if displaced.shape[0] * FEW_OF_RELATION < relation.state.shape[0]:
+            return self._repeated_by_itself(relation.name, displaced)
         times = self._times.get(relation.name, np.empty(0, np.uint8))
         if times.shape[0] < relation.state.shape[0]:
             more = np.zeros(relation.state.shape[0], np.uint8)
@@ -148,3 +156,10 @@ class Displacements:
             times = self._times[relation.name] = more
         times[displaced] += 1
         return bool(times[displaced].max() >= OFTEN)
+
+    def _repeated_by_itself(self, name: str, displaced: Rows) -> bool:
+        most, times = 0, self._few
+        for row in displaced.tolist():
+            times[name, row] = now = times.get((name, row), 0) + 1
+            most = max(most, now)
+        return most >= OFTEN

@@ -66,10 +66,12 @@ class Sizes:
     def fanout(self, relation: str, key: tuple[int, ...]) -> float:
         """Rows per key: known where an index exists, else guessed as if columns were independent."""
         found = self._relations[relation]
-        index = found.indexes.get(key)
+        index, rows = found.indexes.get(key), found.stored
+        if found.selected and found.indexes:  # most rows are only candidates: there is one row a group, or a few
+            rows = min(rows, max(index.keys for index in found.indexes.values()))
         if index is not None and index.keys:
-            return found.stored / index.keys
-        return float(found.stored ** (1 - len(key) / max(1, found.arity)))
+            return rows / index.keys
+        return float(rows ** (1 - len(key) / max(1, found.arity)))
 
 
 class Pauses:
@@ -185,6 +187,8 @@ class RuleSet:
                     self.recursive.append((rule, position, item.relation))
                 elif isinstance(item, Premise | Absent) and rule.label not in self.demanded:
                     self.lower.append((rule, position, item.relation, isinstance(item, Absent)))
+        self.recurring = frozenset(rule.label for rule, _, _ in self.recursive)
+        """Labels of the rules that read relations of the stratum itself."""
         self.inputs = {relation for _, _, relation, _ in self.lower}
         self.inputs |= {relation for demanded in self.demanded.values() for _, relation in demanded.lower}
         self.read = {

@@ -109,12 +109,13 @@ class Task:
         relations = self.workspace.relations
         return sum(relations[name].stored for name in self.rules.own)
 
-    def expected_losses(self) -> float:
-        """About how many derivations lose a premise of a lower stratum, from the indexes' average chains."""
+    def expected_losses(self, *, entering: bool = False) -> float:
+        """About how many derivations lose a premise of a lower stratum, from the indexes' average chains; with
+        `entering`, those by rules that read nothing of the stratum itself."""
         total, deltas = 0.0, self.deltas
         for rule, position, relation, negated in self.rules.lower:
             delta = deltas.get(relation)
-            if delta is None:
+            if delta is None or (entering and rule.label in self.rules.recurring):
                 continue
             rows = (delta.gained if negated else delta.lost).shape[0]
             if rows:

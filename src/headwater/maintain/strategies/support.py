@@ -51,11 +51,9 @@ class Support(Strategy):
         if task.plain:
             self._count(task)
             return
-        own, known = task.expected_losses(), self.spread
-        if known is None:
-            entering = task.expected_derivations() if own else 0.0
-            known = max(1.0, COST_OF_SURE_DEATH * task.stored() / max(1.0, own + entering))
-        stored, losses, cost = task.totals(task.stored(), own, own * known)
+        own = task.expected_losses()
+        cost = own * self.spread if self.spread is not None else max(own, self._supposed(task))
+        stored, losses, cost = task.totals(task.stored(), own, cost)
         limit = max(FEWEST_DEAD_TO_GIVE_UP, self.fraction * stored)
         if cost > limit:
             task.recompute("large-change", mostly_new=losses > limit)
@@ -72,6 +70,14 @@ class Support(Strategy):
             weight = min(1.0, MEMORY + losses / FEWEST_DEAD_TO_GIVE_UP)
             known = 1.0 if self.spread is None else self.spread
             self.spread = known + weight * (more * spent(task.statistics) / own - known)
+
+    @staticmethod
+    def _supposed(task: Task) -> float:
+        """What is spent, supposedly, where no version has shown it yet."""
+        lost = task.expected_losses(entering=True)
+        if not lost:
+            return 0.0
+        return COST_OF_SURE_DEATH * task.stored() * lost / (lost + task.expected_derivations())
 
     def _count(self, task: Task) -> None:
         """Where no row of the stratum depends on another, all is known beforehand: what losses cost, and what would
