@@ -29,7 +29,6 @@ from headwater.values.special import NULL, has_special
 from headwater.values.types import Type, unify
 from headwater.version.statistics import StratumStatistics
 
-
 MOST_BINDINGS_KEPT = 1024
 """Bindings that come in smaller pieces than this are counted together, once all pieces have come."""
 MOST_SORTED_AS_LIST = 64

@@ -67,7 +67,9 @@ class Sizes:
         """Rows per key: known where an index exists, else guessed as if columns were independent."""
         found = self._relations[relation]
         index, rows = found.indexes.get(key), found.stored
-        if found.selected and found.indexes:  # most rows are only candidates: there is one row a group, or a few
+        if (
+            found.selected and found.indexes
+        ):  # most rows are only candidates: there is one row a group, or a few
             rows = min(rows, max(index.keys for index in found.indexes.values()))
         if index is not None and index.keys:
             return rows / index.keys
