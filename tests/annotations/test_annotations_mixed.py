@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headwater.annotations import wire
+from headwater.annotations import dnf_or_bdd, wire
 from headwater.annotations.bdd import BDD
 from headwater.annotations.dnf_or_bdd import DnfOrBdd
 from headwater.annotations.minimal_dnf import MinimalDNF
 from headwater.annotations.packed import pack, unpack
 from headwater.annotations.protocol import product
-from headwater.errors import DataError
+from headwater.errors import DataError, EvaluationError, MissingExtra
 
 ROWS = st.integers(0, 11)
 STEPS = st.lists(
@@ -122,3 +122,16 @@ def test_packed_terms_take_bytes_by_their_rows_not_by_all_rows():
     random = Random(1)
     terms = frozenset(sum(1 << random.randrange(10_000) for _ in range(5)) for _ in range(3))
     assert len(pack([terms])) < 40 < sum(term.bit_length() // 8 for term in terms)
+
+
+def test_without_diagrams_what_would_never_end_is_refused(monkeypatch):
+    def missing(*_):
+        raise MissingExtra("missing-extra", "no oxidd")
+
+    monkeypatch.setattr(dnf_or_bdd, "BDD", missing)
+    mixed = DnfOrBdd()
+    sums = [mixed.of([[row] for row in range(start, start + 1100)]) for start in (0, 2000)]
+    assert len(mixed.times(sums[0], mixed.variable(5000))) == 1100
+    with pytest.raises(EvaluationError) as refused:
+        mixed.times(*sums)
+    assert refused.value.code == "out-of-terms"

@@ -23,8 +23,10 @@ from oracle_programs import RandomProgram
 from oracle_strategies import dense_programs, programs
 from random_schedules import FIRST_SEED, SHIPPINGS, Change, assert_same, follow, places, simulated, stream
 
+from headwater.annotations.dnf_or_bdd import Drawing
 from headwater.language.datalog import parse
-from headwater.networks.annotated.shipping import BOUNDED, LAZY, Shipping
+from headwater.networks.annotated.absorption import Absorption
+from headwater.networks.annotated.shipping import BOUNDED, EAGER, LAZY, Shipping
 from headwater.networks.strands.compiling import compile_program
 from headwater.networks.strands.node_plan import plan_nodes
 from headwater.networks.transports.simulator.simulator import Simulator
@@ -80,22 +82,35 @@ def test_messages_in_any_order_and_twice(program, seed):
 
 @pytest.mark.parametrize("recursion", RECURSIONS, ids=lambda recursion: recursion.name)
 def test_aggregates_that_a_recursion_asks_for(recursion: Recursion):
-    checked = check(parse(recursion.text), Functions())
     for seed in range(FIRST_SEED, FIRST_SEED + 6):
-        chance = random.Random(seed)
-        plan = plan_nodes(compile_program(checked, places(checked, chance)))
-        net = simulated(plan, chance.choice(SHIPPINGS), chance)
-        there: dict[str, set[tuple[int, ...]]] = {"seed": set(), "point": set(), "hole": set()}
-        changes: list[Change] = []
-        for delete, insert in versions(seed, 4):
-            for comes, rows_of in ((False, delete), (True, insert)):
-                for name, rows in rows_of.items():
-                    changes += [(comes, name, row) for row in rows]
-                    there[name] = there[name] | set(rows) if comes else there[name] - set(rows)
-        follow(net, changes, chance)
-        assert_same(
-            net, recursion.solve({name: frozenset(rows) for name, rows in there.items()}), str(changes)
-        )
+        asked_for(recursion, seed)
+
+
+def test_rows_with_too_many_derivations_to_list():
+    """Eagerly on one node: a row has thousands of minimal terms, and a diagram of some thousand nodes."""
+    net = asked_for(next(one for one in RECURSIONS if one.name == "grouped as well"), 90006)
+    scheme = net.nodes[0].scheme
+    assert isinstance(scheme, Absorption) and scheme.shipping is EAGER
+    drawn = [entry.value for entry in net.nodes[0].tables[net.plan.numbers["o"]].rows.values()]
+    assert any(isinstance(value, Drawing) for value in drawn)
+
+
+def asked_for(recursion: Recursion, seed: int) -> Simulator:
+    """Some versions of a recursion, one after the other, on a network of a seed."""
+    checked = check(parse(recursion.text), Functions())
+    chance = random.Random(seed)
+    plan = plan_nodes(compile_program(checked, places(checked, chance)))
+    net = simulated(plan, chance.choice(SHIPPINGS), chance)
+    there: dict[str, set[tuple[int, ...]]] = {"seed": set(), "point": set(), "hole": set()}
+    changes: list[Change] = []
+    for delete, insert in versions(seed, 4):
+        for comes, rows_of in ((False, delete), (True, insert)):
+            for name, rows in rows_of.items():
+                changes += [(comes, name, row) for row in rows]
+                there[name] = there[name] | set(rows) if comes else there[name] - set(rows)
+    follow(net, changes, chance)
+    assert_same(net, recursion.solve({name: frozenset(rows) for name, rows in there.items()}), str(changes))
+    return net
 
 
 @settings(max_examples=max(PROGRAMS // 4, 10))

@@ -7,7 +7,7 @@ both forms is taken; a tag byte tells which.
 
 A diagram becomes a DNF again once rows were taken away from it and it is small. Between the two limits either may
 stand for a function, so elements are compared with `equal`. Without the library for diagrams (`oxidd`), everything is
-a DNF.
+a DNF, and what would have very many terms is refused.
 """
 
 from __future__ import annotations
@@ -18,12 +18,15 @@ from headwater.annotations import wire
 from headwater.annotations.bdd import BDD, NODES, Diagram, Locality, alike, same
 from headwater.annotations.minimal_dnf import MinimalDNF, Terms, mask_of
 from headwater.annotations.protocol import Names, Restrictable, plain
-from headwater.errors import MissingExtra
+from headwater.errors import EvaluationError, MissingExtra
 
 MOST_TERMS_LISTED = 24
 """An expression of more terms is a diagram..."""
 MOST_NODES_LISTED = 16
 """...until it has no more nodes than this, ends included: such a diagram has few paths, and no more terms."""
+
+MOST_TERMS_MULTIPLIED = 1 << 20
+"""How many terms a product may have before absorption, where there are no diagrams: that takes some seconds."""
 
 MOST_DRAWN = 1 << 12
 """Of how many lists of terms the diagram is remembered."""
@@ -137,6 +140,12 @@ class DnfOrBdd(Restrictable[Mixed]):
             and isinstance(right, frozenset)
             and (len(left) * len(right) <= self._most_terms or self._diagrams() is None)
         ):
+            if len(left) * len(right) > MOST_TERMS_MULTIPLIED:
+                raise EvaluationError(
+                    "out-of-terms",
+                    f"a row would have up to {len(left) * len(right):,} derivations",
+                    hint="pip install 'headwater[provenance]' keeps them as decision diagrams",
+                )
             return self._dnf.times(left, right)
         assert self._bdd is not None
         both = self._bdd.times(self._drawn(left), self._drawn(right))
@@ -210,10 +219,8 @@ class DnfOrBdd(Restrictable[Mixed]):
         assert self._bdd is not None
         return self._bdd.diagram(self._drawn(value))
 
-    def drawing(self, value: Mixed, name: Callable[[int], int]) -> bytes | None:
-        """The diagram of a value that is one, for others who call rows by other names; `None` for one that is not."""
-        if isinstance(value, frozenset):
-            return None
+    def drawing(self, value: Drawing, name: Callable[[int], int]) -> bytes:
+        """The diagram of a value that is one, for others who call rows by other names."""
         assert self._bdd is not None
         return self._bdd.diagram(value.function, name)
 

@@ -21,7 +21,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence, Set
 from typing import Any
 
-from headwater.annotations.minimal_dnf import MinimalDNF, bits
+from headwater.annotations.dnf_or_bdd import DnfOrBdd
+from headwater.annotations.minimal_dnf import bits
 from headwater.networks.annotated.expressions import BooleanExpressions, Numbering
 from headwater.networks.annotated.rows_by_span import NEAR, RowsBySpan
 from headwater.networks.annotated.scheme import Host, Scheme, SchemeMaker
@@ -49,6 +50,10 @@ class ShippedRow:
         self.kept = zero
         self.mask = 0
 
+
+LISTED_TERMS = 64
+"""An expression of more terms is a diagram. Lists of so many are worked with as fast, and few rows of lazy or bounded
+shipping ever have more."""
 
 Holder = Entry | ShippedRow
 """What has an expression: it is indexed under all variables of it."""
@@ -396,10 +401,15 @@ class Absorption(Scheme):
             self._taken.append(value)
 
 
+def lists_or_diagrams() -> BooleanExpressions:
+    """Expressions of a node, each in the form that is smaller."""
+    return DnfOrBdd(most_terms=LISTED_TERMS)
+
+
 def absorption(
     shipping: Shipping = LAZY,
     *,
-    algebra: Callable[[], BooleanExpressions] = MinimalDNF,
+    algebra: Callable[[], BooleanExpressions] = lists_or_diagrams,
     reclaim_every: int | None = EVERY,
     along_links: bool = False,
 ) -> SchemeMaker:

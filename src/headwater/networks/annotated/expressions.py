@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
 from headwater.annotations.dnf_or_bdd import DnfOrBdd
-from headwater.annotations.minimal_dnf import MinimalDNF, bits
+from headwater.annotations.minimal_dnf import MinimalDNF, Terms, bits
 from headwater.annotations.wire import damaged
 from headwater.networks.runtime.message_codec import terms_size
 from headwater.networks.runtime.messages import Shape
@@ -56,7 +56,8 @@ class Numbering:
         self.numbers: dict[int, int] = {}
         self._variables: list[int] = []
         self._free: list[int] = []
-        self._masks = isinstance(algebra, MinimalDNF)
+        self._lists = isinstance(algebra, MinimalDNF | DnfOrBdd)
+        """Whether expressions of few terms are sets of masks."""
         self._mixed = algebra if isinstance(algebra, DnfOrBdd) else None
         self._out: dict[int, tuple[int, ...]] = {}
         self._spans: dict[int, int] = {}
@@ -107,7 +108,7 @@ class Numbering:
             return self._mixed.drawn(
                 terms, lambda variable: None if is_gone(variable) else self.number(variable)
             )
-        if self._masks:
+        if self._lists:
             masks = []
             for term in terms:
                 mask = 0
@@ -126,23 +127,22 @@ class Numbering:
 
     def export(self, value: Any) -> Shape:
         """An expression as others read it."""
+        if isinstance(value, frozenset):
+            if len(value) == 1:
+                (mask,) = value
+                return (self._term(mask),)
+            return tuple(sorted(map(self._term, value)))
         if self._mixed is not None:
             drawing = self._mixed.drawing(value, self.variable)
-            if drawing is not None:
-                self._drawn_nodes += self._mixed.nodes(value)
-                self._drawn_bytes += len(drawing)
-                return drawing
-        if not self._masks:
-            terms = self.algebra.terms(value)
-            return tuple(sorted(tuple(sorted(self._variables[number] for number in term)) for term in terms))
-        if len(value) == 1:
-            (mask,) = value
-            return (self._term(mask),)
-        return tuple(sorted(map(self._term, value)))
+            self._drawn_nodes += self._mixed.nodes(value)
+            self._drawn_bytes += len(drawing)
+            return drawing
+        terms = self.algebra.terms(value)
+        return tuple(sorted(tuple(sorted(self._variables[number] for number in term)) for term in terms))
 
     def size(self, value: Any) -> int:
         """How many bytes an expression takes as others read it; of a diagram about, by those that were written."""
-        if self._mixed is not None and not self._mixed.listed(value):
+        if self._mixed is not None and not isinstance(value, frozenset):
             return self._mixed.nodes(value) * self._drawn_bytes // self._drawn_nodes
         return terms_size(self.export(value))
 
@@ -157,7 +157,7 @@ class Numbering:
     def support(self, value: Any) -> int:
         """The numbers that an expression may rest on, as a mask."""
         mask = 0
-        if self._masks:
+        if isinstance(value, frozenset):
             for term in value:
                 mask |= term
             return mask
@@ -180,20 +180,20 @@ class Numbering:
 
     def without(self, value: Any, number: int) -> Any:
         """The expression with a variable false."""
-        if self._masks:
+        if isinstance(value, frozenset):
             return frozenset([term for term in value if not term >> number & 1])
         return self.algebra.restrict(value, (number,))
 
     def news(self, value: Any, known: Any, both: Any) -> Any:
         """What goes on of a value that adds to what was known: the terms that are new, but of a diagram the whole
         function of `both`. Diagrams of whole functions are smaller than those of differences."""
-        if self._mixed is not None and not self._mixed.listed(both):
+        if self._mixed is not None and not isinstance(both, frozenset):
             return both
         return self.algebra.beyond(value, known)
 
     def one_term(self, value: Any) -> Any:
         """An expression of one of the terms, a shortest one."""
-        if self._masks:
+        if isinstance(value, frozenset):
             return value if len(value) == 1 else frozenset((min(value, key=_size),))
         return self.algebra.of(self.algebra.terms(value)[:1])
 
