@@ -126,7 +126,7 @@ def aggregate_selections(stage: FigureStage) -> list[Point]:
         for what, text, answer in texts:
 
             def prepare(seed: int, dense: bool = dense, text: str = text, answer: str = answer) -> _Prepared:
-                workload = priced_links(1 if stage.quick else 2, dense, DELETED, seed, text, answer)
+                workload = priced_links(1 if stage.quick else 4, dense, DELETED, seed, text, answer)
                 number = len(workload.facts)
                 return workload, [FigureStep(workload.facts, workload.gone, 14, number)]
 

@@ -91,6 +91,17 @@ def test_neighbours_of_the_network_are_neighbours_in_diagrams():
     assert nodes_in_order_of_arrival() > 1000, "of 64 rows"
 
 
+def test_levels_of_known_groups_are_there_before_their_rows():
+    """Rows of later groups come first, and nothing is put in another order when those of earlier groups come."""
+    bdd = BDD(1 << 12, lambda number: number // 100, groups=5)
+    late, early = bdd.variable(400), bdd.variable(0)
+    order = [bdd._manager.var_to_level(variable.node_var()) for variable in (early, late)]
+    assert order == [0, 4 * 16] and bdd._manager.num_vars() == 5 * 16
+    more = [bdd.variable(number) for number in range(100, 120)]  # more than there are levels for one group
+    levels = [bdd._manager.var_to_level(variable.node_var()) for variable in more]
+    assert levels == list(range(16, 36)) and bdd._manager.var_to_level(late.node_var()) == 5 * 16
+
+
 def test_levels_of_rows_that_are_forgotten_are_used_again():
     bdd = BDD(1 << 12, lambda number: number % 2)
     for start in range(0, 2000, 10):

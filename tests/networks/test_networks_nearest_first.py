@@ -105,3 +105,22 @@ def test_a_timer_of_something_else_is_nobodys_turn():
         net._take(node)
     net.run(0.95)
     assert net.traffic.messages == before
+
+
+def test_what_is_a_nodes_own_is_below_all_else_in_its_diagrams():
+    """Others may have drawn them in another order."""
+    net = network(NEAREST, most_terms=2)
+    for link in stubs(random.Random(1), 2):
+        net.insert("link", link)
+    net.run()
+    for node in net.nodes:
+        scheme = node.scheme
+        assert isinstance(scheme, Absorption) and isinstance(scheme.algebra, DnfOrBdd)
+        diagrams = scheme.algebra._diagrams()
+        assert diagrams is not None
+        owners = [
+            scheme.numbers.owner(scheme.numbering.variable(row))
+            for _, row in sorted((-diagrams._height(level), row) for level, row in diagrams._rows.items())
+        ]
+        runs = [owner for owner, before in zip(owners, [None, *owners], strict=False) if owner != before]
+        assert runs == [(node.number + turn) % 3 for turn in (1, 2, 3)]

@@ -9,7 +9,9 @@ own, and what leaves it is a wire form: prime implicants (`encode`), or the diag
 
 How large a diagram is depends on the order of its variables. Rows that occur together in derivations should be next
 to each other: for networks, those of one stub. `locality` says which rows belong together: rows of the same value
-have neighbouring levels, whatever order they come in, and rows of lower values are above those of higher ones.
+have neighbouring levels, whatever order they come in, and rows of lower values are above those of higher ones. If it
+is known how many values there are, their levels are there from the beginning: putting levels between others takes a
+walk through all diagrams.
 """
 
 from __future__ import annotations
@@ -34,6 +36,8 @@ FEW_NODES = 1 << 16
 """...and garbage is collected if there are more than these, and twice as many as were in use the last time."""
 LEVELS_AT_ONCE = 16
 """How many neighbouring levels a locality gets at a time."""
+MOST_GROUPS_READY = 1 << 9
+"""Of more localities than these, levels are made when their first rows come."""
 
 Locality = Callable[[int], int]
 """To which group a row belongs, by its number."""
@@ -51,7 +55,7 @@ def same(number: int) -> int:
 
 class BDD(Restrictable[Diagram]):
     """Positive Boolean expressions by their decision diagrams; `nodes` is the capacity of the manager. Rows of one
-    `locality` have neighbouring levels.
+    `locality` have neighbouring levels; there are `groups` of them, from 0 on, if that is known.
 
     >>> bdd = BDD()
     >>> p1, p2 = map(bdd.variable, (1, 2))
@@ -63,7 +67,7 @@ class BDD(Restrictable[Diagram]):
     idempotent = True
     absorptive = True
 
-    def __init__(self, nodes: int = NODES, locality: Locality = alike) -> None:
+    def __init__(self, nodes: int = NODES, locality: Locality = alike, groups: int = 0) -> None:
         try:
             library = import_module("oxidd.bdd")
             errors = import_module("oxidd.util")
@@ -86,6 +90,11 @@ class BDD(Restrictable[Diagram]):
         self._order: list[int] = []
         self._groups: list[int] = []
         """The groups of all levels, in order, each as often as it got levels."""
+        for group in range(groups if groups <= MOST_GROUPS_READY else 0):
+            levels = self._manager.add_vars(LEVELS_AT_ONCE)
+            self._spare[group] = list(reversed(levels))
+            self._order += levels
+            self._groups.append(group)
         self.zero = self._manager.false()
         self.one = self._manager.true()
 

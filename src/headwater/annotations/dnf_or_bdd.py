@@ -67,7 +67,9 @@ class DnfOrBdd(Restrictable[Mixed]):
         self._dnf = MinimalDNF()
         self._nodes = nodes
         self.locality = locality
-        """Which rows belong together; to be said before there are any."""
+        self.groups = 0
+        """Which rows belong together, and how many groups of them there are, if that is known; to be said before
+        there are any."""
         self._most_terms = most_terms
         self._bdd: BDD | None = None
         self._missing = False
@@ -84,7 +86,7 @@ class DnfOrBdd(Restrictable[Mixed]):
         """Where diagrams are, made when the first one is needed; `None` without the library."""
         if self._bdd is None and not self._missing:
             try:
-                self._bdd = BDD(self._nodes, lambda number: self.locality(number))
+                self._bdd = BDD(self._nodes, lambda number: self.locality(number), self.groups)
             except MissingExtra:
                 self._missing = True
         return self._bdd

@@ -77,7 +77,7 @@ class Absorption(Scheme):
         self.algebra = algebra
         self.numbering = Numbering(algebra)
         self.numbers = Numbers(host.nodes, host.places)
-        self.numbering.grouped(self.numbers.place)
+        self.numbering.grouped(self._depth, host.nodes * host.places)
         self.tombstones = Tombstones(host.number, self.numbers, None if along_links else reclaim_every)
         self.spreading: Spreading = AlongLinks(host) if along_links else ToldToAll(host)
         self.own = OwnVariables(host.number, self.numbers, host.incarnation)
@@ -98,6 +98,13 @@ class Absorption(Scheme):
         """When the timer has been set to."""
         self._again = Firing(host.tables, self._take)
         self._taken: list[Any] = []
+
+    def _depth(self, variable: int) -> int:
+        """Where a variable is in diagrams: by its place in the network, but this node's own are below all others.
+        What others say comes whole, and is then multiplied by sums over what is here. So what is above stays as it
+        is, and rows that differ in it share what is below."""
+        groups = self.numbers.nodes * self.numbers.places
+        return (self.numbers.place(variable) - (self.host.number + 1) * self.numbers.places) % groups
 
     # ------------------------------------------------------------------ own rows
 
@@ -256,8 +263,14 @@ class Absorption(Scheme):
             self._index(shipped, value)
 
     def _gather(self, shipped: ShippedRow, value: Any) -> None:
-        """Keep a derivation until its row's turn comes; whether it adds anything is seen then."""
-        shipped.kept = self.algebra.plus(shipped.kept, value)
+        """Keep a derivation that adds something until its row's turn comes, beside all that was shipped: the diagram
+        of a whole function is smaller than that of some derivations, of which others absorb parts."""
+        nothing = self.algebra.equal(shipped.kept, self.algebra.zero)
+        known = shipped.value if nothing else shipped.kept
+        both = self.algebra.plus(known, value)
+        if self.algebra.equal(both, known):
+            return
+        shipped.kept = both
         self._index(shipped, value)
         span = self._span(shipped.kept) if self.shipping.nearest_first else NEAR
         if self.host.home(shipped.relation, shipped.row) == self.host.number:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
 from headwater.annotations.dnf_or_bdd import DnfOrBdd
-from headwater.annotations.minimal_dnf import MinimalDNF, Terms, bits
+from headwater.annotations.minimal_dnf import MinimalDNF, bits
 from headwater.annotations.wire import damaged
 from headwater.networks.runtime.message_codec import terms_size
 from headwater.networks.runtime.messages import Shape
@@ -85,10 +85,11 @@ class Numbering:
             self._spans.clear()
         return number
 
-    def grouped(self, group: Callable[[int], int]) -> None:
-        """Have variables of one group next to each other in diagrams."""
+    def grouped(self, group: Callable[[int], int], groups: int) -> None:
+        """Have variables of one of so many groups next to each other in diagrams."""
         if self._mixed is not None:
             self._mixed.locality = lambda number: group(self.variable(number))
+            self._mixed.groups = groups
 
     def released(self, number: int) -> None:
         """No expression has this number any more."""
