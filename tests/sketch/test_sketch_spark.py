@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import random
+import shutil
 
 import deltalake
 import numpy as np
@@ -25,6 +26,7 @@ from headwater.sketch.tables.delta_table import DeltaFiles
 from headwater.sketch.tables.parquet_table import ParquetTable
 from headwater.sketch.tables.spark_backend import SparkBackend
 from headwater.sketch.use import sketched_plan
+from headwater.spark.frames import arrow_of
 
 pytestmark = pytest.mark.xdist_group("spark")
 
@@ -241,3 +243,57 @@ def test_a_column_that_is_added_is_read_though_no_file_changed(spark, tmp_path):
         [deltalake.Field("b", deltalake.schema.PrimitiveType("long"))]
     )
     assert table.frame(spark, table.version(), ()).columns == ["a", "b"]
+
+
+def test_a_delta_table_made_anew_is_another_one(spark, tmp_path):
+    """The new one has as many versions as the old one had: only its identity tells."""
+    path, text = tmp_path / "sales", "SELECT g FROM sales GROUP BY g HAVING sum(v) > 10"
+
+    def made(groups: list[int]) -> None:
+        for group in groups:
+            rows = pa.table({"g": [group, group], "v": [9, 9]})
+            deltalake.write_deltalake(str(path), rows, mode="append")
+
+    made([1, 2])
+    with hw.sketches(spark, tmp_path / "state") as sketches:
+        sketches.table("sales", path, partition="g", ranges=4)
+        assert bag(sketches.ask(text, way="capture").rows) == bag(pa.table({"g": [1, 2]}))
+        shutil.rmtree(path)
+        made([5, 6])
+        answer = sketches.ask(text)
+        assert bag(answer.rows) == bag(pa.table({"g": [5, 6]})) and answer.decision.way == "plain"
+        sketches.ask(text, way="capture")
+    shutil.rmtree(path)
+    made([7, 8])
+    with hw.sketches(spark, tmp_path / "state") as sketches:
+        assert sketches.list() == ()
+        assert bag(sketches.ask(text).rows) == bag(pa.table({"g": [7, 8]}))
+        sketches.ask(text, way="capture")
+        deltalake.write_deltalake(str(tmp_path / "other"), pa.table({"g": [9, 9], "v": [9, 9]}))
+        sketches.table("sales", tmp_path / "other", partition="g", ranges=4)
+        assert sketches.list() == ()
+
+
+def test_a_query_that_is_repeated_is_analysed_once_and_run_each_time(spark, tmp_path):
+    deltalake.write_deltalake(str(tmp_path / "t"), pa.table({"x": [1, 2, 3], "g": [1, 1, 2]}))
+    backend = SparkBackend(spark)
+    backend.table("t", DeltaFiles(str(tmp_path / "t")))
+    plan = parse("SELECT g, sum(x) AS s FROM t GROUP BY g", backend.schemas()).plan
+    texts = []
+    analysed, session = spark.sql, backend.session
+    backend.session = Watched(session, lambda text: texts.append(text) or analysed(text))
+    first, second = backend.frame(plan), backend.frame(plan)
+    assert len(texts) == 1 and first is not second
+    assert bag(arrow_of(first)) == bag(arrow_of(second))
+    backend.update("t", pa.table({"x": [4], "g": [2]}), None)
+    assert bag(backend.run(plan)) == bag(pa.table({"g": [1, 2], "s": [3, 7]})) and len(texts) == 2
+
+
+class Watched:
+    """A session of which somebody is told what it is asked."""
+
+    def __init__(self, session, sql):
+        self._session, self.sql = session, sql
+
+    def __getattr__(self, name):
+        return getattr(self._session, name)

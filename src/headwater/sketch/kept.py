@@ -47,6 +47,14 @@ class KeptTable:
     partition: tuple[str, ...] = ()
     """The attributes to sketch it by; none: those that are advised."""
     ranges: int | None = None
+    identity: str = ""
+    """What tells the table from another one at its path, where its format has such a thing."""
+
+    def is_another(self, other: KeptTable) -> bool:
+        """Whether it is another table than one that had its name, so that the versions of both have nothing to do
+        with each other."""
+        moved = (self.path, self.format) != (other.path, other.format)
+        return moved or bool(other.identity and self.identity != other.identity)
 
 
 @dataclass(frozen=True)
@@ -73,6 +81,14 @@ class KeptQuery:
     def with_sketch(self, sketch: Sketch) -> KeptQuery:
         others = tuple(each for each in self.sketches if each.versions != sketch.versions)
         return replace(self, sketches=(*others, sketch)[-MOST_SKETCHES:], refused="")
+
+    def differs(self, other: KeptQuery | None) -> bool:
+        """Whether another process would have to know: it may count anew how often a query was asked, and what that
+        took."""
+        if other is None:
+            return True
+        mine, others = ((each.sketches, each.facts, each.refused) for each in (self, other))
+        return mine != others
 
 
 def query_name(text: str) -> str:

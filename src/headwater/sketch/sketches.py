@@ -28,6 +28,7 @@ from headwater.sketch.maintain.block_delta import Switches
 from headwater.sketch.maintain.maintainer import Maintainer
 from headwater.sketch.safety.checking import FactsOfBackend
 from headwater.sketch.safety.facts import declared
+from headwater.sketch.tables.delta_table import DeltaFiles
 from headwater.sketch.tables.opening import given_changes, given_rows, open_spark_table
 from headwater.sketch.tables.spark_backend import SparkBackend
 from headwater.sketch.tables.sql_backend import SqlBackend
@@ -40,6 +41,9 @@ if TYPE_CHECKING:
 
 ATTEMPTS = 10
 """So often a query is answered anew because a table that keeps no old versions was changed meanwhile."""
+
+MOST_PLANS_KEPT = 256
+"""Texts whose plans are at hand."""
 
 
 class Sketches:
@@ -62,11 +66,13 @@ class Sketches:
             self._tables: dict[str, KeptTable] = {}
             self._learned: list[KeptQuery] = []
             self._maintainers: dict[str, Maintainer] = {}
+            self._plans: dict[str, SqlQuery] = {}
+            self._unwritten: set[str] = set()
             self._facts = FactsOfBackend(self.backend)
-            for table in self._state.tables():
-                self._take_in(table)
-                self._tables[table.name] = table
             self._queries = {query.name: query for query in self._state.queries()}
+            for table in self._state.tables():
+                self._tables[table.name] = table
+                self._name(table)
         except BaseException:
             self._state.close()
             raise
@@ -95,9 +101,20 @@ class Sketches:
         if ranges < 1:
             raise SketchError("bad-ranges", f"{ranges} ranges", hint="at least one")
         table = KeptTable(name, str(path or name), format, (), ranges)
-        self._take_in(table)
-        self._tables[name] = replace(table, partition=self._attributes(name, partition))
+        self._name(table, partition)
         self._state.describe(self._address, self._tables)
+
+    def _name(self, table: KeptTable, partition: str | Sequence[str] | None = None) -> None:
+        """Take in a table; sketches of another one that had its name are of no use."""
+        table = replace(table, identity=self._take_in(table))
+        if partition is not None:
+            table = replace(table, partition=self._attributes(table.name, partition))
+        before, self._tables[table.name] = self._tables.get(table.name), table
+        self._plans.clear()
+        if before is not None and table.is_another(before):
+            for query in list(self._queries.values()):
+                if any(table.name in sketch.versions for sketch in query.sketches):
+                    self.drop(query.name)
 
     def _attributes(self, table: str, partition: str | Sequence[str] | None) -> tuple[str, ...]:
         """Columns by their names: one, several in a list, or several with commas between."""
@@ -111,12 +128,15 @@ class Sketches:
                 raise SketchError("unknown-column", f"{table} has no column {name}")
         return tuple(dict.fromkeys(column.name for column in found.values() if column is not None))
 
-    def _take_in(self, table: KeptTable) -> None:
+    def _take_in(self, table: KeptTable) -> str:
+        """Open a table; what tells it from others, where that is known."""
         if isinstance(self.backend, SqlBackend):
             self.backend.table(table.name)
-        else:
-            record = self._state.folder / "tables" / table.name
-            self.backend.table(table.name, open_spark_table(self.backend.session, table, record))
+            return ""
+        record = self._state.folder / "tables" / table.name
+        found = open_spark_table(self.backend.session, table, record)
+        self.backend.table(table.name, found)
+        return found.identity if isinstance(found, DeltaFiles) else ""
 
     @public
     def update(self, table: str, insert: Any = None, delete: Any = None, *, changes: Any = None) -> int:
@@ -197,8 +217,12 @@ class Sketches:
                 self.last = answer.decision
                 return answer
             except SketchError as error:
-                if error.code != "no-such-version" or versions or attempt == ATTEMPTS - 1:
+                again = ("no-such-version", "table-replaced")
+                if error.code not in again or versions or attempt == ATTEMPTS - 1:
                     raise
+                if error.code == "table-replaced":
+                    self._name_again(query)
+                    query = self._parsed(text)
         raise AssertionError("unreachable")
 
     def _answered(
@@ -218,6 +242,12 @@ class Sketches:
         answer = asked.answered(way)  # type: ignore[arg-type]
         self._learned.append(asked.kept)
         return answer
+
+    def _name_again(self, query: SqlQuery) -> None:
+        """The tables of a query, one of which was made anew where it was."""
+        for name in sorted({scan.table for scan in scans(query.plan)}):
+            self._name(self._tables[name])
+        self._state.describe(self._address, self._tables)
 
     @contextmanager
     def _moment(self) -> Iterator[None]:
@@ -239,8 +269,12 @@ class Sketches:
                         del self._maintainers[name]
             raise
         for kept in self._learned:
+            differs = kept.differs(self._queries.get(kept.name))
             self._queries[kept.name] = kept
-            self._state.write(kept)
+            if differs:
+                self._state.write(kept)
+            else:
+                self._unwritten.add(kept.name)
 
     @public
     def explain(self, text: str) -> str:
@@ -280,6 +314,7 @@ class Sketches:
         """Forget a query's sketches; the beginning of its name will do, if no other begins so."""
         found = self._named(name).name
         self._maintainers.pop(found, None)
+        self._unwritten.discard(found)
         del self._queries[found]
         self._state.drop(found)
 
@@ -294,6 +329,9 @@ class Sketches:
     def close(self) -> None:
         """Keep what maintains sketches, and let other processes have the folder and the database."""
         try:
+            for name in sorted(self._unwritten):
+                self._state.write(self._queries[name])
+            self._unwritten.clear()
             for name, maintainer in self._maintainers.items():
                 if not maintainer.is_lost:
                     maintainer.save(self._state.state_of(name))
@@ -311,7 +349,13 @@ class Sketches:
     # ------------------------------------------------------------------ inside
 
     def _parsed(self, text: str) -> SqlQuery:
-        return parse(text, self.backend.schemas(), self.backend.dialect)
+        found = self._plans.get(text)
+        if found is None:
+            found = parse(text, self.backend.schemas(), self.backend.dialect)
+            if len(self._plans) >= MOST_PLANS_KEPT:
+                self._plans.clear()
+            self._plans[text] = found
+        return found
 
     def _versions_of(self, query: SqlQuery) -> dict[str, int]:
         """The versions that the tables of a query have now."""

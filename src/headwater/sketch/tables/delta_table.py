@@ -14,6 +14,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -46,6 +47,9 @@ class DeltaFiles:
         self._past: dict[int, Any] = {}
         self._frames: dict[tuple[str, tuple[str, ...]], DataFrame] = {}
         self._newest = self._open()
+        self.identity = str(self._newest.metadata().id)
+        """What a table made anew at this path does not have."""
+        self._mark = self._mark_of(int(self._newest.version()))
         self._lock = threading.Lock()
 
     @property
@@ -73,14 +77,43 @@ class DeltaFiles:
         return _schema_of(self._open())
 
     def version(self) -> int:
-        """The newest version: of the log only what came since the last look is read."""
+        """The newest version: of the log only what came since the last look is read.
+
+        Refused with the code `table-replaced` where another table is at the path now.
+        """
         deltalake = require_wheel()
         with self._lock:
-            try:
-                self._newest.update_incremental()
-            except (deltalake.exceptions.DeltaError, OSError):
-                self._newest = self._open()
-            return int(self._newest.version())
+            if self._mark is None or self._mark != self._mark_of(int(self._newest.version())):
+                self._open_again()
+            else:
+                try:
+                    self._newest.update_incremental()
+                except (deltalake.exceptions.DeltaError, OSError):
+                    self._open_again()
+            version = int(self._newest.version())
+            self._mark = self._mark_of(version)
+            return version
+
+    def _open_again(self) -> None:
+        found = self._open()
+        if str(found.metadata().id) != self.identity:
+            raise SketchError(
+                "table-replaced",
+                f"{self.path} is another table than it was",
+                hint="name it again: sketches.table(...)",
+            )
+        self._newest = found
+
+    def _mark_of(self, version: int) -> tuple[int, int] | None:
+        """What tells a version's entry of the log from that of another table; `None` if there is no such file
+        here."""
+        if "://" in self.path:
+            return (0, 0)  # of tables elsewhere nothing is known without reading their log
+        try:
+            found = (Path(self.path) / "_delta_log" / f"{version:020}.json").stat()
+        except OSError:
+            return None
+        return found.st_ino, found.st_mtime_ns
 
     def frame(self, session: SparkSession, version: int, parts: Sequence[SketchPart]) -> DataFrame:
         table = self._at(version)

@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import Column, DataFrame, SparkSession
 
+MOST_ANALYSED = 32
+"""So many plans over some files are kept as Spark understood them, for when they are run again."""
+
 
 class SparkTable(Protocol):
     """A table that Spark reads: files of a format, at a place."""
@@ -82,6 +85,9 @@ class SparkBackend:
         self.tables: dict[str, SparkTable] = {}
         self._schemas: dict[str, TableSchema] = {}
         self._names = itertools.count()
+        self._analysed: dict[
+            tuple[Operator, tuple[tuple[str, int], ...]], tuple[DataFrame, tuple[DataFrame, ...]]
+        ] = {}
 
     def table(self, name: str, table: SparkTable) -> TableSchema:
         """Take in a table under a name."""
@@ -184,14 +190,26 @@ class SparkBackend:
         `sketch`: the tables that all accesses of the plan read through a sketch need not be read further.
         """
         frames = {name: frame_of(self.session, rows) for name, rows in (given or {}).items()}
+        is_plain = not given and not fragments
         for name in {scan.table for scan in scans(plan)} - set(frames):
             table = self._table(name)
             version = (versions or {}).get(name)
             parts = sketch.of_table(name) if sketch is not None else ()
             frame = table.frame(self.session, table.version() if version is None else version, parts)
             frames[name] = self._annotated(frame, name, fragments or {})
+        key = (plan, tuple(sorted((name, id(frame)) for name, frame in frames.items())))
+        if is_plain and key in self._analysed:
+            return self._analysed[key][0].select(
+                "*"
+            )  # planned anew: a plan that has run keeps what it shuffled
         with refusals("a plan"), self._views(frames) as sources:
-            return self.session.sql(render(plan, "spark", sources))
+            found = self.session.sql(render(plan, "spark", sources))
+        if is_plain:
+            self._analysed[key] = found, tuple(frames.values())  # these, so that no others get their ids
+            if len(self._analysed) > MOST_ANALYSED:
+                del self._analysed[next(iter(self._analysed))]
+            return found.select("*")
+        return found
 
     def changes(
         self,
