@@ -79,8 +79,22 @@ class Sharing:
         seconds, _ = timed(lambda: self.instance.database.apply(change.insert, change.delete))
         return seconds
 
-    def forget(self) -> None:
-        """Drop all that was derived: what comes next is computed from contributions alone."""
+    def take_anew(self, change: SharingChange) -> float:
+        """Drop all that was derived, change contributions, and derive all from them; how long that took."""
+        gc.collect()
+
+        def anew() -> None:
+            self._forget()
+            self.instance.database.apply(change.insert, change.delete)
+
+        return timed(anew)[0]
+
+    def follow(self, transactions: list[Transaction]) -> float:
+        """Take on published transactions; how long that took, from edits to the right instance."""
+        gc.collect()
+        return timed(lambda: self.instance.take(transactions))[0]
+
+    def _forget(self) -> None:
         engine = self.instance.database.engine
         for view in engine.views:
             for name in view.stratum.relations:

@@ -294,3 +294,35 @@ def test_what_a_clearance_lets_through_is_what_is_left_without_what_is_above_it(
         found = bio.evaluate("B", "clearance", lambda peer, relation, row: names[levels[peer]])
         bio.trust(" ".join(f"distrust from {peer}." for peer, level in levels.items() if level > most))
         assert rows(bio, "B") == {row for row, level in found.items() if level <= most}
+
+
+@pytest.mark.parametrize("keyed", [True, False])
+def test_priority_0_rejects_with_rivals_and_without(keyed):
+    """What no higher condition names; it is said which condition does so, and it ends with the condition."""
+    found = hw.exchange(
+        peers={
+            name: {relation: "i: int, n: string"} for name, relation in (("P", "A"), ("Q", "B"), ("V", "C"))
+        },
+        mappings="a: A(i, n) -> C(i, n). b: B(i, n) -> C(i, n)."
+        + (" key: C(i, n), C(i, m) -> n = m." if keyed else ""),
+        trust={"V": "trust C(i, n) from Q priority 2. trust C(i, n) if i < 10 priority 0."},
+    )
+    for relation, peer, row in (
+        ("A", "P", (1, "gull")), ("B", "Q", (1, "mew")), ("A", "P", (2, "tern")), ("A", "P", (30, "skua")),
+    ):  # fmt: skip
+        found[peer].edit(insert={relation: [row]})
+    found.exchange()
+    viewer = found["V"]
+    assert rows(viewer, "C") == {(1, "mew"), (30, "skua")}
+    said = viewer.why_rejected("C", (2, "tern"))
+    assert (said.withheld, said.ranked) == ("rejected", "trust C(i, n) if i < 10 priority 0.")
+    assert "trust C(i, n) if i < 10 priority 0." in str(said)
+    viewer.edit(insert={"C": [(2, "tern")]})
+    assert (2, "tern") in rows(viewer, "C")
+    viewer.trust(remove="trust C(i, n) if i < 10 priority 0.")
+    assert rows(viewer, "C") == {(1, "mew"), (2, "tern"), (30, "skua")} | (set() if keyed else {(1, "gull")})
+    viewer.trust("trust priority 0.")
+    assert rows(viewer, "C") == {(1, "mew"), (2, "tern")}
+    if keyed:
+        viewer.resolve("C", keep=(1, "gull"))
+        assert rows(viewer, "C") == {(1, "gull"), (2, "tern")}

@@ -15,11 +15,15 @@ EXAMPLES = int(os.environ.get("HEADWATER_ORACLE_EXAMPLES", "3"))
 SOURCES = ("S0", "S1", "S2")
 
 
-def accepted(candidates: dict[str, set[int]], own: set[int], ranks: dict[str, int]) -> set[int]:
-    """The values of one key that a peer shows: its own; else the one of the highest rank, if it is alone there."""
+def accepted(
+    candidates: dict[int, set[str]], own: set[int], ranks: dict[str, int], barred: set[str]
+) -> set[int]:
+    """The values of one key that a peer shows: its own; else the one of the highest rank, if it is alone there. What
+    only peers of rank 0 have, one of which is `barred`, is none of them."""
     if own:
         return own
     best = {value: max(ranks[peer] for peer in peers) for value, peers in candidates.items()}
+    best = {value: rank for value, rank in best.items() if rank or not candidates[value] & barred}
     top = [value for value, rank in best.items() if rank == max(best.values(), default=0)]
     return set(top) if len(top) == 1 else set()
 
@@ -27,7 +31,9 @@ def accepted(candidates: dict[str, set[int]], own: set[int], ranks: dict[str, in
 def run(seed: int) -> None:
     chance = random.Random(seed)
     ranks = {peer: chance.randint(0, 2) for peer in SOURCES}
-    trust = " ".join(f"trust from {peer} priority {rank}." for peer, rank in ranks.items() if rank)
+    barred = {peer for peer, rank in ranks.items() if not rank and chance.random() < 0.5}
+    named = [peer for peer, rank in ranks.items() if rank or peer in barred]
+    trust = " ".join(f"trust from {peer} priority {ranks[peer]}." for peer in named)
     peers = {peer: {f"R{peer}": "id: int, value: int"} for peer in SOURCES} | {
         "T": {"A": "id: int, value: int"}
     }
@@ -56,10 +62,10 @@ def run(seed: int) -> None:
             for each in (*order, "T"):
                 found[each].update()
             for viewer in ("T", chance.choice(SOURCES)):
-                check(found[viewer], there, ranks)
+                check(found[viewer], there, ranks, barred)
 
 
-def check(viewer, there, ranks) -> None:
+def check(viewer, there, ranks, barred) -> None:
     keys = {row[0] for rows in there.values() for row in rows}
     expected = set()
     for key in keys:
@@ -69,8 +75,8 @@ def check(viewer, there, ranks) -> None:
                 if row[0] == key:
                     candidates.setdefault(row[1], set()).add(peer)
         own = {row[1] for row in there["T"] if row[0] == key}
-        expected |= {(key, value) for value in accepted(candidates, own, ranks)}
-    assert set(viewer["A"].rows()) == expected, (ranks, there)
+        expected |= {(key, value) for value in accepted(candidates, own, ranks, barred)}
+    assert set(viewer["A"].rows()) == expected, (ranks, barred, there)
 
 
 @given(st.integers(0, 2**32))

@@ -7,11 +7,19 @@ and after some rounds rows are only withheld any more, so that it ends. The orde
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from headwater.database import Database
 from headwater.exchange.edit import Row
-from headwater.exchange.reconciliation import OWN, Conflict, ConflictOption, Decision, ValueClash, decide
+from headwater.exchange.reconciliation import (
+    OWN,
+    UNRANKED,
+    Conflict,
+    ConflictOption,
+    Decision,
+    ValueClash,
+    decide,
+)
 from headwater.exchange.together import History, RelationRow, Together, no_history
 from headwater.exchange.why import PeerWhy
 from headwater.language.datalog.render import MARK, render
@@ -72,7 +80,8 @@ class Reconciler:
 
         A transaction falls if a row that needs it is not accepted; then rows that it had beaten are looked at again.
         """
-        pairs = list(self._pairs(peer))
+        barred = dict.fromkeys(self._barred(peer), Decision.REJECTED)
+        pairs = [pair for pair in self._pairs(peer) if barred.keys().isdisjoint(pair)]
         together = Together(self._database, self._compiled, self._history)
         known: dict[RelationRow, int] = {}
 
@@ -84,11 +93,20 @@ class Reconciler:
         fallen: dict[RelationRow, Decision] = {}
         while True:
             decided = decide([pair for pair in pairs if not fallen.keys() & set(pair)], priority)
-            beaten = {key: each for key, each in decided.items() if each in KEPT_BACK}
-            more = together.falling(peer, beaten) if pairs else {}
+            beaten = barred | {key: each for key, each in decided.items() if each in KEPT_BACK}
+            more = together.falling(peer, beaten) if beaten else {}
             if more.keys() <= fallen.keys():
-                return {**decided, **fallen}
+                return {**decided, **fallen, **barred}
             fallen = {**more, **fallen}
+
+    def _barred(self, peer: str) -> Iterator[RelationRow]:
+        """The candidates of a peer to which a condition gives the priority 0."""
+        for relation in self._compiled.choosing:
+            each = self._conditions.get(peer, ()) if relation.peer == peer else ()
+            if any(condition.rejects and self._ranks(condition, relation) for condition in each):
+                for row in self._database[self._compiled.names.candidates(relation)].rows():
+                    if self.rejecting(relation, row) is not None:
+                        yield relation, row
 
     def _pairs(self, peer: str) -> Iterator[tuple[RelationRow, RelationRow]]:
         for relation in self._compiled.keyed:
@@ -152,13 +170,33 @@ class Reconciler:
     def priority(self, relation: PeerRelation, row: Row) -> int:
         """Of the first condition, from the highest priority down, that names the row; 0 if none does. Where no
         condition ranks rows of the relation, all have the same."""
-        names = self._compiled.names
-        if row in self._database[names.contributions(relation)]:
+        if row in self._database[self._compiled.names.contributions(relation)]:
             return OWN
-        why: PeerWhy | None = None
-        ranking = [each for each in self._conditions.get(relation.peer, ()) if self._ranks(each, relation)]
+        ranking = self._ranking(relation)
         if not ranking:
             return DEFAULT_PRIORITY
+        found = self._first(ranking, relation, row)
+        return UNRANKED if found is None else found.priority
+
+    def rejecting(self, relation: PeerRelation, row: Row) -> TrustCondition | None:
+        """The condition that gives a row the priority 0, if one does: the row is rejected, whether it has rivals or
+        not."""
+        ranking = self._ranking(relation)
+        own = row in self._database[self._compiled.names.contributions(relation)]
+        if own or not any(condition.rejects for condition in ranking):
+            return None
+        found = self._first(ranking, relation, row)
+        return found if found is not None and found.rejects else None
+
+    def _ranking(self, relation: PeerRelation) -> list[TrustCondition]:
+        """The conditions that can give rows of a relation a priority, the highest first."""
+        return [each for each in self._conditions.get(relation.peer, ()) if self._ranks(each, relation)]
+
+    def _first(
+        self, ranking: Sequence[TrustCondition], relation: PeerRelation, row: Row
+    ) -> TrustCondition | None:
+        """The first condition that names a row."""
+        names, why = self._compiled.names, None
         for condition in ranking:
             if not self.speaks_of(condition, relation, row):
                 continue
@@ -166,8 +204,8 @@ class Reconciler:
                 found = self._database.why(names.candidates(relation), row)
                 why = PeerWhy(relation.peer, found, self._compiled, lambda peer, name, row: ())
             if _comes_so(condition, why, self._compiled.schemas):
-                return condition.priority
-        return 0
+                return condition
+        return None
 
     def _ranks(self, condition: TrustCondition, relation: PeerRelation) -> bool:
         """Whether a condition can name rows of a relation."""

@@ -298,8 +298,8 @@ class PeerInstance:
         return Reconciler(self.database, self.compiled, self.policies.conditions(), self.history)
 
     def reconcile(self) -> list[Step]:
-        """Withhold and let in rows as their priorities say; nothing where no relation has a key."""
-        if not self.compiled.keyed:
+        """Withhold and let in rows as their priorities say; nothing where no peer chooses."""
+        if not self.compiled.choosing:
             return []
         return [(changes, self.compiled) for changes in self.reconciler.settle()]
 

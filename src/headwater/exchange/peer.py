@@ -301,7 +301,9 @@ class Peer:
         choosing = named in instance.compiled.choosing
         decided = instance.reconciler.decisions(named.peer) if choosing else {}
         withheld = decided[named, asked].value if (named, asked) in decided else ""
-        return WhyRejected(named.peer, named.name, asked, asked in view, curated, withheld, found)
+        barring = instance.reconciler.rejecting(named, asked) if withheld else None
+        ranked = "" if barring is None else barring.text
+        return WhyRejected(named.peer, named.name, asked, asked in view, curated, withheld, found, ranked)
 
     # ------------------------------------------------------------------ conflicts
 
@@ -321,7 +323,8 @@ class Peer:
         """Resolve a conflict: keep a row and reject its rivals, or reject rows. This is an edit as any other.
 
         In a cycle of mappings rivals may follow from each other. A row whose rival follows from it has none while it
-        is kept back, and one that follows from its rival goes with it: such a row is kept as one's own.
+        is kept back, and one that follows from its rival goes with it: such a row is kept as one's own, and so is one
+        that a condition gives the priority 0.
         """
         own = self._instance.own(str(self[relation].relation))
         kept = None if keep is None else self._row(relation, keep)
@@ -331,7 +334,11 @@ class Peer:
             for row in (*(self._row(relation, each) for each in reject), *rivals)
             for _ in range(2 if self._instance.state(self.name, (own.name, row)) is RowState.INSERTED else 1)
         ]
-        if kept is not None and (not rivals or self._goes_with(own, kept, edits)):
+        if kept is not None and (
+            not rivals
+            or self._instance.reconciler.rejecting(own, kept) is not None
+            or self._goes_with(own, kept, edits)
+        ):
             edits.append(Edit("+", own.name, kept))
         if not edits:
             raise DataError("no-edits", "there is nothing to resolve", hint="say which row to keep")

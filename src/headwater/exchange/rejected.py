@@ -57,6 +57,8 @@ class WhyRejected:
     withheld: str
     """What reconciliation has decided about it, if anything."""
     derivations: tuple[KeptOut, ...]
+    ranked: str = ""
+    """The condition that gives it the priority 0, if one does."""
 
     def __str__(self) -> str:
         named = f"{self.relation}({', '.join(map(literal, self.row))})"
@@ -66,7 +68,8 @@ class WhyRejected:
         if self.curated:
             lines.append(f"rejected by its users in {', '.join(map(str, self.curated))}")
         if self.withheld:
-            lines.append(f"{self.withheld} by reconciliation: it has rivals")
+            reason = self.ranked or "it has rivals, or came with a row that has"
+            lines.append(f"{self.withheld} by reconciliation: {reason}")
         lines += [f"kept out: {one}" for one in self.derivations]
         if len(lines) == 1:
             lines.append("no mapping brings it")

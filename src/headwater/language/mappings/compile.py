@@ -72,7 +72,8 @@ class CompiledMappings:
     keyed: tuple[PeerRelation, ...]
     """Relations with keys, whose rows are reconciled."""
     choosing: tuple[PeerRelation, ...]
-    """All relations of peers that have such: rows fall with the transaction that they came with."""
+    """All relations of peers that have such, or that give rows the priority 0: rows fall with the transaction that
+    they came with."""
 
     def rules_of(self, label: str) -> tuple[str, ...]:
         """The rules of a mapping."""
@@ -137,6 +138,7 @@ class _Compiler:
     def __post_init__(self) -> None:
         self.keyed = {key.relation for key in self.equalities.key_dependencies()}
         choosing = {relation.peer for relation in self.keyed}
+        choosing |= {peer for peer, each in self.policies.items() if any(one.rejects for one in each)}
         self.choosing = tuple(relation for relation in self.schemas.columns if relation.peer in choosing)
         self._same: set[tuple[int, Exclusion]] = set()
         self._todo: list[tuple[PeerRelation, Exclusion]] = []

@@ -176,8 +176,8 @@ def _condition(source: SourceText, node: Tree[Token]) -> TrustCondition:
             said["priority"] = int(str(words(part)[-1]))
     if said.get("guard"):
         _check_guard(terms, node, atom, said["guard"])
-    if "priority" in said and (stance == "distrust" or not said["priority"]):
-        raise terms.refuse(node, "a priority is a number from 1, of what is trusted", "leave it out")
+    if "priority" in said and stance == "distrust":
+        raise terms.refuse(node, "only what is trusted has a priority", "leave it out")
     text = " ".join(source.text[start_of(node) : end_of(node)].split())
     return TrustCondition(
         "trust" if stance == "trust" else "distrust",

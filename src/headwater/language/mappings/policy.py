@@ -39,6 +39,11 @@ class TrustCondition:
     place: Place | None = field(default=None, compare=False, repr=False)
 
     @property
+    def rejects(self) -> bool:
+        """Whether what it names, and no condition of a higher priority does, is rejected."""
+        return self.stance == "trust" and self.priority == 0
+
+    @property
     def of_origin(self) -> bool:
         """Whether it asks where data came from, however many mappings ago."""
         return self.from_peer is not None or self.from_row is not None or self.through is not None
