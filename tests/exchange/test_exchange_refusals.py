@@ -37,7 +37,7 @@ CONDITIONS = {
     "distrust B(i, n) if q > 3.": "unsafe-variable",
     "distrust B(i).": "wrong-arity",
     "distrust B(i, n) from GUS from uBio.": "syntax",
-    "trust B(i, n) priority 0.": "syntax",
+    "trust B(i, n) priority -1.": "syntax",
     "distrust B(i, n) priority 3.": "syntax",
     "distrust from U(2, x).": "syntax",
     'distrust B(i, n) if n > "a".': "type-clash",
