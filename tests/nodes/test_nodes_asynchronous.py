@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from random import Random
 from threading import Timer
@@ -25,7 +26,11 @@ from oracle_strategies import Version, dense_programs, programs, streams
 from test_cases import apply_whole, rows_of
 
 import headwater as hw
+from headwater.annotations.dnf_or_bdd import DnfOrBdd
 from headwater.database import Database
+from headwater.networks.annotated.absorption import absorption
+from headwater.networks.annotated.named import SCHEMES
+from headwater.networks.annotated.shipping import EAGER
 from headwater.nodes.nodes import Nodes
 from headwater.nodes.where import start_nodes
 
@@ -168,6 +173,23 @@ def test_a_version_that_fails_leaves_no_trace(threads: Nodes):
         changes = db.apply(insert={"part": [("c", "d", 3)]})
         assert set(changes["uses"].inserted) == {("a", "d"), ("b", "d"), ("c", "d")}
         assert db["share"].rows() == [("a", 1)]
+
+
+def test_diagrams_without_room_are_refused_and_leave_no_trace(
+    threads: Nodes, monkeypatch: pytest.MonkeyPatch
+):
+    """Eagerly, all derivations of all rows are kept; how many there are is the program's affair."""
+    small = partial(absorption, EAGER, algebra=lambda: DnfOrBdd(1 << 9, most_terms=4))
+    monkeypatch.setitem(SCHEMES, "absorption-eager", small)
+    with hw.connect(run="threads", nodes=threads, strategy="absorption-eager") as db:
+        db.define("reach(X, Y) :- link(X, Y). reach(X, Z) :- reach(X, Y), reach(Y, Z).")
+        db.apply(insert={"link": [(1, 2), (2, 3)]})
+        with pytest.raises(hw.EvaluationError) as refused:
+            db.apply(insert={"link": [(x, y) for x in range(7) for y in range(7) if x != y]})
+        assert refused.value.code == "out-of-nodes" and '"absorption"' in str(refused.value)
+        assert set(db["reach"].rows()) == {(1, 2), (2, 3), (1, 3)}
+        assert db.apply(insert={"link": [(3, 4)]})["reach"].inserted
+        assert len(db["reach"].rows()) == 6
 
 
 def test_what_if_and_refused_definitions_leave_no_trace(threads: Nodes):

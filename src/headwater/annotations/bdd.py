@@ -289,5 +289,5 @@ class BDD(Restrictable[Diagram]):
             raise EvaluationError(
                 "out-of-nodes",
                 "the decision diagrams do not fit into their manager",
-                hint="give BDD more nodes, or use the annotation dnf",
+                hint='"absorption" ships and keeps far less than "absorption-eager"; BDD(nodes=...) has more room',
             ) from error
