@@ -7,6 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from headwater.errors import SketchError
 from headwater.sketch.tables.backend import WantedRows
 from headwater.sketch.tables.recent_changes import MOST_ROWS_AT_HAND, RecentChange, RecentChanges
 from headwater.sketch.tables.sql_backend import SqlBackend
@@ -62,6 +63,29 @@ def test_a_version_that_was_taken_back_leaves_nothing(backend: SqlBackend):
     other.update("t", rows((4, "d")), None)
     assert since(backend, 0) == {(4, "d"): 1}
     other.close()
+
+
+def test_what_columns_round_is_read_back(tmp_path: Path):
+    """A float of 32 bits is not what was given."""
+    backend = SqlBackend(f"duckdb:///{tmp_path}/r.db")
+    with backend.engine.begin() as connection:
+        connection.exec_driver_sql("CREATE TABLE t (x INTEGER, y REAL)")
+    backend.table("t")
+    backend.update("t", pa.table({"x": [1], "y": [0.1]}), None)
+    (found,) = backend.news({"t": 0}, ALL).deltas["t"].rows.to_pylist()
+    assert found["y"] != 0.1 and abs(found["y"] - 0.1) < 1e-6
+    backend.close()
+
+
+def test_rows_that_nobody_recorded_are_not_known(backend: SqlBackend):
+    backend.update("t", rows((3, "c")), None)
+    with backend.engine.begin() as connection:
+        connection.exec_driver_sql("INSERT INTO t VALUES (9, 'z')")
+    with pytest.raises(SketchError, match="no-changes"):
+        backend.news({"t": 0}, ALL)
+    assert backend.version("t") == 2
+    backend.update("t", rows((4, "d")), None)
+    assert since(backend, 2) == {(4, "d"): 1}
 
 
 def test_little_is_kept():

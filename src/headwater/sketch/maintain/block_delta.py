@@ -103,6 +103,11 @@ class BlockDelta(Stateless):
     def nbytes(self) -> int:  # type: ignore[override]
         return self._walk.nbytes + sum(bloom.nbytes for bloom in self._blooms.values())
 
+    @property
+    def computes_here(self) -> bool:
+        """Whether deltas are followed without asking the backend."""
+        return self._here is not None
+
     def columns_of(self, table: str) -> frozenset[str]:
         """The columns of a table that are read of its deltas."""
         return frozenset(

@@ -72,6 +72,11 @@ class Groups:
         states = (each.state for each in self.aggregates if each.state is not None)
         return self.groups.nbytes + self.pairs.nbytes + sum(state.nbytes for state in states)
 
+    @property
+    def are_counted(self) -> bool:
+        """Whether no aggregate has a buffer that can run dry."""
+        return not any(isinstance(each.state, Extreme) for each in self.aggregates)
+
     # ------------------------------------------------------------------ a version
 
     def begin(self, rows: AnnotatedRows) -> Touched:

@@ -28,6 +28,7 @@ from headwater.sketch.maintain.growing import GrowingMerge
 from headwater.sketch.maintain.merge import Merge, SketchDelta
 from headwater.sketch.maintain.numbering import FragmentNumbers
 from headwater.sketch.maintain.operator import Incremental, Stateless, TableChanges
+from headwater.sketch.maintain.stateless import ProjectionDelta, SelectionDelta, UnionDelta
 from headwater.sketch.sketch import Sketch
 from headwater.sketch.tables.backend import Backend, TableDelta, WantedRows
 from headwater.store import Checkpoint, Store
@@ -151,6 +152,9 @@ class Maintainer:
             raise SketchError(
                 "state-lost", "the sketch has no state to maintain it by", hint="capture it again"
             )
+        if versions is None and self._asks_nothing:
+            news = self.backend.news(self.versions, self._wanted)
+            return self.apply(news.deltas, news.versions)
         with self.backend.moment():
             if versions is None:
                 news = self.backend.news(self.versions, self._wanted)
@@ -230,6 +234,17 @@ class Maintainer:
             condition = reading[0].block.condition_for(table) if alone else None
             found[table] = WantedRows(frozenset(columns), condition)
         return found
+
+    @cached_property
+    def _asks_nothing(self) -> bool:
+        """Whether the backend is asked for nothing but what changed, so that nothing else need be of one moment."""
+        return all(
+            each.computes_here
+            if isinstance(each, BlockDelta)
+            else isinstance(each, SelectionDelta | ProjectionDelta | UnionDelta)
+            or (isinstance(each, GroupByDelta) and each.groups.are_counted)
+            for each in self.operators()
+        )
 
     def _blocks(self) -> Iterator[BlockDelta]:
         return (each for each in self.operators() if isinstance(each, BlockDelta))

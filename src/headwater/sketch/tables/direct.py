@@ -44,7 +44,7 @@ class DirectConnections:
     @contextmanager
     def transaction(self) -> Iterator[DirectConnection]:
         """One transaction of this thread."""
-        connection = self._connection()
+        connection = self.connection()
         connection.raw.begin()
         try:
             yield connection
@@ -53,7 +53,8 @@ class DirectConnections:
             raise
         connection.raw.commit()
 
-    def _connection(self) -> DirectConnection:
+    def connection(self) -> DirectConnection:
+        """This thread's; a statement without a transaction is one of its own."""
         mine = self._mine
         if mine.connection is None or mine.opened != self._opened:
             pooled = self._engine.raw_connection()

@@ -38,7 +38,7 @@ from headwater.sketch.tables.key_lookup import KeyLookup, is_dense
 from headwater.sketch.tables.layout import TableLayout
 from headwater.sketch.tables.recent_changes import RecentChanges
 from headwater.sketch.tables.sql_records import RecordedVersion, SqlRecords, do, quoted
-from headwater.sketch.tables.sql_rows import fetched, sources, staged
+from headwater.sketch.tables.sql_rows import fetched, holds_exactly, sources, staged
 from headwater.values.arrow_types import arrow_type
 from headwater.values.types import INT
 
@@ -80,6 +80,8 @@ class SqlBackend:
         self._names = itertools.count()
         self._records = SqlRecords(self.dialect)
         self._recent = RecentChanges()
+        self._stored_as_given: set[str] = set()
+        """Tables whose columns hold values as they are given: of others a change must be read back."""
         self._direct = DirectConnections(self.engine)
         self._open = _OpenMoment()
         self._texts: dict[tuple[Operator, tuple[tuple[str, str], ...]], str] = {}
@@ -105,7 +107,20 @@ class SqlBackend:
             self._records.prepare(connection, name, list(found))
         columns = tuple(TableColumn(one.name, one.type, one.nullable) for one in found.values())
         self._tables[name] = TableSchema(name, columns)
+        self._stored_as_given.discard(name)
+        if self.dialect == "duckdb" and self._stores_as_given(name):
+            self._stored_as_given.add(name)
         return self._tables[name]
+
+    def _stores_as_given(self, table: str) -> bool:
+        """Whether what `update` gives is what the columns hold: floats of 32 bits, say, hold less."""
+        attributes = [Attribute(0, column.name) for column in self._tables[table].columns]
+        with self._transaction() as connection:
+            held = fetched(connection, f"SELECT * FROM {quoted(table)} LIMIT 0", attributes).schema
+        return all(
+            holds_exactly(field.type, arrow_type(column.type))
+            for field, column in zip(held, self._tables[table].columns, strict=True)
+        )
 
     def version(self, table: str) -> int:
         self._schema(table)
@@ -243,6 +258,10 @@ class SqlBackend:
     def news(self, seen: Mapping[str, int], wanted: Mapping[str, WantedRows]) -> News:
         for table in seen:
             self._schema(table)
+        if self._open.moment is None and self.dialect == "duckdb":
+            found = self._news_at_hand(seen, wanted)
+            if found is not None:
+                return found
         with self._transaction() as connection:
             recorded = self._recorded(connection, tuple(seen))
             changed = [table for table, now in recorded.items() if now.version != seen[table]]
@@ -253,6 +272,22 @@ class SqlBackend:
                 or self._changes(connection, table, seen[table], recorded[table].version, wanted[table])
                 for table in changed
             }
+        return News({table: now.version for table, now in recorded.items()}, deltas)
+
+    def _news_at_hand(self, seen: Mapping[str, int], wanted: Mapping[str, WantedRows]) -> News | None:
+        """The same by one statement and no transaction, if all that changed went through this process."""
+        with self._refusals():
+            recorded = self._records.glance(self._direct.connection(), tuple(seen))
+        if recorded is None:
+            return None
+        deltas = {}
+        for table, now in recorded.items():
+            if now.version != seen[table]:
+                known = now.unknown <= seen[table] < now.version
+                delta = self._at_hand(table, seen[table], now, wanted[table]) if known else None
+                if delta is None:
+                    return None
+                deltas[table] = delta
         return News({table: now.version for table, now in recorded.items()}, deltas)
 
     def _changes(self, connection: Any, table: str, after: int, upto: int, wanted: WantedRows) -> TableDelta:
@@ -316,7 +351,7 @@ class SqlBackend:
             do(connection, f"DROP TABLE {quoted(given)}")
             if self._open.moment is not None:
                 self._open.moment.recorded.pop(table, None)
-        if self.dialect == "duckdb":
+        if table in self._stored_as_given:
             self._recent.remember(table, change)
         return change.version
 

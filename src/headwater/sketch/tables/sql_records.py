@@ -124,8 +124,24 @@ class SqlRecords:
 
     def recorded(self, connection: Any, tables: Sequence[str]) -> dict[str, RecordedVersion]:
         """What is recorded of several tables, asked for together."""
+        known, counts = self._look(connection, tables)
+        for table, now in counts.items():
+            if now != known[table].counted:
+                known[table] = self._record_unknown(connection, table, known[table].version + 1, now)
+        return known
+
+    def glance(self, connection: Any, tables: Sequence[str]) -> dict[str, RecordedVersion] | None:
+        """The same by one statement; `None` if somebody has changed a table without recording it."""
+        known, counts = self._look(connection, tables)
+        is_known = all(now == known[table].counted for table, now in counts.items())
+        return known if is_known else None
+
+    def _look(
+        self, connection: Any, tables: Sequence[str]
+    ) -> tuple[dict[str, RecordedVersion], dict[str, int]]:
+        """What is recorded of tables, and how many rows they have where that tells of changes."""
         if not tables:
-            return {}
+            return {}, {}
         counts = ""
         if self.dialect == "duckdb":
             counts = "".join(f", (SELECT count(*) FROM {quoted(table)})" for table in tables)
@@ -141,11 +157,8 @@ class SqlRecords:
                 raise SketchError(
                     "unknown-table", f"no table {table} was named", hint="name it: sketches.table(...)"
                 )
-        if counts:
-            for table, now in zip(tables, said[0][5:], strict=True):
-                if now != known[table].counted:
-                    known[table] = self._record_unknown(connection, table, known[table].version + 1, now)
-        return {table: known[table] for table in tables}
+        there = dict(zip(tables, said[0][5:], strict=True)) if counts else {}
+        return {table: known[table] for table in tables}, there
 
     def _record_unknown(self, connection: Any, table: str, version: int, counted: int) -> RecordedVersion:
         """Somebody has changed the table without recording it."""

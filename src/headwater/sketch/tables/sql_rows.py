@@ -127,3 +127,20 @@ def _postgres_type(kind: Any) -> str:
     if pa.types.is_timestamp(kind):
         return "timestamptz" if kind.tz else "timestamp"
     return _POSTGRES.get(str(kind), "text")
+
+
+def holds_exactly(held: pa.DataType, given: pa.DataType) -> bool:
+    """Whether a column of one type holds every value of another that it takes, as it is."""
+    import pyarrow as pa
+
+    return bool(
+        held == given
+        or (pa.types.is_integer(held) and pa.types.is_integer(given))
+        or (_is_text(held) and _is_text(given))
+    )
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
