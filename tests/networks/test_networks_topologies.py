@@ -33,7 +33,8 @@ def test_a_grid():
 def test_a_real_network_has_names_and_latencies():
     found = as_topology(ABILENE)
     assert len(found.nodes) == 11 and len(found.links) == 14
-    assert ("New York", "Chicago", 6) in found.rows() and ("Chicago", "New York", 6) in found.rows()
+    assert found.parts_of_ms == 1000, "lengths of links are known: microseconds"
+    assert ("New York", "Chicago", 5731) in found.rows() and ("Chicago", "New York", 5731) in found.rows()
 
 
 def test_networks_of_topohub_of_every_kind_can_be_read():

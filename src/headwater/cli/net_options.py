@@ -65,7 +65,7 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
         type=click.Choice(("latency", "hops", "reliability", "random")),
         help="What links cost; several times: a column each.",
     ),
-    click.option("--annotation", default="absorption", show_default=True, help="What rows carry."),
+    click.option("--annotation", default="auto", show_default=True, help="What rows carry."),
     click.option(
         "--order", type=click.Choice(("psn", "bsn", "sn")), default="psn", show_default=True,
         help="In which order nodes evaluate.",

@@ -37,20 +37,20 @@ def link_costs(topology: Topology, metrics: Sequence[str], seed: int) -> dict[En
         drawn: dict[Ends, int] = {}
         for source, target, latency in topology.rows():
             known = None if topology.directed else drawn.get((target, source))
-            drawn[source, target] = cost(latency, chance) if known is None else known
+            drawn[source, target] = cost(latency, topology.parts_of_ms, chance) if known is None else known
         for ends, value in drawn.items():
             found[ends].append(value)
     return {ends: tuple(costs) for ends, costs in found.items()}
 
 
-def _reliability(latency: int, chance: random.Random) -> int:
-    loss = min(0.99, latency * LOSS_OF_A_MS * chance.uniform(0.5, 1.5))
+def _reliability(latency: int, parts_of_ms: int, chance: random.Random) -> int:
+    loss = min(0.99, latency / parts_of_ms * LOSS_OF_A_MS * chance.uniform(0.5, 1.5))
     return max(1, math.ceil(-math.log(1 - loss) * STEPS_OF_LOSS))
 
 
-_COSTS: dict[str, Callable[[int, random.Random], int]] = {
-    "latency": lambda latency, chance: latency,
-    "hops": lambda latency, chance: 1,
+_COSTS: dict[str, Callable[[int, int, random.Random], int]] = {
+    "latency": lambda latency, parts_of_ms, chance: latency,
+    "hops": lambda latency, parts_of_ms, chance: 1,
     "reliability": _reliability,
-    "random": lambda latency, chance: chance.randint(1, MOST_RANDOM),
+    "random": lambda latency, parts_of_ms, chance: chance.randint(1, MOST_RANDOM),
 }

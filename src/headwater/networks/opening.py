@@ -2,7 +2,7 @@
 
 >>> net = network("best-cost", [("a", "b", 2), ("b", "a", 2), ("b", "c", 3), ("c", "b", 3)])
 >>> net.run()
-<quiet after 0.009 s: 28 messages, 455 bytes>
+<quiet after 0.009 s: 16 messages, 275 bytes>
 >>> net.at("a")["bestCost"].rows()
 [('a', 'a', 4), ('a', 'b', 2), ('a', 'c', 5)]
 >>> net.fail("b", "c")
@@ -32,12 +32,16 @@ from headwater.networks.node_settings import ANNOTATIONS, ORDERS, NodeSettings
 from headwater.networks.recipe import NetworkRecipe
 from headwater.networks.strands.node_plan import NodePlan
 from headwater.networks.topologies.named import as_topology
+from headwater.networks.topologies.topology import Topology
 from headwater.networks.transports.carrier import Carrier
 from headwater.networks.transports.processes import network_processes
 from headwater.values import arguments
 from headwater.values.functions import Functions, Given, declared_functions
 
 TRANSPORTS = ("simulated", "tcp", "spark")
+AUTO = "auto"
+MOST_NODES_OF_ABSORPTION = 100
+"""Up to this size rows carry absorption provenance, if nothing is said: what a row carries grows with its ways."""
 LINK = "link"
 """The relation of the links, where the program marks none."""
 
@@ -47,7 +51,7 @@ def network(
     program: str | os.PathLike[str] | Program,
     topology: object,
     *,
-    annotation: str = "absorption",
+    annotation: str = AUTO,
     order: str = "psn",
     transport: str = "simulated",
     metric: str | Sequence[str] = "latency",
@@ -67,10 +71,11 @@ def network(
 
     - `program`: the name of one of the library, a text, or a file.
     - `topology`: a name (`transit-stub:100`, `topohub:topozoo/Abilene`), a file, a graph of networkx, or link rows.
-    - `annotation`: what rows carry: absorption (of each row and sender one explanation is kept at a time),
-      absorption-lazy (all are kept, and one is sent), absorption-eager (all are sent), absorption-timed (all, those
-      after the first once a second), relative, relative-eager, support (ranks: what a row rests on has smaller ones),
-      dred, counting (where derivations cannot go round in circles).
+    - `annotation`: what rows carry: auto (absorption, and support on simulated networks of more than 100 nodes),
+      absorption (of each row and sender one explanation is kept at a time), absorption-lazy (all are kept, and
+      one is sent), absorption-eager (all are sent), absorption-timed (all, those after the first once a second),
+      relative, relative-eager, support (ranks: what a row rests on has smaller ones), dred, counting (where
+      derivations cannot go round in circles).
     - `order`: psn, bsn or sn.
     - `transport`: simulated (virtual time, one process), tcp (nodes in processes of their own), spark (nodes in tasks
       of a Spark session). `processes`: how many processes there are. `spark`: the session.
@@ -85,10 +90,11 @@ def network(
     for name, declared in declared_functions(functions).items():
         known.register(name, declared[0], declared[1], declared[2], nulls=declared[3])
     parsed = _program(program)
+    found = as_topology(topology, seed=seed)
     settings = NodeSettings(
         parsed.text,
         parsed.source,
-        ANNOTATIONS[arguments.one_of("annotation", annotation, ANNOTATIONS)],
+        _scheme(annotation, found, lasting=transport != "simulated" or bool(deletions_along_links)),
         arguments.one_of("order", order, ORDERS),
         _flag("aggregate_selections", aggregate_selections),
         _flag("multi_aggregates", multi_aggregates),
@@ -101,7 +107,6 @@ def network(
     if service_time and transport != "simulated":
         message = "real nodes take the time that they take: service_time is for simulated ones"
         raise DataError("service-time", message, hint='transport="simulated", or without the option')
-    found = as_topology(topology, seed=seed)
     metrics = (metric,) if isinstance(metric, str) else tuple(metric)
     costs = link_costs(found, metrics, seed)
     plan = settings.plan(known)
@@ -119,6 +124,14 @@ def network(
             raise DataError("functions-here", message, hint='transport="simulated" runs them')
         nodes = network_processes(settings, found.nodes, transport, processes, spark)
     return Network(recipe, plan, nodes)
+
+
+def _scheme(annotation: str, topology: Topology, *, lasting: bool) -> str:
+    """What rows carry, as a scheme; `lasting` says that it must be one that goes on when nodes are lost."""
+    named = arguments.one_of("annotation", annotation, (AUTO, *ANNOTATIONS))
+    if named == AUTO:
+        named = "absorption" if lasting or len(topology.nodes) <= MOST_NODES_OF_ABSORPTION else "support"
+    return ANNOTATIONS[named]
 
 
 def _flag(name: str, given: object) -> bool:

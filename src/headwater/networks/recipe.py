@@ -57,19 +57,18 @@ def link_model(topology: Topology) -> LinkModel:
     """Messages take the fastest way, along links and against them; of nodes between which there is none, a second."""
     both_ways = replace(topology, directed=False)
     latencies: dict[int, array[float]] = {}
-    """By sender: milliseconds to each node, by its number."""
+    """By sender: the latency to each node, by its number."""
     known: dict[float, LinkQuality] = {}
+    without_a_way = LATENCY_WITHOUT_A_WAY * topology.parts_of_ms
 
     def link(sender: int, receiver: int) -> LinkQuality:
         found = latencies.get(sender)
         if found is None:
             ways = both_ways.latencies(topology.nodes[sender])
-            found = latencies[sender] = array(
-                "d", (ways.get(node, LATENCY_WITHOUT_A_WAY) for node in topology.nodes)
-            )
+            found = latencies[sender] = array("d", (ways.get(node, without_a_way) for node in topology.nodes))
         latency = found[receiver]
         if latency not in known:
-            known[latency] = LinkQuality(latency / 1000)
+            known[latency] = LinkQuality(latency / 1000 / topology.parts_of_ms)
         return known[latency]
 
     return link

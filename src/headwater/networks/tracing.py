@@ -129,6 +129,7 @@ def _lines(
             "nodes": list(recipe.topology.nodes),
             "links": [list(link) for link in recipe.topology.links],
             "directed": recipe.topology.directed,
+            "parts_of_ms": recipe.topology.parts_of_ms,
             "seed": recipe.seed,
         },
         ensure_ascii=False,
@@ -181,7 +182,10 @@ def _read(lines: Iterable[str]) -> tuple[NetworkRecipe, list[HistoryStep], list[
     if header["format"] != FORMAT:
         raise ValueError(f"its format is {header['format']!r}")
     topology = Topology(
-        tuple(header["nodes"]), tuple(Link(*link) for link in header["links"]), header["directed"]
+        tuple(header["nodes"]),
+        tuple(Link(*link) for link in header["links"]),
+        header["directed"],
+        header.get("parts_of_ms", 1),
     )
     settings = NodeSettings.of_fields(tuple(header["settings"])).checked()
     steps: list[HistoryStep] = []

@@ -5,7 +5,7 @@
 - a name that occurs with several numbers of columns is a relation for each: `ping`, and `ping/3` for the others;
 - an address of a head that is bound nowhere is that of the node where the body is, as RapidNet's programs have it
   (`@Local`); `@Broadcast` is that of all neighbours;
-- `+` of a text and anything is a text, as in `f_sha1("link" + S + D)`.
+- `+` of a text and anything is a text, as in `f_sha1("link" + S + D)`; of identifiers see `network_identifiers`.
 
 Nothing here knows of stored rows; `roles` says what each relation is.
 """
@@ -33,6 +33,7 @@ from headwater.language.program import (
     Variable,
 )
 from headwater.rules.checked import Timer
+from headwater.rules.network_identifiers import with_identifiers
 from headwater.rules.roles import PERIODIC
 from headwater.rules.terms import atoms, names, rebuild_literal
 
@@ -41,6 +42,16 @@ _LEAST, _MOST = 2, 6
 BROADCAST = "Broadcast"
 """The address of all neighbours."""
 CAT_ALL = "f_catAll"
+_TRACED = "watch(relation) traces its rows and events; `headwater net trace` records all messages"
+_STATEMENTS = {
+    "traceTable": ("that logs a table's rows into another; it is not known here", _TRACED),
+    "tracetable": ("that logs a table's rows into another; it is not known here", _TRACED),
+    "stage": (
+        "that calls an operator written in C++; it is not known here",
+        "insert the operator's tuples as events: net.insert(relation, rows), or write a function for rules",
+    ),
+}
+"""Statements of P2 that look like facts: what they do, and what to do instead."""
 _TEXTS = (CAT_ALL, "f_sha1", "f_tostr")
 
 
@@ -54,13 +65,29 @@ class NetworkText:
 
 def network_text(program: Program, is_function: Callable[[str], bool]) -> NetworkText:
     """The program with timers' relations and one number of columns for each name."""
-    program = _apart(program, is_function)
+    _refuse_statements(program)
+    program = with_identifiers(_apart(program, is_function))
     timers: list[Timer] = []
     rules: list[Rule] = []
     for number, rule in enumerate(program.rules):
         rule = _texts(_addressed(replace(rule, body=tuple(map(_alternatives, rule.body)))))
         rules.append(_timed(rule, number, timers))
     return NetworkText(replace(program, rules=tuple(rules)), tuple(timers))
+
+
+def _refuse_statements(program: Program) -> None:
+    """P2 writes some statements as facts: where nothing reads such a relation, that is what is meant."""
+    derived = [rule for rule in program.rules if rule.body]
+    known = {head.relation for rule in derived for head in rule.heads}
+    known |= {atom.relation for rule in derived for atom, _ in atoms(rule.body)}
+    known |= {table.relation for table in program.tables} | {each.relation for each in program.declarations}
+    for rule in program.rules:
+        name = rule.heads[0].relation
+        if not rule.body and name in _STATEMENTS and name not in known:
+            what, hint = _STATEMENTS[name]
+            raise RuleError(
+                "p2-statement", f"{name} is a statement of P2 {what}", place=rule.place, hint=hint
+            )
 
 
 # ------------------------------------------------------------------ timers

@@ -39,3 +39,42 @@ def in_ring(key: Any, low: Any, high: Any, ends: str) -> bool:
 RING: Mapping[str, list[Overload]] = {
     "in_ring": [pointwise("in_ring", "T, T, T, string -> bool", in_ring)],
 }
+
+
+# ------------------------------------------------------------------ identifiers
+
+BITS = 160
+_DIGITS = BITS // 4
+
+
+def id_plus(left: str | int, right: str | int) -> str:
+    """The identifier so many steps on, round the ring of 2^160.
+
+    >>> id_plus("f" * 40, 2), id_minus(id_plus("a" * 40, 5), 5) == "a" * 40
+    ('0000000000000000000000000000000000000001', True)
+    """
+    return _written(_number(left) + _number(right))
+
+
+def id_minus(left: str | int, right: str | int) -> str:
+    """How far it is from one identifier to another, or the one so many steps before."""
+    return _written(_number(left) - _number(right))
+
+
+def id_shift(number: int, power: int) -> str:
+    """A number times a power of 2."""
+    if power < 0:
+        raise ValueError("the power is negative")
+    return _written(number << power if power < BITS else 0)
+
+
+def _number(value: str | int) -> int:
+    if isinstance(value, int):
+        return value
+    if len(value) != _DIGITS or not all(digit in "0123456789abcdef" for digit in value):
+        raise ValueError(f"{value!r} is no identifier of {_DIGITS} hexadecimal digits")
+    return int(value, 16)
+
+
+def _written(number: int) -> str:
+    return f"{number % (1 << BITS):0{_DIGITS}x}"

@@ -27,7 +27,7 @@ _WORD = re.compile(rf"([@-]?)(?:({_NAME})|({_STRING})|({_FLOAT}|{_INT}))")
 _FACT = re.compile(rf"({_NAME})\(\s*((?:{_ITEM})(?:\s*,\s*(?:{_ITEM}))*)\s*\)\.(?=\s|\Z)")
 _STOP = re.compile(rf"{_STRING}|\.\s+|\Z")
 _SPACE = re.compile(r"\s*")
-_NOT_FACTS = ("materialize", "watch", "watchmod")
+_NOT_FACTS = ("materialize", "watch", "watchmod", "watchfine")
 
 
 @dataclass(frozen=True)

@@ -44,6 +44,10 @@ _SPACE = re.compile(r'("(?:\\.|[^"\\])*")|\s+')
 _COLUMNS = "a declaration has only names and types: link(src: string, dst: string)."
 
 
+_TRACES = {"watch": (1,), "watchmod": (2,), "watchfine": (1, 2)}
+"""Statements that trace a relation, and how many arguments they take."""
+
+
 class StatementReader:
     """Collects what each statement of a text says."""
 
@@ -216,7 +220,7 @@ class StatementReader:
             self.declarations.append(Declaration(name, self._columns(arguments), self._place(head)))
         elif name == "materialize":
             self.tables.append(read_table(self.source, head))
-        elif name in ("watch", "watchmod") and name not in self.declared and _is_traced(name, arguments):
+        elif name in _TRACES and name not in self.declared and _is_traced(name, arguments):
             self.directives.append(Directive("watch", str(arguments[0]), {}, self._place(head)))
         else:
             return False
@@ -321,4 +325,4 @@ class StatementReader:
 
 def _is_traced(name: str, arguments: list[Node]) -> bool:
     """`watch(relation)`, or P2's `watchmod(relation, "s")`, whose letters say what to trace: all is traced here."""
-    return len(arguments) == (1 if name == "watch" else 2) and is_word(arguments[0], "IDENT")
+    return len(arguments) in _TRACES[name] and is_word(arguments[0], "IDENT")

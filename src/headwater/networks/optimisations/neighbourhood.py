@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from headwater.networks.opening import network
 from headwater.networks.topologies.topology import Link, Topology
@@ -73,7 +73,7 @@ def neighbourhood(topology: Topology, *, approximate: bool = False, seed: int = 
     ahead, messages, volume = estimated(topology, seed=seed)
     behind = ahead
     if topology.directed:
-        turned = Topology(topology.nodes, tuple(Link(b, a, c) for a, b, c in topology.links), directed=True)
+        turned = replace(topology, links=tuple(Link(b, a, c) for a, b, c in topology.links))
         behind, more, bytes_more = estimated(turned, seed=seed)
         messages, volume = messages + more, volume + bytes_more
     return Neighbourhood(ahead, behind, distances, messages, volume)

@@ -92,7 +92,8 @@ class Selector:
             else:
                 self._passed.pop(group, None)
             self._beaten |= before - now
-            yield from sorted(now - before, key=repr)
+            new = now - before
+            yield from sorted(new, key=repr) if len(new) > 1 else new
         for row in news:
             if row in self._passed.get(self._rows.group(row), ()):
                 yield row

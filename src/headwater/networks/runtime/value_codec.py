@@ -77,7 +77,8 @@ def values_size(values: tuple[Any, ...]) -> int:
     for value in values:
         kind = type(value)
         if kind is str and value.isascii():
-            size += 1 + varint_size(len(value)) + len(value)
+            length = len(value)
+            size += 2 + length if length < 0x80 else 1 + varint_size(length) + length
         elif kind is int:
             size += 1 + varint_size(zigzag(value))
         elif kind is tuple:

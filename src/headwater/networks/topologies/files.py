@@ -8,7 +8,7 @@
 
 Nodes are named by their ids, or by their names where all have one of their own. Where links have a length in km
 (`dist`) and no latency, light in a fibre takes 1 ms for 200 km. Latencies are whole ms: what is left over counts as
-one more.
+one more. Where all links have a length and none has a latency, they are whole microseconds.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from headwater.errors import DataError, MissingExtra
-from headwater.networks.topologies.topology import Link, Topology
+from headwater.networks.topologies.topology import MICROSECONDS, Link, Topology
 
 KM_A_MS = 200
 """How far light comes in a fibre in 1 ms."""
@@ -124,6 +124,8 @@ def _node_link(named: str, found: Mapping[str, Any]) -> Topology:
     ids = [str(node["id"]) for node in nodes]
     names = [str(node.get("name", "")) for node in nodes]
     shown = dict(zip(ids, names if "" not in names and len(set(names)) == len(names) else ids, strict=True))
+    lengths = bool(edges) and all(edge.get("dist") is not None and not _has_latency(edge) for edge in edges)
+    parts = MICROSECONDS if lengths else 1
     links = []
     for edge in edges:
         ends = [str(edge["source"]), str(edge["target"])]
@@ -131,8 +133,10 @@ def _node_link(named: str, found: Mapping[str, Any]) -> Topology:
         if strangers:
             raise DataError("topology", f"{named} has a link to {strangers[0]}, which is no node of it")
         if ends[0] != ends[1]:
-            links.append(Link(shown[ends[0]], shown[ends[1]], _latency(named, edge)))
-    return _checked(named, list(shown.values()), links, directed=bool(found.get("directed")))
+            links.append(Link(shown[ends[0]], shown[ends[1]], _latency(named, edge, parts)))
+    return _checked(
+        named, list(shown.values()), links, directed=bool(found.get("directed")), parts_of_ms=parts
+    )
 
 
 def _records(found: object, *fields: str) -> list[dict[str, Any]] | None:
@@ -149,12 +153,16 @@ def _plain(attributes: Mapping[Any, Any]) -> dict[str, Any]:
 # ------------------------------------------------------------------ latencies
 
 
-def _latency(named: str, edge: Mapping[str, Any]) -> int:
+def _has_latency(edge: Mapping[str, Any]) -> bool:
+    return any(edge.get(attribute) is not None for attribute in _LATENCIES)
+
+
+def _latency(named: str, edge: Mapping[str, Any], parts_of_ms: int) -> int:
     for attribute in _LATENCIES:
         if edge.get(attribute) is not None:
             return _latency_of(f"{named}, the link {edge['source']} to {edge['target']}", edge[attribute])
     if edge.get("dist") is not None:
-        return max(1, math.ceil(_number(named, edge["dist"]) / KM_A_MS))
+        return max(1, math.ceil(_number(named, edge["dist"]) * parts_of_ms / KM_A_MS))
     return UNKNOWN
 
 
@@ -172,7 +180,9 @@ def _number(where: str, written: Any) -> float:
     return value
 
 
-def _checked(named: str, nodes: list[str], links: list[Link], *, directed: bool) -> Topology:
+def _checked(
+    named: str, nodes: list[str], links: list[Link], *, directed: bool, parts_of_ms: int = 1
+) -> Topology:
     """Each link once: of several between the same ends the fastest counts."""
     best: dict[tuple[str, str], Link] = {}
     for link in links:
@@ -182,7 +192,7 @@ def _checked(named: str, nodes: list[str], links: list[Link], *, directed: bool)
             best[key] = link
     if not nodes:
         raise DataError("topology", f"{named} has no nodes")
-    return Topology(tuple(nodes), tuple(best.values()), directed)
+    return Topology(tuple(nodes), tuple(best.values()), directed, parts_of_ms)
 
 
 def _ends(links: Iterable[Link]) -> list[str]:

@@ -10,10 +10,12 @@ from typing import NamedTuple
 
 STUB, ACCESS, TRANSIT = 2, 10, 50
 """Latencies in ms: within a stub, between a stub and its transit node, between transit nodes."""
+MICROSECONDS = 1000
+"""The parts of a ms where lengths of links are known: in whole ms, many ways of unlike length would be alike."""
 
 
 class Link(NamedTuple):
-    """A link and its latency in whole ms."""
+    """A link and its latency, in the units of its topology: whole ms, or finer ones."""
 
     source: str
     target: str
@@ -28,12 +30,13 @@ class Link(NamedTuple):
 class Topology:
     """Nodes and links; no link is there twice, and none leads from a node to itself.
 
-    Links lead both ways, unless they are `directed`.
+    Links lead both ways, unless they are `directed`. Latencies count ms in so many parts: 1, or `MICROSECONDS`.
     """
 
     nodes: tuple[str, ...]
     links: tuple[Link, ...]
     directed: bool = False
+    parts_of_ms: int = 1
 
     def __str__(self) -> str:
         return f"{len(self.nodes)} nodes, {len(self.links)} links{' one way' if self.directed else ''}"

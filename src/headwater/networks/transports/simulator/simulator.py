@@ -25,8 +25,10 @@ from headwater.networks.runtime.node import NetworkNode
 from headwater.networks.runtime.row_table import Row
 from headwater.networks.runtime.watching import WatchedRow
 from headwater.networks.strands.node_plan import NodePlan
+from headwater.networks.transports.simulator.collecting import fewer_collections
 from headwater.networks.transports.simulator.faults import Faults
 from headwater.networks.transports.simulator.links import LinkModel, LinkQuality, alike
+from headwater.networks.transports.simulator.onlooker import STEPS_BETWEEN_LOOKS, looking_on
 from headwater.networks.transports.simulator.traffic import Traffic
 from headwater.rules.checked import Kind
 
@@ -190,13 +192,23 @@ class Simulator:
 
     def run(self, until: float | None = None) -> None:
         """Go on until all is quiet, or up to a time."""
-        while True:
-            while self._events and (until is None or self._events[0][0] <= until):
-                self._step()
-            if self._events or not self._quiet():
-                break
+        with fewer_collections(), looking_on(self._told) as look:
+            while True:
+                steps = 0
+                while self._events and (until is None or self._events[0][0] <= until):
+                    self._step()
+                    steps += 1
+                    if look is not None and not steps % STEPS_BETWEEN_LOOKS:
+                        look()
+                if self._events or not self._quiet():
+                    break
         if until is not None:
             self.now = max(self.now, until)
+
+    def _told(self) -> str:
+        """How far it is, for those who look on."""
+        messages, under_way = self.traffic.messages, len(self._events)
+        return f"network at {self.now:.3f} s: {messages:,} messages, {under_way:,} under way"
 
     def steps(self, number: int) -> None:
         """Let a few events happen."""
