@@ -199,7 +199,7 @@ class BlockDelta(Stateless):
         filtered = all(
             len(self._filters[scan.access]) == len(self.block.about(scan)) for scan in self.block.scans
         )
-        return self.switches.lookups and self.switches.push_selections and filtered and self._walk.can_walk
+        return self.switches.lookups and filtered and self._walk.can_walk
 
     def _walked(self, changes: TableChanges) -> AnnotatedRows:
         assert changes.deltas is not None
@@ -211,7 +211,10 @@ class BlockDelta(Stateless):
         asked = self._walk.asked
         try:
             found = self._walk.change(
-                rows, changes, lambda pair, keys: self._old_partners(pair, keys, changes)
+                rows,
+                changes,
+                lambda pair, keys: self._old_partners(pair, keys, changes),
+                () if self.switches.push_selections else tuple(itertools.chain(*self._filters.values())),
             )
         finally:
             self.asked += self._walk.asked - asked

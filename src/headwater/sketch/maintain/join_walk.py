@@ -160,11 +160,19 @@ class JoinWalk:
     # ------------------------------------------------------------------ a version
 
     def change(
-        self, deltas: Mapping[int, AnnotatedRows], changes: TableChanges, old_partners: OldPartners
+        self,
+        deltas: Mapping[int, AnnotatedRows],
+        changes: TableChanges,
+        old_partners: OldPartners,
+        untested: Sequence[Columnwise] = (),
     ) -> AnnotatedRows:
-        """What the deltas of accesses (that fulfil what is said of each alone) do to the block."""
+        """What the deltas of accesses do to the block. They fulfil what is said of each alone, but for what is
+        `untested`."""
         version = _WalkedVersion(self, self._rows_of_deltas(deltas), changes, old_partners)
         found = version.change()
+        for condition in untested:
+            if found is not None and len(found):
+                found = found.where(holds(condition(found.columns), len(found)))
         return self._annotated(found)
 
     def _rows_of_deltas(self, deltas: Mapping[int, AnnotatedRows]) -> dict[int, JoinedRows]:
