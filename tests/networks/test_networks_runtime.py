@@ -221,3 +221,29 @@ def test_bounded_shipping_keeps_a_few_terms_a_row():
     net.run()
     left = nx.transitive_closure(nx.DiGraph(edges[20:]))
     assert net.rows("r") == set(left.edges)
+
+
+def test_a_link_that_fails_while_it_brings_what_it_held_back_keeps_the_order():
+    """What came first and was held back once more comes before what the first restoration still has under way."""
+    net = network("r(@Y, X, N) :- e(@X, Y, N).", Addresses(["a", "b"]))
+    net.fail_link(0, 1)
+    for number in range(4):
+        net.insert("e", ("a", "b", number))
+    net.run()
+    assert net.rows("r") == set()
+    for steps in (1, 2):
+        net.restore_link(0, 1)
+        net.fail_link(0, 1)
+        net.steps(steps)
+    came: list[int] = []
+    handle = net.nodes[1].handle
+
+    def taking_down(sender, message):
+        came.append(message.row[2])
+        handle(sender, message)
+
+    net.nodes[1].handle = taking_down  # type: ignore[method-assign]
+    net.restore_link(0, 1)
+    net.run()
+    assert came == [0, 1, 2, 3]
+    assert net.rows("r") == {("b", "a", number) for number in range(4)}

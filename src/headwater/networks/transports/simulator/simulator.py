@@ -84,7 +84,7 @@ class Simulator:
         self._events: list[tuple[float, int, int, Any]] = []
         self._sequence = 0
         self._first = -(1 << 60)
-        """The sequence of events that come before all others of their time."""
+        """The sequence of the first event that came before all others of its time."""
         self._arrival: dict[tuple[int, int], float] = {}
         self._resting: set[int] = set()
         self.watched: list[WatchedRow] = []
@@ -141,12 +141,13 @@ class Simulator:
         self.faults.cut(one, other)
 
     def restore_link(self, one: int, other: int) -> None:
-        """It is there again, and brings what reliable channels have held back, before what is still under way."""
+        """It is there again, and brings what reliable channels have held back, before what is still under way: also
+        before what an earlier restoration has brought, and was not taken in yet when the link failed again."""
         for sender, receiver, messages in self.faults.mend(one, other):
-            for message in messages:
-                self._first += 1
+            self._first -= len(messages)
+            for place, message in enumerate(messages):
                 what = (self.nodes[sender], self.nodes[receiver], message)
-                heappush(self._events, (self.now, self._first, _MESSAGE, what))
+                heappush(self._events, (self.now, self._first + place, _MESSAGE, what))
 
     def partition(self, *parts: Iterable[int]) -> None:
         """Nothing gets from one part to another from now on."""
