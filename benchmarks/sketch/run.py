@@ -110,7 +110,7 @@ def _maintained(
         what = f"{point.query.name}, {point.changed:,} rows"
         stage.checks.append(Check(part, what, RECAPTURE, point.compared))
         stage.step(what)
-    backend.engine.dispose()
+    backend.close()
     return rows
 
 

@@ -40,7 +40,7 @@ def push_down(stage: Stage) -> list[ReportRow]:
                 )
             )  # fmt: skip
             stage.step(query.name)
-        backend.engine.dispose()
+        backend.close()
     return rows
 
 
@@ -71,7 +71,7 @@ def bloom_filters(stage: Stage) -> list[ReportRow]:
                     )
                 )
                 stage.step(what)
-        backend.engine.dispose()
+        backend.close()
     return rows
 
 
@@ -129,5 +129,5 @@ def buffers(stage: Stage) -> list[ReportRow]:
                 )
             )  # fmt: skip
             stage.step(f"{size:,}")
-        backend.engine.dispose()
+        backend.close()
     return rows
