@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from headwater.errors import LanguageError
+from headwater.language.datalog.network_slips import of_networks
 from headwater.language.datalog.operators import AGGREGATES
 from headwater.language.datalog.stuck import Stuck, find_stuck
 from headwater.language.source import SourceText
@@ -283,6 +284,7 @@ def unfinished(stuck: Stuck) -> LanguageError | None:
 
 SLIPS: tuple[Callable[[Stuck], LanguageError | None], ...] = (
     unsupported,
+    of_networks,
     active,
     sql,
     directive,
