@@ -7,12 +7,14 @@ import os
 import random
 import tempfile
 
+import pytest
 from exchange_chase import Chase, ChaseAtom, ChaseCondition, ChaseMapping, settled, weakly_acyclic
 from exchange_support import COMMON
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import headwater as hw
+from headwater.maintain import mostly_gone
 
 EXAMPLES = int(os.environ.get("HEADWATER_ORACLE_EXAMPLES", "6"))
 STEPS = 14
@@ -210,10 +212,16 @@ class Stream:
     st.integers(0, 2**32),
     st.sampled_from(["support", "support", "dred", "recompute", "relative"]),
     st.booleans(),
+    st.booleans(),
 )
 @settings(COMMON, max_examples=EXAMPLES)
-def test_peers_have_what_follows_from_the_logs_they_have_taken(seed, strategy, durable):
-    with tempfile.TemporaryDirectory() as folder:
+def test_peers_have_what_follows_from_the_logs_they_have_taken(seed, strategy, durable, starting_over):
+    """With `starting_over`, also few rows that go have relations replaced by new ones."""
+    with pytest.MonkeyPatch.context() as patched, tempfile.TemporaryDirectory() as folder:
+        if starting_over:
+            patched.setattr(mostly_gone, "FEWEST_LOST", 1)
+            patched.setattr(mostly_gone, "MOST_LEFT", 1.0)
+            patched.setattr(mostly_gone, "MOST_LEFT_OF_RECURSION", 1.0)
         stream = Stream(seed, folder if durable else None, strategy)
         for _ in range(STEPS):
             stream.step()
