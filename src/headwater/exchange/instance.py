@@ -312,6 +312,28 @@ class PeerInstance:
             self._border = Border(self.database, self.compiled)
         return self._border
 
+    @property
+    def as_stored(self) -> bool:
+        """Whether users see rows as they are stored: no values are equal to others."""
+        names = self.compiled.names
+        return not any(len(self.database[names.same(number)]) for number in self.compiled.equalities.numbers)
+
+    def undecided(self, changes: Changes | None = None) -> bool:
+        """Whether there is nothing to decide: no row has a rival or is withheld, no condition rejects, no values are
+        equal to others. With `changes`, whether these bring nothing of the kind."""
+        compiled, names = self.compiled, self.compiled.names
+        conditions = (condition for each in self.policies.conditions().values() for condition in each)
+        if any(condition.rejects for condition in conditions):
+            return False
+        watched = [
+            *(names.same(number) for number in compiled.equalities.numbers),
+            *map(names.rivals, compiled.keyed),
+            *map(names.withheld, compiled.choosing),
+        ]
+        if changes is not None:
+            return not any(len(changes[name].inserted) for name in watched if name in changes)
+        return not any(len(self.database[name]) for name in watched)
+
     def taken(self, peer: str) -> int:
         """The number of the last transaction of a peer that was taken on."""
         return int(self.database.marks.get(peer, 0))

@@ -148,11 +148,14 @@ class Peer:
         """Take on what others have published since the last time, exactly once, and follow it."""
         self.capture()
         transactions, waiting = self._ready()
-        before = self._shown(self._instance) if transactions else None
+        stored = self._instance.as_stored
+        before = None if stored or not transactions else self._shown(self._instance)
         steps = self._instance.take(transactions) if transactions else []
         self._show()
-        net = partial(self._net, steps, self._instance, before)
-        net = net if before is None else partial(_same, net())
+        if not steps or stored and self._instance.as_stored:
+            net = partial(self._of_steps, steps)
+        else:  # another version may come before somebody asks
+            net = partial(_same, self._net(steps, self._instance, before))
         return UpdateReport(self.name, tuple(transactions), tuple(waiting), net)
 
     def preview(self) -> UpdateReport:
@@ -167,11 +170,11 @@ class Peer:
         published = {peer: self._logs.read(peer, taken[peer]) for peer in peers if peer != self.name}
         return ready(published, taken)
 
-    def _shown(self, instance: PeerInstance) -> ShownRows | None:
-        """What users see of the peer's relations; only where that is not simply what is stored."""
+    def _shown(self, instance: PeerInstance) -> ShownRows:
+        """What users see of the peer's relations."""
         border = instance.border
         if border is None:
-            return None
+            return self._stored(instance)
         found = {}
         for relation in instance.schemas.of(self.name):
             stored = instance.database[instance.compiled.names.output(relation)].where()
@@ -179,23 +182,44 @@ class Peer:
         return found
 
     def _net(self, steps: Sequence[Step], instance: PeerInstance, before: ShownRows | None) -> NetChange:
-        after = None if before is None else self._shown(instance)
-        if before is not None and after is not None:
-            return NetChange(
-                {relation: after[relation] - rows for relation, rows in before.items()},
-                {relation: rows - after[relation] for relation, rows in before.items()},
-            )
+        """What steps did to what users see, which was `before`; if that is not given, it was what was stored."""
+        stored = self._of_steps(steps)
+        if before is None and instance.as_stored:
+            return stored
+        if before is None:
+            before = {
+                relation: (rows - stored.gained.get(relation, frozenset()))
+                | stored.lost.get(relation, frozenset())
+                for relation, rows in self._stored(instance).items()
+            }
+        after = self._shown(instance)
+        return NetChange(
+            {relation: after[relation] - rows for relation, rows in before.items()},
+            {relation: rows - after[relation] for relation, rows in before.items()},
+        )
+
+    def _of_steps(self, steps: Sequence[Step]) -> NetChange:
+        """What steps did to what is stored of the peer's relations."""
         return NetChange.together(NetChange.of(changes, compiled, self.name) for changes, compiled in steps)
+
+    def _stored(self, instance: PeerInstance) -> ShownRows:
+        """The rows of the peer's relations as they are stored."""
+        return {
+            relation: frozenset(instance.database[instance.compiled.names.output(relation)].rows())
+            for relation in instance.schemas.of(self.name)
+        }
 
     def _supposed(self, transactions: Sequence[Transaction]) -> NetChange:
         if not transactions:
             return NetChange()
-        before = self._shown(self._instance)
-        if before is None and not any(transaction.policy for transaction in transactions):
-            rows = self._instance.changes_of(transactions)
-            done = self._instance.database.what_if(rows.insert, rows.delete)
-            return NetChange.of(done, self._instance.compiled, self.name)
-        beside = self._instance.recomputed()
+        instance = self._instance
+        if instance.undecided() and not any(transaction.policy for transaction in transactions):
+            rows = instance.changes_of(transactions)
+            done = instance.database.what_if(rows.insert, rows.delete)
+            if instance.undecided(done):
+                return NetChange.of(done, instance.compiled, self.name)
+        before = None if instance.as_stored else self._shown(instance)
+        beside = instance.recomputed()
         try:
             beside.history = lambda peer: (
                 *self._history(peer),
