@@ -205,3 +205,14 @@ def test_the_library_is_listed_in_the_documents():
 
     text = (Path(__file__).parents[2] / "docs" / "networks.md").read_text(encoding="utf-8")
     assert all(f"`{name}`" in text for name in programs())
+
+
+def test_the_load_over_time_is_that_of_all_messages_where_few_are_kept(monkeypatch):
+    monkeypatch.setattr("headwater.networks.transports.simulator.simulated.MOST_MESSAGES_KEPT", 10)
+    net = hw.network("best-cost", "grid:3")
+    net.run()
+    load = list(net.load())
+    assert len(net.timeline()) == 10 < net.messages == len(load)
+    assert sum(size for _, size in load) == net.bytes and [time for time, _ in load] == sorted(
+        time for time, _ in load
+    )

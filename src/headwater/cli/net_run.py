@@ -62,11 +62,13 @@ def run(
         failing = Failing(fail, seed).links(net)
         steps = [("all links up", _ran(net, until, live))]
         before = {name: set(net[name].rows()) for name in net.relations}
+        marked: dict[float, str] = {}
         if failing:
+            moment = net.now
+            marked[moment] = "a link fails" if len(failing) == 1 else f"{len(failing)} links fail"
             for link in failing:
                 net.fail(link)
-            links = "a link fails" if len(failing) == 1 else f"{len(failing)} links fail"
-            steps.append((links, _ran(net, None if until is None else net.now + until, live)))
+            steps.append((marked[moment], _ran(net, None if until is None else net.now + until, live)))
         click.echo(f"{net.topology}")
         print_table(
             ("", "seconds", "messages", "bytes"),
@@ -85,7 +87,7 @@ def run(
         if plot is not None:
             from headwater.networks.picture import draw_traffic
 
-            draw_traffic(net.timeline(), plot)
+            draw_traffic(net.load(), plot, marked)
 
 
 def _ran(net: Network, until: float | None, live: bool) -> NetworkRun:

@@ -279,8 +279,12 @@ class Network:
         return explainer.proof(home, table, asked)
 
     def timeline(self) -> list[SentMessage]:
-        """All messages, in the order in which they were sent."""
+        """All messages, in the order in which they were sent; of more than a million, the last ones."""
         return [sent_message(self._plan, self.topology.nodes, each) for each in self._nodes.messages()]
+
+    def load(self) -> Iterable[tuple[float, int]]:
+        """When messages were sent and how many bytes they had: of all, where `timeline` has only the last ones."""
+        return self._nodes.load()
 
     def explain(self) -> str:
         """The plan: optimisations, rules as nodes run them, and what each of them sends."""

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from headwater.errors import DataError, MissingExtra
-from headwater.networks.timeline import SentMessage
 
 BARS = 60
 """In how many pieces the time is cut."""
@@ -25,19 +24,26 @@ def check_picture(path: Path) -> None:
         raise MissingExtra("missing-extra", "pictures take matplotlib", hint=hint) from None
 
 
-def draw_traffic(messages: Sequence[SentMessage], path: Path) -> None:
-    """Draw bytes sent over time, into a PNG or SVG file."""
+def draw_traffic(
+    load: Iterable[tuple[float, int]], path: Path, marked: Mapping[float, str] | None = None
+) -> None:
+    """Draw bytes sent over time, into a PNG or SVG file; `load` has the time and the bytes of each message, `marked`
+    what happened at some times."""
     check_picture(path)
     from matplotlib.figure import Figure
 
-    end = max((message.time for message in messages), default=0.0) or 1.0
+    messages = list(load)
+    end = max((time for time, _ in messages), default=0.0) or 1.0
     sums = [0] * BARS
-    for message in messages:
-        sums[min(BARS - 1, int(message.time / end * BARS))] += message.bytes
+    for time, size in messages:
+        sums[min(BARS - 1, int(time / end * BARS))] += size
     figure = Figure(figsize=(7, 3), layout="constrained")
     axes = figure.subplots()
     width = end / BARS
     axes.bar([number * width for number in range(BARS)], [size / 1000 for size in sums], width, align="edge")
+    for time, what in (marked or {}).items():
+        axes.axvline(time, color="0.3", linewidth=0.8, linestyle="--")
+        axes.annotate(f" {what}", (time, 1), xycoords=("data", "axes fraction"), va="top", color="0.3")
     axes.set_xlabel("seconds")
     axes.set_ylabel("kB sent")
     axes.set_title(f"{len(messages):,} messages, {sum(sums) / 1000:,.1f} kB", loc="left")

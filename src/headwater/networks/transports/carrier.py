@@ -60,6 +60,10 @@ class Carrier(Protocol):
         """The messages, in the order in which they were sent: the last ones, if there were very many."""
         ...
 
+    def load(self) -> Iterable[tuple[float, int]]:
+        """When messages were sent, and their bytes: of all of them, however many."""
+        ...
+
     def rows(self, relation: str, node: int | None = None) -> set[Row]:
         """The rows of a relation: all, or those at a node."""
         ...

@@ -47,6 +47,9 @@ class ProcessNodes:
     def messages(self) -> Iterable[CarriedMessage]:
         return self.network.messages()
 
+    def load(self) -> Iterable[tuple[float, int]]:
+        return ((message.time, message.bytes) for message in self.messages())
+
     def rows(self, relation: str, node: int | None = None) -> set[Row]:
         return self.network.rows_now(relation, node)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections import deque
 from collections.abc import Iterable, Sequence
 
@@ -28,9 +29,12 @@ class SimulatedNodes:
         self.simulator = simulator
         simulator.told = self._told
         self._messages: deque[CarriedMessage] = deque(maxlen=MOST_MESSAGES_KEPT)
+        self._times, self._sizes = array("d"), array("q")
 
     def _told(self, time: float, sender: int, receiver: int, message: Message, size: int) -> None:
         self._messages.append(carried(time, sender, receiver, message, size))
+        self._times.append(time)
+        self._sizes.append(size)
 
     @property
     def now(self) -> float:
@@ -53,6 +57,9 @@ class SimulatedNodes:
 
     def messages(self) -> Iterable[CarriedMessage]:
         return self._messages
+
+    def load(self) -> Iterable[tuple[float, int]]:
+        return zip(self._times, self._sizes, strict=True)
 
     def rows(self, relation: str, node: int | None = None) -> set[Row]:
         return (
