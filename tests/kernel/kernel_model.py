@@ -7,12 +7,15 @@ version began, or is dying. It forgets dead rows when a version is committed; th
 from __future__ import annotations
 
 import copy
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from headwater.kernel.hashing import ROW
+from headwater.kernel.index import Index
+from headwater.kernel.lists import HEAD, IN_HEAD, LIST, Lists
 from headwater.kernel.relation import Relation
 from headwater.kernel.states import DYING, LIVE, STORED, TOUCHED, VISIBLE, WANTED, WAS
 
@@ -138,9 +141,53 @@ def stored_rows(relation: Relation) -> list[int]:
     return np.flatnonzero(relation.state[: relation.sizes[0]] & STORED).tolist()
 
 
+def lists(relation: Relation, columns: tuple[int, ...]) -> dict[Values, list[int]]:
+    """All lists of an index by key, with rows that are stored no more and have not been swept out; walked from the end.
+    The blocks of the lists and those that are free are the whole pool."""
+    index = relation.indexes[columns]
+    assert isinstance(index, Lists)
+    found: dict[Values, list[int]] = {}
+    blocks: list[tuple[int, int]] = []
+    for entry in index.slots[index.slots != 0].tolist():
+        if not entry & LIST:
+            members = [(entry & int(ROW)) - 1]
+        else:
+            head = (entry & (int(LIST) - 1)) * HEAD
+            tail, count, dead = index.pool[head : head + 3].tolist()
+            lengths = [HEAD, 16, 32] + [64] * count
+            places = [IN_HEAD, 15, 31] + [63] * count
+            used = next(n for n in range(1, count + 2) if sum(places[:n]) >= count)
+            members, block, left = [], tail, count
+            for place in range(used - 1, -1, -1):
+                blocks.append((block, lengths[place]))
+                size = left - sum(places[:place])
+                first = block + (3 if place == 0 else 1)
+                members[:0] = index.pool[first : first + size].tolist()
+                left, block = left - size, int(index.pool[block])
+            assert blocks[-1] == (head, HEAD) and left == 0
+            assert dead == sum(not relation.state[row] & STORED for row in members)
+            assert dead < count
+        key = tuple(int(relation.rows[members[0], column]) for column in columns)
+        assert all(tuple(relation.rows[row, list(columns)].tolist()) == key for row in members)
+        assert key not in found and len(set(members)) == len(members)
+        found[key] = members
+    for place, length in enumerate((HEAD, 16, 32, 64)):
+        block = int(index.sizes[2 + place])
+        while block:
+            blocks.append((block, length))
+            block = int(index.pool[block])
+    end = HEAD
+    for block, length in sorted(blocks):
+        assert block == end
+        end += length
+    assert end == index.sizes[1]
+    return found
+
+
 def chains(relation: Relation, columns: tuple[int, ...]) -> dict[Values, list[int]]:
     """All chains of an index, walked both ways, by key."""
     index = relation.indexes[columns]
+    assert isinstance(index, Index)
     found: dict[Values, list[int]] = {}
     for entry in index.slots[index.slots != 0]:
         row, previous, chain = int((entry & ROW) - 1), -1, []
@@ -160,17 +207,26 @@ def assert_indexed(relation: Relation) -> None:
     assert relation.stored == len(stored)
     assert np.count_nonzero(relation.slots) == len(stored)
     assert relation.find(matrix(values_of(relation, stored), relation.arity)).tolist() == stored
+    waiting: Counter[int] = Counter()
     for columns, index in relation.indexes.items():
         expected: dict[Values, set[int]] = {}
         for row in stored:
             key = tuple(int(relation.rows[row, column]) for column in columns)
             expected.setdefault(key, set()).add(row)
-        walked = chains(relation, columns)
+        if isinstance(index, Lists):
+            everything = lists(relation, columns)
+            gone = [row for rows in everything.values() for row in rows if not relation.state[row] & STORED]
+            waiting.update(gone)
+            walked = {key: [row for row in rows if row not in gone] for key, rows in everything.items()}
+        else:
+            walked = chains(relation, columns)
         assert {key: set(chain) for key, chain in walked.items()} == expected
         assert sum(map(len, walked.values())) == len(stored)
         assert index.keys == len(expected)
     free = relation.free[: relation.sizes[2]].tolist()
-    assert sorted(free + stored) == list(range(int(relation.sizes[0])))
+    assert sorted([*free, *stored, *waiting]) == list(range(int(relation.sizes[0])))
+    assert all(relation.rows[row, relation.count_column] == count for row, count in waiting.items())
+    assert relation.free.shape[0] >= len(free) + len(waiting)
 
 
 def facts(relation: Relation, row: int) -> Row:

@@ -7,6 +7,7 @@ import random
 import numpy as np
 from kernel_model import Model, Values, assert_same, chains, matrix, values_of
 
+from headwater.kernel.index import Index
 from headwater.kernel.relation import Fallen, Relation
 
 
@@ -109,6 +110,8 @@ class Stream:
         """Rows move to the front of their chains, the last one to the very front."""
         which = self.some(lambda row: True)
         for columns, index in self.relation.indexes.items():
+            if not isinstance(index, Index):
+                continue
             index.to_front(self.relation, self.numbers(which))
             fronts = {chain[0] for chain in chains(self.relation, columns).values()}
             assert fronts.issuperset(self.numbers(which[-1:]).tolist())

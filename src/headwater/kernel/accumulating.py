@@ -299,7 +299,7 @@ def list_owned(owners, rows, arity, before, marks, following, heads, earlier, fo
 @compiled(
     "void(boolean, int64[::1], int64[:, ::1], int64[::1], uint8[::1], int64[::1], int64[::1], int64[::1],"
     " int64[::1], int64[::1], int64[::1], int64[::1])",
-    ending=True,
+    ending="any",
 )
 def end_counts(undo, columns, rows, before, marks, slots, free, sizes, touched, following, previous, heads):
     """Forget what counts were before, or go back to it; rows without a count go."""

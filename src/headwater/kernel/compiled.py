@@ -15,10 +15,12 @@ import sys
 import threading
 from collections.abc import Callable, Iterable
 from functools import cache, partial, update_wrapper
-from typing import Any
+from typing import Any, Literal
 
 from headwater.kernel.machine_code import Function, digest_of, kept, machine_code_folder
 
+Ending = Literal["any", "chains"] | None
+"""Where a version may need a function to end."""
 PACKAGE = __name__.removesuffix("compiled")
 STORED = "stored["
 """How signatures name the numbers of stored rows."""
@@ -38,7 +40,7 @@ def _announce() -> None:
 class Kernel:
     """A function that stands for its machine code until that is loaded, and then gives way to it in all modules."""
 
-    def __init__(self, function: Function, signature: str | None, *, ending: bool = False):
+    def __init__(self, function: Function, signature: str | None, *, ending: Ending = None):
         self.function = function
         self.signature = signature
         self.ending = ending
@@ -119,10 +121,10 @@ def _python(value: object) -> Function | None:
     return None if kernel is None else kernel.function
 
 
-def compiled(signature: str | None = None, *, ending: bool = False) -> Callable[[Function], Function]:
+def compiled(signature: str | None = None, *, ending: Ending = None) -> Callable[[Function], Function]:
     """A function to be compiled with the given signature; without one, it is inlined into compiled functions.
 
-    `ending`: a version may need it to end.
+    `ending`: a version may need it to end, in any database or where there are chains of rows.
     """
 
     def decorate(function: Function) -> Function:
@@ -153,6 +155,6 @@ def load(kernels: Iterable[Kernel] | None = None, widths: Iterable[int] = ()) ->
 
 
 @cache
-def load_endings(width: int) -> None:
+def load_endings(width: int, where: Ending = "any") -> None:
     """Load what may be needed to end a version, for stored numbers of so many bytes."""
-    load([kernel for kernel in _kernels if kernel.ending], [width])
+    load([kernel for kernel in _kernels if kernel.ending == where], [width])

@@ -53,7 +53,7 @@ def hash_row(rows, row, columns):
     return tag_of(h)
 
 
-@compiled("void(int64[::1], stored[:, ::1], int64[::1], int64[::1])", ending=True)
+@compiled("void(int64[::1], stored[:, ::1], int64[::1], int64[::1])", ending="any")
 def fill_slots(slots, rows, columns, entries):
     """Enter rows whose keys are distinct into an empty table."""
     mask = np.int64(slots.shape[0] - 1)
@@ -66,7 +66,7 @@ def fill_slots(slots, rows, columns, entries):
         slots[p] = (tag << 32) | (row + 1)
 
 
-@compiled("void(int64[::1], int64[::1])", ending=True)
+@compiled("void(int64[::1], int64[::1])", ending="any")
 def move_slots(old, new):
     """Move all entries of a table into a larger empty one."""
     mask = np.int64(new.shape[0] - 1)

@@ -1,4 +1,4 @@
-"""A secondary index: from the values of some columns to the rows that have them.
+"""A secondary index of chains, where the order of the rows of a key matters (see `best`; elsewhere, see `lists`).
 
 Rows with the same key form a doubly linked chain through `next` and `previous`; a hash table finds a chain's
 first row. Entering and removing a row cost the same whatever the length of its chain. The number of distinct
@@ -16,7 +16,7 @@ import numpy.typing as npt
 from headwater.kernel import hashing
 from headwater.kernel.compiled import compiled
 from headwater.kernel.hashing import ROW, close_gap, hash_row, home
-from headwater.kernel.memory import grown, shrunk, zeros
+from headwater.kernel.memory import empty, grown, shrunk
 
 if TYPE_CHECKING:
     from headwater.kernel.relation import Relation
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 class Index:
     """Chains of rows by key."""
+
+    row_bytes = 8
+    """What room for one more row takes."""
 
     def __init__(self, columns: tuple[int, ...]):
         self.columns: npt.NDArray[np.int64] = np.array(columns, np.int64)
@@ -46,15 +49,15 @@ class Index:
         made = Index.__new__(Index)
         made.columns = self.columns
         made.slots = hashing.empty_slots(2 * min(rows, self.keys) + 1)
-        made.next, made.previous = zeros((rows,), np.int32), zeros((rows,), np.int32)
+        made.next, made.previous = empty((rows,), np.int32), empty((rows,), np.int32)
         made.sizes = np.zeros(1, np.int64)
         return made
 
     def reserve(self, rows: int) -> None:
         """Make room for row numbers below `rows`."""
         if rows > self.next.shape[0]:
-            self.previous = grown(self.previous, rows)
-            self.next = grown(self.next, rows)  # last: its length says what there is room for
+            self.previous = grown(self.previous, rows, empty)
+            self.next = grown(self.next, rows, empty)  # last: its length says what there is room for
 
     def trim(self, rows: int) -> None:
         """Give back room for row numbers from `rows` on, and for keys that are gone."""
@@ -81,6 +84,10 @@ class Index:
         """Take rows out; the relation still has their codes."""
         leave(rows, relation.rows, self.columns, self.slots, self.next, self.previous, self.sizes)
 
+    def retract(self, relation: Relation, rows: npt.NDArray[np.int32]) -> None:
+        """Take out rows of a version that is undone."""
+        self.remove(relation, rows)
+
     def to_front(self, relation: Relation, rows: npt.NDArray[np.int32]) -> None:
         """Make each row the first of its chain."""
         lead(rows, relation.rows, self.columns, self.slots, self.next, self.previous)
@@ -88,7 +95,7 @@ class Index:
 
 @compiled(
     "int64(int32[::1], int64, stored[:, ::1], int64[::1], int64[::1], int32[::1], int32[::1], int64[::1])",
-    ending=True,
+    ending="chains",
 )
 def enter(which, start, rows, columns, slots, following, previous, sizes):
     """Enter rows from position `start` on; stop early, and say where, when the table is too full."""
@@ -129,7 +136,7 @@ def enter(which, start, rows, columns, slots, following, previous, sizes):
 
 @compiled(
     "void(int32[::1], stored[:, ::1], int64[::1], int64[::1], int32[::1], int32[::1], int64[::1])",
-    ending=True,
+    ending="chains",
 )
 def leave(which, rows, columns, slots, following, previous, sizes):
     """Take rows out of their chains; an empty chain leaves the table."""

@@ -20,6 +20,7 @@ import numpy as np
 
 from headwater.kernel.compiled import compiled
 from headwater.kernel.hashing import ROW, home, mix, tag_of
+from headwater.kernel.prefetch import BLOCK, prefetch
 from headwater.kernel.special import LAST, LAST_PLAIN
 
 
@@ -122,19 +123,87 @@ def join_chain(
     return m
 
 
+@compiled()
+def approach_rows(bindings, start, count, sources, constants, slots, rows, state, scratch):
+    """Look for the rows that a block of bindings spells out, as far as it goes without them; they are asked for
+    meanwhile. `scratch` gets the tag of each, and the position of the first slot with it, or of the empty one before."""
+    size = slots.shape[0]
+    mask = np.int64(size - 1)
+    for i in range(count):
+        h = np.uint64(0)
+        for j in range(sources.shape[0]):
+            h = mix(h, key_value(bindings, start + i, sources[j], constants))
+        scratch[i] = tag_of(h)
+        prefetch(slots, home(scratch[i], size))
+    for i in range(count):
+        tag = scratch[i]
+        p = home(tag, size)
+        while True:
+            entry = slots[p]
+            if entry == 0:
+                break
+            if (entry >> 32) & ROW == tag:
+                row = (entry & ROW) - 1
+                prefetch(rows, row * rows.shape[1])
+                prefetch(state, row)
+                break
+            p = (p + 1) & mask
+        scratch[BLOCK + i] = p
+
+
+@compiled()
+def row_from(bindings, b, sources, constants, columns, slots, rows, tag, position):
+    """The row that a binding spells out, looked for from a position of the table on; or -1."""
+    mask = np.int64(slots.shape[0] - 1)
+    p = position
+    found = np.int64(-1)
+    while True:
+        entry = slots[p]
+        if entry == 0:
+            break
+        if (entry >> 32) & ROW == tag:
+            row = (entry & ROW) - 1
+            same = True
+            for j in range(sources.shape[0]):
+                if rows[row, columns[j]] != key_value(bindings, b, sources[j], constants):
+                    same = False
+                    break
+            if same:
+                found = row
+                break
+        p = (p + 1) & mask
+    return found
+
+
 @compiled(
     "int64(int64[:, ::1], int64[::1], int64[::1], int64[::1], int64[::1], stored[:, ::1],"
-    " uint8[::1], uint8[::1], int64[:, ::1], int64, int64, int64[::1], int64[::1], int64[:, ::1])"
+    " uint8[::1], uint8[::1], int64[:, ::1], int64, int64, int64[::1], int64[::1], int64[:, ::1], int64[::1])"
 )
 def join_row(
     bindings, sources, constants, columns, slots, rows, state, accept,
-    equalities, rank_column, rank_limit, outputs, cursor, out,
+    equalities, rank_column, rank_limit, outputs, cursor, out, scratch,
 ):  # fmt: skip
     """Each binding with the one row it spells out in full, where that row counts."""
     m = np.int64(0)
     b = cursor[0]
+    begun = b
+    known = b
     while b < bindings.shape[0] and m < out.shape[0]:
-        row = first_row(bindings, b, sources, constants, columns, slots, rows)
+        if b == known:
+            begun = b
+            known = min(b + BLOCK, bindings.shape[0])
+            approach_rows(bindings, begun, known - begun, sources, constants, slots, rows, state, scratch)
+        row = row_from(
+            bindings,
+            b,
+            sources,
+            constants,
+            columns,
+            slots,
+            rows,
+            scratch[b - begun],
+            scratch[BLOCK + b - begun],
+        )
         if row >= 0 and matches(row, rows, state, accept, equalities, rank_column, rank_limit):
             write(out, m, bindings, b, rows, row, outputs, rank_column)
             m += 1
@@ -146,15 +215,33 @@ def join_row(
 
 @compiled(
     "int64(int64[:, ::1], int64[::1], int64[::1], int64[::1], int64[::1], stored[:, ::1],"
-    " uint8[::1], uint8[::1], int64[::1], int64[::1], int64[:, ::1])"
+    " uint8[::1], uint8[::1], int64[::1], int64[::1], int64[:, ::1], int64[::1])"
 )
-def anti_join(bindings, sources, constants, columns, slots, rows, state, avoid, outputs, cursor, out):
+def anti_join(
+    bindings, sources, constants, columns, slots, rows, state, avoid, outputs, cursor, out, scratch
+):
     """The bindings for which the row they spell out in full is not one of those to avoid."""
     last = bindings.shape[1] - 1
     m = np.int64(0)
     b = cursor[0]
+    begun = b
+    known = b
     while b < bindings.shape[0] and m < out.shape[0]:
-        row = first_row(bindings, b, sources, constants, columns, slots, rows)
+        if b == known:
+            begun = b
+            known = min(b + BLOCK, bindings.shape[0])
+            approach_rows(bindings, begun, known - begun, sources, constants, slots, rows, state, scratch)
+        row = row_from(
+            bindings,
+            b,
+            sources,
+            constants,
+            columns,
+            slots,
+            rows,
+            scratch[b - begun],
+            scratch[BLOCK + b - begun],
+        )
         if row < 0 or avoid[state[row]] == 0:
             for j in range(outputs.shape[0]):
                 out[m, j] = bindings[b, outputs[j]]

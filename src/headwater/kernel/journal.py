@@ -42,7 +42,7 @@ def touch(row, rows, state, sizes, journal_rows, journal, rank_column, count_col
 
 
 @compiled(
-    "UniTuple(int64, 2)(int32[::1], int32[::1], int64[::1], uint8[::1], int32[::1], int32[::1])", ending=True
+    "UniTuple(int64, 2)(int32[::1], int32[::1], int64[::1], uint8[::1], int32[::1], int32[::1])", ending="any"
 )
 def changed(journal_rows, created, sizes, state, lost, gained):
     """Write the rows that were there and are not to `lost`, those that are there and were not to `gained`."""
@@ -65,7 +65,7 @@ def changed(journal_rows, created, sizes, state, lost, gained):
     return n, m
 
 
-@compiled("int64(int32[::1], int32[::1], int64[::1], uint8[::1], int32[::1])", ending=True)
+@compiled("int64(int32[::1], int32[::1], int64[::1], uint8[::1], int32[::1])", ending="any")
 def dead_rows(journal_rows, created, sizes, state, dead):
     """Write the rows without support to `dead`."""
     n = np.int64(0)
@@ -89,7 +89,7 @@ def sealed(state):
     return s
 
 
-@compiled("void(int32[::1], int32[::1], int64[::1], uint8[::1])", ending=True)
+@compiled("void(int32[::1], int32[::1], int64[::1], uint8[::1])", ending="any")
 def seal(journal_rows, created, sizes, state):
     """End a version: what is visible now is what was there when the next one begins."""
     for i in range(sizes[3]):
@@ -98,14 +98,14 @@ def seal(journal_rows, created, sizes, state):
         state[created[i]] = sealed(state[created[i]])
 
 
-@compiled("void(int64, uint8[::1])", ending=True)
+@compiled("void(int64, uint8[::1])", ending="any")
 def seal_all(top, state):
     """What `seal` does, to all rows."""
     for row in range(top):
         state[row] = sealed(state[row])
 
 
-@compiled("void(int32[::1], int64[:, ::1], stored[:, ::1], uint8[::1], int64, int64, int64)", ending=True)
+@compiled("void(int32[::1], int64[:, ::1], stored[:, ::1], uint8[::1], int64, int64, int64)", ending="any")
 def restore(touched, journal, rows, state, rank_column, count_column, head_rank_column):
     """Undo a version: put rows back as the journal has them."""
     for i in range(touched.shape[0]):
@@ -133,11 +133,13 @@ def forget_tagged(row, tag, slots):
 
 
 @compiled(
-    "void(int32[::1], int64[::1], stored[:, ::1], uint8[::1], int64[::1], int32[::1], int64[::1], int64[::1])",
-    ending=True,
+    "void(int32[::1], int64[::1], stored[:, ::1], uint8[::1], int64[::1], int32[::1], int64[::1], int64[::1], int64,"
+    " int64)",
+    ending="any",
 )
-def remove(dead, columns, rows, state, slots, free, sizes, scratch):
-    """Take rows out of the table over whole rows and give their places back, a block at a time (see `prefetch`)."""
+def remove(dead, columns, rows, state, slots, free, sizes, scratch, count_column, lists):
+    """Take rows out of the table over whole rows, a block at a time (see `prefetch`). Their places are free, unless the
+    rows are in some `lists`, which have to let go of them first (see `lists`)."""
     width = rows.shape[1]
     for start in range(0, dead.shape[0], BLOCK):
         count = min(BLOCK, dead.shape[0] - start)
@@ -151,14 +153,17 @@ def remove(dead, columns, rows, state, slots, free, sizes, scratch):
             row = np.int64(dead[start + i])
             forget_tagged(row, scratch[i], slots)
             state[row] = 0
-            free[sizes[2]] = row
-            sizes[2] += 1
             sizes[1] -= 1
+            if lists > 0:
+                rows[row, count_column] = lists
+            else:
+                free[sizes[2]] = row
+                sizes[2] += 1
 
 
 @compiled(
     "void(int32[::1], int64[::1], stored[:, ::1], uint8[::1], int64[::1], int32[::1], int64[::1])",
-    ending=True,
+    ending="any",
 )
 def uncreate(created, columns, rows, state, slots, free, sizes):
     """Undo the creation of rows, the last one first: a place goes back to where it came from, so `free` has room."""

@@ -1,8 +1,8 @@
 """Arrays that grow in place, on memory that is used again.
 
 A large array is a window on an address range reserved once, several times as long as needed: growing it
-moves the end of the window and copies nothing. Memory is used only as rows are written, in huge pages where
-the system has them (random access then misses the processor's address cache far less often). What a reserved
+moves the end of the window and copies nothing. Memory is used only as rows are written, from some size on in huge
+pages where the system has them (random access then misses the processor's address cache far less often). What a reserved
 range costs before it is used is addresses, of which there are plenty.
 
 A range that no array uses any more is kept for the next one: clearing memory is twenty times as fast as
@@ -24,13 +24,17 @@ import mmap
 import resource
 import sys
 import threading
+from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 Array = TypeVar("Array", bound=npt.NDArray[Any])
-LARGE = 1 << 22
+LARGE = 1 << 19
+"""From how many bytes on an array has a range of its own."""
+HUGE = 1 << 22
+"""From how many bytes on it is worth having huge pages: the last one of an array is used in part."""
 RESERVE = 16
 KEPT = 1 << 28
 
@@ -75,9 +79,15 @@ class Area:
 
     def __init__(self, size: int):
         self.range = _mapped(size)
-        if hasattr(mmap, "MADV_HUGEPAGE"):
-            self.range.madvise(mmap.MADV_HUGEPAGE)
         self.used = 0
+        self.huge = False
+
+    def use(self, size: int) -> None:
+        """Have so many bytes of it used."""
+        if size >= HUGE and not self.huge and hasattr(mmap, "MADV_HUGEPAGE"):
+            self.range.madvise(mmap.MADV_HUGEPAGE)
+            self.huge = True
+        self.used = max(self.used, size)
 
     def idle(self) -> bool:
         """Whether nobody but this object refers to the range (every window does)."""
@@ -101,12 +111,26 @@ def zeros(shape: tuple[int, ...], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
         return np.zeros(shape, dtype)
     with _lock:
         area = _reserved(size)
-        area.used = size
+        area.clear()
+        area.use(size)
         return np.ndarray(shape, dtype, area.range)
 
 
-def grown(array: Array, length: int) -> Array:
-    """The array with `length` rows, new ones zero. The old one must not be used any more."""
+def empty(shape: tuple[int, ...], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+    """An array that can grow, whatever is in it: for those of which nothing is read before it is written. What it
+    grows by may be anything too."""
+    size = math.prod(shape) * np.dtype(dtype).itemsize
+    if size < LARGE:
+        return np.empty(shape, dtype)
+    with _lock:
+        area = _reserved(size)
+        area.use(size)
+        return np.ndarray(shape, dtype, area.range)
+
+
+def grown(array: Array, length: int, make: Callable[..., npt.NDArray[Any]] = zeros) -> Array:
+    """The array with `length` rows; new ones are zero, unless it was made and grows by `empty`. The old one must not be
+    used any more."""
     if length <= array.shape[0]:
         return array
     shape = (length, *array.shape[1:])
@@ -114,9 +138,9 @@ def grown(array: Array, length: int) -> Array:
     if isinstance(array.base, mmap.mmap) and len(array.base) >= size:
         with _lock:
             area = next(area for area in _areas if area.range is array.base)
-            area.used = max(area.used, size)
+            area.use(size)
         return np.ndarray(shape, array.dtype, array.base)
-    longer = zeros(shape, array.dtype)
+    longer = make(shape, array.dtype)
     longer[: array.shape[0]] = array
     return longer  # type: ignore[return-value]
 
@@ -178,13 +202,11 @@ def _warmest(areas: list[Area], size: int) -> Area:
 
 
 def _reserved(size: int) -> Area:
-    """A range of at least that size, all zero: an idle one if there is one, else a new one."""
+    """A range of at least that size: an idle one if there is one, as it was left, else a new one."""
     idle = [area for area in _areas if area.idle()]
     fitting = [area for area in idle if len(area.range) >= size]
     if fitting:
-        area = _warmest(fitting, size)
-        area.clear()
-        return area
+        return _warmest(fitting, size)
     kept = 0
     for area in idle:
         kept += area.used

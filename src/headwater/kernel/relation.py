@@ -35,7 +35,9 @@ import numpy.typing as npt
 
 from headwater.kernel import hashing, journal, room, rowops, version_end
 from headwater.kernel.appending import appended
+from headwater.kernel.compiled import load_endings
 from headwater.kernel.index import Index
+from headwater.kernel.lists import Lists
 from headwater.kernel.memory import Room, Unbounded, zeros
 from headwater.kernel.prefetch import BLOCK
 from headwater.kernel.room import NARROW, WIDE
@@ -48,6 +50,9 @@ INT64 = np.dtype(np.int64)
 NO_ROWS: Rows = np.empty(0, np.int32)
 CHUNK = 1 << 16
 SMALL = 16
+ROWS_SAMPLED = 1024
+SPREAD = 2_654_435_761
+"""Rows that are looked at for what they have in common: how many, and what spreads them."""
 PIECE = 1 << 20
 """How many rows enter a new index at a time."""
 
@@ -124,14 +129,15 @@ class Relation:
         self.head_rank_column = arity + 2 if selected else arity
         self.columns: Ints = np.arange(arity, dtype=np.int64)
         self.scratch: Ints = np.empty(2 * BLOCK, np.int64)
-        self.indexes: dict[tuple[int, ...], Index] = {}
+        self.indexes: dict[tuple[int, ...], Index | Lists] = {}
+        """On which columns there are some: chains where only the best rows count, lists elsewhere."""
         self.clear()
         self.room.keep(self)
 
     def clear(self) -> None:
         """Drop all rows, as if there had never been any. All of it or, for want of memory, nothing."""
         fresh = _Arrays(self.width)
-        indexes = {columns: Index(columns) for columns in self.indexes}
+        indexes = {columns: self._new_index(columns) for columns in self.indexes}
         self.rows, self.state, self.free = fresh.rows, fresh.state, fresh.free
         self.slots = fresh.slots
         self.journal_rows, self.journal, self.created = fresh.journal_rows, fresh.journal, fresh.created
@@ -193,7 +199,8 @@ class Relation:
     @property
     def row_bytes(self) -> int:
         """Bytes that room for one more row takes."""
-        return self.rows.itemsize * self.width + 1 + 8 * len(self.indexes)
+        indexes = sum(index.row_bytes for index in self.indexes.values())
+        return self.rows.itemsize * self.width + 1 + indexes
 
     def ask(self, needed: int, what: str) -> None:
         """Have it refused, if there is no room for so many bytes more."""
@@ -202,19 +209,57 @@ class Relation:
 
     # ------------------------------------------------------------------ indexes
 
-    def index(self, columns: Sequence[int]) -> Index:
+    def _new_index(self, columns: tuple[int, ...]) -> Index | Lists:
+        if not self.selected:
+            return Lists(columns)
+        load_endings(self.rows.itemsize, "chains")
+        return Index(columns)
+
+    def index(self, columns: Sequence[int]) -> Index | Lists:
         """The index on exactly these columns, built on first use."""
         key = tuple(columns)
         found = self.indexes.get(key)
         if found is None:
-            found = Index(key)
-            self.ask(8 * self.state.shape[0], f"an index of {self.stored:,} rows of {self.name}")
+            found = self._new_index(key)
+            needed = found.row_bytes * self.state.shape[0]
+            self.ask(needed, f"an index of {self.stored:,} rows of {self.name}")
             found.reserve(self.state.shape[0])
+            created = self.created[: self.sizes[4]]  # these come last, as if they had been created now
             for start in range(0, int(self.sizes[0]), PIECE):
-                stored = np.flatnonzero(self.state[start : min(start + PIECE, self.sizes[0])] & STORED)
-                found.insert(self, (stored + start).astype(np.int32))
+                stored = self.state[start : min(start + PIECE, self.sizes[0])] & STORED
+                stored[created[(created >= start) & (created < start + PIECE)] - start] = 0
+                found.insert(self, (np.flatnonzero(stored) + start).astype(np.int32))
+            found.insert(self, created)
             self.indexes[key] = found
         return found
+
+    def chains(self, columns: Sequence[int]) -> Index:
+        """The index of a relation of which only the best rows count."""
+        found = self.index(columns)
+        assert isinstance(found, Index)
+        return found
+
+    def rows_per_key(self, columns: Sequence[int]) -> float:
+        """About how many rows have the same values in these columns, from a look at some rows.
+
+        Of values that are there once among these, each stands for as many as there are rows for the root of those
+        looked at, the others for themselves (the estimator of Charikar and others, 2000).
+        """
+        top = int(self.sizes[0])
+        places = (
+            np.unique(np.arange(1, ROWS_SAMPLED + 1) * SPREAD % top) if top > ROWS_SAMPLED else np.arange(top)
+        )
+        places = places[(self.state[places] & STORED) != 0]
+        if not places.shape[0]:
+            return 1.0
+        keys = np.zeros(places.shape[0], np.uint64)
+        for column in columns:
+            keys = (keys ^ self.rows[places, column].astype(np.uint64)) * hashing.MIX_1
+            keys ^= keys >> np.uint64(32)
+        counts = np.unique(keys, return_counts=True)[1]
+        once = int(np.count_nonzero(counts == 1))
+        distinct = counts.shape[0] - once + once * float(np.sqrt(self.stored / places.shape[0]))
+        return self.stored / min(distinct, self.stored)
 
     # ------------------------------------------------------------------ changes
 

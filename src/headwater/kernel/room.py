@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from headwater.kernel import hashing
 from headwater.kernel.compiled import load_endings
-from headwater.kernel.memory import LARGE, grown, zeros
+from headwater.kernel.memory import LARGE, empty, grown, zeros
 
 if TYPE_CHECKING:
     from headwater.kernel.relation import Relation
@@ -40,7 +40,7 @@ def rows(relation: Relation, extra: int) -> None:
             (size - relation.state.shape[0]) * relation.row_bytes,
             f"room for {size:,} rows of {relation.name}",
         )
-        relation.rows = grown(relation.rows, size)
+        relation.rows = grown(relation.rows, size, empty)
         for index in relation.indexes.values():
             index.reserve(size)
         relation.state = grown(relation.state, size)  # last: its length says what there is room for
@@ -51,8 +51,10 @@ def widen(relation: Relation) -> None:
     if relation.rows.dtype == WIDE:
         return
     load_endings(WIDE.itemsize)
+    if relation.selected:
+        load_endings(WIDE.itemsize, "chains")
     relation.ask(WIDE.itemsize * relation.rows.size, f"rows of {relation.name} with numbers of 64 bits")
-    wide: npt.NDArray[np.int64] = zeros(relation.rows.shape, WIDE)
+    wide: npt.NDArray[np.int64] = empty(relation.rows.shape, WIDE)
     wide[: relation.sizes[0]] = relation.rows[: relation.sizes[0]]
     if relation.backup is not None:
         relation.backup = relation.backup._replace(ranks=relation.backup.ranks.astype(WIDE))
@@ -75,7 +77,7 @@ def _larger(relation: Relation) -> int:
     there: int = relation.state.shape[0]
     if relation.rows.nbytes < LARGE and there > FEWEST_ROWS_DOUBLED:
         return 2 * there
-    return there * 9 // 8 + FEWEST_ROWS_GROWN
+    return there * 17 // 16 + FEWEST_ROWS_GROWN
 
 
 def finding(relation: Relation, extra: int) -> None:
@@ -108,7 +110,7 @@ def appending(relation: Relation, extra: int) -> None:
         relation.ask(
             (size - relation.created.shape[0]) * 4, f"{need:,} new rows of {relation.name} in one version"
         )
-        relation.created = grown(relation.created, size)
+        relation.created = grown(relation.created, size, empty)
 
 
 def journal(relation: Relation, extra: int) -> None:
@@ -122,10 +124,9 @@ def journal(relation: Relation, extra: int) -> None:
             (size - relation.journal_rows.shape[0]) * JOURNAL_BYTES,
             f"undoing {entries:,} changes of {relation.name} if need be",
         )
-        relation.journal = grown(relation.journal, size)
-        relation.journal_rows = grown(
-            relation.journal_rows, size
-        )  # last: its length says what there is room for
+        relation.journal = grown(relation.journal, size, empty)
+        # last: its length says what there is room for
+        relation.journal_rows = grown(relation.journal_rows, size, empty)
 
 
 def successor(relation: Relation, expected: int, *, distinct: bool = False) -> Relation:
@@ -134,22 +135,23 @@ def successor(relation: Relation, expected: int, *, distinct: bool = False) -> R
     made = type(relation)(relation.name, relation.arity, selected=relation.selected, room=relation.room)
     size = expected + SPARE
     made.ask(size * (relation.row_bytes + 16), f"room for {size:,} rows of {relation.name}")
-    made.rows = zeros((size, relation.width), relation.rows.dtype)
+    made.rows = empty((size, relation.width), relation.rows.dtype)
     made.largest = relation.largest
     made.distinct = distinct
     if distinct:
         del made.slots
     else:
         made.slots = hashing.empty_slots(size * 5 // 3)
-    made.created = zeros((size,), np.int32)
+    made.created = empty((size,), np.int32)
     made.indexes = {columns: index.successor(size) for columns, index in relation.indexes.items()}
     made.state = zeros((size,), np.uint8)
     return made
 
 
 def leaving(relation: Relation, extra: int) -> None:
-    """Make room for the slots of so many rows that go, and have the table that they are taken out of."""
+    """Make room for the places of so many rows that go, and of those that lists have yet to let go of; and have the
+    table that they are taken out of."""
     _ = relation.slots
-    need = int(relation.sizes[2]) + extra
+    need = int(relation.sizes[0] - relation.sizes[1]) + extra
     if need > relation.free.shape[0]:
-        relation.free = grown(relation.free, max(need, 2 * relation.free.shape[0]))
+        relation.free = grown(relation.free, max(need, 2 * relation.free.shape[0]), empty)

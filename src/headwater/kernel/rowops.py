@@ -64,7 +64,8 @@ def approach(tuples, start, count, arity, rows, state, slots, scratch):
             if (entry >> 32) & ROW == tag:
                 row = (entry & ROW) - 1
                 prefetch(rows, row * width)
-                prefetch(rows, row * width + arity)
+                if arity > 2:
+                    prefetch(rows, row * width + arity)
                 prefetch(state, row)
                 break
             p = (p + 1) & mask

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from headwater.kernel import hashing, journal, room
+from headwater.kernel.lists import Lists
 from headwater.kernel.memory import shrunk
 from headwater.kernel.states import LIVE, STORED
 
@@ -62,7 +63,7 @@ def planned(relation: Relation) -> CommitPlan:
             return CommitPlan(removed, left, empty=rest == 0, compact=rest > 0, told=False)
     if few:
         return CommitPlan(removed, left)
-    mostly_free = (count + int(relation.sizes[2])) * 2 > int(relation.sizes[0])
+    mostly_free = (count + int(relation.sizes[0] - relation.sizes[1])) * 2 > int(relation.sizes[0])
     return CommitPlan(removed, left, compact=mostly_free)
 
 
@@ -110,7 +111,7 @@ def rollback(relation: Relation) -> None:
         return
     if created.shape[0]:
         for index in relation.indexes.values():
-            index.remove(relation, created)
+            index.retract(relation, created)
         journal.uncreate(
             created, relation.columns, relation.rows, relation.state, relation.slots, relation.free, relation.sizes
         )  # fmt: skip
@@ -173,9 +174,10 @@ def _forget(relation: Relation) -> None:
 def _remove(relation: Relation, dead: Rows) -> None:
     if dead.shape[0] == relation.stored and not relation.pinned and _emptied(relation):
         return
-    for index in relation.indexes.values():
-        index.remove(relation, dead)
+    lists = sum(isinstance(index, Lists) for index in relation.indexes.values())
     journal.remove(
         dead, relation.columns, relation.rows, relation.state, relation.slots, relation.free, relation.sizes,
-        relation.scratch,
+        relation.scratch, relation.count_column, lists,
     )  # fmt: skip
+    for index in relation.indexes.values():
+        index.remove(relation, dead)

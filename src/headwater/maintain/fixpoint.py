@@ -301,6 +301,7 @@ class Fixpoint:
                 self.choosers[name].shown(rows)
                 if self.ascending:
                     self.risen[name].append(rows)
+        self.rules.grown(sum(rows.shape[0] for rows in batch.values()))
         for rule, position, relation in self.rules.recursive:
             if relation in batch:
                 self._run(rule, position, batch[relation], round_access(rank), self._adding(rule))

@@ -75,7 +75,7 @@ class Chooser:
         if affected.shape[0] == 0:
             return NO_ROWS, NO_ROWS
         relation = self.relation
-        index = relation.index(self.group)
+        index = relation.chains(self.group)
         order, special = self._order(), self.workspace.codec.specials.keys()
         scratch = np.empty(self.criteria.shape[0], np.int64)
         firsts = np.empty(affected.shape[0], np.int32)
@@ -100,12 +100,12 @@ class Chooser:
     def wait(self, rows: Rows) -> None:
         """Take note that these rows are the best of their groups, though they cannot be shown yet."""
         if self.single and rows.shape[0]:
-            self.relation.index(self.group).to_front(self.relation, rows)
+            self.relation.chains(self.group).to_front(self.relation, rows)
             self.relation.lead(rows)
 
     def shown(self, rows: Rows) -> None:
         """Take note that rows have become visible: they lead their groups."""
-        self.relation.index(self.group).to_front(self.relation, rows)
+        self.relation.chains(self.group).to_front(self.relation, rows)
 
     def cheapest(self, wanted: Rows) -> tuple[Rows, Rows]:
         """Split best rows into those to propagate now and those that wait for better news.

@@ -53,18 +53,27 @@ class Left(NamedTuple):
     distinct: bool
 
 
+FEWEST_ROWS_SAMPLED = 1000
+"""From how many rows on it is worth looking at some, to know how many there are of each key."""
+FEWEST_ROWS_LOOKED_AFTER = 4096
+"""After how many new rows in a round it is worth looking whether sizes have changed much."""
+
+
 class Sizes:
     """How large relations are now: what `headwater.plan.order` chooses by."""
 
     def __init__(self, relations: Mapping[str, Relation]):
         self._relations = relations
+        self._sampled: dict[tuple[str, tuple[int, ...], int], float] = {}
+        """Rows per key, by relation, key and about how many rows there were."""
 
     def size(self, relation: str) -> int:
         """How many rows are stored."""
         return self._relations[relation].stored
 
     def fanout(self, relation: str, key: tuple[int, ...]) -> float:
-        """Rows per key: known where an index exists, else guessed as if columns were independent."""
+        """Rows per key: known where an index exists, else estimated from some of the rows; of a small relation it is
+        guessed as if columns were independent."""
         found = self._relations[relation]
         index, rows = found.indexes.get(key), found.stored
         if (
@@ -73,7 +82,12 @@ class Sizes:
             rows = min(rows, max(index.keys for index in found.indexes.values()))
         if index is not None and index.keys:
             return rows / index.keys
-        return float(rows ** (1 - len(key) / max(1, found.arity)))
+        if rows < FEWEST_ROWS_SAMPLED or not key or found.selected:
+            return float(rows ** (1 - len(key) / max(1, found.arity)))
+        name = (relation, key, rows.bit_length())
+        if name not in self._sampled:
+            self._sampled[name] = found.rows_per_key(key)
+        return self._sampled[name]
 
 
 class Pauses:
@@ -165,7 +179,8 @@ ROUNDS_OF_A_PASS = 2
 
 
 class RuleSet:
-    """A stratum's rules with their plans, which are made on first use and again when sizes have changed much.
+    """A stratum's rules with their plans, which are made on first use and again when sizes have changed much: from one
+    version to the next, or in a round with very many new rows.
 
     A plan is for sizes of a certain order of magnitude. Those that were made before are kept: tables that grow from
     nothing in every version come back to the same sizes.
@@ -262,6 +277,11 @@ class RuleSet:
             self._plans = {key: plan for key, plan in self._plans.items() if key[0] not in stale}
             self._magnitudes = now
         self._looked_at = self.workspace.resized
+
+    def grown(self, rows: int) -> None:
+        """So many rows have come in since plans were last used: look again whether sizes have changed much."""
+        if rows >= FEWEST_ROWS_LOOKED_AFTER:
+            self._looked_at = -1
 
     def run(self, rule: CheckedRule, position: int, rows: Rows, access: Access, sink: Sink) -> int:
         """Run a rule from the given rows; return the number of derivations found. Without rows, no plan is made."""

@@ -15,8 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from headwater.errors import EvaluationError, OutOfMemory
-from headwater.kernel import join
-from headwater.kernel.relation import Relation, Stored, least_bytes
+from headwater.kernel import join, list_join
+from headwater.kernel.lists import Lists
+from headwater.kernel.prefetch import BLOCK
+from headwater.kernel.relation import NO_ROWS, Relation, Stored, least_bytes
 from headwater.kernel.states import EITHER, KEPT, NEW, OLD, STANDING_OR_DYING, Accept
 from headwater.language.program import Call, Constant, Term, Variable
 from headwater.plan.steps import AddNumbers, AntiJoin, Extend, Filter, Generate, Ints, Join, Plan, Start
@@ -28,6 +30,7 @@ from headwater.values.types import FLOAT, INT, Type, type_of
 
 PIECE = 1 << 14
 ANY_RANK = np.iinfo(np.int64).max
+NO_CODES: Ints = np.empty(0, np.int64)
 AT_START: Ints = np.array([0, 0, 0], np.int64)
 AT_CHAIN: Ints = np.array([0, -1, 0], np.int64)
 """Where joins begin: see `join`."""
@@ -71,6 +74,23 @@ def round_access(rank: int) -> Access:
 Sink = Callable[[Ints], None]
 
 
+class _Left(NamedTuple):
+    """What a join extends: bindings, or rows of a relation, of which `which` are meant; and the column of ranks."""
+
+    matrix: Stored
+    which: npt.NDArray[np.int32]
+    rank_column: int
+
+    @property
+    def length(self) -> int:
+        return int(self.which.shape[0] or self.matrix.shape[0])
+
+    def widened(self) -> _Left:
+        """The same rows with numbers of 64 bits."""
+        wide = np.ascontiguousarray(self.matrix[self.which], np.int64)
+        return _Left(wide, np.arange(wide.shape[0], dtype=np.int32), self.rank_column)
+
+
 class Executor:
     """Runs plans; keeps the buffers between runs.
 
@@ -97,6 +117,7 @@ class Executor:
         self.pinned: dict[str, Accept] = {}
         """Relations that are always read in one state, whatever a premise is to see: those that belong to another
         engine, whose open version is none of this one's."""
+        self._scratch: Ints = np.empty(2 * BLOCK, np.int64)
         self._buffers: dict[tuple[int, int], Ints] = {}
         self._constants: dict[int, tuple[Constant, int, Type | None]] = {}
 
@@ -144,6 +165,13 @@ class Executor:
     ) -> int:
         start: Start = plan.start
         split = start.position if start.position is not None else -1
+        step = plan.first_join
+        if step is not None:
+            other = self.relations[step.relation]
+            if other.rows.dtype == matrix.dtype and not other.selected:
+                self._look(start.relation, rows.shape[0])
+                left = _Left(matrix, rows, rank_column)
+                return self._join_lists(plan, types, 0, step, plan.results[0], left, access, split, sink)
         out = self._buffer(0, start.outputs.shape[0] + 1)
         cursor = AT_START.copy()
         found = 0
@@ -210,22 +238,17 @@ class Executor:
         sink: Sink,
     ) -> int:
         relation = self.relations[step.relation]
-        earlier = step.position < split
-        if step.own:
-            accept = access.own_before if earlier else access.own_after
-            limit = access.rank_before if earlier else access.rank_after
-            rank_column = relation.rank_column
-        else:
-            accept = access.before if earlier else access.after
-            accept = self.pinned.get(step.relation, accept)
-            limit, rank_column = ANY_RANK, -1
+        if step.key and not step.whole and not relation.selected:
+            results = plan.results[1] if depth + 1 == len(plan.steps) else None
+            left = _Left(bindings, NO_ROWS, bindings.shape[1] - 1)
+            return self._join_lists(plan, types, depth, step, results, left, access, split, sink)
+        accept, rank_column, limit = self._seen(step, relation, access, split)
         out = self._buffer(depth + 1, step.outputs.shape[0] + 1)
         cursor = (AT_CHAIN if step.key else AT_START).copy()
         index = None
         if step.key and not step.whole:
-            if step.key not in relation.indexes and relation.stored:
-                self.built.append((step.relation, step.key))
-            index = relation.index(step.key)
+            self._needs_index(step, relation)
+            index = relation.chains(step.key)
         which = None
         if not step.whole and not step.key:
             relation.ask(4 * int(relation.sizes[0]), f"a scan of {relation.name}")
@@ -250,9 +273,70 @@ class Executor:
                 n = join.join_row(
                     bindings, step.sources, step.constants, relation.columns, relation.slots, relation.rows,
                     relation.state, accept, step.equalities, rank_column, limit, step.outputs, cursor, out,
+                    self._scratch,
                 )  # fmt: skip
             if n:
                 found += self._steps(plan, types, depth + 1, out[:n], access, split, sink)
+        self._look(step.relation, int(cursor[2]))
+        return found
+
+    def _seen(self, step: Join, relation: Relation, access: Access, split: int) -> tuple[Accept, int, int]:
+        """Which rows of a premise count by their state, the column of their ranks if these matter, and the highest."""
+        earlier = step.position < split
+        if step.own:
+            accept = access.own_before if earlier else access.own_after
+            return accept, relation.rank_column, access.rank_before if earlier else access.rank_after
+        accept = access.before if earlier else access.after
+        return self.pinned.get(step.relation, accept), -1, ANY_RANK
+
+    def _needs_index(self, step: Join, relation: Relation) -> None:
+        if step.key not in relation.indexes and relation.stored:
+            self.built.append((step.relation, step.key))
+
+    def _join_lists(
+        self,
+        plan: Plan,
+        types: Mapping[str, Type | None],
+        depth: int,
+        step: Join,
+        results: Ints | None,
+        left: _Left,
+        access: Access,
+        split: int,
+        sink: Sink,
+    ) -> int:
+        """A join by lists of rows. With `results`, what it writes is what the plan gives."""
+        relation = self.relations[step.relation]
+        accept, rank_column, limit = self._seen(step, relation, access, split)
+        self._needs_index(step, relation)
+        index = relation.index(step.key)
+        assert isinstance(index, Lists)
+        outputs, constants = (step.outputs, NO_CODES) if results is None else (results, plan.constants)
+        out = self._buffer(depth + 1, outputs.shape[0] + 1)
+        cursor = np.zeros(4, np.int64)
+        found = 0
+        while True:
+            rows = relation.rows
+            if not left.which.shape[0]:
+                join_left = list_join.join_bindings
+            else:
+                join_left = list_join.join_rows
+                if rows.dtype != left.matrix.dtype:  # some number that came in needs more bits
+                    left = left.widened()
+            n = join_left(
+                left.which, left.matrix, left.rank_column, step.sources, step.constants, index.columns, index.slots,
+                index.pool, rows, relation.state, accept, step.equalities, rank_column, limit, outputs, constants,
+                cursor, out, self._scratch,
+            )  # fmt: skip
+            if n and results is not None:
+                sink(out[:n])
+                found += n
+            elif n:
+                found += self._steps(plan, types, depth + 1, out[:n], access, split, sink)
+            if cursor[0] >= left.length:
+                break
+            if depth == 0:
+                self.between_pieces()
         self._look(step.relation, int(cursor[2]))
         return found
 
@@ -264,7 +348,7 @@ class Executor:
         cursor = np.zeros(3, np.int64)
         n = join.anti_join(
             bindings, step.sources, step.constants, relation.columns, relation.slots, relation.rows,
-            relation.state, avoid, step.outputs, cursor, out,
+            relation.state, avoid, step.outputs, cursor, out, self._scratch,
         )  # fmt: skip
         self._look(step.relation, bindings.shape[0])
         return out[:n]

@@ -8,12 +8,13 @@ column of every matrix is the highest rank among the recursion's premises joined
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
+from headwater.kernel.list_join import CONSTANT
 from headwater.language.datalog.render import render
 from headwater.language.program import Term
 
@@ -134,9 +135,48 @@ class Plan:
     words: tuple[Words, ...] = field(repr=False)
 
     @cached_property
+    def first_join(self) -> Join | None:
+        """The first step as a join of the start's rows themselves, which then need not be written out as bindings:
+        what it takes from bindings it takes from columns of these rows. None where that is not possible."""
+        step = self.steps[0] if self.steps else None
+        columns = self.start.outputs
+        if not isinstance(step, Join) or not step.key or step.whole:
+            return None
+        if self.start.constants.size or self.start.equalities.size or (columns < 0).any():
+            return None
+        return replace(step, sources=_through(step.sources, columns), outputs=_through(step.outputs, columns))
+
+    @cached_property
+    def results(self) -> tuple[Ints | None, Ints | None]:
+        """What the first join, and the last step, have to write so that it is the result, and nothing is left to be
+        made of it: a constant is `CONSTANT` and its place. None for one that is not the last step, or no join."""
+        last = self.steps[-1] if self.steps else None
+        first = self.first_join if len(self.steps) == 1 else None
+        return (
+            None if first is None else self._written_by(first),
+            self._written_by(last) if isinstance(last, Join) else None,
+        )
+
+    def _written_by(self, step: Join) -> Ints:
+        if self.identity:
+            return step.outputs
+        constants = -self.outputs - 1 + CONSTANT
+        if not step.outputs.size:
+            return constants
+        taken = step.outputs[np.maximum(self.outputs, 0)]
+        return np.where(self.outputs >= 0, taken, constants)
+
+    @cached_property
     def description(self) -> tuple[str, ...]:
         """The plan in words: the start, then a line for each step."""
         return tuple("".join(map(_said, words)) for words in self.words)
+
+
+def _through(sources: Ints, columns: Ints) -> Ints:
+    """Sources in bindings as sources in what the bindings were taken from; others stay."""
+    if not columns.size:
+        return sources
+    return np.where(sources >= 0, columns[np.maximum(sources, 0)], sources)
 
 
 def _said(word: str | tuple[Term, ...]) -> str:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from headwater.kernel import join
-from headwater.kernel.relation import Relation
+from headwater.kernel import list_join
+from headwater.kernel.lists import Lists
+from headwater.kernel.relation import NO_ROWS, Relation
 from headwater.kernel.states import NEW
 from headwater.plan.execute import ANY_RANK, PIECE
 from headwater.plan.steps import Ints
@@ -27,6 +28,7 @@ def last_by_key(rows: Ints, key: tuple[int, ...]) -> Ints:
 def replaced(relation: Relation, rows: Ints, key: tuple[int, ...]) -> Ints:
     """The stored rows that have the key of one of the given rows (also where they are equal to it)."""
     index = relation.index(key)
+    assert isinstance(index, Lists)
     bindings = np.zeros((rows.shape[0], relation.arity + 1), np.int64)
     bindings[:, : relation.arity] = rows
     sources = np.array(key, np.int64)
@@ -34,12 +36,13 @@ def replaced(relation: Relation, rows: Ints, key: tuple[int, ...]) -> Ints:
     nothing = np.empty(0, np.int64)
     pairs = np.empty((0, 2), np.int64)
     out = np.empty((min(PIECE, rows.shape[0] + 1), relation.arity + 1), np.int64)
-    cursor = np.array([0, -1, 0], np.int64)
+    cursor = np.zeros(4, np.int64)
     found = []
     while cursor[0] < rows.shape[0]:
-        n = join.join_chain(
-            bindings, sources, nothing, index.columns, index.slots, index.next, relation.rows, relation.state,
-            NEW, pairs, -1, ANY_RANK, outputs, cursor, out,
+        n = list_join.join_bindings(
+            NO_ROWS, bindings, bindings.shape[1] - 1, sources, nothing, index.columns, index.slots, index.pool,
+            relation.rows, relation.state, NEW, pairs, -1, ANY_RANK, outputs, nothing, cursor, out,
+            relation.scratch,
         )  # fmt: skip
         found.append(out[:n, : relation.arity].copy())
     return np.concatenate(found) if found else np.empty((0, relation.arity), np.int64)
