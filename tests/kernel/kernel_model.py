@@ -142,8 +142,10 @@ def stored_rows(relation: Relation) -> list[int]:
 
 
 def lists(relation: Relation, columns: tuple[int, ...]) -> dict[Values, list[int]]:
-    """All lists of an index by key, with rows that are stored no more and have not been swept out; walked from the end.
-    The blocks of the lists and those that are free are the whole pool."""
+    """All lists of an index by key, with rows that are stored no more and have not been swept out.
+
+    The blocks of the lists and those that are free are the whole pool.
+    """
     index = relation.indexes[columns]
     assert isinstance(index, Lists)
     found: dict[Values, list[int]] = {}

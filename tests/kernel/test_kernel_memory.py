@@ -17,8 +17,9 @@ INT64 = 8
 
 @pytest.fixture(autouse=True)
 def _own_areas(monkeypatch: pytest.MonkeyPatch):
-    """Areas of other tests stay out of the way."""
+    """Areas of other tests stay out of the way; ranges are as long as arrays, not as what these may become."""
     monkeypatch.setattr(memory, "_areas", [])
+    monkeypatch.setattr(memory, "SHORTEST", 0)
 
 
 def large(length: int, width: int = 2) -> np.ndarray:
@@ -169,3 +170,37 @@ def test_shrinking_gives_memory_back():
 def test_shrinking_a_small_array():
     array = memory.shrunk(np.arange(10), 4)
     assert array.tolist() == [0, 1, 2, 3] and array.base is None
+
+
+def test_arrays_that_may_be_dirty_do_not_spoil_those_that_must_be_zero():
+    """Memory goes from one kind of array to the other, and grows within a range that was used before."""
+    first = memory.empty((4 * ROWS,), np.int64)
+    first[:] = -1
+    place = first.ctypes.data
+    del first
+    zero = zeros((ROWS,), np.int64)
+    assert zero.ctypes.data == place and not zero.any()
+    for length in (2 * ROWS, 3 * ROWS, 6 * ROWS):
+        zero = grown(zero, length)
+        assert zero.ctypes.data == place and not zero.any()
+    zero[:] = 7
+    del zero
+    dirty = memory.empty((ROWS,), np.int64)
+    dirty[:] = 3
+    dirty = grown(dirty, 5 * ROWS, memory.empty)
+    assert dirty.ctypes.data == place and (dirty[:ROWS] == 3).all()
+
+
+def test_a_small_array_does_not_hold_much_memory():
+    """What is kept warm goes to arrays that need about as much."""
+    array = large(64 * ROWS)
+    place = array.ctypes.data
+    del array
+    assert large(ROWS // 2).ctypes.data != place
+    assert large(32 * ROWS).ctypes.data == place
+
+
+def test_what_begins_small_has_room_to_grow(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(memory, "SHORTEST", 64 * LARGE)
+    array = large(ROWS)
+    assert grown(array, 32 * ROWS).ctypes.data == array.ctypes.data

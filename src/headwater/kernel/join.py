@@ -126,7 +126,7 @@ def join_chain(
 @compiled()
 def approach_rows(bindings, start, count, sources, constants, slots, rows, state, scratch):
     """Look for the rows that a block of bindings spells out, as far as it goes without them; they are asked for
-    meanwhile. `scratch` gets the tag of each, and the position of the first slot with it, or of the empty one before."""
+    meanwhile. `scratch` gets the tag of each, and the place of the first slot with it, or of the empty one before."""
     size = slots.shape[0]
     mask = np.int64(size - 1)
     for i in range(count):

@@ -138,8 +138,8 @@ def forget_tagged(row, tag, slots):
     ending="any",
 )
 def remove(dead, columns, rows, state, slots, free, sizes, scratch, count_column, lists):
-    """Take rows out of the table over whole rows, a block at a time (see `prefetch`). Their places are free, unless the
-    rows are in some `lists`, which have to let go of them first (see `lists`)."""
+    """Take rows out of the table over whole rows, a block at a time (see `prefetch`). Their places are free, unless
+    the rows are in some `lists`, which have to let go of them first (see `lists`)."""
     width = rows.shape[1]
     for start in range(0, dead.shape[0], BLOCK):
         count = min(BLOCK, dead.shape[0] - start)

@@ -4,9 +4,10 @@ What is extended is a matrix of bindings or, at the beginning of a plan, rows of
 `which` says which rows, and nothing need be written out before the join. In the same way the last join of a plan
 writes what the plan is to give: an output from `CONSTANT` on is a constant.
 
-Keys are looked up a block at a time (see `prefetch`), and the rows of a chunk are asked for before they are looked at.
-`cursor` is [binding, rows of its list that are left, rows looked at so far, block of the list where they end, or -r - 2
-for the only row r], from which the next call goes on; lists may have become longer meanwhile, and what came in is not looked at.
+Keys are looked up a block at a time (see `prefetch`), and the rows of a chunk are asked for before they are looked
+at. `cursor` is [binding, rows of its list that are left, rows looked at so far, block of the list where they end, or
+-r - 2 for the only row r], from which the next call goes on; lists may have become longer meanwhile, and what came in
+is not looked at.
 """
 # mypy: disallow-untyped-defs = False, disallow-untyped-calls = False
 
@@ -150,5 +151,5 @@ _OTHERS = (
 join_bindings = compiled("int64(int32[::1], int64[:, ::1]," + _OTHERS)(extended)
 """Bindings with the rows that match them; `which` is empty."""
 join_rows = compiled("int64(int32[::1], stored[:, ::1]," + _OTHERS)(extended)
-"""Listed rows of a relation with the rows of another, or of the same one, that match them. Both are stored in the same
-width; `which` is not empty."""
+"""Listed rows of a relation with the rows of another, or of the same one, that match them. Both are stored in the
+same width; `which` is not empty."""

@@ -7,10 +7,10 @@ a chunk lie side by side, so that all of them can be asked for before the first 
 full a chunk is follows from the count. The number of distinct keys is always known: it is what join orders are
 chosen by.
 
-Rows are entered at the end, and taken back from there when a version is undone: in the order, from the last one on, in
-which it made them. Rows that go otherwise are only counted (`dead`), and swept out once they are half of a list, so
-that it costs the same to remove a row whatever the length of its list. Until all lists have let go of such a row its
-place is not used again, and its codes stay: its count says how many lists it is in (see `version_end`).
+Rows are entered at the end, and taken back from there when a version is undone: in the order, from the last one on,
+in which it made them. Rows that go otherwise are only counted (`dead`), and swept out once they are half of a list,
+so that it costs the same to remove a row whatever the length of its list. Until all lists have let go of such a row
+its place is not used again, and its codes stay: its count says how many lists it is in (see `version_end`).
 """
 # mypy: disallow-untyped-defs = False, disallow-untyped-calls = False
 
@@ -258,8 +258,8 @@ def enter(which, start, rows, columns, slots, pool, sizes, scratch):
 def leave(how, which, rows, state, columns, slots, pool, sizes, free, relation_sizes, count_column):
     """Rows that leave their lists, the last one first.
 
-    `COUNT`: they are stored no more; count them. `SWEEP`, after that: take such rows out of lists that have as many of
-    them as others, and let go of them. `TAKE_BACK`: they are the last ones of their lists.
+    `COUNT`: they are stored no more; count them. `SWEEP`, after that: take such rows out of lists that have as many
+    of them as others, and let go of them. `TAKE_BACK`: they are the last ones of their lists.
     """
     for i in range(which.shape[0] - 1, -1, -1):
         tag = hash_row(rows, np.int64(which[i]), columns)

@@ -1,9 +1,9 @@
 """Arrays that grow in place, on memory that is used again.
 
 A large array is a window on an address range reserved once, several times as long as needed: growing it
-moves the end of the window and copies nothing. Memory is used only as rows are written, from some size on in huge
-pages where the system has them (random access then misses the processor's address cache far less often). What a reserved
-range costs before it is used is addresses, of which there are plenty.
+moves the end of the window and copies nothing. Memory is used only as rows are written, from some size on in
+huge pages where the system has them (random access then misses the processor's address cache far less often).
+What a reserved range costs before it is used is addresses, of which there are plenty.
 
 A range that no array uses any more is kept for the next one: clearing memory is twenty times as fast as
 getting it from the system, above all in virtual machines. So the one is taken that has memory, if not too much.
@@ -36,7 +36,12 @@ LARGE = 1 << 19
 HUGE = 1 << 22
 """From how many bytes on it is worth having huge pages: the last one of an array is used in part."""
 RESERVE = 16
+"""How many times as long as needed a range is."""
+SHORTEST = 1 << 26
+"""How long it is at the least: what begins small and grows need not move."""
 KEPT = 1 << 28
+MOST_HELD = 8
+"""How many times as much memory as it needs an array may hold when it begins."""
 
 
 class Reserved(Protocol):
@@ -75,7 +80,7 @@ class Unbounded:
 
 
 class Area:
-    """A reserved range and how much of it has been used; idle when no array is a window on it."""
+    """A reserved range and how much of it has ever been used; idle when no array is a window on it."""
 
     def __init__(self, size: int):
         self.range = _mapped(size)
@@ -93,10 +98,9 @@ class Area:
         """Whether nobody but this object refers to the range (every window does)."""
         return sys.getrefcount(self.range) <= 2
 
-    def clear(self) -> None:
-        """Make it as new."""
-        np.ndarray((self.used,), np.uint8, self.range)[:] = 0
-        self.used = 0
+    def clear(self, start: int, stop: int) -> None:
+        """Make these bytes zero, as far as they have been used."""
+        np.ndarray((self.used,), np.uint8, self.range)[start:stop] = 0
 
 
 _FLAGS = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_NORESERVE", 0)
@@ -111,7 +115,7 @@ def zeros(shape: tuple[int, ...], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
         return np.zeros(shape, dtype)
     with _lock:
         area = _reserved(size)
-        area.clear()
+        area.clear(0, size)
         area.use(size)
         return np.ndarray(shape, dtype, area.range)
 
@@ -129,8 +133,8 @@ def empty(shape: tuple[int, ...], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
 
 
 def grown(array: Array, length: int, make: Callable[..., npt.NDArray[Any]] = zeros) -> Array:
-    """The array with `length` rows; new ones are zero, unless it was made and grows by `empty`. The old one must not be
-    used any more."""
+    """The array with `length` rows; new ones are zero, unless it was made and grows by `empty`. The old one must not
+    be used any more."""
     if length <= array.shape[0]:
         return array
     shape = (length, *array.shape[1:])
@@ -138,6 +142,8 @@ def grown(array: Array, length: int, make: Callable[..., npt.NDArray[Any]] = zer
     if isinstance(array.base, mmap.mmap) and len(array.base) >= size:
         with _lock:
             area = next(area for area in _areas if area.range is array.base)
+            if make is zeros:
+                area.clear(array.nbytes, size)
             area.use(size)
         return np.ndarray(shape, array.dtype, array.base)
     longer = make(shape, array.dtype)
@@ -190,7 +196,7 @@ def _lengths(size: int) -> list[int]:
     """How long a range may be, the best first."""
     limit = resource.getrlimit(resource.RLIMIT_AS)[0]
     if limit == resource.RLIM_INFINITY:
-        return [size * RESERVE, size * 2, size]
+        return [max(size * RESERVE, SHORTEST), size * 2, size]
     taken = sum(len(area.range) for area in _areas)
     return [size * 2, size] if 4 * (taken + 2 * size) < limit else [size]
 
@@ -204,7 +210,7 @@ def _warmest(areas: list[Area], size: int) -> Area:
 def _reserved(size: int) -> Area:
     """A range of at least that size: an idle one if there is one, as it was left, else a new one."""
     idle = [area for area in _areas if area.idle()]
-    fitting = [area for area in idle if len(area.range) >= size]
+    fitting = [area for area in idle if len(area.range) >= size and area.used <= MOST_HELD * size]
     if fitting:
         return _warmest(fitting, size)
     kept = 0

@@ -259,7 +259,7 @@ class Relation:
         counts = np.unique(keys, return_counts=True)[1]
         once = int(np.count_nonzero(counts == 1))
         distinct = counts.shape[0] - once + once * float(np.sqrt(self.stored / places.shape[0]))
-        return self.stored / min(distinct, self.stored)
+        return float(self.stored / min(distinct, self.stored))
 
     # ------------------------------------------------------------------ changes
 

@@ -179,8 +179,8 @@ ROUNDS_OF_A_PASS = 2
 
 
 class RuleSet:
-    """A stratum's rules with their plans, which are made on first use and again when sizes have changed much: from one
-    version to the next, or in a round with very many new rows.
+    """A stratum's rules with their plans, which are made on first use and again when sizes have changed much: from
+    one version to the next, or in a round with very many new rows.
 
     A plan is for sizes of a certain order of magnitude. Those that were made before are kept: tables that grow from
     nothing in every version come back to the same sizes.

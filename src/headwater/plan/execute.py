@@ -281,7 +281,7 @@ class Executor:
         return found
 
     def _seen(self, step: Join, relation: Relation, access: Access, split: int) -> tuple[Accept, int, int]:
-        """Which rows of a premise count by their state, the column of their ranks if these matter, and the highest."""
+        """Which rows of a premise count by their state, the column of ranks if these matter, and the highest rank."""
         earlier = step.position < split
         if step.own:
             accept = access.own_before if earlier else access.own_after
