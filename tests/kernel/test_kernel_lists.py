@@ -117,7 +117,7 @@ def joined(
     outputs = np.array([-2, 0, CONSTANT + 1])
     bindings = np.column_stack((relation.codes(which), relation.ranks(which)))
     cursor, out, scratch = (
-        np.zeros(4, np.int64),
+        np.zeros(5, np.int64),
         np.empty((piece, 4), np.int64),
         np.empty(2 * BLOCK, np.int64),
     )

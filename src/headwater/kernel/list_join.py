@@ -5,9 +5,9 @@ What is extended is a matrix of bindings or, at the beginning of a plan, rows of
 writes what the plan is to give: an output from `CONSTANT` on is a constant.
 
 Keys are looked up a block at a time (see `prefetch`), and the rows of a chunk are asked for before they are looked
-at. `cursor` is [binding, rows of its list that are left, rows looked at so far, block of the list where they end, or
--r - 2 for the only row r], from which the next call goes on; lists may have become longer meanwhile, and what came in
-is not looked at.
+at. `cursor` is [binding, how many rows of its list are left up to the end of a block, rows looked at so far, that
+block or -r - 2 for the only row r, rows of the block that are done], from which the next call goes on; lists may have
+become longer meanwhile, and what came in is not looked at.
 """
 # mypy: disallow-untyped-defs = False, disallow-untyped-calls = False
 
@@ -58,7 +58,7 @@ def extended(
     room = out.shape[0]
     far = rows.size > NEAR
     m = np.int64(0)
-    b, count, block = cursor[0], cursor[1], cursor[3]
+    b, count, block, done = cursor[0], cursor[1], cursor[3], cursor[4]
     known = b
     begun = b
     full = False
@@ -118,11 +118,12 @@ def extended(
                     for i in range(begin, begin + size):
                         prefetch(rows, np.int64(pool[i]) * rows.shape[1])
                         prefetch(state, np.int64(pool[i]))
-            for i in range(begin + size - 1, begin - 1, -1):
+            for i in range(begin + done, begin + size):
                 row = single if single >= 0 else np.int64(pool[i])
                 if matches(row, rows, state, accept, equalities, rank_column, rank_limit):
                     if m == room:
                         full = True
+                        done = i - begin
                         break
                     for j in range(width):
                         out[m, j] = value(left, place, rows, row, outputs[j], output_constants)
@@ -132,15 +133,16 @@ def extended(
                     out[m, width] = rank
                     m += 1
                 cursor[2] += 1
-                count -= 1
             if full:
                 break
+            count -= size
+            done = np.int64(0)
             if count > 0:
                 block = np.int64(pool[block])
         if full:
             break
         b += 1
-    cursor[0], cursor[1], cursor[3] = b, count, block
+    cursor[0], cursor[1], cursor[3], cursor[4] = b, count, block, done
     return m
 
 

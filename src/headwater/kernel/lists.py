@@ -2,10 +2,10 @@
 
 A hash table (see `hashing`) finds a key's only row or, once there are several, its list. A list is a block of the
 pool of `HEAD` numbers, [tail, count, dead, its first rows ...], and after it as many chunks as it needs, each
-[the chunk before, rows ...], the first two smaller than the others. Lists are walked from the tail back: the rows of
-a chunk lie side by side, so that all of them can be asked for before the first is looked at (see `prefetch`). How
-full a chunk is follows from the count. The number of distinct keys is always known: it is what join orders are
-chosen by.
+[the chunk before, rows ...], the first two smaller than the others. Lists are walked from the tail back, block by
+block: the rows of a chunk lie side by side, so that all of them can be asked for before the first is looked at (see
+`prefetch`). How full a chunk is follows from the count. The number of distinct keys is always known: it is what join
+orders are chosen by.
 
 Rows are entered at the end, and taken back from there when a version is undone: in the order, from the last one on,
 in which it made them. Rows that go otherwise are only counted (`dead`), and swept out once they are half of a list,

@@ -307,13 +307,15 @@ class Executor:
     ) -> int:
         """A join by lists of rows. With `results`, what it writes is what the plan gives."""
         relation = self.relations[step.relation]
+        if not relation.seen:  # which needs no index: what is loaded and only read may never have one
+            return 0
         accept, rank_column, limit = self._seen(step, relation, access, split)
         self._needs_index(step, relation)
         index = relation.index(step.key)
         assert isinstance(index, Lists)
         outputs, constants = (step.outputs, NO_CODES) if results is None else (results, plan.constants)
         out = self._buffer(depth + 1, outputs.shape[0] + 1)
-        cursor = np.zeros(4, np.int64)
+        cursor = np.zeros(5, np.int64)
         found = 0
         while True:
             rows = relation.rows

@@ -412,9 +412,8 @@ _NEVER_NULL = {kind for kind, _ in PYTHON_TYPES} | {tuple, list}
 
 def _values_type(values: list[Any]) -> Type | None:
     """Like `common_type`, looking at one value of each plain Python class."""
-    firsts: dict[type, int] = {}
-    for row, kind in enumerate(map(type, values)):
-        firsts.setdefault(kind, row)
+    kinds = list(map(type, values))
+    firsts = {kind: kinds.index(kind) for kind in dict.fromkeys(kinds)}
     plain: dict[type, Type | None] = {**dict(PYTHON_TYPES), type(None): None, LabelledNull: None}
     del plain[datetime.datetime], plain[NanosecondDatetime]  # which have a zone, or none
     if not plain.keys() >= firsts.keys():

@@ -36,7 +36,7 @@ def replaced(relation: Relation, rows: Ints, key: tuple[int, ...]) -> Ints:
     nothing = np.empty(0, np.int64)
     pairs = np.empty((0, 2), np.int64)
     out = np.empty((min(PIECE, rows.shape[0] + 1), relation.arity + 1), np.int64)
-    cursor = np.zeros(4, np.int64)
+    cursor = np.zeros(5, np.int64)
     found = []
     while cursor[0] < rows.shape[0]:
         n = list_join.join_bindings(
