@@ -244,8 +244,8 @@ class Relation:
     def rows_per_key(self, columns: Sequence[int]) -> float:
         """About how many rows have the same values in these columns, from a look at some rows.
 
-        Of values that are there once among these, each stands for as many as there are rows for the root of those
-        looked at, the others for themselves (the estimator of Charikar and others, 2000).
+        The more of the values seen are seen once, the more others there are (the first estimator of Haas and Stokes,
+        1998): it is exact where all rows differ, and where all values were seen several times.
         """
         top = int(self.sizes[0])
         places = (
@@ -259,8 +259,8 @@ class Relation:
             keys = (keys ^ self.rows[places, column].astype(np.uint64)) * hashing.MIX_1
             keys ^= keys >> np.uint64(32)
         counts = np.unique(keys, return_counts=True)[1]
-        once = int(np.count_nonzero(counts == 1))
-        distinct = counts.shape[0] - once + once * float(np.sqrt(self.stored / places.shape[0]))
+        once = np.count_nonzero(counts == 1) / places.shape[0]
+        distinct = counts.shape[0] / (1 - (1 - places.shape[0] / self.stored) * once)
         return float(self.stored / min(distinct, self.stored))
 
     # ------------------------------------------------------------------ changes
