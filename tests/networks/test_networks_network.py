@@ -216,3 +216,19 @@ def test_the_load_over_time_is_that_of_all_messages_where_few_are_kept(monkeypat
     assert sum(size for _, size in load) == net.bytes and [time for time, _ in load] == sorted(
         time for time, _ in load
     )
+
+
+def test_a_run_that_takes_long_shows_how_far_it_is(monkeypatch):
+    onlooker = "headwater.networks.transports.simulator.onlooker"
+    shown: list[str] = []
+
+    class Screen:
+        def show(self, line):
+            shown.append(line)
+
+    monkeypatch.setattr(f"{onlooker}.screen_of", lambda wanted: Screen())
+    for name in ("PATIENCE", "BETWEEN"):
+        monkeypatch.setattr(f"{onlooker}.{name}", 0.0)
+    hw.network("best-cost", "grid:5").run()
+    assert len(shown) > 2 and shown[-1] == "", "nothing is left behind"
+    assert all("messages" in line and "under way" in line for line in shown[:-1])
