@@ -189,3 +189,14 @@ def test_names_are_plain(tmp_path: Path):
     with pytest.raises(SketchError) as caught:
         SqlMaintainer("a; drop", parse(HAVING, backend.schemas()).plan, {}, backend)
     assert caught.value.code == "bad-name"
+
+
+def test_names_with_quotes_are_names(postgres: Any):
+    backend = SqlBackend(postgres.new_database())
+    with backend.engine.begin() as connection:
+        connection.exec_driver_sql('CREATE TABLE "it\'s" ("a\'b" TEXT COLLATE "C", x BIGINT)')
+    backend.table("it's")
+    assert backend.update("it's", pa.table({"a'b": ["y"], "x": [1]}), None) == 1
+    assert backend.changes("it's", 0, 1).rows.to_pylist() == [{"a'b": "y", "x": 1}]
+    assert backend.sample("it's", "a'b", 10).to_pylist() == ["y"]
+    backend.close()

@@ -37,7 +37,7 @@ from headwater.sketch.tables.direct import DirectConnections
 from headwater.sketch.tables.key_lookup import KeyLookup, is_dense
 from headwater.sketch.tables.layout import TableLayout
 from headwater.sketch.tables.recent_changes import RecentChanges
-from headwater.sketch.tables.sql_records import RecordedVersion, SqlRecords, do, quoted
+from headwater.sketch.tables.sql_records import RecordedVersion, SqlRecords, do, quoted, quoted_text
 from headwater.sketch.tables.sql_rows import fetched, holds_exactly, sources, staged
 from headwater.values.arrow_types import arrow_type
 from headwater.values.types import INT
@@ -378,8 +378,8 @@ class SqlBackend:
             said = _one(
                 connection,
                 "SELECT coalesce((SELECT collation_name FROM information_schema.columns WHERE table_name = "
-                f"'{table}' AND column_name = '{column.name}'), (SELECT datcollate FROM pg_database "
-                "WHERE datname = current_database()))",
+                f"{quoted_text(table)} AND column_name = {quoted_text(column.name)}), (SELECT datcollate "
+                "FROM pg_database WHERE datname = current_database()))",
             )
         if said not in ("C", "POSIX", "C.UTF-8", "C.utf8"):
             raise SketchError(

@@ -25,9 +25,9 @@ CREATE OR REPLACE FUNCTION {function}() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE at bigint;
 BEGIN
   UPDATE headwater_versions SET version = version + CASE WHEN writer = txid_current() THEN 0 ELSE 1 END,
-    writer = txid_current() WHERE name = '{name}' RETURNING version INTO at;
+    writer = txid_current() WHERE name = {name} RETURNING version INTO at;
   IF TG_OP = 'TRUNCATE' THEN
-    UPDATE headwater_versions SET unknown = at WHERE name = '{name}';
+    UPDATE headwater_versions SET unknown = at WHERE name = {name};
     RETURN NULL;
   END IF;
   IF TG_OP IN ('DELETE', 'UPDATE') THEN
@@ -84,7 +84,10 @@ class SqlRecords:
         )
         if self._row(connection, table) is None:
             counted = do(connection, f"SELECT count(*) FROM {quoted(table)}")[0][0]
-            do(connection, f"INSERT INTO headwater_versions VALUES ({_text(table)}, 0, {counted}, 0, 0)")
+            do(
+                connection,
+                f"INSERT INTO headwater_versions VALUES ({quoted_text(table)}, 0, {counted}, 0, 0)",
+            )
         if self.dialect == "postgres":
             self._make_triggers(connection, table, columns)
 
@@ -102,7 +105,7 @@ class SqlRecords:
         function = f"headwater_record_{table.replace('.', '_')}"
         named = ", ".join(map(quoted, columns))
         text = _TRIGGER.format(
-            function=quoted(function), name=table, log=quoted(self.log(table)), columns=named
+            function=quoted(function), name=quoted_text(table), log=quoted(self.log(table)), columns=named
         )
         do(connection, text)
         for event, tables in _EVENTS.items():
@@ -145,7 +148,7 @@ class SqlRecords:
         counts = ""
         if self.dialect == "duckdb":
             counts = "".join(f", (SELECT count(*) FROM {quoted(table)})" for table in tables)
-        names = ", ".join(map(_text, tables))
+        names = ", ".join(map(quoted_text, tables))
         said = do(
             connection,
             f"SELECT name, version, counted, unknown, writer{counts} FROM headwater_versions"
@@ -166,7 +169,7 @@ class SqlRecords:
         do(
             connection,
             f"UPDATE headwater_versions SET version = {version}, counted = {counted}, unknown = {version},"
-            f" writer = {mark} WHERE name = {_text(table)}",
+            f" writer = {mark} WHERE name = {quoted_text(table)}",
         )
         return RecordedVersion(version, counted, version, mark)
 
@@ -222,7 +225,7 @@ class SqlRecords:
         do(
             connection,
             f"UPDATE headwater_versions SET version = {version}, counted = counted + {int(signs.sum())},"
-            f" writer = {mark} WHERE name = {_text(table)}",
+            f" writer = {mark} WHERE name = {quoted_text(table)}",
         )
         return RecentChange(version, found.mark, mark, rows, signs)
 
@@ -248,7 +251,7 @@ class SqlRecords:
     def _row(self, connection: Any, table: str) -> RecordedVersion | None:
         found = do(
             connection,
-            f"SELECT version, counted, unknown, writer FROM headwater_versions WHERE name = {_text(table)}",
+            f"SELECT version, counted, unknown, writer FROM headwater_versions WHERE name = {quoted_text(table)}",
         )
         return RecordedVersion(*map(int, found[0])) if found else None
 
@@ -269,6 +272,6 @@ def quoted(name: str) -> str:
     return ".".join('"' + part.replace('"', '""') + '"' for part in name.split("."))
 
 
-def _text(name: str) -> str:
+def quoted_text(name: str) -> str:
     """A name as a text of SQL."""
     return "'" + name.replace("'", "''") + "'"
