@@ -9,12 +9,13 @@ from __future__ import annotations
 import datetime
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from headwater.errors import LanguageError
 from headwater.language.datalog.questions import parse_question
 from headwater.language.program import Atom, Constant, Positive, Variable
 from headwater.local.at_rest import AtRest, state_at_rest
+from headwater.values.arrow_numbers import scalar_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -71,11 +72,16 @@ class OneAtom:
             return None
         table = rows.arrow()
         for place, value in self.constants.items() if table.num_rows else ():
-            table = table.filter(pc.equal(table.column(place), value))
+            table = table.filter(pc.equal(table.column(place), _comparable(value)))
         names = tuple(self.variables.values())
         types = tuple(rows.types[place] for place in self.variables)
         shown = table.select(list(self.variables)).rename_columns(list(names))
         return AnswersAtRest(names, types, shown, table.num_rows)
+
+
+def _comparable(value: Any) -> Any:
+    """A constant as Arrow compares columns with it."""
+    return value if isinstance(value, datetime.date) else scalar_of(value)
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ from headwater.maintain.engine import Engine
 from headwater.maintain.view import View
 from headwater.plan.steps import Ints
 from headwater.rules.checked import UNIT, RelationInfo
+from headwater.values.arrow_numbers import numbers_of
 from headwater.values.codec import Codec
 
 if TYPE_CHECKING:
@@ -157,8 +158,8 @@ def _load(
     for place, table in enumerate(found):
         rows = from_table(codec, table, info)
         beside = info.layout.further(table)
-        numbers = [beside.column(column).to_numpy() for column in RANKS[: relation.width - relation.arity]]
-        shown = beside.column(VISIBLE).to_numpy(zero_copy_only=False).astype(bool)
+        numbers = [numbers_of(beside.column(column)) for column in RANKS[: relation.width - relation.arity]]
+        shown = numbers_of(beside.column(VISIBLE)).astype(bool)
         ranked = ranked and not (numbers[0] == UNRANKED).any()  # of all, not only of mine
         mine = keep(name, rows, place) if keep is not None else slice(None)
         codes.append(rows[mine])
@@ -216,6 +217,6 @@ def load_soft_state(
             found = from_table(codec, table, info)
             mine = keep(name, found, place) if keep is not None else np.ones(found.shape[0], bool)
             rows = np.concatenate([rows, found[mine]])
-            times += info.layout.further(table).column(TIME).to_numpy()[mine].tolist()
+            times += numbers_of(info.layout.further(table).column(TIME))[mine].tolist()
         order = np.argsort(np.array(times), kind="stable")
         state.load(np.ascontiguousarray(rows[order]), [times[i] for i in order])

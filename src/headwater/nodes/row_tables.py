@@ -21,6 +21,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from headwater.plan.steps import Ints
+from headwater.values.arrow_numbers import numbers_of
 from headwater.values.codec import Codec
 from headwater.values.labelled import LABEL
 from headwater.values.scalars import is_coded
@@ -72,10 +73,10 @@ def unpack(codec: Codec, table: pa.Table, types: Types, extra: int = 0) -> Ints:
         if pa.types.is_dictionary(array.type):
             rows[:, column] = _decoded(array, partial(_values, codec, types[column]))
         else:
-            rows[:, column] = array.to_numpy()
+            rows[:, column] = numbers_of(array)
         if f"{column}{LABEL}" in table.column_names:
             special = table.column(f"{column}{LABEL}")
-            there = special.is_valid().to_numpy()
+            there = numbers_of(special.is_valid())
             codes = _decoded(special, lambda texts: codec.specials.parsed(texts.to_pylist()))
             rows[there, column] = codes[there]
     return rows
@@ -90,5 +91,5 @@ def _decoded(array: pa.ChunkedArray, codes_of: Callable[[pa.Array], Ints]) -> In
     parts = [np.empty(0, np.int64)]
     for chunk in array.chunks:
         codes = np.append(codes_of(chunk.dictionary), 0)
-        parts.append(codes[chunk.indices.fill_null(len(codes) - 1).to_numpy(zero_copy_only=False)])
+        parts.append(codes[numbers_of(chunk.indices.fill_null(len(codes) - 1))])
     return np.concatenate(parts)

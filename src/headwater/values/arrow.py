@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from headwater.values.arrow_numbers import numbers_of
 from headwater.values.arrow_types import (
     arrow_type,
     column_type,
@@ -79,7 +80,7 @@ def _plain_ints(chunk: Any) -> Codes | None:
 
     if chunk.__class__ is not Int64Array or chunk.null_count:
         return None
-    return chunk.to_numpy()  # type: ignore[no-any-return]
+    return numbers_of(chunk)
 
 
 def _encode_chunk(chunk: Any, type: Type, dictionaries: Dictionaries, intern: bool) -> Codes:
@@ -102,7 +103,7 @@ def _encode_chunk(chunk: Any, type: Type, dictionaries: Dictionaries, intern: bo
 
 
 def _around_nulls(chunk: Any, type: Type, dictionaries: Dictionaries, intern: bool) -> Codes:
-    places = np.flatnonzero(chunk.is_valid().to_numpy(zero_copy_only=False))
+    places = np.flatnonzero(numbers_of(chunk.is_valid()))
     codes = np.full(len(chunk), NULL, np.int64)
     if places.size:
         try:
@@ -123,10 +124,10 @@ def _whole(chunk: Any, type: Type, dictionaries: Dictionaries, intern: bool) -> 
         return dictionaries.specials.int_codes(_integers(chunk.cast(pa.int64())), intern=intern)
     if type == FLOAT and (kinds.is_floating(arrow) or kinds.is_integer(arrow)):
         # The cast refuses ints that no float equals.
-        bits = float_bits(chunk.cast(pa.float64()).to_numpy(zero_copy_only=False))
+        bits = float_bits(numbers_of(chunk.cast(pa.float64())))
         return dictionaries.specials.float_codes(bits, intern=intern)
     if type == BOOL and kinds.is_boolean(arrow):
-        return chunk.to_numpy(zero_copy_only=False).astype(np.int64)  # type: ignore[no-any-return]
+        return numbers_of(chunk).astype(np.int64)
     if type == DATE and kinds.is_date(arrow):
         days = _integers(chunk.cast(pa.date32()).cast(pa.int32()).cast(pa.int64()))
         _check_range(days, FIRST_DAY, LAST_DAY)
@@ -189,7 +190,7 @@ def _decimals(chunk: Any, type: Type, specials: Specials, intern: bool) -> Codes
 
 
 def _integers(chunk: Any) -> Codes:
-    return np.array(chunk.to_numpy(zero_copy_only=False), dtype=np.int64)
+    return np.array(numbers_of(chunk), dtype=np.int64)
 
 
 def _check_range(codes: Codes, first: int, last: int, words: str = OUTSIDE) -> None:
@@ -205,7 +206,7 @@ def _texts(chunk: Any, type: Type, dictionaries: Dictionaries, intern: bool) -> 
     if type == STRING and _mostly_distinct(chunk):
         return _string_codes(chunk.to_pylist(), dictionaries.strings, intern)
     if isinstance(chunk, pa.DictionaryArray):
-        used, places = np.unique(chunk.indices.to_numpy(zero_copy_only=False), return_inverse=True)
+        used, places = np.unique(numbers_of(chunk.indices), return_inverse=True)
         distinct = chunk.dictionary.take(pa.array(used))
         if distinct.null_count:
             return None
@@ -215,7 +216,7 @@ def _texts(chunk: Any, type: Type, dictionaries: Dictionaries, intern: bool) -> 
         elif str(chunk.type) == "binary_view":
             chunk = chunk.cast(pa.large_binary())
         encoded = chunk.dictionary_encode()  # every entry is used, in the order of the first row that does
-        distinct, places = encoded.dictionary, encoded.indices.to_numpy(zero_copy_only=False)
+        distinct, places = encoded.dictionary, numbers_of(encoded.indices)
     if type == STRING:
         codes = _string_codes(distinct.to_pylist(), dictionaries.strings, intern)
     else:

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from headwater.values.arrow_numbers import numbers_of
 from headwater.values.misfit import Misfit
 from headwater.values.types import (
     BINARY,
@@ -222,7 +223,7 @@ def children(chunk: Any) -> list[Any]:
 def _has_nanoseconds(chunk: Any) -> bool:
     import pyarrow as pa
 
-    counts = chunk.drop_null().cast(pa.int64()).to_numpy(zero_copy_only=False)
+    counts = numbers_of(chunk.drop_null().cast(pa.int64()))
     return bool(np.any(counts % 1000))
 
 

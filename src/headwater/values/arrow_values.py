@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from headwater.values.arrow_numbers import numbers_of
 from headwater.values.arrow_types import is_list, unwrapped
 from headwater.values.instants import EPOCH_UTC, FIRST_MICROSECOND, LAST_MICROSECOND
 from headwater.values.misfit import Misfit
@@ -76,7 +77,7 @@ def _moments(array: Any) -> list[Any]:
     if array.type.unit == "ns":
         return [_nanosecond(count, zone) for count in counts.to_pylist()]
     limit = _UNITS[array.type.unit]
-    numbers = counts.to_numpy(zero_copy_only=False)
+    numbers = numbers_of(counts)
     outside = np.flatnonzero((numbers < FIRST_MICROSECOND // limit) | (numbers > LAST_MICROSECOND // limit))
     if outside.size:
         raise Misfit(OUTSIDE, row=int(outside[0]))

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from headwater.values.arrow_numbers import numbers_of
 from headwater.values.dictionaries import Dictionaries
 from headwater.values.dictionary import Codes, Dictionary
 from headwater.values.instants import EPOCH_DAY
@@ -226,7 +227,7 @@ def _encode_strings(values: Sequence[str], strings: Dictionary, intern: bool) ->
         encoded = pyarrow.array(values, pyarrow.large_string()).dictionary_encode()
         distinct = encoded.dictionary.to_pylist()
         codes = strings.encode(distinct) if intern else strings.find_all(distinct)
-        indices: NDArray[np.int32] = encoded.indices.to_numpy()
+        indices: NDArray[np.int32] = numbers_of(encoded.indices)
         return codes[indices]
     "".join(values).encode()  # raises UnicodeEncodeError, as Arrow does
     return strings.encode(values) if intern else strings.find_all(values)

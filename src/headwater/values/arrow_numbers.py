@@ -1,0 +1,65 @@
+"""Numbers of Arrow arrays as arrays of numpy, where they lie, and single values as Arrow has them.
+
+That is what pyarrow's own `to_numpy` and `scalar` give. But these load pandas, where it is installed, before they
+look at anything, which takes longer than most commands take in all.
+
+>>> import pyarrow as pa
+>>> numbers_of(pa.array([7, 8, 9])[1:]).tolist(), numbers_of(pa.array([True, False, True])[1:]).tolist()
+([8, 9], [False, True])
+>>> numbers_of(pa.chunked_array([[1.5], [], [2.5]])).tolist()
+[1.5, 2.5]
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def numbers_of(array: Any) -> NDArray[Any]:
+    """The values of an array, in one piece or in chunks. Of anything but numbers and booleans without nulls, what
+    pyarrow makes of them."""
+    if hasattr(array, "chunks"):
+        parts = [numbers_of(chunk) for chunk in array.chunks]
+        return np.concatenate(parts) if len(parts) > 1 else parts[0] if parts else array.to_numpy()
+    dtype = _dtypes().get(array.type)
+    if dtype is None or array.null_count:
+        return array.to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
+    if not len(array):
+        return np.empty(0, dtype)
+    buffer = array.buffers()[1]
+    if dtype == np.bool_:
+        first = array.offset // 8
+        bits = np.frombuffer(buffer, np.uint8, (array.offset + len(array) + 7) // 8 - first, first)
+        return np.unpackbits(bits, bitorder="little")[array.offset - 8 * first :][: len(array)].view(np.bool_)
+    return np.frombuffer(buffer, dtype, len(array), array.offset * dtype.itemsize)
+
+
+def scalar_of(value: str | float) -> Any:
+    """A string, bool, int of 64 bits or float as Arrow has it.
+
+    >>> [scalar_of(value).as_py() for value in ("ä", True, False, -7, 0.5)]
+    ['ä', True, False, -7, 0.5]
+    """
+    import pyarrow as pa
+
+    if isinstance(value, str):
+        text = value.encode()
+        ends = np.array([0, len(text)], np.int64)
+        return pa.Array.from_buffers(pa.large_string(), 1, [None, pa.py_buffer(ends), pa.py_buffer(text)])[0]
+    if isinstance(value, bool):
+        return pa.Array.from_buffers(pa.bool_(), 1, [None, pa.py_buffer(bytes([value]))])[0]
+    one = np.array([value], np.float64 if isinstance(value, float) else np.int64)
+    return pa.Array.from_buffers(pa.type_for_alias(one.dtype.name), 1, [None, pa.py_buffer(one)])[0]
+
+
+@cache
+def _dtypes() -> dict[Any, np.dtype[Any]]:
+    """How numpy names the numbers that lie as they are."""
+    import pyarrow as pa
+
+    names = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")
+    return {pa.type_for_alias(name): np.dtype(name) for name in names} | {pa.bool_(): np.dtype(np.bool_)}
