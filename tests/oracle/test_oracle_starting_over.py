@@ -201,3 +201,18 @@ def test_rows_that_may_come_are_looked_for():
         )
         db.apply(delete={"entry": entries[:900], "barred": [(999,)]})
     assert rows_of(db) == rows_of(wide(entries[900:]))
+
+
+def test_only_views_that_a_change_can_reach_are_looked_at(monkeypatch: pytest.MonkeyPatch):
+    looked: list[str] = []
+    estimate = mostly_gone._left_of
+
+    def noted(view, *rest):
+        looked.extend(view.stratum.relations)
+        return estimate(view, *rest)
+
+    monkeypatch.setattr(mostly_gone, "_left_of", noted)
+    db = hw.connect()
+    db.define(CHAIN + "apart(K) :- kept(K), K > 6000. further(K) :- apart(K), kept(K + 1).", insert=BASE)
+    db.apply(delete=GONE)
+    assert looked == list(VIEWS)

@@ -150,11 +150,12 @@ class Engine:
         before = Before(self.checked if defined is None else defined.checked, self._at_start, deltas)
         steps = self.unstored.begin(before, self.checked, whole=self._defined is not None)
         if steps is None:
-            if not self._proceeded and self._defined is None:
-                self._mostly_gone = mostly_gone(self.views, self._definition.readers, deltas, self.workspace)
             known = self._definition
-            for concerned in known.concerned(changing, settled=self._settled is known):
-                self._bring_up(concerned, statistics)
+            concerned = known.concerned(changing, settled=self._settled is known)
+            if not self._proceeded and self._defined is None:
+                self._mostly_gone = mostly_gone(concerned, known, deltas, self.workspace)
+            for each in concerned:
+                self._bring_up(each, statistics)
             self._settled = known
             return
         for step in steps:

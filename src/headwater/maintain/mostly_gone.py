@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from headwater.maintain.definition import Definition
 from headwater.maintain.view import View
 from headwater.maintain.workspace import Delta, Left, Workspace
 
@@ -25,13 +26,14 @@ FEWEST_LOST = 256
 
 
 def mostly_gone(
-    views: Sequence[View],
-    readers: Mapping[str, frozenset[int]],
+    concerned: Sequence[View],
+    definition: Definition,
     deltas: Mapping[str, Delta],
     workspace: Workspace,
 ) -> Mapping[str, Left]:
     """The relations of views that will lose most of their rows to changes of base relations, and are read only by
-    views of which that is true too; with what will be left of them."""
+    views of which that is true too; with what will be left of them. `concerned` are the views of the definition that
+    the changes may reach, in order: nothing else is looked at."""
     if sum(delta.lost.shape[0] for delta in deltas.values()) < FEWEST_LOST or not workspace.exchange.alone:
         return {}
     left = {
@@ -41,11 +43,12 @@ def mostly_gone(
     }
     if min(left.values()) > MOST_LEFT:
         return {}
-    for view in views:
+    for view in concerned:
         left.update(dict.fromkeys(view.rules.own, _left_of(view, left, workspace)))
     gone: dict[str, Left] = {}
-    once = _derived_once(views, deltas, workspace)
-    for view in reversed(views):
+    once = _derived_once(concerned, deltas, workspace)
+    views, readers = definition.views, definition.readers
+    for view in reversed(concerned):
         most_left = MOST_LEFT_OF_RECURSION if view.rules.recursive else MOST_LEFT
         if _can_start_over(view) and all(left[name] <= most_left for name in view.rules.own):
             read_by = (views[place] for name in view.rules.own for place in readers.get(name, ()))
