@@ -17,12 +17,7 @@ from headwater.errors import OutOfMemory
 from headwater.events import (
     IMPROVES_ITSELF,
     Compacted,
-    Indexed,
     Reason,
-    Recomputed,
-    Scanned,
-    SearchedGroup,
-    SortedValues,
     Stopped,
 )
 from headwater.kernel.compiled import load_endings
@@ -31,22 +26,21 @@ from headwater.kernel.room import NARROW
 from headwater.maintain.definition import Definition, following
 from headwater.maintain.followed import FollowedStratum
 from headwater.maintain.grouping import Grouping
+from headwater.maintain.merging import lift_merged
 from headwater.maintain.mostly_gone import mostly_gone
+from headwater.maintain.noticed import choices, derived_again, looks
 from headwater.maintain.strategies.strategy import Strategy, Task
 from headwater.maintain.unstored import Before, UnstoredViews, to_write
 from headwater.maintain.view import View
-from headwater.maintain.workspace import NO_CHANGE, Delta, Left, Redefined, Workspace
+from headwater.maintain.workspace import NO_CHANGE, Delta, Left, Workspace
 from headwater.plan.instances import Instances
 from headwater.plan.steps import Ints
-from headwater.rules.checked import UNIT, Checked
+from headwater.rules.checked import Checked
 from headwater.values.codec import Codec
 from headwater.values.functions import Functions
 from headwater.version.row_change import Replacement, RowChange, StoredChange, composed
 from headwater.version.statistics import StratumStatistics, VersionStatistics
 from headwater.version.version import Version
-
-LARGE_GROUP = 10_000
-"""Looking for a new best among more rows than this is worth saying."""
 
 
 class Engine:
@@ -317,9 +311,9 @@ class Engine:
         for name in view.stratum.relations:
             self._touched[name] = None
         if deltas is None:
-            self._tell_rules_changed(view, statistics)
+            statistics.events += derived_again(view, self.workspace)
         if view.redefined is not None and deltas is not None:
-            self._lift(view.redefined)
+            lift_merged(view.redefined, self.workspace)
         executor = self.workspace.executor
         before, scans = executor.touched, executor.scans.copy()
         if view.grouping is not None:
@@ -328,20 +322,15 @@ class Engine:
             self._write_whole(view)
         else:
             self._by_strategy(view, deltas, cost, statistics)
-        for chooser in view.choosers.values():
-            cost.touched += chooser.touched
-            if deltas is not None and chooser.largest > LARGE_GROUP:
-                statistics.events.append(SearchedGroup(chooser.name, chooser.largest))
-            if deltas is not None and chooser.ordered_values > LARGE_GROUP:
-                statistics.events.append(SortedValues(chooser.name, chooser.ordered_values))
-            chooser.touched = chooser.largest = chooser.ordered_values = 0
+        if view.choosers:
+            cost.touched += choices(view, None if deltas is None else statistics.events)
         cost.touched += executor.touched - before
         if view.redefined is not None and view.redefined.lost is not None:
             cost.touched += view.redefined.lost.workspace.executor.touched
         view.redefined = None
         cost.seconds = time.perf_counter() - started
         if deltas is not None and (executor.built or executor.scans != scans):
-            self._tell_looks(view, scans, statistics)
+            statistics.events += looks(view, self.workspace, scans)
         executor.built.clear()
         view.derived = True
 
@@ -396,36 +385,6 @@ class Engine:
         view.anew = "was-stopped" if cost.stopped else IMPROVES_ITSELF if cost.iterated else None
         if cost.stopped:
             statistics.events.append(Stopped(view.stratum.relations, cost.rounds))
-
-    def _tell_looks(self, view: View, scans: Mapping[str, int], statistics: VersionStatistics) -> None:
-        """Say what a change of a view cost beyond itself: relations scanned since `scans`, and indexed."""
-        executor = self.workspace.executor
-        for name, count in executor.scans.items():
-            if count > scans.get(name, 0) and name != UNIT:
-                statistics.events.append(Scanned(name, view.stratum.relations))
-        for name, key in executor.built:
-            columns = self.workspace.infos[name].layout.names(key)
-            statistics.events.append(Indexed(name, columns))
-
-    def _lift(self, redefined: Redefined) -> None:
-        """Where strata have become one, lift the ranks of each above those of all before it: then each count is that
-        of the derivations from lower ranks, as it was that of those from lower strata."""
-        if not redefined.merged:
-            return
-        exchange, workspace = self.workspace.exchange, self.workspace
-        highest = exchange.swap(workspace.clock).clock
-        for above, names in enumerate(redefined.merged):
-            exchange.forget(names)
-            for name in names:
-                workspace.relations[name].lift(above * highest)
-        workspace.clock = len(redefined.merged) * highest
-
-    def _tell_rules_changed(self, view: View, statistics: VersionStatistics) -> None:
-        """Say that a view is derived again, if it has rows already and nobody else says so."""
-        names = sorted(name for name in view.rules.own if not self.workspace.infos[name].internal)
-        stored = any(self.workspace.relations[name].stored for name in view.rules.own)
-        if names and stored and (view.strategy.ranked or not view.stratum.recursive):
-            statistics.events.append(Recomputed(tuple(names), "rules-changed"))
 
     def instances(self) -> Instances:
         """The derivations of the rows that are there now, for those who look for them."""
