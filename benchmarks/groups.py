@@ -66,7 +66,7 @@ class _Race:
         """
         what, asked = f"change {size:,} rows", size == WITH_TARGET
         recompute = Duel(PART, what, DUCKDB, "faster", Target("at least", 10) if asked else None)
-        pathway = Duel(PART, what, PATHWAY, "faster", Target("at least", 1) if asked else None)
+        pathway = Duel(PART, what, PATHWAY, "faster", Target("at least", 1.5) if asked else None)
         sending = Duel(PART, f"{what}, sending them counted", PATHWAY, "faster")
         for _ in range(repetitions):
             block = [self.shop.change(size, self.draw) for _ in range(BLOCK // 2)]

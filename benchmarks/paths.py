@@ -44,7 +44,7 @@ def measure(stage: Stage) -> list[ReportRow]:
     changed = options.singles
     slow = 2 if options.quick else 4 * options.repeat
     stage.begin(PART, 2 * changed + (0 if stage.pathway is None else slow))
-    target = Target("at least", 10)
+    target = Target("at least", 20)
     rows = _against_duckdb(stage, nodes, links, [choose.choice(links) for _ in range(changed)], "", target)
     rows += _against_duckdb(
         stage, nodes, floats, [choose.choice(floats) for _ in range(changed)], ", float costs", None
