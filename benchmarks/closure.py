@@ -44,7 +44,8 @@ def measure(stage: Stage) -> list[ReportRow]:
 
 def _singles(stage: Stage, database: Database, duck: Duck, edges: list[Edge]) -> list[ReportRow]:
     duels = {
-        change: Duel(PART, f"{change} 1 edge", DUCKDB, "faster", Target("at least", 150)) for change in CHANGES
+        change: Duel(PART, f"{change} 1 edge", DUCKDB, "faster", Target("at least", 150))
+        for change in CHANGES
     }
     for change in CHANGES:  # the first of a process loads machine code: that is what starting costs, once
         database.apply(**{change: {"link": edges[:1]}})
