@@ -17,6 +17,7 @@ from benchmarks.exchange.swissprot import Dataset
 from benchmarks.exchange.workload import SharingWorkload
 from benchmarks.report import Check, ReportRow, Target
 from benchmarks.stage import Stage
+from headwater.exchange.wire import encode
 
 RECOMPUTE, DRED, PROPAGATE = "recompute", "dred", "PropagateDelete"
 ANEW = "from base data"
@@ -96,7 +97,10 @@ def _from_logs(
         "figure 4", what, LOGS, "faster", GOALS[LOGS],
         series=f"{LOGS}{cycles}{workload.dataset}", size=share, detail=share != 90,
     )  # fmt: skip
-    come, go = workload.transactions("+", entries), workload.transactions("-", gone, 2)
+    come, go, back = (
+        list(map(encode, workload.transactions(sign, each, number)))
+        for number, (sign, each) in enumerate((("+", entries), ("-", gone), ("+", gone)), start=1)
+    )
     for turn in range(stage.options.repeat):
         duel.ours.append(ours.follow(go))
         anew = Sharing(workload)
@@ -104,7 +108,7 @@ def _from_logs(
         if turn == 0:
             stage.checks.append(Check("figure 4", what, LOGS, same_rows(what, ours, anew, LOGS)))
         anew.close()
-        ours.follow(workload.transactions("+", gone, 3))
+        ours.follow(back)
     return duel.row()
 
 

@@ -21,6 +21,7 @@ from benchmarks.exchange.workload import SharingWorkload
 from headwater.errors import MissingExtra
 from headwater.exchange.edit import Transaction
 from headwater.exchange.instance import PeerInstance
+from headwater.exchange.wire import decode
 
 NEMO = "Nemo"
 T = TypeVar("T")
@@ -89,10 +90,11 @@ class Sharing:
 
         return timed(anew)[0]
 
-    def follow(self, transactions: list[Transaction]) -> float:
-        """Take on published transactions; how long that took, from edits to the right instance."""
+    def follow(self, published: list[bytes]) -> float:
+        """Take on transactions as they were published; how long that took, from lines of logs to the right
+        instance."""
         gc.collect()
-        return timed(lambda: self.instance.take(transactions))[0]
+        return timed(lambda: self.instance.take(list(map(decode, published))))[0]
 
     def _forget(self) -> None:
         engine = self.instance.database.engine

@@ -37,11 +37,11 @@ def run(
         " contributions to insert and to delete come as tables.",
         "All ways of deleting begin with the whole instance in memory and end with the right one. `from base data`"
         " drops all views, deletes contributions and derives the views, with the same plans; `recompute` derives"
-        " them in their places. `from the logs` begins with edits as they were published: we take on those that"
-        " delete, the rival, a new peer, all of them.",
+        " them in their places. `from the logs` begins with the lines of published logs: we read and take on those"
+        " that delete, the rival, a new peer, all of them.",
         "Where most goes, we do what `from base data` does, as soon as that is foreseen, and less of it: room is made"
         " once, and rows that had one derivation are not looked for. Most of both sides' time is then taking in the"
-        " rows to delete; so the ratio comes near to 1 from above.",
+        " rows to delete, of strings nine tenths: the ratio comes near to 1, with strings on either side.",
         "From scratch, both sides do it once before it counts: a process that first reads so much takes memory"
         " for it from the system, which makes that up to three times as long for us.",
     ]
