@@ -54,7 +54,7 @@ def measure(stage: Stage) -> list[ReportRow]:
 
 
 def changed(edges: list[Edge]) -> Database:
-    """The closure of these edges, after a change: it has the index that changes need and loading does not."""
+    """The closure of these edges, after a change: it has all indexes that changes need."""
     database = load(edges)
     database.apply(delete={"link": edges[:1]})
     database.apply(insert={"link": edges[:1]})

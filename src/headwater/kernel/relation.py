@@ -151,8 +151,6 @@ class Relation:
         """Whether no live row has ever had a second support (not always told where that is so)."""
         self.distinct = False
         """Whether whoever fills it has promised that no tuple will be added twice in the open transition."""
-        self.seen = False
-        """Whether a row has ever been visible."""
         self.lifted = 0
         self.proceeded = False
         """Whether the open version has had more than one transition."""
@@ -395,7 +393,6 @@ class Relation:
             rows, self.rows, self.state, self.sizes, self.journal_rows, self.journal,
             self.rank_column, self.count_column, self.head_rank_column, rank, out,
         )  # fmt: skip
-        self.seen = self.seen or n > 0
         return out[:n]
 
     def lead(self, rows: Rows) -> None:
@@ -550,7 +547,7 @@ class Relation:
         before = dict(self.__dict__)
         try:
             self.clear()
-            self.once, self.seen = before["once"], before["seen"]
+            self.once = before["once"]
             room.numbers(self, supports, 0)
             if rows.dtype == WIDE:
                 room.widen(self)
@@ -586,7 +583,6 @@ class Relation:
         room.rows(self, n)
         self.rows[:n, : self.arity] = codes
         self.rows[:n, self.arity :] = ranks
-        self.seen = bool(visible.any())
         self.state[:n] = np.where(visible, LIVE | STORED | VISIBLE | WAS, LIVE | STORED)
         self._fill_indexes(n)
         del self.slots

@@ -307,8 +307,6 @@ class Executor:
     ) -> int:
         """A join by lists of rows. With `results`, what it writes is what the plan gives."""
         relation = self.relations[step.relation]
-        if not relation.seen:  # which needs no index: what is loaded and only read may never have one
-            return 0
         accept, rank_column, limit = self._seen(step, relation, access, split)
         self._needs_index(step, relation)
         index = relation.index(step.key)
