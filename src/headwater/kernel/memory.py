@@ -40,7 +40,7 @@ RESERVE = 16
 SHORTEST = 1 << 26
 """How long it is at the least: what begins small and grows need not move."""
 KEPT = 1 << 28
-MOST_HELD = 8
+MOST_HELD = 64
 """How many times as much memory as it needs an array may hold when it begins."""
 
 
