@@ -2,7 +2,8 @@
 
 Rows carry where they come from: the smallest sets of origins (peers, contributions, mappings) that derive them. A set
 that holds another derives nothing more, since conditions only ever object to origins. So the same fixpoint decides
-about trust, by definition: a derivation is let in unless a condition of the peer on its row names an origin of it.
+about trust, by definition: a derivation is let in unless a condition of the peer on its row names an origin of it, or
+the worst rating of its origins does not reach a bound.
 """
 
 from __future__ import annotations
@@ -74,13 +75,20 @@ class ChaseCondition:
     guard: tuple[int, str, int] | None
     origin: tuple[Any, ...] | None
 
-    def objects(self, name: Name, row: Row, label: str, origins: Origins) -> bool:
+    bound: tuple[str, Any] | None = None
+
+    def objects(self, name: Name, row: Row, label: str, origins: Origins, stated: list[Any]) -> bool:
         if self.name not in (None, name) or self.by not in (None, label):
             return False
         if self.guard is not None:
             column, compare, value = self.guard
             if not holds(row[column], compare, value):
                 return False
+        if self.bound is not None:
+            scale, bound = self.bound
+            rated = [each for each in stated if isinstance(each, ChaseRating) and each.scale == scale]
+            steps = [SCALES[scale].index(each.value) for each in rated if each.origin in origins]
+            return max(steps, default=0) > SCALES[scale].index(bound)
         return self.origin is None or self.origin in origins
 
     def text(self, arity: int) -> str:
@@ -88,18 +96,46 @@ class ChaseCondition:
         words = ["distrust"]
         if self.name is not None:
             words.append(f"{self.name[1]}({', '.join(columns)})")
-        if self.origin is not None and self.origin[0] == "peer":
-            words.append(f"from {self.origin[1]}")
-        elif self.origin is not None and self.origin[0] == "row":
-            _, (peer, relation), row = self.origin
-            words.append(f"from {peer}.{relation}({', '.join(map(str, row))})")
-        elif self.origin is not None:
-            words.append(f"through {self.origin[1]}")
+        if self.origin is not None:
+            words.append(origin_text(self.origin))
         if self.by is not None:
             words.append(f"by {self.by}")
+        if self.bound is not None:
+            words.append(
+                "{} {} {}".format("below" if self.bound[0] == "confidence" else "above", *self.bound)
+            )
         if self.guard is not None:
             words.append(f"if {columns[self.guard[0]]} {self.guard[1]} {self.guard[2]}")
         return " ".join(words) + "."
+
+
+@dataclass(frozen=True)
+class ChaseRating:
+    """What a peer thinks of an origin, on one of the scales."""
+
+    origin: tuple[Any, ...]
+    scale: str
+    value: Any
+    name: None = None
+
+    def objects(self, name: Name, row: Row, label: str, origins: Origins, stated: list[Any]) -> bool:
+        return False
+
+    def text(self, arity: int) -> str:
+        return f"trust {origin_text(self.origin)} {self.scale} {self.value}."
+
+
+SCALES = {"confidence": (1, 0.75, 0.5, 0.2), "clearance": ("public", "confidential", "secret")}
+"""Best first."""
+
+
+def origin_text(origin: tuple[Any, ...]) -> str:
+    if origin[0] == "peer":
+        return f"from {origin[1]}"
+    if origin[0] == "row":
+        _, (peer, relation), row = origin
+        return f"from {peer}.{relation}({', '.join(map(str, row))})"
+    return f"through {origin[1]}"
 
 
 def holds(left: Any, compare: str, right: Any) -> bool:
@@ -134,7 +170,7 @@ class Chase:
     mappings: list[ChaseMapping]
     contributions: dict[Name, set[Row]]
     rejections: dict[Name, set[Row]]
-    conditions: dict[str, list[ChaseCondition]]
+    conditions: dict[str, list[ChaseCondition | ChaseRating]]
     rows: dict[Name, dict[Row, set[Origins]]] = field(default_factory=lambda: defaultdict(dict))
 
     def run(self) -> dict[Name, set[Row]]:
@@ -161,8 +197,8 @@ class Chase:
         for name, row, origins in news:
             if row in self.rejections.get(name, ()):
                 continue
-            conditions = self.conditions.get(name[0], ())
-            if not any(each.objects(name, row, mapping.label, origins) for each in conditions):
+            conditions = self.conditions.get(name[0], [])
+            if not any(each.objects(name, row, mapping.label, origins, conditions) for each in conditions):
                 changed |= self._enter(name, row, origins)
         return changed
 

@@ -8,7 +8,16 @@ import random
 import tempfile
 
 import pytest
-from exchange_chase import Chase, ChaseAtom, ChaseCondition, ChaseMapping, settled, weakly_acyclic
+from exchange_chase import (
+    SCALES,
+    Chase,
+    ChaseAtom,
+    ChaseCondition,
+    ChaseMapping,
+    ChaseRating,
+    settled,
+    weakly_acyclic,
+)
 from exchange_support import COMMON
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -60,7 +69,8 @@ def random_mapping(chance: random.Random, label: str, names: list, arities: dict
 class Stream:
     """A confederation, and what was done to it."""
 
-    def __init__(self, seed: int, path: str | None, strategy: str):
+    def __init__(self, seed: int, path: str | None, strategy: str, rated: float = 0.0):
+        """`rated` is how many conditions rate origins, or have a bound."""
         self.chance = random.Random(seed)
         self.peers = [f"P{i}" for i in range(self.chance.randint(2, 4))]
         self.arities = {
@@ -69,7 +79,7 @@ class Stream:
             for j in range(self.chance.choice((1, 1, 2)))
         }
         self.mappings = random_mappings(self.chance, self.arities)
-        self.path, self.strategy = path, strategy
+        self.path, self.strategy, self.rated = path, strategy, rated
         self.edits: dict[str, list[list[tuple]]] = {peer: [] for peer in self.peers}
         self.policies: dict[str, list[list[tuple[str, ChaseCondition]]]] = {peer: [] for peer in self.peers}
         self.open()
@@ -91,7 +101,8 @@ class Stream:
     def step(self) -> None:
         peer = self.chance.choice(self.peers)
         do = self.chance.choices(
-            (self.edit, self.publish, self.update, self.trust, self.reopen), (6, 3, 4, 2, 1)
+            (self.edit, self.publish, self.update, self.trust, self.reopen),
+            (6, 3, 4, 6 if self.rated else 2, 1),
         )[0]
         do(peer)
         self.check(peer)
@@ -137,7 +148,10 @@ class Stream:
             change = ("-", condition)
         else:
             condition = self.condition(peer)
-            if condition in held or len(held) >= 2:
+            alike = [
+                each for each in held if isinstance(each, ChaseRating) == isinstance(condition, ChaseRating)
+            ]
+            if condition in held or len(alike) >= 2:
                 return
             self.confederation[peer].trust(self.text(condition))
             change = ("+", condition)
@@ -151,7 +165,7 @@ class Stream:
 
     # ------------------------------------------------------------------ conditions
 
-    def condition(self, peer: str) -> ChaseCondition:
+    def condition(self, peer: str) -> ChaseCondition | ChaseRating:
         chance = self.chance
         name = chance.choice([name for name in self.arities if name[0] == peer])
         anywhere = chance.choice(list(self.arities))
@@ -164,6 +178,9 @@ class Stream:
                 ("mapping", chance.choice(self.mappings).label),
             )
         )
+        scale = chance.choice(list(SCALES))
+        if origin is not None and chance.random() < self.rated:
+            return ChaseRating(origin, scale, chance.choice(SCALES[scale]))
         guard = (
             chance.randrange(self.arities[name]),
             chance.choice(("!=", "<", ">=", "=")),
@@ -172,13 +189,17 @@ class Stream:
         if origin is not None and chance.random() < 0.3:
             return ChaseCondition(None, None, None, origin)
         by = chance.choice(self.mappings).label if chance.random() < 0.4 else None
+        if chance.random() < self.rated:
+            bound = (scale, chance.choice(SCALES[scale]))
+            named = chance.choice((name, None))
+            return ChaseCondition(named, by, guard if named and chance.random() < 0.4 else None, None, bound)
         return ChaseCondition(name, by, guard if chance.random() < 0.7 else None, origin)
 
-    def text(self, condition: ChaseCondition) -> str:
+    def text(self, condition: ChaseCondition | ChaseRating) -> str:
         return condition.text(0 if condition.name is None else self.arities[condition.name])
 
-    def conditions(self, peer: str, taken: int) -> list[ChaseCondition]:
-        found: list[ChaseCondition] = []
+    def conditions(self, peer: str, taken: int) -> list[ChaseCondition | ChaseRating]:
+        found: list[ChaseCondition | ChaseRating] = []
         for changes in self.policies[peer][:taken]:
             for sign, condition in changes:
                 found = [each for each in found if each != condition] + ([condition] if sign == "+" else [])
@@ -232,3 +253,13 @@ def test_peers_have_what_follows_from_the_logs_they_have_taken(seed, strategy, d
                 assert set(beside.database[output].rows()) == set(stream.rows(peer, name))
             beside.close()
         stream.confederation.close()
+
+
+@given(st.integers(0, 2**32), st.sampled_from(["support", "support", "dred", "relative"]))
+@settings(COMMON, max_examples=EXAMPLES)
+def test_rows_reach_the_bounds_that_peers_set_on_ratings(seed, strategy):
+    """Confidence and clearance: beside the worst rating of what a derivation uses, of the best derivation."""
+    stream = Stream(seed, None, strategy, rated=0.7)
+    for _ in range(STEPS):
+        stream.step()
+    stream.confederation.close()

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 from headwater.annotations import wire
 from headwater.annotations.protocol import Annotation, Names, not_an_element, plain
-
-LEVELS = ("public", "confidential", "secret", "top secret")
+from headwater.values.clearance_levels import LEVELS
 
 
 class Clearance(Annotation[int]):

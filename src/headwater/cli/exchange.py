@@ -239,6 +239,7 @@ def trust(file: Path, peer: str, conditions: tuple[str, ...], remove: tuple[str,
     Examples:
       headwater exchange trust bio.toml BioSQL
       headwater exchange trust bio.toml BioSQL 'distrust from uBio.'
+      headwater exchange trust bio.toml BioSQL 'trust from uBio confidence 0.5. distrust below confidence 0.7.'
       headwater exchange trust bio.toml BioSQL --remove 'distrust from uBio.'
     """
     from headwater.cli.peers import opened

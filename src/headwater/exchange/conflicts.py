@@ -49,7 +49,7 @@ class Reconciler:
         self._compiled = compiled
         self._history = history
         self._conditions = {
-            peer: sorted((c for c in each if c.stance == "trust"), key=lambda c: -c.priority)
+            peer: sorted((c for c in each if c.ranks), key=lambda c: -c.priority)
             for peer, each in conditions.items()
         }
 
@@ -203,7 +203,7 @@ class Reconciler:
             if why is None:
                 found = self._database.why(names.candidates(relation), row)
                 why = PeerWhy(relation.peer, found, self._compiled, lambda peer, name, row: ())
-            if _comes_so(condition, why, self._compiled.schemas):
+            if comes_so(condition, why, self._compiled.schemas):
                 return condition
         return None
 
@@ -234,7 +234,7 @@ class Reconciler:
         return bool(self._database.query(f"{MARK}\n{render(goal)}"))
 
 
-def _comes_so(condition: TrustCondition, why: PeerWhy, schemas: Schemas) -> bool:
+def comes_so(condition: TrustCondition, why: PeerWhy, schemas: Schemas) -> bool:
     """Whether some derivation of a row has the origin that a condition names."""
     if condition.by is not None and condition.by not in why.brought_by:
         return False

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from headwater.database import Database
-from headwater.exchange.conflicts import Reconciler
+from headwater.exchange.conflicts import Reconciler, comes_so
 from headwater.exchange.edit import Row, TransactionId
+from headwater.exchange.why import PeerWhy
 from headwater.language.datalog.render import MARK, render
 from headwater.language.mappings.compile import CompiledMappings
 from headwater.language.mappings.mapping import PeerRelation, Tgd
+from headwater.language.mappings.origins import worse
 from headwater.language.mappings.policy import TrustCondition
 from headwater.language.program import (
     Atom,
@@ -33,7 +36,8 @@ MOST_DERIVATIONS_SHOWN = 20
 @dataclass(frozen=True)
 class KeptOut:
     """A derivation that would bring the row: by a mapping, from rows; and the conditions that object to it, or may:
-    those about origins do if the rows cannot be derived without the origin."""
+    those about origins do if the rows cannot be derived without the origin. Behind a bound stand the ratings that are
+    worse, of what the rows are derived from."""
 
     mapping: str
     premises: tuple[str, ...]
@@ -96,10 +100,10 @@ def kept_out(
                     f"{compiled.schemas.find(atom).name}({', '.join(literal(_value(t, values)) for t in atom.args)})"
                     for atom in tgd.premises
                 )
-                objecting = tuple(
-                    c.text for c in conditions if _objects(database, compiled, c, tgd, relation, row)
-                )
-                yield KeptOut(tgd.label, premises, objecting)
+                objecting = [c for c in conditions if _objects(database, compiled, c, tgd, relation, row)]
+                origins = _Origins(database, compiled, relation.peer, tgd, values)
+                said = [_said(each, conditions, origins) for each in objecting]
+                yield KeptOut(tgd.label, premises, tuple(filter(None, said)))
 
 
 def _unified(tgd: Tgd, head: Atom, row: Row) -> dict[str, object] | None:
@@ -135,7 +139,7 @@ def _bindings(
         yield {**bound, **dict(zip(answers.columns, values, strict=True))}
 
 
-def _value(term: Term, values: dict[str, object]) -> object:
+def _value(term: Term, values: Mapping[str, object]) -> object:
     return values[term.name] if isinstance(term, Variable) else getattr(term, "value", None)
 
 
@@ -152,3 +156,38 @@ def _objects(
     return Reconciler(database, compiled, dict[str, tuple[TrustCondition, ...]]()).speaks_of(
         condition, relation, row
     )
+
+
+@dataclass(frozen=True)
+class _Origins:
+    """What the derivations of rows to which a mapping is applied use."""
+
+    database: Database
+    compiled: CompiledMappings
+    peer: str
+    tgd: Tgd
+    values: Mapping[str, object]
+
+    @cached_property
+    def _premises(self) -> tuple[PeerWhy, ...]:
+        found = []
+        for atom in self.tgd.premises:
+            output = self.compiled.names.output(self.compiled.schemas.find(atom))
+            row = tuple(_value(term, self.values) for term in atom.args)
+            why = self.database.why(output, row)
+            found.append(PeerWhy(self.peer, why, self.compiled, lambda peer, name, row: ()))
+        return tuple(found)
+
+    def __contains__(self, condition: TrustCondition) -> bool:
+        """Whether some derivation has the origin that a condition names."""
+        if condition.through == self.tgd.label:
+            return True
+        return any(comes_so(condition, why, self.compiled.schemas) for why in self._premises)
+
+
+def _said(condition: TrustCondition, conditions: Sequence[TrustCondition], origins: _Origins) -> str:
+    """A condition in words, with the ratings that do not reach its bound; nothing if all of them do."""
+    if condition.bound is None:
+        return condition.text
+    found = [each.text for each in worse(conditions, condition.bound) if each in origins]
+    return f"{condition.text} ({' '.join(found)})" if found else ""

@@ -30,6 +30,7 @@ from headwater.language.mappings.internal import (
     check_names,
 )
 from headwater.language.mappings.mapping import Egd, Mappings, PeerRelation, Schemas, Tgd
+from headwater.language.mappings.origins import ConditionOrigins
 from headwater.language.mappings.policy import TrustCondition
 from headwater.language.mappings.weak_acyclicity import check_weak_acyclicity
 from headwater.language.program import (
@@ -45,7 +46,6 @@ from headwater.language.program import (
     Term,
     Variable,
 )
-from headwater.spelling import did_you_mean
 
 MOST_ORIGINS_OF_ONE = 6
 """Conditions about origins, with predicates, that may hold for one relation: each doubles its rules."""
@@ -112,14 +112,6 @@ def compiled(
     )
 
 
-@dataclass(frozen=True)
-class _Applied:
-    """A condition on a relation: where it excludes, and what it says of rows."""
-
-    condition: TrustCondition
-    origin: ExcludedOrigin | None
-
-
 @dataclass
 class _Compiler:
     """Makes the rules of all relations, and of the copies that turn out to be needed."""
@@ -133,7 +125,6 @@ class _Compiler:
     declarations: dict[str, Declaration] = field(default_factory=dict)
     by_rule: dict[str, str] = field(default_factory=dict)
     outputs: dict[str, PeerRelation] = field(default_factory=dict)
-    lists: dict[str, dict[PeerRelation, tuple[Atom, ...]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.keyed = {key.relation for key in self.equalities.key_dependencies()}
@@ -149,7 +140,12 @@ class _Compiler:
                 self.schemas.find(atom)
             for atom in tgd.heads:
                 self._producers[self.schemas.find(atom)].append((tgd, atom))
-        self._applied = {relation: list(self._conditions(relation)) for relation in self.schemas.columns}
+        conditions = ConditionOrigins(self.schemas, self.mappings, self.policies)
+        self._applied = {relation: list(conditions.of(relation)) for relation in self.schemas.columns}
+        self.lists = conditions.lists
+        for name, relations in self.lists.items():
+            for relation in relations:
+                self._declare(RowList(name, relation).name, self.schemas.columns[relation])
 
     def run(self) -> None:
         """Relations first, then whatever copies they read."""
@@ -169,69 +165,6 @@ class _Compiler:
         """A base relation; labelled nulls may stand in any column."""
         made = tuple(Column(f"c{i}_{column.name}", column.type, True) for i, column in enumerate(columns))
         self.declarations[name] = Declaration(name, made)
-
-    # ------------------------------------------------------------------ conditions
-
-    def _conditions(self, relation: PeerRelation) -> Iterator[_Applied]:
-        """The conditions of the relation's peer that concern it."""
-        for condition in self.policies.get(relation.peer, ()):
-            self._check(condition, relation.peer)
-            if condition.stance == "trust":
-                continue
-            if condition.atom is not None and self.schemas.find(condition.atom, relation.peer) != relation:
-                continue
-            yield _Applied(condition, self._origin(relation.peer, condition))
-
-    def _check(self, condition: TrustCondition, peer: str) -> None:
-        peers = list(dict.fromkeys(relation.peer for relation in self.schemas.columns))
-        labels = [tgd.label for tgd in self.mappings.tgds]
-        known = (
-            (condition.from_peer, peers, "peer"),
-            (condition.by, labels, "mapping"),
-            (condition.through, labels, "mapping"),
-        )
-        for name, there, what in known:
-            if name is not None and name not in there:
-                hint = did_you_mean(name, there) or f"there are: {', '.join(there) or 'none'}"
-                raise RuleError(
-                    f"unknown-{what}", f"there is no {what} {name}", place=condition.place, hint=hint
-                )
-        if condition.from_row is not None:
-            self.schemas.find(condition.from_row, peer)
-        if condition.atom is not None and self.schemas.find(condition.atom, peer).peer != peer:
-            raise RuleError(
-                "not-yours",
-                f"{peer} can state conditions on its own relations only",
-                place=condition.place,
-                hint=f"its own: {', '.join(r.name for r in self.schemas.of(peer))}; 'from' says where data is from",
-            )
-
-    def _origin(self, peer: str, condition: TrustCondition) -> ExcludedOrigin | None:
-        if condition.from_peer is not None:
-            return ExcludedOrigin("peer", condition.from_peer)
-        if condition.through is not None:
-            return ExcludedOrigin("mapping", condition.through)
-        if condition.from_row is None:
-            return None
-        return ExcludedOrigin("rows", self._list_of(peer, condition))
-
-    def _list_of(self, peer: str, condition: TrustCondition) -> str:
-        """The list that a row is on: conditions that differ in the row alone share one."""
-        alike = [
-            (other.atom, other.by, other.guard)
-            for other in self.policies[peer]
-            if other.from_row is not None and other.stance == "distrust"
-        ]
-        first = alike.index((condition.atom, condition.by, condition.guard))
-        name = f"{peer}_{1 + len(set(map(repr, alike[:first])))}"
-        row = condition.from_row
-        assert row is not None
-        relation = self.schemas.find(row, peer)
-        rows = self.lists.setdefault(name, {})
-        if row not in rows.get(relation, ()):
-            rows[relation] = (*rows.get(relation, ()), row)
-        self._declare(RowList(name, relation).name, self.schemas.columns[relation])
-        return name
 
     # ------------------------------------------------------------------ rules
 
@@ -277,21 +210,21 @@ class _Compiler:
         """What one mapping brings, through the conditions of the relation's peer."""
         applied = [each for each in self._applied[relation] if each.condition.by in (None, tgd.label)]
         filters: list[Literal] = []
-        open_ones: list[tuple[ExcludedOrigin, Literal]] = []
+        open_ones: list[tuple[Exclusion, Literal]] = []
         always: set[ExcludedOrigin] = set()
         bindings = BroughtRow(tgd, atom)
         for each in applied:
-            if each.origin in exclusion:
+            if each.origins is not None and each.origins <= exclusion:
                 continue  # the copy does without that data anyway
             predicate = bindings.predicate(each.condition)
-            if each.origin is None:
+            if each.origins is None:
                 if not predicate:
                     return
                 filters.append(negated(predicate))
             elif not predicate:
-                always.add(each.origin)
+                always |= each.origins
             else:
-                open_ones.append((each.origin, negated(predicate)))
+                open_ones.append((each.origins, negated(predicate)))
         if len(open_ones) > MOST_ORIGINS_OF_ONE:
             raise RuleError(
                 "too-many-copies",
@@ -300,7 +233,7 @@ class _Compiler:
             )
         for size in range(len(open_ones) + 1):
             for avoided in combinations(open_ones, size):
-                without = exclusion | always | {origin for origin, _ in avoided}
+                without = exclusion.union(always, *(origins for origins, _ in avoided))
                 if ExcludedOrigin("mapping", tgd.label) in without:
                     continue
                 spared = [literal for each in open_ones if each not in avoided for literal in (each[1],)]

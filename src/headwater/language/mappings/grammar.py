@@ -24,15 +24,19 @@ EXISTS.4: /exists\\b(?=\\s*[^\\W\\d])|∃/
 """
 _POLICY = """
 start: condition*
-condition: STANCE call? origin* guard? rank? _DOT
+condition: STANCE call? origin* bound? guard? (rank | rating)? _DOT
 origin: FROM (IDENT | call) | VIA IDENT
 guard: WHERE _literal ("," _literal)*
+bound: SIDE rating
+rating: SCALE (INT | FLOAT | IDENT | STRING)
 rank: PRIORITY INT
 STANCE.4: /(?:dis)?trust\\b/
 FROM.4: /from\\b/
 VIA.4: /(?:by|through)\\b/
 WHERE.4: /if\\b/
 PRIORITY.4: /priority\\b/
+SIDE.4: /(?:below|above)\\b/
+SCALE.4: /(?:confidence|clearance)\\b/
 """
 _QUALIFIED = """
 QUALIFIED.4: /[^\\W\\d]\\w*\\.[^\\W\\d]\\w*(?=\\s*\\()/

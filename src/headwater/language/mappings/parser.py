@@ -9,26 +9,32 @@ All bare names are variables; strings are quoted. A mapping without a label is n
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from headwater.errors import LanguageError, RuleError
+from headwater.language.datalog import constants
 from headwater.language.datalog.comments import blank_comments
 from headwater.language.datalog.nesting import refuse_deep
+from headwater.language.datalog.quoted import text_of
 from headwater.language.datalog.terms import TermReader
 from headwater.language.datalog.trees import end_of, is_word, start_of, trees, words
 from headwater.language.mappings.grammar import mappings_grammar, policy_grammar
 from headwater.language.mappings.mapping import Egd, Mappings, Tgd, variables, without_wildcards
 from headwater.language.mappings.policy import TrustCondition
+from headwater.language.mappings.rating import SIDES, Rating
 from headwater.language.mappings.safety import check_egd, check_tgd
 from headwater.language.program import Atom, Comparison, Constant, Literal, Positive, Variable, Wildcard
 from headwater.language.source import SourceText
+from headwater.spelling import did_you_mean
+from headwater.values.clearance_levels import LEVELS
 
 if TYPE_CHECKING:
     from lark import Lark, Token, Tree
 
 _MAPPING_FORM = "write m4: B(i, c), U(n, c) -> B(i, n), or m3: B(i, n) -> exists c U(n, c), and end with '.'"
 _POLICY_FORM = (
-    "write distrust B(i, n) from GUS if n >= 3, with from, by, through, if and priority as needed, and '.'"
+    "write distrust B(i, n) from GUS if n >= 3, with from, by, through, below, if, priority, and '.'"
 )
 
 
@@ -172,12 +178,20 @@ def _condition(source: SourceText, node: Tree[Token]) -> TrustCondition:
         elif part.data == "guard":
             literals = [literal for child in part.children[1:] for literal in terms.literals(child)]
             said["guard"] = tuple(literals)
+        elif part.data == "rating":
+            said["rating"] = _rating(terms, part)
+        elif part.data == "bound":
+            said["bound"] = _bound(terms, part)
         else:
             said["priority"] = int(str(words(part)[-1]))
     if said.get("guard"):
         _check_guard(terms, node, atom, said["guard"])
     if "priority" in said and stance == "distrust":
         raise terms.refuse(node, "only what is trusted has a priority", "leave it out")
+    if "rating" in said:
+        _check_rating(terms, node, str(stance), atom, said)
+    if "bound" in said:
+        _check_bound(terms, node, str(stance), said)
     text = " ".join(source.text[start_of(node) : end_of(node)].split())
     return TrustCondition(
         "trust" if stance == "trust" else "distrust",
@@ -199,6 +213,64 @@ def _origin(terms: TermReader, node: Tree[Token]) -> tuple[str, object]:
             raise terms.refuse(value, "a row is written with values", "write from U(2, 5); or name a peer")
         return "from_row", row
     return str(word), str(value)
+
+
+def _rating(terms: TermReader, node: Tree[Token]) -> Rating:
+    scale, written = words(node)
+    value = text_of(written) if written.type == "STRING" else str(written)
+    if scale == "clearance":
+        if value not in LEVELS:
+            hint = did_you_mean(value, LEVELS) or "the levels are: " + ", ".join(
+                f'"{level}"' for level in LEVELS
+            )
+            raise terms.refuse(written, f"{value} is no level of clearance", hint)
+        return Rating("clearance", value)
+    if written.type not in ("INT", "FLOAT") or not 0 <= float(constants.number(value)) <= 1:
+        raise terms.refuse(written, f"{value} is no confidence", "write a number from 0 to 1")
+    return Rating("confidence", float(constants.number(value)))
+
+
+def _bound(terms: TermReader, node: Tree[Token]) -> Rating:
+    side, rating = node.children
+    assert not isinstance(rating, str)
+    found = _rating(terms, rating)
+    if side != SIDES[found.scale]:
+        raise terms.refuse(
+            node,
+            f"what is {side} a {found.scale} is better than it",
+            f"write {_side_of(found)}",
+        )
+    return found
+
+
+def _check_rating(
+    terms: TermReader, node: Tree[Token], stance: str, atom: Atom | None, said: Mapping[str, object]
+) -> None:
+    origins = {"from_peer", "from_row", "through"} & set(said)
+    if stance == "distrust" or atom is not None or not origins or set(said) - origins - {"rating"}:
+        raise terms.refuse(
+            node,
+            "a rating is of a peer, a row or a mapping, and of nothing else",
+            "write trust from GUS confidence 0.6, from U(2, 5) or through m4; a bound is below confidence 0.7",
+        )
+
+
+def _check_bound(terms: TermReader, node: Tree[Token], stance: str, said: Mapping[str, object]) -> None:
+    if stance == "trust":
+        raise terms.refuse(
+            node, "what is beyond a bound is distrusted", f"write distrust {_side_of(said['bound'])}"
+        )
+    if {"from_peer", "from_row", "through"} & set(said):
+        raise terms.refuse(
+            node,
+            "a bound is about all that rows are derived from",
+            "leave the origin out, or rate the origin: trust from GUS confidence 0.6",
+        )
+
+
+def _side_of(bound: object) -> str:
+    assert isinstance(bound, Rating)
+    return f"{SIDES[bound.scale]} {bound}"
 
 
 def _check_guard(terms: TermReader, node: Tree[Token], atom: Atom | None, guard: object) -> None:

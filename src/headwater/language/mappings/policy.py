@@ -5,6 +5,8 @@
     distrust from U(2, 5).                    whatever cannot be derived without this row of uBio's
     distrust through m1.                      whatever cannot be derived without the mapping m1
     trust B(i, n) from uBio priority 3.       in a conflict, above what has a lower priority
+    trust from GUS confidence 0.6.            how sure data of GUS is (see `rating`)
+    distrust B(i, n) below confidence 0.7.    rows that cannot be derived from what is at least so sure
 
 A condition without a relation holds for all relations of the peer. What no condition names is trusted.
 """
@@ -15,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import Literal as OneOf
 
 from headwater.errors import Place
+from headwater.language.mappings.rating import Rating
 from headwater.language.program import Atom, Literal
 
 Stance = OneOf["trust", "distrust"]
@@ -25,7 +28,8 @@ DEFAULT_PRIORITY = 1
 @dataclass(frozen=True)
 class TrustCondition:
     """One condition. `atom` names rows of the peer; `from_peer`, `from_row` and `through` say where their data came
-    from, `by` the mapping that brings them; `guard` are conditions on the variables of the atom."""
+    from, `by` the mapping that brings them; `guard` are conditions on the variables of the atom. One with a `rating`
+    rates an origin and ranks nothing; `bound` is the worst rating that origins of rows may have."""
 
     stance: Stance
     atom: Atom | None = None
@@ -35,18 +39,20 @@ class TrustCondition:
     by: str | None = None
     guard: tuple[Literal, ...] = ()
     priority: int = DEFAULT_PRIORITY
+    rating: Rating | None = None
+    bound: Rating | None = None
     text: str = field(default="", compare=False)
     place: Place | None = field(default=None, compare=False, repr=False)
 
     @property
-    def rejects(self) -> bool:
-        """Whether what it names, and no condition of a higher priority does, is rejected."""
-        return self.stance == "trust" and self.priority == 0
+    def ranks(self) -> bool:
+        """Whether it gives rows a priority."""
+        return self.stance == "trust" and self.rating is None
 
     @property
-    def of_origin(self) -> bool:
-        """Whether it asks where data came from, however many mappings ago."""
-        return self.from_peer is not None or self.from_row is not None or self.through is not None
+    def rejects(self) -> bool:
+        """Whether what it names, and no condition of a higher priority does, is rejected."""
+        return self.ranks and self.priority == 0
 
     def __str__(self) -> str:
         return self.text

@@ -1,0 +1,3 @@
+"""The levels of clearance, lowest first, where nobody names others."""
+
+LEVELS = ("public", "confidential", "secret", "top secret")
