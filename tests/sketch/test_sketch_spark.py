@@ -269,6 +269,8 @@ def test_a_delta_table_made_anew_is_another_one(spark, tmp_path):
         assert sketches.list() == ()
         assert bag(sketches.ask(text).rows) == bag(pa.table({"g": [7, 8]}))
         sketches.ask(text, way="capture")
+    with hw.sketches(spark, tmp_path / "state") as sketches:
+        assert len(sketches.list()) == 1
         deltalake.write_deltalake(str(tmp_path / "other"), pa.table({"g": [9, 9], "v": [9, 9]}))
         sketches.table("sales", tmp_path / "other", partition="g", ranges=4)
         assert sketches.list() == ()

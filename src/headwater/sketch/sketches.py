@@ -70,9 +70,12 @@ class Sketches:
             self._unwritten: set[str] = set()
             self._facts = FactsOfBackend(self.backend)
             self._queries = {query.name: query for query in self._state.queries()}
-            for table in self._state.tables():
+            named = list(self._state.tables())
+            for table in named:
                 self._tables[table.name] = table
                 self._name(table)
+            if list(self._tables.values()) != named:  # one was made anew
+                self._state.describe(self._address, self._tables)
         except BaseException:
             self._state.close()
             raise
@@ -178,6 +181,13 @@ class Sketches:
                 "unknown-table", f"no table {table} was named", hint="name it: sketches.table(...)"
             )
         columns = self.backend.schemas()[table].columns
+        unknown = next((column.name for column in columns if column.type is None), None)
+        if unknown is not None:
+            raise SketchError(
+                "unknown-type",
+                f"{table}.{unknown} has a type that rows cannot be given for here",
+                hint="change the table in the database",
+            )
         return pa.schema([(column.name, arrow_type(column.type)) for column in columns])
 
     # ------------------------------------------------------------------ queries

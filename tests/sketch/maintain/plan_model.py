@@ -22,6 +22,7 @@ import pyarrow as pa
 
 from headwater.language.sql import algebra as a
 from headwater.language.sql import scalars as s
+from headwater.language.sql.tables import TableSchema
 from headwater.sketch.ranges import Ranges
 from headwater.sketch.sketch import Slot
 from headwater.sketch.tables.backend import News, TableDelta, WantedRows, news_by_table
@@ -297,6 +298,9 @@ class ModelBackend:
     asked: int = 0
     types: Mapping[str, pa.Schema] = field(default_factory=dict)
     dialect = "model"
+
+    def schemas(self) -> dict[str, TableSchema]:
+        return {}
 
     def version(self, table: str) -> int:
         return len(self.history.get(table, ()))

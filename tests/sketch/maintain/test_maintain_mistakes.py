@@ -127,6 +127,17 @@ def test_rows_that_are_kept_follow_their_table():
     assert kept.fragments() == {0, 1, 2}
 
 
+@pytest.mark.parametrize("lookups", [True, False])
+def test_conditions_that_read_no_column_hold_for_deltas_too(lookups: bool):
+    text = "SELECT r.g, count(*) FROM r, s WHERE r.g = s.k AND 1 = 0 GROUP BY r.g HAVING count(*) > 0"
+    kept = Kept(text, [(1, 1.0, 5)], [(1, 0)], Switches(lookups=lookups))
+    kept.change("r", insert=[(1, 1.0, 15)])
+    assert kept.fragments() == set()
+    alone = Kept("SELECT g FROM r WHERE 1 = 0 AND v > 0", [(1, 1.0, 5)])
+    alone.change("r", insert=[(1, 1.0, 15)], delete=[(1, 1.0, 5)])
+    assert alone.fragments() == set()
+
+
 def test_a_lookup_that_finds_too_much_is_left_to_the_backend(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("headwater.sketch.maintain.join_walk.FEWEST_FOUND_AT_MOST", 3)
     monkeypatch.setattr("headwater.sketch.maintain.join_walk.MOST_FOUND_PER_ROW", 1)

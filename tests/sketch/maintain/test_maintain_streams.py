@@ -70,3 +70,19 @@ def check(stream: Stream, ways: dict[str, Maintainer]) -> None:
     if stream.shape.safe:
         less = sketched(stream.backend.tables, found, stream.partition)
         assert answer(stream.plan, less) == answer(stream.plan, stream.backend.tables)
+
+
+def test_the_first_rows_of_nothing_are_saved_and_restored(tmp_path: Path):
+    """Nothing has no types: those of rows that come later count."""
+    stream = Stream(next(shape for shape in SHAPES if shape.name == "top_rows"), 3)
+    for table, rows in stream.backend.tables.items():
+        stream.backend.update(table, [], list(rows))
+    held = Maintainer(stream.plan, stream.numbers, stream.backend)
+    held.capture()
+    for turn in range(3):
+        held.save(tmp_path / "state")
+        held = Maintainer(stream.plan, stream.numbers, stream.backend)
+        assert held.restore(tmp_path / "state")
+        stream.backend.update("r", [stream.row("r") | {"v": 7 + turn}], [])
+        held.maintain()
+        assert held.sketch.parts[0].fragments

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from headwater.exchange.edit import Edit
-from headwater.exchange.wrappers.own_names import beside
 from headwater.exchange.wrappers.stored_rows import from_stored
 from headwater.exchange.wrappers.wrapper import Captured, CaptureMark, WrappedTable
+from headwater.foreign.own_names import beside
 
 TURN = "headwater_turn"
 Tables = Sequence[tuple[WrappedTable, Any]]

@@ -19,9 +19,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from headwater.exchange.edit import Edit
-from headwater.exchange.wrappers.own_names import beside
 from headwater.exchange.wrappers.stored_rows import from_stored, stored_columns
 from headwater.exchange.wrappers.wrapper import Captured, CaptureMark, WrappedTable
+from headwater.foreign.own_names import beside
 from headwater.foreign.schema import has_table, split_name
 
 PAUSED = "headwater_capture"

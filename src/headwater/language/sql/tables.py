@@ -23,6 +23,8 @@ class TableColumn:
     name: str
     type: Type | None = None
     nullable: bool = True
+    compared_there: bool = False
+    """Whether only its system knows which of its values are equal: it has a collation, pads or rounds them."""
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from headwater.sketch.sketch import Sketch, SketchPart, Slot
 from headwater.sketch.tables.backend import fragment_column
 from headwater.sketch.tables.fragment_sql import fragment_expression
 from headwater.sketch.tables.sql_backend import SqlBackend
-from headwater.sketch.tables.sql_records import SqlRecords, do, quoted
+from headwater.sketch.tables.sql_records import SqlRecords, do, quoted, quoted_column
 
 
 class SqlMaintainer:
@@ -119,7 +119,7 @@ class SqlMaintainer:
             fragments = "".join(
                 self._fragment(slot) for carried, slot in self.state.carried if carried == access
             )
-            names = ", ".join(quoted(each.name) for each in scan.attributes)
+            names = ", ".join(quoted_column(each.name) for each in scan.attributes)
             sources = {
                 self._view(access, delta=False): f"SELECT {names}{fragments} FROM {quoted(scan.table)}"
             }
@@ -135,7 +135,7 @@ class SqlMaintainer:
 
     def _fragment(self, slot: Slot) -> str:
         said = fragment_expression(self._ranges[slot], self.backend.dialect)
-        return f", {said} AS {quoted(fragment_column(slot))}"
+        return f", {said} AS {quoted_column(fragment_column(slot))}"
 
     def _view(self, access: int, *, delta: bool) -> str:
         return f"{self._table}{source_name(access, delta=delta)}"

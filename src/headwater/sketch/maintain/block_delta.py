@@ -158,11 +158,16 @@ class BlockDelta(Stateless):
         if len(self.block.scans) != 1:
             return None
         columns = {each.id: compile_scalar(self.block.meaning(each)) for each in self.columns}
-        conditions = self.block.conditions
-        if len(self._filters[self.block.scans[0].access]) < len(conditions):
+        if any(compile_scalar(each) is None for each in self.block.conditions):
             return None
         known = {id: column for id, column in columns.items() if column is not None}
         return known if len(known) == len(columns) else None
+
+    @cached_property
+    def _tests(self) -> list[Columnwise]:
+        """All conditions of a block with one access, those that read no column too."""
+        compiled = (compile_scalar(each) for each in self.block.conditions)
+        return [each for each in compiled if each is not None]
 
     def _local_filters(self, scan: Scan) -> list[Columnwise]:
         """The conditions on an access that need no backend."""
@@ -173,7 +178,7 @@ class BlockDelta(Stateless):
         assert changes.deltas is not None and self._here is not None
         scan = self.block.scans[0]
         rows = annotate(changes.deltas[scan.table], scan, self._read[scan.access], self.numbers)
-        for condition in self._filters[scan.access]:
+        for condition in self._tests:
             rows = selected(rows, condition)
         return projected(rows, self._here)
 

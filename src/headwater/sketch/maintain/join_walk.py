@@ -157,6 +157,11 @@ class JoinWalk:
                 found.append((about, compile_scalar(each)))
         return found
 
+    @cached_property
+    def _constants(self) -> tuple[Columnwise, ...]:
+        """Conditions that read no access: no step binds what they are about."""
+        return tuple(each for about, each in self._conditions if not about and each is not None)
+
     # ------------------------------------------------------------------ a version
 
     def change(
@@ -170,7 +175,7 @@ class JoinWalk:
         `untested`."""
         version = _WalkedVersion(self, self._rows_of_deltas(deltas), changes, old_partners)
         found = version.change()
-        for condition in untested:
+        for condition in (*self._constants, *untested):
             if found is not None and len(found):
                 found = found.where(holds(condition(found.columns), len(found)))
         return self._annotated(found)

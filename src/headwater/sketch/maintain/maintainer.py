@@ -73,6 +73,19 @@ class Maintainer:
         self._root: Incremental = compile_plan(plan, numbers, self.switches)
         self._merge = self._new_merge()
         self._sketch: Sketch | None = None
+        self._refuse_foreign_comparisons()
+
+    def _refuse_foreign_comparisons(self) -> None:
+        """Refuse to follow columns whose values only the backend can compare."""
+        schemas = self.backend.schemas()
+        for table, names in self.columns_read.items():
+            for column in schemas[table].columns if table in schemas else ():
+                if column.compared_there and column.name in names:
+                    raise SketchError(
+                        "not-maintained",
+                        f"only the database can compare values of {table}.{column.name}",
+                        hint="strings without collation and padding, and floats of 64 bits, can be followed",
+                    )
 
     # ------------------------------------------------------------------ what there is
 

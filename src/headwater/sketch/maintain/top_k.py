@@ -151,7 +151,7 @@ class TopKDelta:
         if not listed:
             return AnnotatedRows.none()
         columns: Mapping[int, pa.Array] = {
-            id: pa.array([entry.values[place] for entry, _ in listed], self._types[id])
+            id: pa.array([entry.values[place] for entry, _ in listed], self._types.get(id))
             for place, id in enumerate(self.columns)
         }
         counts = np.array([count for _, count in listed], np.int64)
@@ -176,9 +176,12 @@ class TopKDelta:
 
     def load(self, tables: Mapping[str, pa.Table]) -> None:
         table = tables["first"]
-        self._types = {-1 - place: table.column(place).type for place in range(len(self.order))}
         first = len(self.order)
-        self._types |= {id: table.column(first + place).type for place, id in enumerate(self.columns)}
+        places = [-1 - place for place in range(first)] + list(self.columns)
+        known = zip(places, table.schema.types, strict=False)
+        self._types = {
+            id: type for id, type in known if not pa.types.is_null(type)
+        }  # of no rows, none is known
         for row in zip(*(column.to_pylist() for column in table.columns), strict=True):
             *cells, fragments, count = row
             entry = BufferedRow(tuple(cells[:first]), tuple(cells[first:]), tuple(fragments))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -78,6 +79,16 @@ def given_changes(changes: Any, schema: pa.Schema) -> tuple[pa.Table | None, pa.
     return given_rows(come, schema), given_rows(gone, schema)
 
 
+def _cells(row: Any, schema: pa.Schema) -> tuple[Any, ...]:
+    """A row as a tuple, or by the names of its columns."""
+    if not isinstance(row, Mapping):
+        return tuple(row)
+    missing = [name for name in schema.names if name not in row]
+    if missing:
+        raise DataError("column-names", f"rows without the columns {', '.join(missing)}")
+    return tuple(row[name] for name in schema.names)
+
+
 def _arrow(rows: Any, schema: pa.Schema) -> pa.Table:
     import pyarrow as pa
 
@@ -89,7 +100,14 @@ def _arrow(rows: Any, schema: pa.Schema) -> pa.Table:
         return rows.to_arrow()
     if type(rows).__module__.startswith("pandas"):
         return pa.Table.from_pandas(rows, preserve_index=False)
-    listed = [tuple(row) for row in rows]
+    try:
+        listed = [_cells(row, schema) for row in rows]
+    except TypeError as error:
+        raise DataError(
+            "wrong-type",
+            f"rows are not given as {type(rows).__name__}",
+            hint="a DataFrame, an Arrow table, or a list of tuples",
+        ) from error
     if any(len(row) != len(schema) for row in listed):
         raise DataError("wrong-arity", f"rows have {len(schema)} columns: {', '.join(schema.names)}")
     cells = list(zip(*listed, strict=True)) if listed else [()] * len(schema)

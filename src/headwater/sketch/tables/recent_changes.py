@@ -9,6 +9,7 @@ changes between two versions, whoever else writes, rolls back or makes the recor
 from __future__ import annotations
 
 import secrets
+import threading
 from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -40,27 +41,30 @@ class RecentChanges:
     def __init__(self) -> None:
         self._changes: dict[str, deque[RecentChange]] = {}
         self._rows: dict[str, int] = {}
+        self._lock = threading.Lock()
 
     def remember(self, table: str, change: RecentChange) -> None:
         """Keep a change; one that does not follow the last one is all that is kept."""
-        kept = self._changes.setdefault(table, deque())
-        if kept and (kept[-1].version + 1, kept[-1].mark) != (change.version, change.before):
-            self.forget(table)
-        kept.append(change)
-        self._rows[table] = self._rows.get(table, 0) + change.rows.num_rows
-        while kept and self._rows[table] > MOST_ROWS_AT_HAND:
-            self._rows[table] -= kept.popleft().rows.num_rows
+        with self._lock:
+            kept = self._changes.setdefault(table, deque())
+            if kept and (kept[-1].version + 1, kept[-1].mark) != (change.version, change.before):
+                kept.clear()
+                self._rows[table] = 0
+            kept.append(change)
+            self._rows[table] = self._rows.get(table, 0) + change.rows.num_rows
+            while kept and self._rows[table] > MOST_ROWS_AT_HAND:
+                self._rows[table] -= kept.popleft().rows.num_rows
 
     def forget(self, table: str) -> None:
         """Keep nothing of a table."""
-        self._changes.get(table, deque()).clear()
-        self._rows[table] = 0
+        with self._lock:
+            self._changes.get(table, deque()).clear()
+            self._rows[table] = 0
 
     def between(self, table: str, after: int, upto: int, mark: int) -> list[RecentChange] | None:
         """The changes after one version up to another that has this mark, if all of them are at hand."""
-        kept = self._changes.get(table)
-        if not kept:
-            return None
+        with self._lock:
+            kept = tuple(self._changes.get(table, ()))
         found = [change for change in kept if after < change.version <= upto]
         if len(found) != upto - after or not found or found[-1].mark != mark:
             return None

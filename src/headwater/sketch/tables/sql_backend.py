@@ -36,8 +36,16 @@ from headwater.sketch.tables.bags import net_change, signed
 from headwater.sketch.tables.direct import DirectConnections
 from headwater.sketch.tables.key_lookup import KeyLookup, is_dense
 from headwater.sketch.tables.layout import TableLayout
+from headwater.sketch.tables.own_comparison import columns_compared_there
 from headwater.sketch.tables.recent_changes import RecentChanges
-from headwater.sketch.tables.sql_records import RecordedVersion, SqlRecords, do, quoted, quoted_text
+from headwater.sketch.tables.sql_records import (
+    RecordedVersion,
+    SqlRecords,
+    do,
+    quoted,
+    quoted_column,
+    quoted_text,
+)
 from headwater.sketch.tables.sql_rows import fetched, holds_exactly, sources, staged
 from headwater.values.arrow_types import arrow_type
 from headwater.values.types import INT
@@ -105,7 +113,11 @@ class SqlBackend:
             if found is None:
                 raise SketchError("unknown-table", f"there is no table {name}", hint="is its name right?")
             self._records.prepare(connection, name, list(found))
-        columns = tuple(TableColumn(one.name, one.type, one.nullable) for one in found.values())
+            apart = columns_compared_there(self.dialect, connection, name)
+        columns = tuple(
+            TableColumn(one.name, one.type, one.nullable, one.name in apart) for one in found.values()
+        )
+        self._recent.forget(name)  # it may have other columns now
         self._tables[name] = TableSchema(name, columns)
         self._stored_as_given.discard(name)
         if self.dialect == "duckdb" and self._stores_as_given(name):
@@ -175,7 +187,7 @@ class SqlBackend:
         with self._transaction() as connection:
             found = fetched(
                 connection,
-                f"SELECT {quoted(attribute)} FROM {quoted(table)}{part}",
+                f"SELECT {quoted_column(attribute)} FROM {quoted(table)}{part}",
                 (Attribute(0, attribute, column.type),),
             )
         return found.column(0)
@@ -210,7 +222,7 @@ class SqlBackend:
         texts = self._lookups.setdefault(asked, {})
         if dense not in texts:
             rendered = self._rendered(asked.plan, {name: quoted(name) for name in self._tables})
-            texts[dense] = asked.text(self.dialect, rendered, quoted, dense)
+            texts[dense] = asked.text(self.dialect, rendered, quoted_column, dense)
         with self._transaction() as connection:
             self._check_versions(connection, versions)
             values = asked.values(self.dialect, distinct, dense)
@@ -372,6 +384,12 @@ class SqlBackend:
 
     def _check_order(self, table: str, column: TableColumn) -> None:
         """Strings must be ordered as this process orders them."""
+        if column.compared_there and column.type is not None and column.type.name == "string":
+            raise SketchError(
+                "unordered-attribute",
+                f"only the database can compare values of {table}.{column.name}",
+                hint="choose a number or a date, or a column of strings without a collation or padding",
+            )
         if self.dialect != "postgres" or column.type is None or column.type.name != "string":
             return
         with self._transaction() as connection:

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from headwater.errors import SketchError
+from headwater.foreign.own_names import beside
+from headwater.foreign.schema import columns_of
 from headwater.sketch.tables.direct import DirectConnection
 from headwater.sketch.tables.recent_changes import RecentChange, new_mark
 
@@ -66,7 +68,7 @@ class SqlRecords:
 
     def log(self, table: str) -> str:
         """The table of a table's changes."""
-        return f"headwater_changes_{table.replace('.', '_')}"
+        return beside("headwater_changes_", table.replace(".", "_"))
 
     def prepare(self, connection: Any, table: str, columns: Sequence[str]) -> None:
         """Make what is missing."""
@@ -76,13 +78,19 @@ class SqlRecords:
             " counted BIGINT NOT NULL, unknown BIGINT NOT NULL, writer BIGINT NOT NULL)",
         )
         self._refuse_shared_record(connection, table)
-        log = quoted(self.log(table))
+        log, is_anew = quoted(self.log(table)), self._has_other_columns(connection, table)
+        if is_anew:
+            do(connection, f"DROP TABLE {log}")
         do(
             connection,
             f"CREATE TABLE IF NOT EXISTS {log} AS SELECT CAST(0 AS BIGINT) AS _version,"
             f" CAST(0 AS BIGINT) AS _sign, * FROM {quoted(table)} WHERE 1 = 0",
         )
-        if self._row(connection, table) is None:
+        known = self._row(connection, table)
+        if is_anew and known is not None:
+            counted = do(connection, f"SELECT count(*) FROM {quoted(table)}")[0][0]
+            self._record_unknown(connection, table, known.version + 1, counted)
+        if known is None:
             counted = do(connection, f"SELECT count(*) FROM {quoted(table)}")[0][0]
             do(
                 connection,
@@ -90,6 +98,14 @@ class SqlRecords:
             )
         if self.dialect == "postgres":
             self._make_triggers(connection, table, columns)
+
+    def _has_other_columns(self, connection: Any, table: str) -> bool:
+        """Whether changes were recorded of a table with other columns than it has now."""
+        recorded, now = columns_of(connection, self.log(table)), columns_of(connection, table)
+        if recorded is None or now is None:
+            return False
+        of_rows = {name: one.declared for name, one in recorded.items() if name not in ("_version", "_sign")}
+        return of_rows != {name: one.declared for name, one in now.items()}
 
     def _refuse_shared_record(self, connection: Any, table: str) -> None:
         """Refuse a table whose changes another one's would be taken for: `shop_sales` beside `shop.sales`."""
@@ -102,14 +118,15 @@ class SqlRecords:
                 )
 
     def _make_triggers(self, connection: Any, table: str, columns: Sequence[str]) -> None:
-        function = f"headwater_record_{table.replace('.', '_')}"
-        named = ", ".join(map(quoted, columns))
+        bare = table.replace(".", "_")
+        function = beside("headwater_record_", bare)
+        named = ", ".join(map(quoted_column, columns))
         text = _TRIGGER.format(
             function=quoted(function), name=quoted_text(table), log=quoted(self.log(table)), columns=named
         )
         do(connection, text)
         for event, tables in _EVENTS.items():
-            trigger = quoted(f"{function}_{event.lower()}")
+            trigger = quoted(beside("headwater_record_", f"{bare}_{event.lower()}"))
             do(connection, f"DROP TRIGGER IF EXISTS {trigger} ON {quoted(table)}")
             do(
                 connection,
@@ -195,7 +212,7 @@ class SqlRecords:
     ) -> RecentChange:
         """Change the table by staged rows with a column `_sign`, and record it; what it became."""
         names = rows.column_names
-        columns = ", ".join(map(quoted, names))
+        columns = ", ".join(map(quoted_column, names))
         gone = int(-signs[signs < 0].sum())
         deleted = self._delete(connection, table, rows, staged) if gone else 0
         if deleted != gone:
@@ -233,10 +250,10 @@ class SqlRecords:
         """As many copies of each row as are to go; says how many went."""
         row = "ctid" if self.dialect == "postgres" else "rowid"
         same = " AND ".join(
-            f"t.{quoted(name)} {'=' if not column.null_count else 'IS NOT DISTINCT FROM'} s.{quoted(name)}"
-            for name, column in zip(rows.column_names, rows.columns, strict=True)
+            f"t.{name} {'=' if not column.null_count else 'IS NOT DISTINCT FROM'} s.{name}"
+            for name, column in zip(map(quoted_column, rows.column_names), rows.columns, strict=True)
         )
-        key = ", ".join(f"t.{quoted(name)}" for name in rows.column_names)
+        key = ", ".join(f"t.{quoted_column(name)}" for name in rows.column_names)
         numbered = (
             f"SELECT t.{row} AS place, s._sign AS asked, row_number() OVER (PARTITION BY {key}) AS ordinal"
             f" FROM {quoted(table)} AS t JOIN {staged} AS s ON s._sign < 0 AND {same}"
@@ -269,7 +286,12 @@ def do(connection: Any, text: str, values: Sequence[Any] = ()) -> list[Any]:
 
 def quoted(name: str) -> str:
     """A name as SQL has it: `shop.sales` is a table of a schema."""
-    return ".".join('"' + part.replace('"', '""') + '"' for part in name.split("."))
+    return ".".join(map(quoted_column, name.split(".")))
+
+
+def quoted_column(name: str) -> str:
+    """A column's name as SQL has it, dots and all."""
+    return '"' + name.replace('"', '""') + '"'
 
 
 def quoted_text(name: str) -> str:

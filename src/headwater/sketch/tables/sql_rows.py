@@ -13,7 +13,7 @@ from headwater.sketch.sketch import Slot
 from headwater.sketch.tables.backend import fragment_column
 from headwater.sketch.tables.direct import DirectConnection
 from headwater.sketch.tables.fragment_sql import fragment_expression, nearest_fragment
-from headwater.sketch.tables.sql_records import do, quoted
+from headwater.sketch.tables.sql_records import do, quoted, quoted_column
 from headwater.values.arrow_types import arrow_type
 from headwater.values.types import INT
 
@@ -62,11 +62,11 @@ def sources(
             if dialect == "duckdb" and ranges.bounds:
                 bounds = staged(connection, _numbered_bounds(ranges), f"headwater_bounds_{number}_{place}")
                 undo.append(f"DROP TABLE {bounds}")
-                joins += f" ASOF LEFT JOIN {bounds} ON t.{quoted(ranges.attribute)} >= {bounds}._lower"
+                joins += f" ASOF LEFT JOIN {bounds} ON t.{quoted_column(ranges.attribute)} >= {bounds}._lower"
                 said = nearest_fragment(ranges, bounds)
             else:
                 said = fragment_expression(ranges, dialect)
-            columns.append(f"{said} AS {quoted(fragment_column(Slot(table, ranges.attribute)))}")
+            columns.append(f"{said} AS {quoted_column(fragment_column(Slot(table, ranges.attribute)))}")
         shown = ", ".join(["t.*", *columns])
         do(
             connection,
@@ -86,7 +86,7 @@ def staged(connection: Any, rows: pa.Table, name: str) -> str:
         raw.execute(f"CREATE TEMPORARY TABLE {name} AS FROM {name}_arrow")
         raw.unregister(f"{name}_arrow")
         return name
-    declared = ", ".join(f"{quoted(field.name)} {_postgres_type(field.type)}" for field in rows.schema)
+    declared = ", ".join(f"{quoted_column(field.name)} {_postgres_type(field.type)}" for field in rows.schema)
     do(connection, f"CREATE TEMPORARY TABLE {name} ({declared}) ON COMMIT DROP")
     cursor = connection.connection.driver_connection.cursor()
     columns = [column.to_pylist() for column in rows.columns]
