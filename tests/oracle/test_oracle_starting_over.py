@@ -203,6 +203,26 @@ def test_rows_that_may_come_are_looked_for():
     assert rows_of(db) == rows_of(wide(entries[900:]))
 
 
+def test_rows_are_looked_for_where_something_below_was_stopped():
+    """`reach` was left without (10, 12), and gets it while most of it goes: 12 is reached in two ways then."""
+    db = hw.connect(max_rounds=4, at_max_rounds="stop")
+    db.define("""
+        edge(a: int, b: int).
+        start(a: int).
+        reach(A, B) :- edge(A, B).
+        reach(A, C) :- reach(A, B), edge(B, C).
+        reached(B) :- start(A), reach(A, B).
+    """)
+    apart = [(k, k + 1) for k in range(1000, 3000, 2)]
+    starts = [(10,), (11,), *((a,) for a, _ in apart)]
+    db.apply(insert={"edge": [*apart, (0, 1), (1, 2), (2, 3)], "start": starts})
+    db.apply(delete={"edge": [(0, 1)]}, insert={"edge": [(10, 11), (11, 12)]})
+    assert (10, 12) not in db["reach"]
+    db.apply(delete={"edge": apart[:900]})
+    assert (10, 12) in db["reach"]
+    assert sorted(db["reached"].rows()) == [(11,), (12,), *((b,) for _, b in apart[900:])]
+
+
 def test_only_views_that_a_change_can_reach_are_looked_at(monkeypatch: pytest.MonkeyPatch):
     looked: list[str] = []
     estimate = mostly_gone._left_of

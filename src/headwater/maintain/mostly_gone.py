@@ -62,7 +62,8 @@ def mostly_gone(
 def _derived_once(views: Sequence[View], deltas: Mapping[str, Delta], workspace: Workspace) -> frozenset[str]:
     """The relations whose rows will have one derivation each: it is among those that there were, and no row had two.
 
-    That is so where nothing that a view reads has gained a row, and nothing that it denies has lost one.
+    That is so where nothing that a view reads has gained a row, and nothing that it denies has lost one. A view that
+    is derived anew may gain rows whatever happens: it was left at what so many rounds gave, say.
     """
     gaining = {name for name, delta in deltas.items() if delta.gained.shape[0]}
     changing = set(deltas)
@@ -73,7 +74,7 @@ def _derived_once(views: Sequence[View], deltas: Mapping[str, Delta], workspace:
         changing |= view.rules.own
         plain = view.grouping is None and not view.choosers and not view.rules.demanded
         gains = any(not gaining.isdisjoint(read) for read in view.rules.read.values())
-        if not plain or gains or not changing.isdisjoint(view.rules.denied):
+        if not plain or not _settled(view) or gains or not changing.isdisjoint(view.rules.denied):
             gaining |= view.rules.own
         elif not view.rules.recursive and all(workspace.relations[name].once for name in view.rules.own):
             once |= view.rules.own
@@ -81,8 +82,12 @@ def _derived_once(views: Sequence[View], deltas: Mapping[str, Delta], workspace:
 
 
 def _can_start_over(view: View) -> bool:
-    settled = view.derived and view.redefined is None and view.anew is None
-    return settled and view.strategy.starts_over and view.grouping is None and not view.propagated
+    return _settled(view) and view.strategy.starts_over and view.grouping is None and not view.propagated
+
+
+def _settled(view: View) -> bool:
+    """Whether a view holds what follows from its rules, so that it need only follow changes."""
+    return view.derived and view.redefined is None and view.anew is None
 
 
 def _left_of(view: View, left: Mapping[str, float], workspace: Workspace) -> float:
