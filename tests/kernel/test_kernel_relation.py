@@ -11,6 +11,7 @@ import pytest
 from kernel_model import Model, assert_indexed, assert_same, matrix, stored_rows, values_of
 from kernel_stream import Stream
 
+from headwater.kernel import relation as kernel_relation
 from headwater.kernel import room, version_end
 from headwater.kernel.prefetch import BLOCK
 from headwater.kernel.relation import Relation
@@ -335,6 +336,18 @@ def test_clearing_keeps_the_indexes():
     insert(relation, [(4, 5)])
     assert relation.indexes[(0,)].keys == 1
     assert_indexed(relation)
+
+
+def test_what_ends_a_version_is_loaded_for_the_numbers_that_follow_wide_ones(monkeypatch: pytest.MonkeyPatch):
+    loaded: list[tuple[int, str]] = []
+    for module in (room, kernel_relation):
+        monkeypatch.setattr(module, "load_endings", lambda width, where="any": loaded.append((width, where)))
+    relation = Relation("r", 2, selected=True)
+    relation.add(np.array([(1, 1 << 40, 0)], np.int64), 1)
+    relation.chains((0,))
+    relation.rollback()
+    assert relation.rows.dtype == room.NARROW
+    assert {(4, "chains"), (8, "chains")} <= set(loaded)
 
 
 def test_the_one_row_without_columns():

@@ -212,7 +212,7 @@ class Relation:
     def _new_index(self, columns: tuple[int, ...]) -> Index | Lists:
         if not self.selected:
             return Lists(columns)
-        load_endings(self.rows.itemsize, "chains")
+        load_endings(NARROW.itemsize, "chains")  # for wide numbers too: they are narrow again after `clear`
         return Index(columns)
 
     def index(self, columns: Sequence[int]) -> Index | Lists:
