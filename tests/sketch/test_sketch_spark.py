@@ -291,6 +291,18 @@ def test_a_query_that_is_repeated_is_analysed_once_and_run_each_time(spark, tmp_
     assert bag(backend.run(plan)) == bag(pa.table({"g": [1, 2], "s": [3, 7]})) and len(texts) == 2
 
 
+def test_plans_over_rows_that_are_given_anew_each_time_are_not_kept(spark, tmp_path):
+    """They would hold on to the rows and never be found again."""
+    (tmp_path / "t").mkdir()
+    pq.write_table(pa.table({"x": [1, 2]}), tmp_path / "t" / "a.parquet")
+    backend = SparkBackend(spark)
+    backend.table("t", ParquetTable(tmp_path / "t", tmp_path / "record"))
+    plan = parse("SELECT x FROM t WHERE x > 1", backend.schemas()).plan
+    for _ in range(2):
+        assert bag(backend.run(plan)) == bag(pa.table({"x": [2]}))
+    assert backend._analysed == {}
+
+
 class Watched:
     """A session of which somebody is told what it is asked."""
 

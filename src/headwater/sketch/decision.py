@@ -45,7 +45,7 @@ class SketchDecision:
         if self.changed:
             said += f", maintained by {self.changed} rows in {self.maintaining:.3f} s"
         if self.saved is not None and self.way != "plain":
-            said += f", {abs(self.saved):.3f} s {'saved' if self.saved >= 0 else 'more'} than plain"
+            said += f", {abs(self.saved):.3f} s {'less' if self.saved >= 0 else 'more'} than plain"
         return said
 
 

@@ -53,6 +53,9 @@ class CatalogTable:
         session.catalog.refreshTable(self.name)
         return session.table(self.name)
 
+    def gives_again(self, frame: DataFrame) -> bool:
+        return False
+
     def changes(self, after: int, upto: int) -> tuple[pa.Table, Numbers]:
         return self.files.changes(after, upto)
 

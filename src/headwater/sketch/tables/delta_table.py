@@ -33,6 +33,8 @@ Key = TypeVar("Key")
 Kept = TypeVar("Kept")
 MOST_REMEMBERED = 8
 """So many versions, and frames of their files, are kept open."""
+MOST_LAYOUTS = 64
+"""So many descriptions of a version's files are kept, one for each attribute."""
 ATTEMPTS = 10
 """So often a commit is tried while others commit."""
 
@@ -124,6 +126,9 @@ class DeltaFiles:
         key = (table.schema().to_json(), files)  # a column that is added changes no file
         return _remembered(self._frames, key, lambda: self._frame_of(session, table, files))
 
+    def gives_again(self, frame: DataFrame) -> bool:
+        return any(frame is kept for kept in list(self._frames.values()))
+
     def _frame_of(self, session: SparkSession, table: Any, files: tuple[str, ...]) -> DataFrame:
         """The rows of some files, which never change: Spark lists them once."""
         from pyspark.sql.pandas.types import from_arrow_schema
@@ -158,6 +163,8 @@ class DeltaFiles:
             root = self.path.rstrip("/")
             files = tuple(f"{root}/{action['path']}" for action in actions)
             known = self._layouts[(attribute, version)] = (TableLayout(attribute, blocks), files)
+            while len(self._layouts) > MOST_LAYOUTS:
+                self._layouts.pop(next(iter(self._layouts)), None)
         return known
 
     def changes(self, after: int, upto: int) -> tuple[pa.Table, Numbers]:

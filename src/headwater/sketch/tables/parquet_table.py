@@ -110,6 +110,9 @@ class ParquetTable:
                 hint="a directory keeps its newest version only; a Delta table keeps all",
             )
 
+    def gives_again(self, frame: DataFrame) -> bool:
+        return False
+
     def changes(self, after: int, upto: int) -> tuple[pa.Table, Numbers]:
         import pyarrow as pa
 

@@ -58,6 +58,10 @@ class SparkTable(Protocol):
         """Its rows at a version; those that are in none of the parts' fragments may be missing."""
         ...
 
+    def gives_again(self, frame: DataFrame) -> bool:
+        """Whether `frame` will give this very one, so that plans over it are worth keeping."""
+        ...
+
     def changes(self, after: int, upto: int) -> tuple[pa.Table, Numbers]:
         """Rows that came or went between two versions, netted."""
         ...
@@ -190,21 +194,22 @@ class SparkBackend:
         `sketch`: the tables that all accesses of the plan read through a sketch need not be read further.
         """
         frames = {name: frame_of(self.session, rows) for name, rows in (given or {}).items()}
-        is_plain = not given and not fragments
+        is_kept = not given and not fragments
         for name in {scan.table for scan in scans(plan)} - set(frames):
             table = self._table(name)
             version = (versions or {}).get(name)
             parts = sketch.of_table(name) if sketch is not None else ()
             frame = table.frame(self.session, table.version() if version is None else version, parts)
+            is_kept = is_kept and table.gives_again(frame)
             frames[name] = self._annotated(frame, name, fragments or {})
         key = (plan, tuple(sorted((name, id(frame)) for name, frame in frames.items())))
-        if is_plain and key in self._analysed:
+        if is_kept and key in self._analysed:
             return self._analysed[key][0].select(
                 "*"
             )  # planned anew: a plan that has run keeps what it shuffled
         with refusals("a plan"), self._views(frames) as sources:
             found = self.session.sql(render(plan, "spark", sources))
-        if is_plain:
+        if is_kept:
             self._analysed[key] = found, tuple(frames.values())  # these, so that no others get their ids
             if len(self._analysed) > MOST_ANALYSED:
                 del self._analysed[next(iter(self._analysed))]
