@@ -9,6 +9,7 @@ import threading
 import pytest
 
 import headwater as hw
+from headwater.plan import execute
 
 
 def test_a_version_without_end_can_be_interrupted_and_is_taken_back():
@@ -31,3 +32,16 @@ def test_an_interrupt_between_rounds_is_raised_once_the_version_is_whole():
     with pytest.raises(KeyboardInterrupt):
         db.apply(insert={"q": [(1,), (2,)]})
     assert (db.version, db["total"].rows()) == (2, [(3,)])
+
+
+def test_a_join_that_finds_nothing_can_be_interrupted(monkeypatch: pytest.MonkeyPatch):
+    db = hw.connect()
+    db.define("a(k: int, x: int). b(k: int, y: int, z: int). v(X, Y) :- a(K, X), b(K, Y, Y).")
+    db.apply(insert={"b": [(0, 1, 2), (0, 2, 1)]})
+    monkeypatch.setattr(execute, "MOST_STARTS_AT_ONCE", 10)
+    pauses: list[int] = []
+    monkeypatch.setattr(db.engine.workspace.executor, "between_pieces", lambda: pauses.append(1))
+    db.apply(insert={"a": [(0, x) for x in range(95)]})
+    assert len(pauses) == 9
+    db.apply(insert={"b": [(0, 7, 7)]}, delete={"a": [(0, 0)]})
+    assert sorted(db["v"].rows()) == [(x, 7) for x in range(1, 95)]

@@ -29,6 +29,8 @@ from headwater.values.layout import constant_code
 from headwater.values.types import FLOAT, INT, Type, type_of
 
 PIECE = 1 << 14
+MOST_STARTS_AT_ONCE = 1 << 17
+"""From how many rows a join may begin before it can be interrupted, however few rows it finds."""
 ANY_RANK = np.iinfo(np.int64).max
 NO_CODES: Ints = np.empty(0, np.int64)
 AT_START: Ints = np.array([0, 0, 0], np.int64)
@@ -170,8 +172,15 @@ class Executor:
             other = self.relations[step.relation]
             if other.rows.dtype == matrix.dtype and not other.selected:
                 self._look(start.relation, rows.shape[0])
-                left = _Left(matrix, rows, rank_column)
-                return self._join_lists(plan, types, 0, step, plan.results[0], left, access, split, sink)
+                found = 0
+                for begin in range(0, rows.shape[0], MOST_STARTS_AT_ONCE):
+                    if begin:
+                        self.between_pieces()
+                    left = _Left(matrix, rows[begin : begin + MOST_STARTS_AT_ONCE], rank_column)
+                    found += self._join_lists(
+                        plan, types, 0, step, plan.results[0], left, access, split, sink
+                    )
+                return found
         out = self._buffer(0, start.outputs.shape[0] + 1)
         cursor = AT_START.copy()
         found = 0
