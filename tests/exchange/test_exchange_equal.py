@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import random
+import re
 from dataclasses import replace
 
+import pytest
 from exchange_chase import ChaseMapping, weakly_acyclic
 from exchange_equal import Clash, EqualChase
 from exchange_support import COMMON
@@ -15,6 +17,7 @@ from test_exchange_oracle import VALUES, random_mapping
 
 import headwater as hw
 from headwater.exchange.instance import PeerInstance
+from headwater.language.mappings import compile as compiler
 
 EXAMPLES = int(os.environ.get("HEADWATER_ORACLE_EXAMPLES", "6"))
 
@@ -113,3 +116,57 @@ def compare(seed: int, steps: int = 8) -> int:
 @example(2757513)  # a row whose rival follows from it: neither can be let in, and that is told
 def test_certain_rows_and_answers_are_those_of_a_chase_that_merges_values(seed):
     compare(seed)
+
+
+def equalities(peer) -> list[set]:
+    instance = peer.instance
+    names, numbers = instance.compiled.names, instance.compiled.equalities.numbers
+    return [
+        set(instance.database[name(number)].rows())
+        for number in numbers
+        for name in (names.same, names.clash)
+    ]
+
+
+@given(st.integers(0, 2**32))
+@settings(COMMON, max_examples=EXAMPLES)
+def test_hubs_make_equal_what_pairs_make_equal(seed):
+    """Also where constants clash: what is equal through a hub is what the pairs that keys equate come to."""
+    chance = random.Random(seed)
+    arities, mappings, keys = random_setting(chance)
+    texts = [*map(str, mappings), *(dependency(i, arities, *key) for i, key in enumerate(keys))]
+    text = re.sub(r"P\d\.", "P.", "\n".join(texts))
+    schema = {name: ", ".join(f"c{i}: int?" for i in range(arity)) for (_, name), arity in arities.items()}
+    hubs = hw.exchange(peers={"P": schema}, mappings=text)["P"]
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(compiler, "keys_of", lambda equalities, number: None)
+        pairs = hw.exchange(peers={"P": schema}, mappings=text)["P"]
+    assert "member_" in hubs.instance.compiled.program.text
+    assert "member_" not in pairs.instance.compiled.program.text
+    there: dict = {name: set() for name in arities}
+    for _ in range(8):
+        name = chance.choice(list(arities))
+        rows = {tuple(chance.choice((*VALUES, None)) for _ in range(arities[name])) for _ in range(2)}
+        gone = [row for row in sorted(there[name], key=str) if chance.random() < 0.3 and row not in rows]
+        there[name] = there[name] - set(gone) | rows
+        for peer in (hubs, pairs):
+            peer.edit(insert={name[1]: list(rows)}, delete={name[1]: gone} if gone else None)
+        assert equalities(hubs) == equalities(pairs), text
+        assert decided(hubs.instance) == decided(pairs.instance), text
+    hubs.close()
+    pairs.close()
+
+
+def test_a_class_of_many_equal_values_costs_their_pairs():
+    """Each pair has few derivations: adding a value to a class of k takes about k of them, and not k²."""
+    found = hw.exchange(
+        peers={"A": {"R": "x: int, y: int"}, "B": {"S": "x: int, z: int"}, "V": {"W": "y: int, z: int"}},
+        mappings="m: R(x, y) -> exists z S(x, z), W(y, z). key: S(x, z), S(x, v) -> z = v.",
+    )
+    found["A"].edit(insert={"R": [(1, number) for number in range(80)]})
+    found.exchange()
+    database = found["B"].instance.database
+    assert len(database["same_1_e"]) == 80 * 79
+    report = database.apply(insert={"A_R_l": [(1, 100)]})
+    assert len(database["same_1_e"]) == 81 * 80
+    assert report.statistics.derivations < 12 * 81

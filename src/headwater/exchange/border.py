@@ -66,28 +66,25 @@ class Border:
 
 
 def _chosen(database: Database, same: str) -> dict[Code, Code]:
-    """For each code of a class of equal values, that of the value to show."""
+    """For each code of a class of equal values, that of the value to show: the first constant, else the first null.
+
+    Of a class, all pairs are there but those of two constants: two looks at what a value is equal to see all of it.
+    """
     answers = database[same].where()
-    values = {
-        code: value
-        for row, pair in zip(answers.matrix.tolist(), answers.rows(), strict=True)
-        for code, value in zip(row, pair, strict=True)
-    }
-    above: dict[Code, Code] = {}
+    pairs = answers.matrix
+    codes, first = np.unique(pairs[:, 0], return_index=True)
+    values = [row[0] for row in replace(answers, matrix=pairs[first]).rows()]
+    ranked = sorted(range(len(codes)), key=lambda place: _order(values[place]))
+    ranks = np.empty(len(codes), np.int64)
+    ranks[ranked] = np.arange(len(codes))
+    left, right = (np.searchsorted(codes, pairs[:, column]) for column in (0, 1))
+    least = ranks.copy()
+    for _ in range(2):
+        seen = least.copy()
+        np.minimum.at(least, left, seen[right])
+    return dict(zip(codes.tolist(), codes[ranked][least].tolist(), strict=True))
 
-    def top(code: Code) -> Code:
-        while above.get(code, code) != code:
-            code = above[code]
-        return code
 
-    def order(code: Code) -> tuple[bool, object]:
-        value = values[code]
-        unknown = isinstance(value, LabelledNull)
-        return unknown, str(value) if unknown else order_key((value,))
-
-    for first, second in answers.matrix.tolist():
-        a, b = top(first), top(second)
-        if a != b:
-            least, other = sorted((a, b), key=order)
-            above[other] = least
-    return {code: top(code) for code in values}
+def _order(value: object) -> tuple[bool, object]:
+    unknown = isinstance(value, LabelledNull)
+    return unknown, str(value) if unknown else order_key((value,))

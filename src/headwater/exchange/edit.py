@@ -20,7 +20,7 @@ EditSign = Literal["+", "-"]
 Row = tuple[object, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Edit:
     """A row that a peer's user inserts (`+`) into one of the peer's relations, or deletes (`-`)."""
 

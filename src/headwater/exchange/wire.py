@@ -13,11 +13,15 @@ True
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from headwater.errors import ExchangeError
-from headwater.exchange.edit import Edit, PolicyEdit, Transaction, TransactionId
-from headwater.values.label_text import literal, parse_literal
+from headwater.exchange.edit import Edit, PolicyEdit, Row, Transaction, TransactionId
+from headwater.values.label_text import literal, parse_literal, parse_literals
+
+FEWEST_READ_TOGETHER = 8
+"""Edits of a transaction from which on their rows are read by columns."""
 
 
 def encode(transaction: Transaction) -> bytes:
@@ -40,10 +44,7 @@ def decode(line: bytes) -> Transaction:
         said = json.loads(line)
         return Transaction(
             TransactionId.parse(said["id"]),
-            tuple(
-                Edit(_sign(sign), str(relation), tuple(map(parse_literal, row)))
-                for sign, relation, row in said.get("edits", ())
-            ),
+            _edits(said.get("edits", ())),
             tuple(map(TransactionId.parse, said.get("depends", ()))),
             tuple(PolicyEdit(_sign(sign), str(text)) for sign, text in said.get("policy", ())),
         )
@@ -53,6 +54,29 @@ def decode(line: bytes) -> Transaction:
             f"this is not a transaction: {line[:80]!r} ({type(error).__name__}: {error})",
             hint="logs are written by publish alone; restore the file from a copy",
         ) from error
+
+
+def _edits(said: Sequence[Any]) -> tuple[Edit, ...]:
+    """Rows of one relation and length are read together, column by column."""
+    if len(said) < FEWEST_READ_TOGETHER:
+        return tuple(
+            Edit(_sign(sign), str(relation), tuple(map(parse_literal, row))) for sign, relation, row in said
+        )
+    alike: dict[tuple[str, int], list[Sequence[str]]] = {}
+    for _, relation, row in said:
+        alike.setdefault((relation, len(row)), []).append(row)
+    read = {kind: iter(_rows(each)) for kind, each in alike.items()}
+    return tuple(
+        [Edit(_sign(sign), str(relation), next(read[relation, len(row)])) for sign, relation, row in said]
+    )
+
+
+def _rows(texts: Sequence[Sequence[str]]) -> Sequence[Row]:
+    """Rows of one length, column by column."""
+    if not texts[0]:
+        return [()] * len(texts)
+    columns = [parse_literals(column) for column in zip(*texts, strict=True)]
+    return list(zip(*columns, strict=True))
 
 
 def _sign(sign: Any) -> Any:

@@ -20,7 +20,8 @@ from itertools import combinations
 from headwater.errors import RuleError
 from headwater.language.datalog.render import render
 from headwater.language.mappings.brought import BroughtRow, negated
-from headwater.language.mappings.equalities import Equalities, is_known, rules_of_equality
+from headwater.language.mappings.equalities import Equalities, KeyDependency, is_known, rules_of_equality
+from headwater.language.mappings.hubs import keys_of, memberships, rules_of_hubs
 from headwater.language.mappings.internal import (
     NOTHING,
     ExcludedOrigin,
@@ -277,6 +278,13 @@ class _Compiler:
         if (number, exclusion) in self._same:
             return name
         self._same.add((number, exclusion))
+        keys = keys_of(self.equalities, number)
+        if keys is not None:
+            for key in keys:
+                self._memberships(number, key, exclusion)
+            for head, body in rules_of_hubs(self.names, number, exclusion):
+                self._rule(None, head, body)
+            return name
         sources = []
         for egd in self.mappings.egds:
             if self.equalities.of(egd) == number:
@@ -289,6 +297,20 @@ class _Compiler:
         for head, body in rules_of_equality(name, self.names.clash(number, exclusion), sources):
             self._rule(None, head, body)
         return name
+
+    def _memberships(self, number: int, key: KeyDependency, exclusion: Exclusion) -> None:
+        """The rules by which a key puts values into hubs."""
+        (egd,) = (each for each in self.mappings.egds if each.label == key.label)
+        label = self.names.rule(key.label, exclusion)
+        for place, each in enumerate(memberships(self.equalities, key)):
+            body: list[Literal] = [Positive(Atom(self._output(key.relation, exclusion), each.row))]
+            body += [
+                Positive(Atom(self._same_as(of, exclusion), (first, also))) for of, first, also in each.equal
+            ]
+            own = f"{label}_{place}" if place else label
+            self.by_rule[own] = key.label
+            head = Atom(self.names.members(number, exclusion), (each.value, each.hub))
+            self._rule(own, head, body, egd)
 
     def _candidates(self, relation: PeerRelation) -> None:
         """Candidates of a relation with keys, and the pairs of them that agree in a key and differ beside it."""

@@ -6,7 +6,8 @@ is symmetric and transitive. Two different constants that would have to be equal
 `same_1_e`, or the clash would spread to rows that have no part in it. Joins at such positions, and constants there,
 hold for values that are the same or in `same_1_e`; whoever shows rows puts one value of each class in place of all.
 
-Exact under deletes, since all of it is rules. A class of k nulls costs k³ derivations of k² pairs.
+Exact under deletes, since all of it is rules. Where keys alone equate values, pairs come from hubs (see `hubs`); else
+from the pairs that dependencies equate, where a class of k nulls costs k³ derivations of k² pairs.
 """
 
 from __future__ import annotations

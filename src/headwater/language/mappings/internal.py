@@ -91,6 +91,22 @@ class InternalNames:
         """Pairs of different values that are equal."""
         return f"same_{number}_e{self.number(exclusion)}"
 
+    def members(self, number: int, exclusion: Exclusion = NOTHING) -> str:
+        """Values, and the hubs of the keys that they stand beside."""
+        return f"member_{number}_e{self.number(exclusion)}"
+
+    def open_hubs(self, number: int, exclusion: Exclusion = NOTHING) -> str:
+        """Hubs with a member that nobody knows."""
+        return f"open_{number}_e{self.number(exclusion)}"
+
+    def linked(self, number: int, exclusion: Exclusion = NOTHING) -> str:
+        """The members of such hubs."""
+        return f"linked_{number}_e{self.number(exclusion)}"
+
+    def reached(self, number: int, exclusion: Exclusion = NOTHING) -> str:
+        """Values, and the hubs that have a member which equals them."""
+        return f"reached_{number}_e{self.number(exclusion)}"
+
     def clash(self, number: int, exclusion: Exclusion = NOTHING) -> str:
         """Pairs of constants that would have to be equal."""
         return f"clash_{number}_e{self.number(exclusion)}"
