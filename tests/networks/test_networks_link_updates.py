@@ -158,3 +158,27 @@ def test_a_relation_of_links_without_the_cost_that_changes_stays_as_it_is(annota
         net.fail("a", "b")
         net.run()
         assert len(net["beside"].rows()) == len(before) - 1
+
+
+def test_what_is_told_after_many_links_failed_at_once_is_not_taken_back():
+    """A way round one failed link may lead over another that failed with it: nodes wait until that is known."""
+    graph = nx.connected_watts_strogatz_graph(30, 4, 0.3, seed=1)
+    chance = random.Random(1)
+    links = [(f"n{one}", f"n{other}", chance.randint(1, 99)) for one, other in graph.edges]
+    net = hw.network(
+        COSTS, [*links, *((other, one, cost) for one, other, cost in links)], annotation="support"
+    )
+    net.run()
+    before = net.messages
+    for link in chance.sample(sorted(tuple(row[:2]) for row in net.links if row[0] < row[1]), 12):
+        net.fail(link)
+    net.run()
+    told, again = set(), 0
+    for sender, receiver, kind, row in said(net, before):
+        if kind == "Supported":
+            told.add((sender, receiver, row))
+        elif kind == "Withdrawn":
+            again += (sender, receiver, row) in told
+    assert len(told) > 300 and again <= len(told) // 20, (again, len(told))
+    found = {row[:2]: row[2] for row in net["cost"].rows() if row[0] != row[1]}
+    assert found == least_costs(net.links)

@@ -14,11 +14,14 @@ selected, ranks are steps from base rows: a row that takes the place of another 
 Best rows of a recursion pass on at once, but not in a group in which one has fallen that had passed on: the best of
 the others may rest on the fallen one, without its node knowing yet. To go on with such a row may never end: each lap
 of a loop of links is a longer path, and the news of the failure comes a lap later. A row rests on rows of smaller
-ranks only. So if the rank is no greater than that of the fallen one, the row passes on: the feasibility condition of
-DUAL (Garcia-Luna-Aceves 1993), by ranks in the place of distances. Else the group waits until all nodes are at rest.
-Between two such moments bounds only shrink, rows of ranks up to a bound are finitely many, and a row falls once: it
-ends. What passed on and fell goes after what takes its place has come, so that those who hear of it need not look for
-another. A link that costs more or less is one wave of news that way, and not one of falling rows and one of new ones.
+ranks only. So if the rank is no greater than that of the fallen one, the row does not rest on it: the feasibility
+condition of DUAL (Garcia-Luna-Aceves 1993), by ranks in the place of distances. But it may rest on another link that
+failed at the same time: of the rows that passed on after one link in ten had failed, two in five fell again. So it
+passes on if the node that took the fallen one back supports it, too: it knows of the failure, and tells this row in
+the other's place. Else the group waits until all nodes are at rest. Between two such moments bounds only shrink, rows
+of ranks up to a bound are finitely many, and a row falls once: it ends. What passed on and fell goes after what takes
+its place has come, so that those who hear of it need not look for another. A link that costs more or less is one wave
+of news that way, and not one of falling rows and one of new ones.
 
 Changes may overlap with others under way, as in `dred`.
 """
@@ -36,6 +39,7 @@ from headwater.networks.annotated.stages import QuietStage
 from headwater.networks.orders.order import Update
 from headwater.networks.runtime.message_codec import row_size
 from headwater.networks.runtime.messages import Message, Reranked, Supported, Withdrawn
+from headwater.networks.runtime.passing_on import Fallen
 from headwater.networks.runtime.row_table import Entry, Row
 from headwater.networks.runtime.value_codec import varint_size
 from headwater.networks.strands.strand import Strand
@@ -71,6 +75,8 @@ class RankedScheme(Scheme):
     def __init__(self, host: Host):
         self.host = host
         self.instances = LocalInstances(host)
+        self._tables = host.tables
+        self._selected = host.plan.selected
         self.claimed: list[dict[Row, int]] = [{} for _ in host.plan.relations]
         """By relation: the rows that this node says follow, and the rank that it has told."""
         self.clock = _BEFORE_ALL
@@ -90,6 +96,10 @@ class RankedScheme(Scheme):
     def passes_on(self) -> bool:
         """A group in which a best row fell waits for itself (`Selector`): no other does."""
         return True
+
+    def takes_together(self, message: Message) -> bool:
+        """What comes may be; a loss is followed when nothing is on its way into a table."""
+        return isinstance(message, Supported)
 
     # ------------------------------------------------------------------ changes
 
@@ -118,8 +128,8 @@ class RankedScheme(Scheme):
             self._lose(relation, row, PASSED, None)
         return bool(leaving)
 
-    def rank(self, entry: Entry) -> int:
-        return int(entry.value.rank)
+    def replaces(self, entry: Entry, fallen: Fallen) -> bool:
+        return bool(entry.value.rank <= fallen.rank and fallen.teller in entry.value.claims)
 
     def begin(self, stage: QuietStage) -> None:
         if stage is QuietStage.REDERIVE:
@@ -131,24 +141,23 @@ class RankedScheme(Scheme):
     # ------------------------------------------------------------------ rows in and out
 
     def store(self, update: Update, stamp: int) -> Entry | None:
-        fact, claims = (update.relation, update.row), update.value
-        entry = self.instances.entry(*fact)
+        relation, row, claims = update.relation, update.row, update.value
+        table = self._tables[relation]
+        entry = table.rows.get(row)
         if entry is not None:
             entry.value.claims.update(claims)
             return None
         if not claims:
             return None
-        if fact in self.fallen:
-            self.fallen[fact].update(claims)
+        if self.fallen and (relation, row) in self.fallen:
+            self.fallen[relation, row].update(claims)
             return None
-        entry = Entry(
-            update.relation, update.row, RankAndClaims(self._rank(update.relation, claims), claims), stamp
-        )
-        self.host.tables[update.relation].add(entry)
+        entry = Entry(relation, row, RankAndClaims(self._rank(relation, claims), claims), stamp)
+        table.add(entry)
         return entry
 
     def _rank(self, relation: int, claims: Claims) -> int:
-        if relation in self.host.plan.selected:
+        if relation in self._selected:
             return min(claims.values()) + 1
         self.clock = max(self.clock, *claims.values()) + 1
         return self.clock
@@ -184,7 +193,7 @@ class RankedScheme(Scheme):
 
     def _claim(self, relation: int, row: Row, who: int, rank: int) -> None:
         """Somebody says that a row follows, for the first time or by another instance than before."""
-        entry = self.instances.entry(relation, row)
+        entry = self._tables[relation].rows.get(row)
         if entry is None or who not in entry.value.claims:
             self.host.arrive(relation, row, {who: rank})
         else:
@@ -221,7 +230,7 @@ class RankedScheme(Scheme):
         self.instances.using(entry, found)
         passing = self.instances.passing.get(relation)
         if passing is not None:
-            self.host.falls(relation, row, entry.value.rank)
+            self.host.falls(relation, row, entry.value.rank, who)
             self._leaving.append((passing, row))
         self.instances.remove(entry)
         self.fallen[relation, row] = entry.value.claims

@@ -19,6 +19,7 @@ from typing import Any, Protocol, runtime_checkable
 from headwater.networks.annotated.stages import QuietStage
 from headwater.networks.orders.order import Update
 from headwater.networks.runtime.messages import Message
+from headwater.networks.runtime.passing_on import Fallen
 from headwater.networks.runtime.row_table import Entry, Row, RowTable
 from headwater.networks.strands.node_plan import NodePlan
 from headwater.networks.strands.strand import Strand
@@ -48,8 +49,8 @@ class Host(Protocol):
         """A row of this node is to be stored, with what it carries; its strands will run."""
         ...
 
-    def falls(self, relation: int, row: Row, rank: int) -> None:
-        """A row is about to go because nothing supports it any more: selections beware of what rests on it."""
+    def falls(self, relation: int, row: Row, rank: int, teller: int) -> None:
+        """A row is about to go because its last teller supports it no more: selections beware of what rests on it."""
         ...
 
     def send(self, receiver: int, message: Message) -> None:
@@ -94,6 +95,10 @@ class Scheme(Protocol):
     def passes_on(self) -> bool:
         """The same for rows that selections inside recursions depend on: nothing is passed on before."""
         return self.steady
+
+    def takes_together(self, message: Message) -> bool:
+        """Whether it may be received right after another, before what that one brought is stored and fired."""
+        return False
 
     def insert(self, relation: int, row: Row) -> None:
         """A base row of this node, or one that it publishes, is there from now on; it was not before."""
@@ -150,9 +155,9 @@ class Scheme(Protocol):
         """How many bytes of rows, and of what they carry, are kept beside the tables."""
         ...
 
-    def rank(self, entry: Entry) -> int:
-        """A number that is smaller than those of all rows that rest on this one, if rows can fall (`Host.falls`)."""
-        return 0
+    def replaces(self, entry: Entry, fallen: Fallen) -> bool:
+        """Whether a row may pass on in a group where others fell (`Host.falls`), before all nodes are at rest."""
+        return True
 
     def passed(self, entry: Entry) -> Any:
         """What a best row carries when it passes on inside its recursion."""

@@ -299,12 +299,14 @@ def _get_rest(tag: int, relation: int, row: Row, reader: WireReader) -> RowMessa
 
 def size_of(message: Message) -> int:
     """How many bytes it takes: as long as `encode_message` makes it, from what is known of its parts."""
-    if type(message) in _PLAIN:
-        return row_size(message.relation, message.row)  # type: ignore[union-attr]
-    if isinstance(message, Derived):
-        return row_size(message.relation, message.row) + terms_size(message.terms)
     if isinstance(message, Supported):
         return row_size(message.relation, message.row) + varint_size(zigzag(message.rank))
+    if isinstance(message, Withdrawn):
+        return 1 + varint_size(message.number)
+    if isinstance(message, Derived):
+        return row_size(message.relation, message.row) + terms_size(message.terms)
+    if type(message) in _PLAIN:
+        return row_size(message.relation, message.row)  # type: ignore[union-attr]
     return len(encode_message(message))
 
 

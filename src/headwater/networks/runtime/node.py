@@ -149,30 +149,38 @@ class NetworkNode:
         if self.reactions is not None:
             event = self.plan.relations[number].event
             self.reactions.happened(UpdateKind.RAISE if event else UpdateKind.INSERT, number, row)
-            self._work()
+            self.work()
             return
         new, gone = self.put(number, row)
         if new or gone:
-            self._work()
+            self.work()
 
     def delete(self, relation: str, row: Row) -> None:
         """A row of this node is there no more."""
         number = self._base(relation, row)
         if self.reactions is not None:
             self.reactions.happened(UpdateKind.DELETE, number, row)
-            self._work()
+            self.work()
         elif self.take(number, row):
-            self._work()
+            self.work()
 
     def handle(self, sender: int, message: Message) -> None:
         """A message has come."""
+        self.take_in(sender, message)
+        self.work()
+
+    def takes_together(self, message: Message) -> bool:
+        """Whether a message may be taken in right after another of the same time: events are seen to one by one."""
+        return self.reactions is None and self.scheme.takes_together(message)
+
+    def take_in(self, sender: int, message: Message) -> None:
+        """A message has come, and perhaps others with it: `work` is called after them."""
         self.received += 1
         if isinstance(message, SharedMessage):
             for each in message.messages:
                 self._receive(sender, each)
         else:
             self._receive(sender, message)
-        self._work()
 
     def _receive(self, sender: int, message: PlainMessage) -> None:
         if isinstance(message, EventRaised | RowInserted | RowDeleted):
@@ -186,7 +194,7 @@ class NetworkNode:
         while True:
             self.scheme.idle()
             worked = self.order.idle(self)
-            self._work()
+            self.work()
             if not self._publish() and not worked:
                 return
 
@@ -202,7 +210,7 @@ class NetworkNode:
             self.scheme.begin(stage)
             for selector in self._selectors:
                 selector.release()
-        self._work()
+        self.work()
 
     def now(self) -> float:
         return self.clock()
@@ -216,7 +224,7 @@ class NetworkNode:
                 hint="use absorption, or soft state",
             )
         self.scheme.restarted(other, incarnation)
-        self._work()
+        self.work()
 
     def woken(self) -> None:
         """The time asked for has passed."""
@@ -236,7 +244,7 @@ class NetworkNode:
         if self._passing_at is not None and now >= self._passing_at - SAME_TIME:
             self._passing_at = None
             self._pass_on()
-        self._work()
+        self.work()
         if self.sharing is not None:
             for receiver, message in self.sharing.due(now):
                 self.sent += 1
@@ -365,10 +373,10 @@ class NetworkNode:
     def arrive(self, relation: int, row: Row, value: Any) -> None:
         self.order.arrived(Update(relation, row, value))
 
-    def falls(self, relation: int, row: Row, rank: int) -> None:
+    def falls(self, relation: int, row: Row, rank: int, teller: int) -> None:
         selector = self._selecting.get(relation)
         if selector is not None:
-            selector.falls(row, rank)
+            selector.falls(row, rank, teller)
 
     def send(self, receiver: int, message: Message) -> None:
         if self.sharing is not None:
@@ -413,7 +421,7 @@ class NetworkNode:
         assert firing.strand is not None
         self.scheme.derived(firing.strand, row, entries, firing.news)
 
-    def _work(self) -> None:
+    def work(self) -> None:
         """Do all that need not wait: updates, and what events and new rows set off."""
         if self.reactions is None:
             self._settle()
@@ -443,9 +451,9 @@ class NetworkNode:
         passed = False
         for selector in self._selectors:
             if self.scheme.passes_on and selector.waiting():
-                table = self.tables[selector.candidates]
-                for row in selector.take(lambda row: self.scheme.rank(table.rows[row])):  # noqa: B023
-                    self.arrive(selector.relation, row, self.scheme.passed(table.rows[row]))
+                rows, scheme = self.tables[selector.candidates].rows, self.scheme
+                for row in selector.take(lambda row, fallen: scheme.replaces(rows[row], fallen)):  # noqa: B023
+                    self.arrive(selector.relation, row, scheme.passed(rows[row]))
                     passed = True
                 self.scheme.beaten(selector.relation, selector.beaten())
         return passed

@@ -22,12 +22,19 @@ recursion read published rows, which do go.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from headwater.networks.runtime.best_rows import BestRows
 from headwater.networks.runtime.row_table import Row, RowTable
 from headwater.networks.strands.network_program import PassingOn
 from headwater.networks.strands.node_plan import NodePlan
+
+
+class Fallen(NamedTuple):
+    """What has fallen in a group: the least rank, and who told it, if one node told all of it."""
+
+    rank: int
+    teller: int | None
 
 
 class Selector:
@@ -41,8 +48,8 @@ class Selector:
         self._passed: dict[Any, set[Row]] = {}
         self._news: dict[Row, None] = {}
         self._beaten: set[Row] = set()
-        self._bounds: dict[Any, int] = {}
-        """By group in which a row has fallen that had passed on: the least rank of such rows."""
+        self._fallen: dict[Any, Fallen] = {}
+        """By group in which a row has fallen that had passed on: what may take its place already."""
         self._held: dict[Any, None] = {}
         tables[self.candidates].watchers.append(self)
 
@@ -60,15 +67,21 @@ class Selector:
         if row in self._passed.get(self._rows.group(row), ()):
             self._news[row] = None
 
-    def falls(self, row: Row, rank: int) -> None:
-        """A candidate of some rank is about to go because nothing supports it any more."""
+    def falls(self, row: Row, rank: int, teller: int) -> None:
+        """A candidate of some rank is about to go: this teller was the last to support it."""
         group = self._rows.group(row)
         if row in self._passed.get(group, ()):
-            self._bounds[group] = min(rank, self._bounds.get(group, rank))
+            before = self._fallen.get(group)
+            if before is None:
+                self._fallen[group] = Fallen(rank, teller)
+            else:
+                self._fallen[group] = Fallen(
+                    min(rank, before.rank), teller if teller == before.teller else None
+                )
 
     def release(self) -> None:
         """All that rested on fallen rows has fallen: whatever is best now passes on."""
-        self._bounds.clear()
+        self._fallen.clear()
         self._changed.update(self._held)
         self._held.clear()
 
@@ -76,15 +89,15 @@ class Selector:
         """Whether there may be rows to pass on."""
         return bool(self._changed or self._news)
 
-    def take(self, rank: Callable[[Row], int]) -> Iterator[Row]:
+    def take(self, replaces: Callable[[Row, Fallen], bool]) -> Iterator[Row]:
         """The rows that pass on now: newly best, or best with news."""
         news, self._news = self._news, {}
         changed = list(self._changed)
         self._changed.clear()
         for group in changed:
             before, now = self._passed.get(group, set()), set(self._rows.best(group))
-            bound = self._bounds.get(group)
-            if bound is not None and any(rank(row) > bound for row in now - before):
+            fallen = self._fallen.get(group)
+            if fallen is not None and not all(replaces(row, fallen) for row in now - before):
                 self._held[group] = None
                 continue
             if now:

@@ -82,12 +82,24 @@ def values_size(values: tuple[Any, ...]) -> int:
         elif kind is int:
             size += 1 + varint_size(zigzag(value))
         elif kind is tuple:
-            size += 1 + values_size(value)
+            size += 1 + (_texts_size(value) or values_size(value))
         else:
             out = bytearray()
             put_value(out, value)
             size += len(out)
     return size
+
+
+def _texts_size(values: tuple[Any, ...]) -> int:
+    """The same of a list of short plain texts, such as a path; 0 for all others."""
+    try:
+        text = "".join(values)
+    except TypeError:
+        return 0
+    count = len(values)
+    if count < 0x80 and text.isascii() and (len(text) < 0x80 or max(map(len, values)) < 0x80):
+        return 1 + 2 * count + len(text)
+    return 0
 
 
 def varint_size(number: int) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,11 @@ class LinkQuality:
     duplicates: float = 0.0
     fifo: bool = True
     reliable: bool = True
+
+    @cached_property
+    def constant(self) -> bool:
+        """Whether every message takes the latency, and comes once."""
+        return not (self.jitter or self.loss or self.duplicates) and self.bandwidth is None
 
     def times(self, size: int, chance: random.Random) -> list[float]:
         """After how many seconds the copies of a message arrive; none if it is lost."""

@@ -28,11 +28,11 @@ class SimulatedNodes:
     def __init__(self, simulator: Simulator):
         self.simulator = simulator
         simulator.told = self._told
-        self._messages: deque[CarriedMessage] = deque(maxlen=MOST_MESSAGES_KEPT)
+        self._messages: deque[tuple[float, int, int, Message, int]] = deque(maxlen=MOST_MESSAGES_KEPT)
         self._times, self._sizes = array("d"), array("q")
 
     def _told(self, time: float, sender: int, receiver: int, message: Message, size: int) -> None:
-        self._messages.append(carried(time, sender, receiver, message, size))
+        self._messages.append((time, sender, receiver, message, size))
         self._times.append(time)
         self._sizes.append(size)
 
@@ -56,7 +56,7 @@ class SimulatedNodes:
         return self.simulator.traffic.messages, self.simulator.traffic.bytes
 
     def messages(self) -> Iterable[CarriedMessage]:
-        return self._messages
+        return [carried(*each) for each in self._messages]
 
     def load(self) -> Iterable[tuple[float, int]]:
         return zip(self._times, self._sizes, strict=True)

@@ -260,19 +260,39 @@ class Simulator:
         self._push(done, _SERVED, what)
 
     def _deliver(self, sender: NetworkNode, receiver: NetworkNode, message: Message) -> None:
-        """Give a message to its node, if both ends of the channel are still the same."""
+        """Give a message to its node, with those that arrive there at the same time, if it takes several."""
+        if not self._arrives(sender, receiver, message):
+            return
+        receiver.take_in(sender.number, message)
+        events = self._events
+        while (
+            events
+            and events[0][0] == self.now
+            and events[0][2] == _MESSAGE
+            and events[0][3][1] is receiver
+            and not self.service
+            and receiver.takes_together(events[0][3][2])
+        ):
+            sender, _, message = heappop(events)[3]
+            if self._arrives(sender, receiver, message):
+                receiver.take_in(sender.number, message)
+        receiver.work()
+        self._take(receiver)
+
+    def _arrives(self, sender: NetworkNode, receiver: NetworkNode, message: Message) -> bool:
+        """Whether the channel brings a message: both of its ends are still the same, and it is not cut."""
+        faults = self.faults
         if self._is_lost(sender) or self._is_lost(receiver):
             self.traffic.lost += 1
-            return
-        if self.faults.blocks(sender.number, receiver.number):
+            return False
+        if faults.blocks(sender.number, receiver.number):
             if self.links(sender.number, receiver.number).reliable:
-                self.faults.hold(sender.number, receiver.number, message)
+                faults.hold(sender.number, receiver.number, message)
             else:
                 self.traffic.lost += 1
-            return
+            return False
         self.last_message = self.now
-        receiver.handle(sender.number, message)
-        self._take(receiver)
+        return True
 
     def _is_lost(self, node: NetworkNode) -> bool:
         return node.incarnation != self.faults.incarnations[node.number]
@@ -305,6 +325,11 @@ class Simulator:
                 "no-convergence", f"the network is not quiet after {self.most_messages:,} messages"
             )
         quality = self.links(sender, receiver)
+        if quality.constant and quality.fifo:
+            # a message along a link that is always the same cannot overtake another
+            what = (self.nodes[sender], self.nodes[receiver], message)
+            self._push(self.now + quality.latency, _MESSAGE, what)
+            return
         arrivals = quality.times(size, self._chance)
         if len(arrivals) != 1:
             self.traffic.lost += not arrivals
