@@ -186,6 +186,22 @@ def test_a_broadcast_goes_to_all_neighbours():
     assert told(run(text, shout=[("a",)])) == [("!", "b", "a")]
 
 
+@pytest.mark.parametrize("transport", ["simulated", "tcp"])
+def test_a_broadcast_of_a_program_without_links_goes_to_the_neighbours_of_the_topology(transport):
+    text = """
+      materialize(heard, infinity, infinity, keys(1, 2)).
+      r1 hello(@Broadcast, X) :- shout(@X).
+      r2 heard(@X, Y) :- hello(@X, Y).
+    """
+    links = [("a", "b", 1), ("b", "c", 1), ("c", "d", 1)]
+    both = [*links, *((other, one, cost) for one, other, cost in links)]
+    options = {} if transport == "simulated" else {"processes": 2}
+    with hw.network(text, both, transport=transport, **options) as net:
+        net.insert("shout", [("b",)])
+        net.run()
+        assert net["heard"].rows() == [("a", "b"), ("c", "b")]
+
+
 def test_an_address_bound_nowhere_is_that_of_the_body():
     text = TABLES + "watch(here). r1 here(@Local, Y) :- hello(@X, Y)."
     assert told(run(text, hello=[("b", 7)])) == [("!", "b", 7)]

@@ -122,7 +122,7 @@ def network(
         if functions:
             message = "functions of this process are unknown to nodes in other processes"
             raise DataError("functions-here", message, hint='transport="simulated" runs them')
-        nodes = network_processes(settings, found.nodes, transport, processes, spark)
+        nodes = network_processes(settings, found, transport, processes, spark)
     return Network(recipe, plan, nodes)
 
 

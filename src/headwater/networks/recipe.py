@@ -42,7 +42,7 @@ class NetworkRecipe:
         return SimulatedNodes(
             Simulator(
                 plan or self.plan(),
-                Addresses(self.topology.nodes),
+                Addresses(self.topology.nodes, self.topology.neighbours()),
                 self.settings.scheme_maker(),
                 order=ORDERS[self.settings.order],
                 links=link_model(self.topology),

@@ -62,7 +62,7 @@ class Host(Protocol):
         ...
 
     def neighbours(self) -> list[int]:
-        """The other ends of this node's links; all other nodes, if the program knows no links."""
+        """The other ends of this node's links; the topology's, if the program marks none, or all others."""
         ...
 
     def link_end(self, relation: int, row: Row) -> int | None:

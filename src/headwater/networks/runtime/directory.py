@@ -41,14 +41,19 @@ class Directory(Protocol):
         """The address of a node; `None` where nodes have none."""
         ...
 
+    def neighbours(self, node: int) -> Sequence[int] | None:
+        """Where the links of a node lead, as the topology has them; `None` where there is none."""
+        ...
+
 
 class Addresses:
-    """Nodes by their names, in order: neighbours should be near each other."""
+    """Nodes by their names, in order: neighbours should be near each other. `links` says where each one's lead."""
 
     places = 1
 
-    def __init__(self, names: Sequence[Any]):
+    def __init__(self, names: Sequence[Any], links: Sequence[Sequence[int]] = ()):
         self.names = tuple(names)
+        self._links = links
         self.nodes = len(self.names)
         self._numbers = {name: number for number, name in enumerate(self.names)}
 
@@ -57,6 +62,9 @@ class Addresses:
 
     def address(self, node: int) -> Any:
         return self.names[node]
+
+    def neighbours(self, node: int) -> Sequence[int] | None:
+        return self._links[node] if self._links else None
 
     def place(self, location: Any) -> int:
         return 0
@@ -91,6 +99,9 @@ class Subnetworks:
     def address(self, node: int) -> Any:
         return None
 
+    def neighbours(self, node: int) -> Sequence[int] | None:
+        return None
+
 
 class Hashed:
     """Any value at the node that a hash of its text gives: the same in every process."""
@@ -113,4 +124,7 @@ class Hashed:
         return 0
 
     def address(self, node: int) -> Any:
+        return None
+
+    def neighbours(self, node: int) -> Sequence[int] | None:
         return None

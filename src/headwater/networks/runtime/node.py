@@ -340,14 +340,15 @@ class NetworkNode:
         return self.directory.address(node)
 
     def neighbours(self) -> list[int]:
-        """The other ends of this node's links; all other nodes, if the program knows no links."""
+        """The other ends of this node's links; the topology's, if the program marks none, or all others."""
         found = dict[int | None, None]()
         for name in self.plan.program.links:
             number = self.plan.numbers[name]
             for row in self.tables[number].rows:
                 found[self.link_end(number, row)] = None
         if not self.plan.program.links:
-            return list(self.others())
+            beside = self.directory.neighbours(self.number)
+            return list(self.others() if beside is None else beside)
         return [node for node in found if node is not None and node != self.number]
 
     def link_end(self, relation: int, row: Row) -> int | None:

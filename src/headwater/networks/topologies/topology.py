@@ -88,6 +88,15 @@ class Topology:
             ends.setdefault(source, []).append((target, cost))
         return ends
 
+    def neighbours(self) -> tuple[tuple[int, ...], ...]:
+        """By node, in order: the numbers of the nodes that its links lead to.
+
+        >>> Topology(("a", "b", "c"), (Link("a", "b", 2), Link("b", "c", 2))).neighbours()
+        ((1,), (0, 2), (1,))
+        """
+        numbers = {node: number for number, node in enumerate(self.nodes)}
+        return tuple(tuple(numbers[target] for target, _ in self._ends.get(node, ())) for node in self.nodes)
+
     def latencies(self, start: str) -> dict[str, int]:
         """The latency of the fastest path from `start` to every node it reaches (Dijkstra).
 

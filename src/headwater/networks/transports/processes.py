@@ -12,6 +12,7 @@ from typing import Any
 from headwater.networks.node_settings import NodeSettings
 from headwater.networks.runtime.row_table import Row
 from headwater.networks.runtime.watching import WatchedRow
+from headwater.networks.topologies.topology import Topology
 from headwater.networks.transports.carrier import CarriedMessage, Derivation, TableRow
 from headwater.networks.transports.tcp.hosting import Children, ProcessStarter
 from headwater.networks.transports.tcp.network import TcpNetwork
@@ -67,9 +68,10 @@ class ProcessNodes:
 
 
 def network_processes(
-    settings: NodeSettings, names: Sequence[str], transport: str, processes: int | None, spark: Any
+    settings: NodeSettings, topology: Topology, transport: str, processes: int | None, spark: Any
 ) -> ProcessNodes:
     """Start processes for the nodes of a network: so many, or as many as there are nodes, up to some a core."""
+    names = topology.nodes
     wanted = min(len(names), max(FEWEST_OF_MANY, 2 * (os.cpu_count() or 1)))
     if processes is not None:
         wanted = min(len(names), arguments.whole_number("processes", processes, least=1))
@@ -79,4 +81,12 @@ def network_processes(
 
         starter = SparkTasks.on(spark, wanted)
         wanted = min(wanted, starter.slots())
-    return ProcessNodes(TcpNetwork(settings, names=names, processes=wanted, starter=starter, recording=True))
+    network = TcpNetwork(
+        settings,
+        names=names,
+        links=topology.neighbours(),
+        processes=wanted,
+        starter=starter,
+        recording=True,
+    )
+    return ProcessNodes(network)

@@ -46,13 +46,14 @@ class OpenChannel:
 @dataclass(frozen=True)
 class BeginEpoch:
     """Be nodes that hold nothing yet; whatever was said in earlier epochs is of no use. `settings` are the fields of
-    `NodeSettings`, `names` the addresses of all nodes, or nothing if rows live by a hash; node n is in process n
-    modulo the number of processes. Times are since `began`, on the driver's clock. `recording` says that messages are
-    remembered, for `AskMessages`."""
+    `NodeSettings`, `names` the addresses of all nodes, or nothing if rows live by a hash, `links` where the links of
+    each one lead, or nothing if there is no topology; node n is in process n modulo the number of processes. Times
+    are since `began`, on the driver's clock. `recording` says that messages are remembered, for `AskMessages`."""
 
     epoch: int
     settings: tuple[Any, ...]
     names: tuple[Any, ...]
+    links: tuple[tuple[int, ...], ...]
     nodes: int
     hosts: tuple[str, ...]
     ports: tuple[int, ...]

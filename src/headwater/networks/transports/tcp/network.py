@@ -83,6 +83,7 @@ class TcpNetwork:
         *,
         nodes: int | None = None,
         names: Sequence[Any] = (),
+        links: Sequence[Sequence[int]] = (),
         scheme: str = "absorption",
         processes: int | None = None,
         host: str = "127.0.0.1",
@@ -92,6 +93,7 @@ class TcpNetwork:
         recording: bool = False,
     ):
         self.names = tuple(names)
+        self._links = tuple(map(tuple, links))
         self.nodes = len(self.names) or nodes or 2
         self.epoch = 0
         self.waves = 0
@@ -165,6 +167,7 @@ class TcpNetwork:
             self.epoch,
             self.settings.fields(),
             self.names,
+            self._links,
             self.nodes,
             hosts,
             ports,

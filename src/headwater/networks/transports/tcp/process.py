@@ -193,7 +193,9 @@ class NodeProcess:
         """Forget everything, and be nodes of a new epoch."""
         self.leave()
         plan = NodeSettings.of_fields(command.settings).plan(Functions())
-        directory: Directory = Addresses(command.names) if command.names else Hashed(command.nodes)
+        directory: Directory = (
+            Addresses(command.names, command.links) if command.names else Hashed(command.nodes)
+        )
         with self._begun:
             self._channels = {}
             self._addresses = list(zip(command.hosts, command.ports, strict=True))
