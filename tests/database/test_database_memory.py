@@ -14,6 +14,7 @@ from database_support import chain, in_child, reach, state
 
 import headwater as hw
 from headwater.database import Database
+from headwater.kernel.memory import release_idle
 
 MB = 10**6
 
@@ -306,6 +307,7 @@ def limited(size: int, work: Callable[[], Any]) -> Any:
     """What the work gives in a process that has only so many addresses more than it has now."""
 
     def run() -> Any:
+        release_idle()  # addresses that relations of earlier tests have left would be used again
         pages = int(Path("/proc/self/statm").read_text().split()[0])
         limit = pages * resource.getpagesize() + size
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))

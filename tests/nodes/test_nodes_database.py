@@ -222,7 +222,7 @@ def test_nodes_have_a_memory_budget_each(nodes: Any):
         db.define(REACH)
         db.apply(insert={"link": CHAIN})
         with pytest.raises(hw.OutOfMemory) as refused:
-            db.apply(insert={"link": [(f"n{i}", f"n{i + 1}") for i in range(700)]})
+            db.apply(insert={"link": [(f"n{i}", f"n{i + 1}") for i in range(1000)]})
         assert refused.value.code == "out-of-memory" and "of 4.0 MB" in str(refused.value)
         assert set(db["reach"].rows()) == ALL and db.version == 2
         assert db.apply(delete={"link": [("b", "c")]})["reach"].counts == (0, 4)

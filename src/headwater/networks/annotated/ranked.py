@@ -39,7 +39,7 @@ from headwater.networks.annotated.stages import QuietStage
 from headwater.networks.orders.order import Update
 from headwater.networks.runtime.message_codec import row_size
 from headwater.networks.runtime.messages import Message, Reranked, Supported, Withdrawn
-from headwater.networks.runtime.passing_on import Fallen
+from headwater.networks.runtime.passing_on import FallenBest
 from headwater.networks.runtime.row_table import Entry, Row
 from headwater.networks.runtime.value_codec import varint_size
 from headwater.networks.strands.strand import Strand
@@ -128,7 +128,7 @@ class RankedScheme(Scheme):
             self._lose(relation, row, PASSED, None)
         return bool(leaving)
 
-    def replaces(self, entry: Entry, fallen: Fallen) -> bool:
+    def replaces(self, entry: Entry, fallen: FallenBest) -> bool:
         return bool(entry.value.rank <= fallen.rank and fallen.teller in entry.value.claims)
 
     def begin(self, stage: QuietStage) -> None:

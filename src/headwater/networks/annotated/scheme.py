@@ -19,7 +19,7 @@ from typing import Any, Protocol, runtime_checkable
 from headwater.networks.annotated.stages import QuietStage
 from headwater.networks.orders.order import Update
 from headwater.networks.runtime.messages import Message
-from headwater.networks.runtime.passing_on import Fallen
+from headwater.networks.runtime.passing_on import FallenBest
 from headwater.networks.runtime.row_table import Entry, Row, RowTable
 from headwater.networks.strands.node_plan import NodePlan
 from headwater.networks.strands.strand import Strand
@@ -155,7 +155,7 @@ class Scheme(Protocol):
         """How many bytes of rows, and of what they carry, are kept beside the tables."""
         ...
 
-    def replaces(self, entry: Entry, fallen: Fallen) -> bool:
+    def replaces(self, entry: Entry, fallen: FallenBest) -> bool:
         """Whether a row may pass on in a group where others fell (`Host.falls`), before all nodes are at rest."""
         return True
 

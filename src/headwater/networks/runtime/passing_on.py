@@ -30,7 +30,7 @@ from headwater.networks.strands.network_program import PassingOn
 from headwater.networks.strands.node_plan import NodePlan
 
 
-class Fallen(NamedTuple):
+class FallenBest(NamedTuple):
     """What has fallen in a group: the least rank, and who told it, if one node told all of it."""
 
     rank: int
@@ -48,7 +48,7 @@ class Selector:
         self._passed: dict[Any, set[Row]] = {}
         self._news: dict[Row, None] = {}
         self._beaten: set[Row] = set()
-        self._fallen: dict[Any, Fallen] = {}
+        self._fallen: dict[Any, FallenBest] = {}
         """By group in which a row has fallen that had passed on: what may take its place already."""
         self._held: dict[Any, None] = {}
         tables[self.candidates].watchers.append(self)
@@ -73,9 +73,9 @@ class Selector:
         if row in self._passed.get(group, ()):
             before = self._fallen.get(group)
             if before is None:
-                self._fallen[group] = Fallen(rank, teller)
+                self._fallen[group] = FallenBest(rank, teller)
             else:
-                self._fallen[group] = Fallen(
+                self._fallen[group] = FallenBest(
                     min(rank, before.rank), teller if teller == before.teller else None
                 )
 
@@ -89,7 +89,7 @@ class Selector:
         """Whether there may be rows to pass on."""
         return bool(self._changed or self._news)
 
-    def take(self, replaces: Callable[[Row, Fallen], bool]) -> Iterator[Row]:
+    def take(self, replaces: Callable[[Row, FallenBest], bool]) -> Iterator[Row]:
         """The rows that pass on now: newly best, or best with news."""
         news, self._news = self._news, {}
         changed = list(self._changed)
