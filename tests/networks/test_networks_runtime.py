@@ -236,13 +236,13 @@ def test_a_link_that_fails_while_it_brings_what_it_held_back_keeps_the_order():
         net.fail_link(0, 1)
         net.steps(steps)
     came: list[int] = []
-    handle = net.nodes[1].handle
+    take_in = net.nodes[1].take_in
 
     def taking_down(sender, message):
         came.append(message.row[2])
-        handle(sender, message)
+        take_in(sender, message)
 
-    net.nodes[1].handle = taking_down  # type: ignore[method-assign]
+    net.nodes[1].take_in = taking_down  # type: ignore[method-assign]
     net.restore_link(0, 1)
     net.run()
     assert came == [0, 1, 2, 3]
