@@ -14,6 +14,8 @@ from benchmarks import PARTS, BenchmarkOptions, Measure, ReportRow, Target, comm
 from benchmarks.answers import WrongAnswer, compare  # noqa: E402
 from benchmarks.pathway_rival import installed  # noqa: E402
 
+pytestmark = pytest.mark.xdist_group("benchmarks_engine")  # one run of the benchmark for all tests
+
 SIZES = ("1 edge", "30 edges", "all 300 edges")
 LINK_CHANGES = ("cost up", "cost down", "delete 1 link", "insert 1 link")
 DUCKDB, PATHWAY, BARE, ALONE = "DuckDB recompute", "Pathway", "the bare values", "a tenth of the data"

@@ -14,6 +14,8 @@ from benchmarks import command  # noqa: E402
 from benchmarks.provenance.schemes import compare  # noqa: E402
 from headwater.errors import DataError  # noqa: E402
 
+pytestmark = pytest.mark.xdist_group("benchmarks_provenance")  # one run of the benchmark for all tests
+
 ON_NODES = {"dred", "relative eager", "relative lazy", "absorption eager", "absorption lazy", "ranked"}
 FIGURES = range(7, 15)
 
