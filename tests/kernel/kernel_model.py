@@ -13,10 +13,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from headwater.kernel.hashing import ROW
+from headwater.kernel.hashing import MIX_1, MIX_2, ROW
 from headwater.kernel.index import Index
 from headwater.kernel.lists import HEAD, IN_HEAD, LIST, Lists
 from headwater.kernel.relation import Relation
+from headwater.kernel.row_table import HOME_BITS
 from headwater.kernel.states import DYING, LIVE, STORED, TOUCHED, VISIBLE, WANTED, WAS
 
 Values = tuple[int, ...]
@@ -203,11 +204,37 @@ def chains(relation: Relation, columns: tuple[int, ...]) -> dict[Values, list[in
     return found
 
 
+def tags(keys: np.ndarray) -> np.ndarray:
+    """The tags of rows of codes, as numpy works them out."""
+    h = np.zeros(keys.shape[0], np.uint64)
+    for column in keys.T.astype(np.int64).view(np.uint64):
+        h = (h ^ column) * MIX_1
+        h = (h ^ (h >> np.uint64(32))) * MIX_2
+        h ^= h >> np.uint64(29)
+    return (h & np.uint64(0xFFFFFFFF)).astype(np.int64)
+
+
+def assert_table(relation: Relation, stored: list[int]) -> None:
+    """The table over whole rows has each stored row once: with its mark, and in one run with its home."""
+    slots = relation.slots.astype(np.int64)
+    size = slots.shape[0]
+    places = np.flatnonzero(slots)
+    rows = (slots[places] & (size - 1)) - 1
+    assert sorted(rows.tolist()) == stored
+    tag = tags(relation.rows[rows, : relation.arity])
+    homes = tag * size >> 32
+    bits = 32 - int(size).bit_length() + 1
+    assert (slots[places] >> (32 - bits) == (tag >> HOME_BITS) & ((1 << bits) - 1)).all()
+    taken = np.concatenate(([0], np.cumsum(np.tile(slots != 0, 2))))
+    far = (places - homes) % size
+    assert (taken[homes + far + 1] - taken[homes] == far + 1).all()
+
+
 def assert_indexed(relation: Relation) -> None:
     """Slots find every stored row; each index has each stored row once, under its key."""
     stored = stored_rows(relation)
     assert relation.stored == len(stored)
-    assert np.count_nonzero(relation.slots) == len(stored)
+    assert_table(relation, stored)
     assert relation.find(matrix(values_of(relation, stored), relation.arity)).tolist() == stored
     waiting: Counter[int] = Counter()
     for columns, index in relation.indexes.items():

@@ -28,12 +28,22 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from headwater.kernel import hashing
 from headwater.kernel.compiled import compiled
-from headwater.kernel.journal import forget_slot
+from headwater.kernel.hashing import hash_row
 from headwater.kernel.memory import Room, Unbounded, grown, zeros
 from headwater.kernel.prefetch import BLOCK
-from headwater.kernel.rowops import approach, arrive
+from headwater.kernel.row_table import (
+    ENTRY_BYTES,
+    SHORTEST,
+    Slots,
+    fill_table,
+    forget,
+    has_room,
+    mark_of,
+    table_size,
+)
+from headwater.kernel.rowops import approach_tuples, arrive
+from headwater.kernel.states import STORED, TOUCHED
 
 Ints = npt.NDArray[np.int64]
 FEWEST = 16
@@ -58,7 +68,7 @@ class Accumulating:
         self.rows: Ints = np.zeros((FEWEST, self.arity + 1), np.int64)
         self._before: Ints = np.zeros(FEWEST, np.int64)
         self._marks: npt.NDArray[np.uint8] = np.zeros(FEWEST, np.uint8)
-        self._slots: Ints = np.zeros(2 * FEWEST, np.int64)
+        self._slots: Slots = np.zeros(SHORTEST, np.uint32)
         self._free: Ints = np.zeros(FEWEST, np.int64)
         self._touched: Ints = np.zeros(FEWEST, np.int64)
         self._next: Ints = np.full(FEWEST if self.chained else 0, NOBODY, np.int64)
@@ -117,7 +127,7 @@ class Accumulating:
 
     def before(self, rows: Ints) -> Ints:
         """The counts of rows before the open version."""
-        return np.where(self._marks[rows] != 0, self._before[rows], self.rows[rows, self.arity])
+        return np.where(self._marks[rows] & TOUCHED != 0, self._before[rows], self.rows[rows, self.arity])
 
     def negative(self) -> Ints:
         """The rows that the open version has brought below 0."""
@@ -177,13 +187,11 @@ class Accumulating:
             start = self._heads.shape[0]
             self._heads = grown(self._heads, max(owners, 2 * start))
             self._heads[start:] = NOBODY
-        if (stored + extra) * 5 > self._slots.shape[0] * 4:
-            size = self._slots.shape[0]
-            while (stored + extra) * 5 > size * 3:
-                size *= 2
-            self._ask(size * 8)
-            bigger = zeros((size,), np.int64)
-            hashing.move_slots(self._slots, bigger)
+        if not has_room(self._slots, stored + extra, top + extra):
+            size = table_size(stored + extra, top + extra, self._slots.shape[0])
+            self._ask(size * ENTRY_BYTES)
+            bigger: Slots = zeros((size,), np.uint32)
+            fill_table(bigger, self.rows, self.columns, self._marks, top, self._scratch)
             self._slots = bigger
 
     def _ask(self, needed: int) -> None:
@@ -197,7 +205,7 @@ def _writable(numbers: Ints) -> Ints:
 
 
 @compiled(
-    "void(int64[:, ::1], int64[::1], int64, int64[:, ::1], int64[::1], uint8[::1], int64[::1], int64[::1],"
+    "void(int64[:, ::1], int64[::1], int64, int64[:, ::1], int64[::1], uint8[::1], uint32[::1], int64[::1],"
     " int64[::1], int64[::1], int64[::1], int64[::1], int64[::1], int64[::1], int64[::1])"
 )
 def add_counts(
@@ -205,14 +213,15 @@ def add_counts(
     places, scratch,
 ):  # fmt: skip
     """Add to counts; `sizes` is [numbers ever used, rows, entries of `free`, of `touched`]."""
+    mask = np.int64(slots.shape[0] - 1)
     for start in range(0, keys.shape[0], BLOCK):
         count = min(BLOCK, keys.shape[0] - start)
-        approach(keys, start, count, arity, rows, marks, slots, scratch)
+        approach_tuples(keys, start, count, arity, rows, marks, slots, scratch)
         for i in range(count):
             t = start + i
             tag = scratch[i]
             p = arrive(keys, t, arity, rows, slots, tag, scratch[BLOCK + i])
-            entry = slots[p]
+            entry = np.int64(slots[p])
             if entry == 0:
                 if sizes[2] > 0:
                     sizes[2] -= 1
@@ -224,8 +233,8 @@ def add_counts(
                 for j in range(arity):
                     rows[row, j] = keys[t, j]
                 rows[row, arity] = 0
-                slots[p] = (tag << 32) | (row + 1)
-                marks[row] = 0
+                slots[p] = mark_of(tag, slots.shape[0]) | (row + 1)
+                marks[row] = STORED
                 if heads.shape[0] > 0:
                     owner = keys[t, 0]
                     first = heads[owner]
@@ -235,9 +244,9 @@ def add_counts(
                         previous[first] = row
                     heads[owner] = row
             else:
-                row = (entry & hashing.ROW) - 1
-            if marks[row] == 0:
-                marks[row] = 1
+                row = (entry & mask) - 1
+            if marks[row] & TOUCHED == 0:
+                marks[row] |= TOUCHED
                 before[row] = rows[row, arity]
                 touched[sizes[3]] = row
                 sizes[3] += 1
@@ -245,21 +254,22 @@ def add_counts(
             places[t] = row
 
 
-@compiled("void(int64[:, ::1], int64, int64[:, ::1], uint8[::1], int64[::1], int64[::1], int64[::1])")
+@compiled("void(int64[:, ::1], int64, int64[:, ::1], uint8[::1], uint32[::1], int64[::1], int64[::1])")
 def find_keys(keys, arity, rows, marks, slots, places, scratch):
     """Look rows up."""
+    mask = np.int64(slots.shape[0] - 1)
     for start in range(0, keys.shape[0], BLOCK):
         count = min(BLOCK, keys.shape[0] - start)
-        approach(keys, start, count, arity, rows, marks, slots, scratch)
+        approach_tuples(keys, start, count, arity, rows, marks, slots, scratch)
         for i in range(count):
             p = arrive(keys, start + i, arity, rows, slots, scratch[i], scratch[BLOCK + i])
-            places[start + i] = (slots[p] & hashing.ROW) - 1
+            places[start + i] = (np.int64(slots[p]) & mask) - 1
 
 
 @compiled()
 def counted(row, rows, arity, before, marks, earlier):
     """The count of a row now, or before the open version."""
-    if earlier and marks[row] != 0:
+    if earlier and marks[row] & TOUCHED != 0:
         return before[row]
     return rows[row, arity]
 
@@ -297,7 +307,7 @@ def list_owned(owners, rows, arity, before, marks, following, heads, earlier, fo
 
 
 @compiled(
-    "void(boolean, int64[::1], int64[:, ::1], int64[::1], uint8[::1], int64[::1], int64[::1], int64[::1],"
+    "void(boolean, int64[::1], int64[:, ::1], int64[::1], uint8[::1], uint32[::1], int64[::1], int64[::1],"
     " int64[::1], int64[::1], int64[::1], int64[::1])",
     ending="any",
 )
@@ -306,11 +316,12 @@ def end_counts(undo, columns, rows, before, marks, slots, free, sizes, touched, 
     arity = columns.shape[0]
     for i in range(sizes[3] - 1, -1, -1):
         row = touched[i]
-        marks[row] = 0
+        marks[row] = STORED
         if undo:
             rows[row, arity] = before[row]
         if rows[row, arity] == 0:
-            forget_slot(row, columns, rows, slots)
+            forget(row, hash_row(rows, row, columns), columns, rows, slots)
+            marks[row] = 0
             if heads.shape[0] > 0:
                 later = following[row]
                 earlier = previous[row]

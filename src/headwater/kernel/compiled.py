@@ -26,6 +26,16 @@ STORED = "stored["
 """How signatures name the numbers of stored rows."""
 WIDTHS = {4: "int32[", 8: "int64["}
 """What that stands for, by the bytes that a number takes."""
+OPTIONS: dict[str, Any] = {
+    "nogil": True,
+    "error_model": "numpy",
+    "boundscheck": False,
+    "_nrt": False,
+    "no_cfunc_wrapper": True,
+}
+"""How functions are compiled."""
+INLINED: dict[str, Any] = {**OPTIONS, "forceinline": True, "no_cpython_wrapper": True}
+"""How those are that only compiled ones call."""
 
 
 @cache
@@ -56,16 +66,16 @@ class Kernel:
         """The machine code, from the cache if it is there.
 
         Kernels never allocate: they write into arrays they are given. So numba's reference counting is off, which
-        makes them about five times as fast where small functions over arrays are called for every row.
+        makes them about five times as fast where small functions over arrays are called for every row. Wrappers that
+        nobody calls are not made: they take a quarter of the time to compile.
         """
         import numba
 
-        options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "boundscheck": False, "_nrt": False}
         if self.signature is None:
-            inlined: Function = numba.njit(**options, forceinline=True)(self.function)
+            inlined: Function = numba.njit(**INLINED)(self.function)
             return inlined
         _announce()
-        called: Any = numba.njit(**options)(self.function)
+        called: Any = numba.njit(**OPTIONS)(self.function)
         called._cache = kept(self.function, digest_of(self.function, self.signature, _python))
         if STORED in self.signature:
             called._compile_for_args = partial(_of_width, called, self.signature)

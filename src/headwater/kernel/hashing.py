@@ -1,4 +1,4 @@
-"""Open-addressing tables from keys to rows, as free functions over plain arrays.
+"""Hashes of rows and keys, and open-addressing tables from the keys of indexes to their rows, over plain arrays.
 
 A table is a power-of-two array of int64 slots. A slot is 0 (empty) or `tag << 32 | row + 1`, where the tag is 32 bits
 of the hash, so that most probes are decided without touching the row, and an entry's home position is known
@@ -51,19 +51,6 @@ def hash_row(rows, row, columns):
     for j in range(columns.shape[0]):
         h = mix(h, rows[row, columns[j]])
     return tag_of(h)
-
-
-@compiled("void(int64[::1], stored[:, ::1], int64[::1], int64[::1])", ending="any")
-def fill_slots(slots, rows, columns, entries):
-    """Enter rows whose keys are distinct into an empty table."""
-    mask = np.int64(slots.shape[0] - 1)
-    for e in range(entries.shape[0]):
-        row = entries[e]
-        tag = hash_row(rows, row, columns)
-        p = home(tag, slots.shape[0])
-        while slots[p] != 0:
-            p = (p + 1) & mask
-        slots[p] = (tag << 32) | (row + 1)
 
 
 @compiled("void(int64[::1], int64[::1])", ending="any")

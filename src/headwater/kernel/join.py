@@ -21,6 +21,7 @@ import numpy as np
 from headwater.kernel.compiled import compiled
 from headwater.kernel.hashing import ROW, home, mix, tag_of
 from headwater.kernel.prefetch import BLOCK, prefetch
+from headwater.kernel.row_table import approach, mark_of
 from headwater.kernel.special import LAST, LAST_PLAIN
 
 
@@ -125,44 +126,30 @@ def join_chain(
 
 @compiled()
 def approach_rows(bindings, start, count, sources, constants, slots, rows, state, scratch):
-    """Look for the rows that a block of bindings spells out, as far as it goes without them; they are asked for
-    meanwhile. `scratch` gets the tag of each, and the place of the first slot with it, or of the empty one before."""
+    """Look for the rows that a block of bindings spells out, as far as it goes without them (see `row_table`)."""
     size = slots.shape[0]
-    mask = np.int64(size - 1)
     for i in range(count):
         h = np.uint64(0)
         for j in range(sources.shape[0]):
             h = mix(h, key_value(bindings, start + i, sources[j], constants))
         scratch[i] = tag_of(h)
         prefetch(slots, home(scratch[i], size))
-    for i in range(count):
-        tag = scratch[i]
-        p = home(tag, size)
-        while True:
-            entry = slots[p]
-            if entry == 0:
-                break
-            if (entry >> 32) & ROW == tag:
-                row = (entry & ROW) - 1
-                prefetch(rows, row * rows.shape[1])
-                prefetch(state, row)
-                break
-            p = (p + 1) & mask
-        scratch[BLOCK + i] = p
+    approach(count, rows, sources.shape[0], state, slots, scratch)
 
 
 @compiled()
 def row_from(bindings, b, sources, constants, columns, slots, rows, tag, position):
     """The row that a binding spells out, looked for from a position of the table on; or -1."""
     mask = np.int64(slots.shape[0] - 1)
+    mark = mark_of(tag, slots.shape[0])
     p = position
     found = np.int64(-1)
     while True:
-        entry = slots[p]
+        entry = np.int64(slots[p])
         if entry == 0:
             break
-        if (entry >> 32) & ROW == tag:
-            row = (entry & ROW) - 1
+        if entry ^ mark <= mask:
+            row = (entry & mask) - 1
             same = True
             for j in range(sources.shape[0]):
                 if rows[row, columns[j]] != key_value(bindings, b, sources[j], constants):
@@ -176,7 +163,7 @@ def row_from(bindings, b, sources, constants, columns, slots, rows, tag, positio
 
 
 @compiled(
-    "int64(int64[:, ::1], int64[::1], int64[::1], int64[::1], int64[::1], stored[:, ::1],"
+    "int64(int64[:, ::1], int64[::1], int64[::1], int64[::1], uint32[::1], stored[:, ::1],"
     " uint8[::1], uint8[::1], int64[:, ::1], int64, int64, int64[::1], int64[::1], int64[:, ::1], int64[::1])"
 )
 def join_row(
@@ -214,7 +201,7 @@ def join_row(
 
 
 @compiled(
-    "int64(int64[:, ::1], int64[::1], int64[::1], int64[::1], int64[::1], stored[:, ::1],"
+    "int64(int64[:, ::1], int64[::1], int64[::1], int64[::1], uint32[::1], stored[:, ::1],"
     " uint8[::1], uint8[::1], int64[::1], int64[::1], int64[:, ::1], int64[::1])"
 )
 def anti_join(

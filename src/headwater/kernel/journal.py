@@ -11,8 +11,9 @@ from __future__ import annotations
 import numpy as np
 
 from headwater.kernel.compiled import compiled
-from headwater.kernel.hashing import ROW, close_gap, hash_row, home
+from headwater.kernel.hashing import hash_row, home
 from headwater.kernel.prefetch import BLOCK, prefetch
+from headwater.kernel.row_table import forget
 from headwater.kernel.states import DYING, LEADING, LIVE, TOUCHED, VISIBLE, WAS
 
 PASSING = np.uint8(0xFF ^ (DYING | TOUCHED | WAS | LEADING))
@@ -116,24 +117,8 @@ def restore(touched, journal, rows, state, rank_column, count_column, head_rank_
         rows[row, head_rank_column] = journal[i, 2]
 
 
-@compiled()
-def forget_slot(row, columns, rows, slots):
-    """Take a row out of the table over whole rows."""
-    forget_tagged(row, hash_row(rows, row, columns), slots)
-
-
-@compiled()
-def forget_tagged(row, tag, slots):
-    """Take a row with a known tag out of the table over whole rows."""
-    mask = np.int64(slots.shape[0] - 1)
-    p = home(tag, slots.shape[0])
-    while (slots[p] & ROW) - 1 != row:
-        p = (p + 1) & mask
-    close_gap(slots, p)
-
-
 @compiled(
-    "void(int32[::1], int64[::1], stored[:, ::1], uint8[::1], int64[::1], int32[::1], int64[::1], int64[::1], int64,"
+    "void(int32[::1], int64[::1], stored[:, ::1], uint8[::1], uint32[::1], int32[::1], int64[::1], int64[::1], int64,"
     " int64)",
     ending="any",
 )
@@ -151,7 +136,7 @@ def remove(dead, columns, rows, state, slots, free, sizes, scratch, count_column
             prefetch(slots, home(tag, slots.shape[0]))
         for i in range(count):
             row = np.int64(dead[start + i])
-            forget_tagged(row, scratch[i], slots)
+            forget(row, scratch[i], columns, rows, slots)
             state[row] = 0
             sizes[1] -= 1
             if lists > 0:
@@ -162,14 +147,14 @@ def remove(dead, columns, rows, state, slots, free, sizes, scratch, count_column
 
 
 @compiled(
-    "void(int32[::1], int64[::1], stored[:, ::1], uint8[::1], int64[::1], int32[::1], int64[::1])",
+    "void(int32[::1], int64[::1], stored[:, ::1], uint8[::1], uint32[::1], int32[::1], int64[::1])",
     ending="any",
 )
 def uncreate(created, columns, rows, state, slots, free, sizes):
     """Undo the creation of rows, the last one first: a place goes back to where it came from, so `free` has room."""
     for i in range(created.shape[0] - 1, -1, -1):
         row = np.int64(created[i])
-        forget_slot(row, columns, rows, slots)
+        forget(row, hash_row(rows, row, columns), columns, rows, slots)
         state[row] = 0
         sizes[1] -= 1
         if row == sizes[0] - 1:

@@ -41,6 +41,7 @@ from headwater.kernel.lists import Lists
 from headwater.kernel.memory import Room, Unbounded, zeros
 from headwater.kernel.prefetch import BLOCK
 from headwater.kernel.room import NARROW, WIDE
+from headwater.kernel.row_table import ENTRY_BYTES, SHORTEST, Slots, fill_table, table_size
 from headwater.kernel.states import DYING, LEADING, LIVE, STORED, TOUCHED, VISIBLE, WAS
 
 Ints = npt.NDArray[np.int64]
@@ -59,7 +60,7 @@ PIECE = 1 << 20
 
 def least_bytes(arity: int) -> int:
     """The bytes that a row with so many codes takes at the least, as part of a large relation."""
-    return NARROW.itemsize * (arity + 2) + 1 + 8
+    return NARROW.itemsize * (arity + 2) + 1 + ENTRY_BYTES
 
 
 def _fits(numbers: Ints) -> bool:
@@ -96,7 +97,7 @@ class _Arrays:
     def __init__(self, width: int):
         self.rows: Stored = np.zeros((SMALL, width), NARROW)
         self.state: npt.NDArray[np.uint8] = np.zeros(SMALL, np.uint8)
-        self.slots: Ints = np.zeros(2 * SMALL, np.int64)
+        self.slots: Slots = np.zeros(SHORTEST, np.uint32)
         self.free: Rows = np.zeros(SMALL, np.int32)
         self.journal_rows: Rows = np.zeros(SMALL, np.int32)
         self.journal: Ints = np.zeros((SMALL, 4), np.int64)
@@ -179,17 +180,23 @@ class Relation:
         return own + sum(index.nbytes for index in self.indexes.values())
 
     @cached_property
-    def slots(self) -> Ints:
+    def slots(self) -> Slots:
         """The table over whole rows. One that was loaded is made when somebody first looks for a row."""
-        size = 2 * SMALL
-        while self.stored * 5 > size * 3:
-            size *= 2
-        self.ask(size * 8, f"finding {self.stored:,} rows of {self.name}")
-        slots: Ints = zeros((size,), np.int64)
-        hashing.fill_slots(
-            slots, self.rows, self.columns, np.flatnonzero(self.state[: self.sizes[0]] & STORED)
-        )
+        size = table_size(self.stored, int(self.sizes[0]))
+        self.ask(size * ENTRY_BYTES, f"finding {self.stored:,} rows of {self.name}")
+        return self.table(size)
+
+    def table(self, size: int) -> Slots:
+        """A new table of so many slots with all rows."""
+        slots: Slots = zeros((size,), np.uint32)
+        fill_table(slots, self.rows, self.columns, self.state, self.sizes[0], self.scratch)
         return slots
+
+    def fit_table(self) -> None:
+        """Have a table with room for the rows and little more, if that is much less."""
+        size = table_size(self.stored, int(self.sizes[0]))
+        if size * 4 <= self.slots.shape[0]:
+            self.slots = self.table(size)
 
     def empty_journal(self) -> None:
         """Let go of a journal that nobody needs any more, for a small one."""
@@ -554,11 +561,10 @@ class Relation:
             self.journal_rows, self.journal = before["journal_rows"], before["journal"]
             self.created = before["created"]
             room.rows(self, n)
-            room.finding(self, n)
             self.rows[:n] = rows
             self.state[:n] = state & np.uint8(0xFF ^ TOUCHED)
             self._fill_indexes(n)
-            hashing.fill_slots(self.slots, self.rows, self.columns, np.arange(n, dtype=np.int64))
+            self.slots = self.table(table_size(n, n))
         except BaseException:
             self.__dict__.update(before)
             raise

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from headwater.kernel import hashing
 from headwater.kernel.compiled import load_endings
 from headwater.kernel.memory import LARGE, empty, grown, zeros
+from headwater.kernel.row_table import ENTRY_BYTES, has_room, table_size
 
 if TYPE_CHECKING:
     from headwater.kernel.relation import Relation
@@ -82,14 +82,11 @@ def _larger(relation: Relation) -> int:
 
 def finding(relation: Relation, extra: int) -> None:
     """Make room for finding `extra` more rows."""
-    if (relation.stored + extra) * 5 > relation.slots.shape[0] * 4:
-        size = relation.slots.shape[0]
-        while (relation.stored + extra) * 5 > size * 3:
-            size *= 2
-        relation.ask(size * 8, f"finding {relation.stored + extra:,} rows of {relation.name}")
-        bigger = zeros((size,), np.int64)
-        hashing.move_slots(relation.slots, bigger)
-        relation.slots = bigger
+    rows, numbers = relation.stored + extra, int(relation.sizes[0]) + extra
+    if not has_room(relation.slots, rows, numbers):
+        size = table_size(rows, numbers, relation.slots.shape[0])
+        relation.ask(size * ENTRY_BYTES, f"finding {rows:,} rows of {relation.name}")
+        relation.slots = relation.table(size)
 
 
 def adding(relation: Relation, extra: int) -> bool:
@@ -141,7 +138,7 @@ def successor(relation: Relation, expected: int, *, distinct: bool = False) -> R
     if distinct:
         del made.slots
     else:
-        made.slots = hashing.empty_slots(size * 5 // 3)
+        made.slots = zeros((table_size(size, size),), np.uint32)
     made.created = empty((size,), np.int32)
     made.indexes = {columns: index.successor(size) for columns, index in relation.indexes.items()}
     made.state = zeros((size,), np.uint8)

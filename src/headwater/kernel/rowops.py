@@ -4,9 +4,8 @@
 dealt with]; the caller has reserved room. A tuple's last column is the highest rank among the premises of this
 derivation: it supports a row only if it is below the row's own rank, so that no support ever rests on a cycle.
 
-Tuples are looked up a block at a time (see `prefetch`): the slots of a block are asked for first, then the rows that
-they lead to, then each tuple is compared and dealt with. `scratch` has room for two numbers for each tuple of a
-block. Rows of two columns are by far the most frequent: they are hashed and compared without counting columns.
+Tuples are looked up a block at a time (see `row_table`), then each is compared and dealt with. Rows of two columns
+are by far the most frequent: they are hashed and compared without counting columns.
 """
 # mypy: disallow-untyped-defs = False, disallow-untyped-calls = False
 
@@ -15,9 +14,10 @@ from __future__ import annotations
 import numpy as np
 
 from headwater.kernel.compiled import compiled
-from headwater.kernel.hashing import ROW, home, mix, tag_of
+from headwater.kernel.hashing import home, mix, tag_of
 from headwater.kernel.journal import noted, touch
 from headwater.kernel.prefetch import BLOCK, prefetch
+from headwater.kernel.row_table import approach, mark_of
 from headwater.kernel.states import DYING, LEADING, LIVE, STORED, TOUCHED, VISIBLE, WAS
 
 ALL_COUNTED = np.int64(-1)
@@ -42,47 +42,28 @@ def hash_tuple(tuples, t, arity):
 
 
 @compiled()
-def approach(tuples, start, count, arity, rows, state, slots, scratch):
-    """Look for a block of tuples as far as it goes without their rows, which are asked for meanwhile.
-
-    `scratch` gets the tag of each, and the position of the first slot with that tag, or of the empty one before it.
-    """
+def approach_tuples(tuples, start, count, arity, rows, state, slots, scratch):
+    """Look for a block of tuples as far as it goes without their rows (see `row_table`)."""
     size = slots.shape[0]
-    mask = np.int64(size - 1)
-    width = rows.shape[1]
     for i in range(count):
         tag = hash_tuple(tuples, start + i, arity)
         scratch[i] = tag
         prefetch(slots, home(tag, size))
-    for i in range(count):
-        tag = scratch[i]
-        p = home(tag, size)
-        while True:
-            entry = slots[p]
-            if entry == 0:
-                break
-            if (entry >> 32) & ROW == tag:
-                row = (entry & ROW) - 1
-                prefetch(rows, row * width)
-                if arity > 2:
-                    prefetch(rows, row * width + arity)
-                prefetch(state, row)
-                break
-            p = (p + 1) & mask
-        scratch[BLOCK + i] = p
+    approach(count, rows, arity, state, slots, scratch)
 
 
 @compiled()
 def arrive(tuples, t, arity, rows, slots, tag, position):
     """The position in `slots` of the tuple's row, or of the empty slot where it would go, from `position` on."""
     mask = np.int64(slots.shape[0] - 1)
+    mark = mark_of(tag, slots.shape[0])
     p = position
     while True:
-        entry = slots[p]
+        entry = np.int64(slots[p])
         if entry == 0:
             break
-        if (entry >> 32) & ROW == tag:
-            row = (entry & ROW) - 1
+        if entry ^ mark <= mask:
+            row = (entry & mask) - 1
             if arity == 2:
                 if rows[row, 0] == tuples[t, 0] and rows[row, 1] == tuples[t, 1]:
                     break
@@ -99,7 +80,7 @@ def arrive(tuples, t, arity, rows, slots, tag, position):
 
 
 @compiled(
-    "int64(int64[:, ::1], int64, stored[:, ::1], uint8[::1], int64[::1], int32[::1], int64[::1],"
+    "int64(int64[:, ::1], int64, stored[:, ::1], uint8[::1], uint32[::1], int32[::1], int64[::1],"
     " int32[::1], int64[:, ::1], int32[::1], int64, int64, int64, int32[::1], int64[::1])"
 )
 def add(
@@ -113,17 +94,18 @@ def add(
     rank_column = arity
     top, stored, spare = sizes[0], sizes[1], sizes[2]
     entries, new = sizes[3], sizes[4]
+    mask = np.int64(slots.shape[0] - 1)
     n = np.int64(0)
     for start in range(0, tuples.shape[0], BLOCK):
         count = min(BLOCK, tuples.shape[0] - start)
-        approach(tuples, start, count, arity, rows, state, slots, scratch)
+        approach_tuples(tuples, start, count, arity, rows, state, slots, scratch)
         for i in range(count):
             t = start + i
             tag = scratch[i]
             p = arrive(tuples, t, arity, rows, slots, tag, scratch[BLOCK + i])
-            entry = slots[p]
+            entry = np.int64(slots[p])
             if entry == 0:
-                full = (spare == 0 and top == state.shape[0]) or new == created.shape[0]
+                full = (spare == 0 and (top == state.shape[0] or top == mask)) or new == created.shape[0]
                 if full or (stored + 1) * 5 > slots.shape[0] * 4:
                     sizes[0], sizes[1], sizes[2] = top, stored, spare
                     sizes[3], sizes[4], sizes[5] = entries, new, t
@@ -146,14 +128,14 @@ def add(
                 rows[row, rank_column] = rank
                 rows[row, head_rank_column] = rank
                 rows[row, count_column] = ALL_COUNTED
-                slots[p] = (tag << 32) | (row + 1)
+                slots[p] = mark_of(tag, slots.shape[0]) | (row + 1)
                 state[row] = LIVE | STORED | TOUCHED
                 created[new] = row
                 new += 1
                 fresh[n] = row
                 n += 1
             else:
-                row = (entry & ROW) - 1
+                row = (entry & mask) - 1
                 live = state[row] & LIVE != 0
                 if live and tuples[t, arity] >= rows[row, head_rank_column]:
                     if rows[row, count_column] < 0:
@@ -187,7 +169,7 @@ def add(
 
 
 @compiled(
-    "UniTuple(int64, 3)(int64[:, ::1], int64, stored[:, ::1], uint8[::1], int64[::1], int64[::1],"
+    "UniTuple(int64, 3)(int64[:, ::1], int64, stored[:, ::1], uint8[::1], uint32[::1], int64[::1],"
     " int32[::1], int64[:, ::1], int64, int64, int64, int32[::1], int32[::1], int64[::1])"
 )
 def subtract(
@@ -200,15 +182,16 @@ def subtract(
     m = np.int64(0)
     doubtful = np.int64(0)
     entries = sizes[3]
+    mask = np.int64(slots.shape[0] - 1)
     for start in range(0, tuples.shape[0], BLOCK):
         count = min(BLOCK, tuples.shape[0] - start)
-        approach(tuples, start, count, arity, rows, state, slots, scratch)
+        approach_tuples(tuples, start, count, arity, rows, state, slots, scratch)
         for i in range(count):
             t = start + i
-            entry = slots[arrive(tuples, t, arity, rows, slots, scratch[i], scratch[BLOCK + i])]
+            entry = np.int64(slots[arrive(tuples, t, arity, rows, slots, scratch[i], scratch[BLOCK + i])])
             if entry == 0:
                 continue
-            row = (entry & ROW) - 1
+            row = (entry & mask) - 1
             if state[row] & LIVE == 0 or tuples[t, arity] >= rows[row, head_rank_column]:
                 continue
             entries = noted(
@@ -348,16 +331,17 @@ def settle(which, state):
         state[which[i]] &= NOT_DYING
 
 
-@compiled("void(int64[:, ::1], int64, stored[:, ::1], uint8[::1], int64[::1], int32[::1], int64[::1])")
+@compiled("void(int64[:, ::1], int64, stored[:, ::1], uint8[::1], uint32[::1], int32[::1], int64[::1])")
 def find(tuples, arity, rows, state, slots, out, scratch):
     """The row of each tuple, or -1."""
+    mask = np.int64(slots.shape[0] - 1)
     for start in range(0, tuples.shape[0], BLOCK):
         count = min(BLOCK, tuples.shape[0] - start)
-        approach(tuples, start, count, arity, rows, state, slots, scratch)
+        approach_tuples(tuples, start, count, arity, rows, state, slots, scratch)
         for i in range(count):
             t = start + i
             p = arrive(tuples, t, arity, rows, slots, scratch[i], scratch[BLOCK + i])
-            out[t] = np.int32((slots[p] & ROW) - 1)
+            out[t] = np.int32((np.int64(slots[p]) & mask) - 1)
 
 
 @compiled("void(int64, uint8[::1])")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from headwater.kernel import hashing, journal, room
+from headwater.kernel import journal, room
 from headwater.kernel.lists import Lists
 from headwater.kernel.memory import shrunk
 from headwater.kernel.states import LIVE, STORED
@@ -155,7 +155,7 @@ def _trim(relation: Relation) -> None:
         relation.rows = shrunk(relation.rows, fitting)
         for index in relation.indexes.values():
             index.trim(fitting)
-        relation.slots = hashing.fitted(relation.slots, relation.stored * 5 // 3)
+        relation.fit_table()
 
 
 def _forget(relation: Relation) -> None:

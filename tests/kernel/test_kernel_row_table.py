@@ -1,0 +1,129 @@
+"""The table over whole rows: rows that crowd into a part of it, tables that grow and shrink, large numbers."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+from kernel_model import assert_indexed, matrix, tags
+from oracle_lockstep import examples
+
+from headwater.kernel import row_table, version_end
+from headwater.kernel.relation import Relation
+from headwater.kernel.row_table import TOLD, has_room, table_size
+
+
+def crowded(count: int, part: float) -> list[int]:
+    """Numbers whose homes are all in the first part of any table, and its last slot."""
+    numbers = np.arange(4_000_000)[:, None]
+    homes = tags(numbers) / 2**32
+    chosen = np.flatnonzero((homes < part) | (homes > 1 - part / 8))
+    assert chosen.shape[0] >= count
+    return chosen[:count].tolist()
+
+
+def add(relation: Relation, rows: list[tuple[int, ...]]) -> None:
+    relation.show(relation.add(matrix([(*row, 0) for row in rows], relation.arity + 1), 1), 1)
+
+
+def delete(relation: Relation, rows: list[tuple[int, ...]]) -> None:
+    fallen = relation.kill(relation.find(matrix(rows, relation.arity)))
+    relation.fall(fallen.falling)
+    relation.settle(fallen.falling)
+
+
+def longest_run(relation: Relation) -> int:
+    taken = np.tile(relation.slots != 0, 2)
+    runs = np.split(taken, np.flatnonzero(np.diff(taken)) + 1)
+    return max(run.shape[0] for run in runs if run[0])
+
+
+@pytest.mark.parametrize("seed", range(examples(4)))
+@pytest.mark.parametrize("part", [0.001, 0.02])
+def test_rows_that_crowd_together_come_and_go(seed: int, part: float):
+    """Entries are so far from their homes that they do not tell how far."""
+    rng = random.Random(seed)
+    numbers = [(number,) for number in crowded(300, part)]
+    relation = Relation("r", 1)
+    there: set[tuple[int, ...]] = set()
+    longest = 0
+    for _ in range(30):
+        before = set(there)
+        new = set(rng.sample(numbers, rng.randint(0, 120))) - there
+        add(relation, sorted(new))
+        old = set(rng.sample(sorted(there | new), rng.randint(0, len(there | new) // 2)))
+        delete(relation, sorted(old))
+        there = (there | new) - old
+        longest = max(longest, longest_run(relation))
+        assert_indexed(relation)
+        if rng.random() < 0.3:
+            relation.rollback()
+            there = before
+        else:
+            relation.commit()
+        assert_indexed(relation)
+        assert {tuple(row) for row in relation.matrix().tolist()} == there
+    assert longest > 2 * TOLD
+
+
+def test_growing_and_shrinking(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(version_end, "MOST_ROWS_REMOVED", 8)
+    relation = Relation("r", 2)
+    sizes = set()
+    for count in (10, 40, 100, 700, 3000):
+        add(relation, [(count, row) for row in range(count)])
+        sizes.add(relation.slots.shape[0])
+        assert_indexed(relation)
+    assert len(sizes) >= 4
+    relation.rollback()
+    assert_indexed(relation)
+    add(relation, [(0, row) for row in range(20)])
+    relation.commit()
+    add(relation, [(1, row) for row in range(20_000)])
+    large = relation.slots.nbytes
+    relation.rollback()
+    assert relation.slots.nbytes * 4 <= large
+    assert_indexed(relation)
+    assert sorted(map(tuple, relation.matrix().tolist())) == [(0, row) for row in range(20)]
+
+
+def test_numbers_are_below_the_size_of_the_table(monkeypatch: pytest.MonkeyPatch):
+    """Few rows with large numbers: places of those that went are kept for long."""
+    monkeypatch.setattr(version_end, "FEWEST_ROWS_REBUILT_WITHOUT", 10**9)
+    relation = Relation("r", 1)
+    relation.index([0])
+    add(relation, [(row,) for row in range(1000)])
+    relation.commit()
+    delete(relation, [(row,) for row in range(990)])
+    relation.commit()
+    del relation.slots
+    assert relation.find(matrix([(995,), (3,)], 1)).tolist() == [995, -1]
+    assert relation.slots.shape[0] > 999
+    add(relation, [(row,) for row in range(2000, 2100)])
+    assert_indexed(relation)
+    relation.rollback()
+    assert_indexed(relation)
+
+
+def test_a_relation_whose_copy_was_made_takes_more_rows_than_its_table():
+    """What is derived again after `kill_all` has a place; rows that come beside it make room as they are added."""
+    relation = Relation("r", 1)
+    add(relation, [(row,) for row in range(100)])
+    relation.commit()
+    relation.kill_all()
+    add(relation, [(row,) for row in range(50, 3000)])
+    assert_indexed(relation)
+    relation.rollback()
+    assert_indexed(relation)
+    assert sorted(map(tuple, relation.matrix().tolist())) == [(row,) for row in range(100)]
+
+
+@pytest.mark.parametrize("rows", [0, 1, 19, 20, 1000, 10**6, 1_677_721, 10**8])
+def test_sizes_of_tables(rows: int):
+    size = table_size(rows, rows)
+    assert size & (size - 1) == 0 and rows * 5 <= size * 3
+    assert size == row_table.SHORTEST or rows * 5 > size // 2 * 3
+    assert table_size(rows, 5 * size) == 8 * size
+    empty = np.broadcast_to(np.uint32(0), (size,))
+    assert has_room(empty, rows, rows) and not has_room(empty, rows, size) and not has_room(empty, size, 0)
