@@ -83,6 +83,7 @@ RESULTS = [
     ("f_typeOf", (7,), "int"), ("f_getattr", (("a", "b"), 1), "b"),
     ("f_idPlus", ("f" * 40, 2), "0" * 39 + "1"), ("f_idMinus", ("0" * 40, 1), "f" * 40),
     ("f_idShift", (1, 8), "0" * 37 + "100"),
+    ("f_idUnshift", ("f" * 40, 156), "0" * 39 + "f"),
     ("f_modulo", (-7, 2), -1),
     ("f_hashIp", ("10.0.0.1",), int.from_bytes(hashlib.blake2b(b"10.0.0.1", digest_size=8).digest(), "big") >> 1),
     ("in_ring", (7, 6, 2, "(]"), True), ("in_ring", (3, 6, 2, "(]"), False), ("in_ring", (2, 6, 2, "()"), False),

@@ -36,12 +36,13 @@ class Wildcard:
 @dataclass(frozen=True)
 class Constant:
     """A value: `None` (null), bool, int, float, str, datetime.date, datetime.datetime, a tuple (a list), or a
-    labelled null. `type` is that of the variable whose place it took, if it took one's."""
+    labelled null. `type` is that of the variable whose place it took, if it took one's. `identifier`: P2's `0x1I`."""
 
     value: object
     address: bool = False
     place: Place | None = field(default=None, compare=False, repr=False)
     type: Type | None = field(default=None, compare=False, repr=False)
+    identifier: bool = field(default=False, compare=False, repr=False, kw_only=True)
 
 
 @dataclass(frozen=True)

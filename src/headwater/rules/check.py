@@ -27,7 +27,7 @@ from headwater.rules.draft import Draft, DraftRule, begin
 from headwater.rules.fit_constants import fit
 from headwater.rules.infer_types import Typing, fit_item, fit_term, infer_types
 from headwater.rules.kinds import kept
-from headwater.rules.network_text import NetworkText, network_text
+from headwater.rules.network_text import NetworkText, network_text, relations_at_addresses
 from headwater.rules.nullability import Nullability, infer_nullability
 from headwater.rules.relations import relations
 from headwater.rules.rewrites import REWRITES, Rewrites, rewritten
@@ -65,9 +65,14 @@ def check(
     >>> [stratum.relations for stratum in checked.strata], checked.facts
     ([('p',)], {'q': ((1,),)})
     """
-    text = network_text(program, functions.has) if network else NetworkText(program, ())
+    addressed = relations_at_addresses(program) if network else frozenset()
+
+    def is_function(name: str) -> bool:
+        return functions.has(name) and name not in addressed
+
+    text = network_text(program, is_function) if network else NetworkText(program, ())
     program = text.program
-    roles = roles_of(program, functions.has, [t.relation for t in text.timers]) if network else NO_EVENTS
+    roles = roles_of(program, is_function, [t.relation for t in text.timers]) if network else NO_EVENTS
     draft = begin(program, functions, known, nullable, roles)
     columns = shapes(draft)
     draft = rewritten(draft, rewrites)

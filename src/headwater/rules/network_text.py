@@ -44,6 +44,7 @@ BROADCAST = "Broadcast"
 CAT_ALL = "f_catAll"
 _TRACED = "watch(relation) traces its rows and events; `headwater net trace` records all messages"
 _STATEMENTS = {
+    "trace": ("that keeps which rules made a tuple; it is not known here", _TRACED),
     "traceTable": ("that logs a table's rows into another; it is not known here", _TRACED),
     "tracetable": ("that logs a table's rows into another; it is not known here", _TRACED),
     "stage": (
@@ -66,6 +67,7 @@ class NetworkText:
 def network_text(program: Program, is_function: Callable[[str], bool]) -> NetworkText:
     """The program with timers' relations and one number of columns for each name."""
     _refuse_statements(program)
+    _refuse_bags(program)
     program = with_identifiers(_apart(program, is_function))
     timers: list[Timer] = []
     rules: list[Rule] = []
@@ -73,6 +75,15 @@ def network_text(program: Program, is_function: Callable[[str], bool]) -> Networ
         rule = _texts(_addressed(replace(rule, body=tuple(map(_alternatives, rule.body)))))
         rules.append(_timed(rule, number, timers))
     return NetworkText(replace(program, rules=tuple(rules)), tuple(timers))
+
+
+def relations_at_addresses(program: Program) -> frozenset[str]:
+    """What lives at an address is a relation, even if a function has the same name: `join(@N, E)`."""
+    return frozenset(
+        atom.relation
+        for atom in _mentioned(program)
+        if any(isinstance(term, Variable | Constant) and term.address for term in atom.args)
+    )
 
 
 def _refuse_statements(program: Program) -> None:
@@ -87,6 +98,19 @@ def _refuse_statements(program: Program) -> None:
             what, hint = _STATEMENTS[name]
             raise RuleError(
                 "p2-statement", f"{name} is a statement of P2 {what}", place=rule.place, hint=hint
+            )
+
+
+def _refuse_bags(program: Program) -> None:
+    """P2's tables with `keys()` hold a row as often as rules insert it; those here hold it once."""
+    written = {head.relation for rule in program.rules if rule.body for head in rule.heads}
+    for table in program.tables:
+        if not table.keys and table.relation in written:
+            raise RuleError(
+                "no-key",
+                f"{table.relation} has no key: P2 holds a row as often as it is inserted, which is not supported",
+                place=table.place,
+                hint="name the columns that tell rows apart: keys(1, 2); to count insertions, give each a number",
             )
 
 

@@ -53,19 +53,30 @@ def id_plus(left: str | int, right: str | int) -> str:
     >>> id_plus("f" * 40, 2), id_minus(id_plus("a" * 40, 5), 5) == "a" * 40
     ('0000000000000000000000000000000000000001', True)
     """
-    return _written(_number(left) + _number(right))
+    return id_written(_number(left) + _number(right))
 
 
 def id_minus(left: str | int, right: str | int) -> str:
     """How far it is from one identifier to another, or the one so many steps before."""
-    return _written(_number(left) - _number(right))
+    return id_written(_number(left) - _number(right))
 
 
-def id_shift(number: int, power: int) -> str:
+def id_shift(number: str | int, power: int) -> str:
     """A number times a power of 2."""
     if power < 0:
         raise ValueError("the power is negative")
-    return _written(number << power if power < BITS else 0)
+    return id_written(_number(number) << power if power < BITS else 0)
+
+
+def id_unshift(identifier: str | int, power: int) -> str:
+    """An identifier without its last bits.
+
+    >>> id_unshift(id_shift(5, 100), 99) == id_written(10)
+    True
+    """
+    if power < 0:
+        raise ValueError("the power is negative")
+    return id_written(_number(identifier) >> power)
 
 
 def _number(value: str | int) -> int:
@@ -76,5 +87,10 @@ def _number(value: str | int) -> int:
     return int(value, 16)
 
 
-def _written(number: int) -> str:
+def id_written(number: int) -> str:
+    """A number as an identifier, round the ring.
+
+    >>> id_written(255)
+    '00000000000000000000000000000000000000ff'
+    """
     return f"{number % (1 << BITS):0{_DIGITS}x}"

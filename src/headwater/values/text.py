@@ -20,7 +20,7 @@ from typing import Any
 from headwater.values.arithmetic import to_int
 from headwater.values.forms import form
 from headwater.values.patterns import matches
-from headwater.values.ring import id_minus, id_plus, id_shift
+from headwater.values.ring import id_minus, id_plus, id_shift, id_unshift
 from headwater.values.scalars import canonical_float, value_type
 from headwater.values.signatures import Overload, pointwise
 
@@ -84,6 +84,7 @@ _TO_UNSIGNED = tuple(
     (text, lambda value, convert=convert: _unsigned(convert(value))) for text, convert in _TO_INT
 )
 _IDENTIFIERS = ("string, string -> string", "string, int -> string", "int, string -> string")
+_SHIFTED = ("int, int -> string", "string, int -> string")
 _TO_FLOAT = (("float -> float", canonical_float), ("string -> float", parse_float), ("bool -> float", float))
 
 _SINGLE: Mapping[str, tuple[str, Any]] = {
@@ -128,7 +129,8 @@ def type_name(value: Any) -> str:
 TEXT: Mapping[str, list[Overload]] = {
     **_named(("f_idPlus",), [(text, id_plus) for text in _IDENTIFIERS]),
     **_named(("f_idMinus",), [(text, id_minus) for text in _IDENTIFIERS]),
-    **_named(("f_idShift",), [("int, int -> string", id_shift)]),
+    **_named(("f_idShift",), [(text, id_shift) for text in _SHIFTED]),
+    **_named(("f_idUnshift",), [(text, id_unshift) for text in _SHIFTED]),
     "f_typeOf": [pointwise("f_typeOf", "_ -> string", type_name, strict=False)],
     **{name: [pointwise(name, text, function)] for name, (text, function) in _SINGLE.items()},
     **_named(("to_number", "to_int"), _TO_INT),

@@ -17,6 +17,7 @@ import re
 from decimal import Decimal
 
 from headwater.values.literals import LITERALS, WrittenFloat
+from headwater.values.ring import id_written
 
 _ESCAPES = {
     "n": "\n",
@@ -77,6 +78,19 @@ def number(written: str, negative: bool = False) -> int | float:
             f'As a decimal it is decimal("{value}")'
         )
     return value
+
+
+def identifier(written: str) -> int | str:
+    """P2's `0x1I`: a number, or what one of up to 160 bits is written as where it does not fit in 64.
+
+    >>> identifier("0x1I"), identifier("0x" + 40 * "f" + "I") == 40 * "f"
+    (1, True)
+    """
+    digits = written.lower().rstrip("i")
+    if len(digits) > _MOST_DIGITS:
+        raise ValueError(f"an identifier of {len(digits)} digits does not fit in 160 bits")
+    value = int(digits, 0)
+    return number(digits) if value <= GREATEST else id_written(value)  # type: ignore[return-value]
 
 
 def typed(name: str, written: str) -> object:

@@ -59,16 +59,21 @@ class Macro:
 class Macros:
     """The macros defined so far."""
 
-    def __init__(self) -> None:
-        """Start without any."""
+    def __init__(self, *, last_holds: bool = False) -> None:
+        """Start without any. `last_holds`: of several definitions in a text the last one does, as in C."""
         self._macros: dict[str, Macro] = {}
+        self._last_holds = last_holds
+        self._given: set[str] = set()
         self._left = MOST_CHARACTERS
 
     def __contains__(self, name: str) -> bool:
         return name in self._macros
 
-    def define(self, written: str) -> None:
-        """Take `NAME body` or `NAME(a, b) body`; raise `MacroProblem` if it is none, or defined otherwise already."""
+    def define(self, written: str, *, given: bool = False) -> None:
+        """Take `NAME body` or `NAME(a, b) body`; raise `MacroProblem` if it is none, or defined otherwise already.
+
+        What is `given` by the user of a text is not defined otherwise by it.
+        """
         match = _HEAD.match(written)
         if match is None:
             raise MacroProblem("expected a name, and what it stands for")
@@ -78,6 +83,10 @@ class Macros:
             if not all(map(_NAME.fullmatch, parameters)) or len(set(parameters)) < len(parameters):
                 raise MacroProblem(f"the parameters of {name} are names, each once")
         macro = Macro(name, parameters, " ".join(written[match.end() :].split("\n")).strip())
+        if given:
+            self._given.add(name)
+        elif self._last_holds and name not in self._given:
+            self._macros[name] = macro
         if self._macros.setdefault(name, macro) != macro:
             raise MacroProblem(f"{name} is defined already, and stands for something else")
 

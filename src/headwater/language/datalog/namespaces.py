@@ -1,5 +1,7 @@
 """P2's `namespace x { ... }`: what is defined inside is called `x::name`, and inside it may be called `name`.
 
+`::name` is what `name` is outside of all namespaces.
+
 The words and braces of namespaces are blanked before the grammar applies, so that places stay what they are.
 
 >>> text, found = take_namespaces("a(1). namespace n { b(X) :- a(X). c(X) :- b(X). } d(X) :- n::c(X).")
@@ -24,6 +26,8 @@ from headwater.language.program import (
 )
 
 _WORD = re.compile(r'"(?:\\.|[^"\\\n])*"|\bnamespace\s+([^\W\d]\w*(?:::[^\W\d]\w*)*)\s*\{|[{}]')
+
+_ROOTED = re.compile(r"(?<![\w:])::")
 
 _NOWHERE = ("periodic",)
 """Relations of no namespace."""
@@ -60,6 +64,11 @@ def take_namespaces(text: str) -> tuple[str, list[Namespace]]:
     return "".join(out), found
 
 
+def has_paths(text: str) -> bool:
+    """Whether a name may be one outside of all namespaces, `::name`."""
+    return _ROOTED.search(text) is not None
+
+
 def path_at(spaces: Sequence[Namespace], offset: int) -> str:
     """The innermost namespace at a place; nothing outside of all."""
     return next((space.path for space in spaces if space.start <= offset < space.end), "")
@@ -67,6 +76,8 @@ def path_at(spaces: Sequence[Namespace], offset: int) -> str:
 
 def qualified(name: str, path: str, defined: Mapping[str, set[str]]) -> str:
     """What a name of a namespace is called outside: the innermost namespace around that defines it decides."""
+    if name.startswith("::"):
+        return name.removeprefix("::")
     while path:
         if name in defined.get(path, ()):
             return f"{path}::{name}"
@@ -121,7 +132,5 @@ def qualified_rules(
             heads=tuple(atom(head, path) for head in rule.heads),
             body=tuple(literal(part, path) for part in rule.body),
         )
-        if path
-        else rule
         for rule, path in zip(rules, paths, strict=True)
     )

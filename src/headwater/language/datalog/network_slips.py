@@ -1,4 +1,5 @@
-"""What other dialects of NDlog write, refused by its name: SeNDlog, weights of rules, deletions as events."""
+"""What other dialects of NDlog write, refused by its name: SeNDlog, JOL, P2 with secrets and references, weights of
+rules, deletions as events."""
 
 from __future__ import annotations
 
@@ -18,6 +19,19 @@ def of_networks(stuck: Stuck) -> LanguageError | None:
     if said is not None:
         hint = "write who says it as a column, and where it lives with @: advertise(@Z, X, Y, P)"
         return _refused(stuck, f"who says something ({said}, of SeNDlog) is not supported", hint)
+    written = [str(word) for word in statement]
+    if found == "<" and "says" in written:
+        hint = "write who says it as a column: parent(@N, A, Who)"
+        return _refused(
+            stuck, "who says something (says(...) <...>, of P2's secure dialect) is not supported", hint
+        )
+    if found == "<" and previous is not None and str(previous) == "new":
+        hint = "make a number for the new row, and write it as a column: Id := f_idgen()"
+        return _refused(stuck, "rows that refer to others (new<...>, of P2) are not supported", hint)
+    begins = found == ";" and written[:1] == ["program"] and len(written) == 2
+    if begins or written[:2] == ["define", "("] and "{" in written:
+        hint = "write materialize(t, infinity, infinity, keys(1)). for define, and end rules with full stops"
+        return _refused(stuck, "this is the language of JOL (program x; define(t, keys(0), {...});)", hint)
     if found == ":" and [str(word) for word in statement][:1] == ["At"] and len(statement) == 2:
         hint = "mark the address in every atom: route(@Z, X, P)"
         return _refused(stuck, f"a context for rules (At {previous}:, of SeNDlog) is not supported", hint)

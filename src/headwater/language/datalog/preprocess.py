@@ -37,6 +37,8 @@ _DIRECTIVE = re.compile(
     r"|\.(include|once)\b)",
 )
 _ANY = re.compile(f"^{_DIRECTIVE.pattern}", re.MULTILINE)
+_NETWORKED = re.compile(r"^[ \t]*materialize[ \t]*\(", re.MULTILINE)
+"""P2's own statement: its programs go through C's preprocessor, for which the last of several definitions holds."""
 _INCLUDED = re.compile(r'\s*(?:"([^"\n]+)"|<([^>\n]+)>)\s*')
 _NAME = re.compile(r"\s*([^\W\d]\w*)\s*")
 
@@ -80,12 +82,12 @@ def preprocess(
     """The text as the grammar wants it; `folder` is the program's, `include` and `macros` are the user's."""
     if not macros and _ANY.search(text) is None:
         return text
-    known = Macros()
+    known = Macros(last_holds=_NETWORKED.search(text) is not None)
     for name, body in macros.items():
         try:
             if len(name.partition("(")[0].split()) != 1:
                 raise MacroProblem("expected a name, and what it stands for")
-            known.define(f"{name} {body}")
+            known.define(f"{name} {body}", given=True)
         except MacroProblem as problem:
             raise LanguageError(
                 "preprocessor",

@@ -14,7 +14,14 @@ from headwater.language.datalog.case import conditions, null_variables, small_va
 from headwater.language.datalog.declared_types import TypeNames
 from headwater.language.datalog.dialect import Dialect, decide, fact_variables, has_body, variables_of
 from headwater.language.datalog.facts import PlainFact, Word
-from headwater.language.datalog.namespaces import Namespace, own_names, path_at, qualified, qualified_rules
+from headwater.language.datalog.namespaces import (
+    Namespace,
+    has_paths,
+    own_names,
+    path_at,
+    qualified,
+    qualified_rules,
+)
 from headwater.language.datalog.render import render, render_column
 from headwater.language.datalog.tables import read_table
 from headwater.language.datalog.terms import TermReader
@@ -87,8 +94,9 @@ class StatementReader:
         """Everything the text says, in the order of the text."""
         paths: list[str] = []
         defined: dict[str, set[str]] = {}
+        spaced = bool(self.spaces) or has_paths(self.blanked)
         for statement in self._in_order():
-            if self.spaces:
+            if spaced:
                 self._note(paths, defined)
                 start = statement.start if isinstance(statement, PlainFact) else start_of(statement)
                 self.path = path_at(self.spaces, start)
@@ -112,7 +120,7 @@ class StatementReader:
             elif statement.data == "drop_rule":
                 _, *ids = words(statement)
                 self.directives += [Directive("drop_rule", "", {"rule": str(i)}, self._place(i)) for i in ids]
-        if self.spaces:
+        if spaced:
             self._note(paths, defined)
             self._qualify(paths, defined)
         return Program(

@@ -114,6 +114,8 @@ class Stuck:
         if "DECL" in self.accepts:
             return "the next statement" if self.statement else "a rule, a fact or a declaration"
         left = set(self.accepts)
+        if self.previous is not None and self.previous.type == "IDENT":
+            left.discard("AT")  # `p@X(X)`, a rare way to say where rows live
         if len(left) > 1 and self.previous is not None and self.previous.type == "IDENT":
             left.discard("OPEN_ROUND")
         words = []

@@ -15,7 +15,7 @@ from headwater.language.datalog.dialect import HEAD_AGGREGATE, IsVariable
 from headwater.language.datalog.expressions import Expression
 from headwater.language.datalog.operators import AGGREGATES, COMPARISONS, OPPOSITES
 from headwater.language.datalog.quoted import text_of
-from headwater.language.datalog.trees import application, end_of, is_word, start_of, trees, words
+from headwater.language.datalog.trees import application, end_of, is_word, located, start_of, trees, words
 from headwater.language.program import (
     Atom,
     BodyAggregate,
@@ -73,7 +73,21 @@ class TermReader:
             hint = f"name it: X = {name}(...), or put it among the arguments of a head"
             raise self.refuse(node, f"{name}(...) is a labelled null, which is a value", hint)
         terms = tuple(term for argument in arguments for term in self._argument(argument))
+        where = located(node)
+        if where is not None:
+            terms = self._located(name, where, terms)
         return Atom(name, terms, link, self.place(node))
+
+    def _located(self, name: str, where: Tree[Token], terms: tuple[Term, ...]) -> tuple[Term, ...]:
+        """`succ@N(N, S)`: the first argument of this name is the address."""
+        address = str(words(where)[1])
+        for number, term in enumerate(terms):
+            named = term.argument if isinstance(term, HeadAggregate) else term
+            if isinstance(named, Variable) and named.name == address:
+                assert isinstance(term, HeadAggregate | Variable)
+                return (*terms[:number], replace(term, address=True), *terms[number + 1 :])
+        hint = f"a row lives at one of its columns, mostly the first argument: {name}(@S, ...)"
+        raise self.refuse(where, f"found '@{address}', and {address} is no argument", hint)
 
     def _argument(self, node: Node) -> tuple[Term, ...]:
         """The terms of an argument: one, but for an aggregate that brings along what belongs to its value."""
@@ -202,7 +216,10 @@ class TermReader:
 
     def constant(self, kind: str, text: str, place: Place, negative: bool = False) -> Constant:
         """A string or a number as it is written."""
+        identifier = kind == "number" and text[-1] in "iI"
         try:
+            if identifier and not negative:
+                return Constant(constants.identifier(text), place=place, identifier=True)
             value = text_of(text) if kind == "string" else constants.number(text, negative)
         except ValueError as error:
             raise LanguageError("constant", str(error), place=place) from None
@@ -227,6 +244,10 @@ class TermReader:
 
     def _call(self, node: Tree[Token]) -> Term:
         _, name, arguments = application(node)
+        where = located(node)
+        if where is not None:
+            hint = f"a rule computes where it is: {name}(...)"
+            raise self.refuse(where, f"{name} is computed at another node", hint, "unsupported")
         if name == "as":
             hint = "convert with to_number or to_string"
             raise self.refuse(node, "type casts are not supported", hint, "unsupported")

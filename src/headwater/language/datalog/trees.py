@@ -41,4 +41,13 @@ def is_word(node: Node, *kinds: str) -> bool:
 def application(node: Tree[Token]) -> tuple[bool, str, list[Node]]:
     """Of an atom or a call: whether `#` stands before it, its name, its arguments."""
     link = is_word(node.children[0], "HASH")
-    return link, str(node.children[1 if link else 0]), node.children[2 if link else 1 :]
+    first = (2 if link else 1) + (located(node) is not None)
+    return link, str(node.children[1 if link else 0]), node.children[first:]
+
+
+def located(node: Tree[Token]) -> Tree[Token] | None:
+    """Where an atom lives that says so before its arguments, `succ@N(N, S)`: `@N`."""
+    for child in node.children[1:3]:
+        if not isinstance(child, str) and child.data == "located":
+            return child
+    return None
