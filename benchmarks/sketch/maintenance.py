@@ -23,9 +23,9 @@ from benchmarks.sketch.tpch import TpchData
 from headwater.language.sql.algebra import Operator, scans
 from headwater.language.sql.parser import parse
 from headwater.sketch.captured import captured
-from headwater.sketch.maintain.block_delta import Switches
 from headwater.sketch.maintain.maintainer import Maintainer
 from headwater.sketch.maintain.numbering import FragmentNumbers, SlotRanges
+from headwater.sketch.maintain.switches import Switches
 from headwater.sketch.ranges import equi_depth
 from headwater.sketch.sketch import Slot
 from headwater.sketch.tables.sql_backend import SqlBackend

@@ -14,7 +14,7 @@ from benchmarks.sketch.synthetic import SyntheticTable, selections, synthetic_se
 from benchmarks.sketch.tpch import TpchData
 from benchmarks.sketch.tpch_queries import QUERIES
 from benchmarks.stage import Stage
-from headwater.sketch.maintain.block_delta import Switches
+from headwater.sketch.maintain.switches import Switches
 from headwater.sketch.tables.sql_backend import SqlBackend
 
 WITHOUT = "without it"

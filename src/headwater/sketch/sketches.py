@@ -24,8 +24,8 @@ from headwater.sketch.answers import AnswerDestination, CollectedAnswers, Stayin
 from headwater.sketch.asking import AskedQuery
 from headwater.sketch.decision import SketchAnswer, SketchDecision
 from headwater.sketch.kept import KeptQuery, KeptState, KeptTable, query_name
-from headwater.sketch.maintain.block_delta import Switches
 from headwater.sketch.maintain.maintainer import Maintainer
+from headwater.sketch.maintain.switches import Switches
 from headwater.sketch.safety.checking import FactsOfBackend
 from headwater.sketch.safety.facts import declared
 from headwater.sketch.tables.delta_table import DeltaFiles

@@ -11,8 +11,8 @@ from oracle_lockstep import FIGURES, examples
 from plan_model import answer, sketch_of, sketched
 
 import headwater as hw
-from headwater.sketch.maintain.block_delta import Switches
 from headwater.sketch.maintain.maintainer import Maintainer
+from headwater.sketch.maintain.switches import Switches
 
 GROWING = Switches(shrink=False)
 

@@ -12,10 +12,11 @@ from plan_model import ModelBackend, sketch_of
 import headwater as hw
 from headwater.language.sql.parser import parse
 from headwater.language.sql.tables import table_schema
-from headwater.sketch.maintain.block_delta import BlockDelta, Switches
+from headwater.sketch.maintain.block_delta import BlockDelta
 from headwater.sketch.maintain.group_by import GroupByDelta
 from headwater.sketch.maintain.maintainer import Maintainer
 from headwater.sketch.maintain.numbering import FragmentNumbers, SlotRanges
+from headwater.sketch.maintain.switches import Switches
 from headwater.sketch.ranges import Ranges
 from headwater.sketch.sketch import Slot
 

@@ -19,7 +19,7 @@ from headwater.language.sql.algebra import Operator, Scan, scans
 from headwater.language.sql.parser import parse
 from headwater.language.sql.tables import table_schema
 from headwater.sketch.maintain.annotated import AnnotatedRows
-from headwater.sketch.maintain.block_delta import BlockDelta, Switches
+from headwater.sketch.maintain.block_delta import BlockDelta
 from headwater.sketch.maintain.fragment_sets import FragmentSets
 from headwater.sketch.maintain.group_by import GroupByDelta
 from headwater.sketch.maintain.groups import Groups
@@ -27,6 +27,7 @@ from headwater.sketch.maintain.maintainer import Maintainer
 from headwater.sketch.maintain.merge import Merge, SketchDelta
 from headwater.sketch.maintain.numbering import FragmentNumbers, SlotRanges
 from headwater.sketch.maintain.operator import TableChanges
+from headwater.sketch.maintain.switches import Switches
 from headwater.sketch.maintain.table_access import annotate
 from headwater.sketch.ranges import Ranges
 from headwater.sketch.sketch import Slot

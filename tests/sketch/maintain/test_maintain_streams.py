@@ -10,8 +10,8 @@ from maintained_queries import SHAPES, Shape, Stream
 from oracle_lockstep import FIGURES, examples
 from plan_model import answer, sketch_of, sketched
 
-from headwater.sketch.maintain.block_delta import Switches
 from headwater.sketch.maintain.maintainer import Maintainer
+from headwater.sketch.maintain.switches import Switches
 
 SWITCHES = {
     "all": Switches(),

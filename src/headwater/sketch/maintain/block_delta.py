@@ -36,34 +36,19 @@ from headwater.sketch.maintain.annotated import AnnotatedRows, together
 from headwater.sketch.maintain.bloom import BloomFilter, can_be_hashed
 from headwater.sketch.maintain.columnwise import Columnwise, compile_scalar
 from headwater.sketch.maintain.fragment_sets import Bools, FragmentSets
-from headwater.sketch.maintain.join_walk import JoinWalk, TooManyRows
+from headwater.sketch.maintain.join_walk import JoinWalk
+from headwater.sketch.maintain.joined_rows import TooManyRows
 from headwater.sketch.maintain.numbering import FragmentNumbers
 from headwater.sketch.maintain.operator import Stateless, TableChanges
 from headwater.sketch.maintain.stateless import projected, selected
-from headwater.sketch.maintain.stateless_block import KeyPair, StatelessBlock
+from headwater.sketch.maintain.stateless_block import KeyPair, StatelessBlock, tested_together
+from headwater.sketch.maintain.switches import Switches
 from headwater.sketch.maintain.table_access import FreshIds, GivenAccess, annotate
 from headwater.sketch.tables.backend import TableDelta
 from headwater.values.types import INT
 
 KEYS = "_keys"
 """The table of keys that rows are asked for by."""
-
-
-@dataclass(frozen=True)
-class Switches:
-    """What maintenance may do to do less: each can be left out, and the sketch is the same (but for `shrink`)."""
-
-    push_selections: bool = True
-    bloom_filters: bool = True
-    buffer: int | None = 20
-    """How many rows buffers for min, max and top-k hold; `None` for all."""
-    shrink: bool = True
-    """Whether fragments that are needed no more leave the sketch (`growing`)."""
-    lookups: bool = True
-    """Whether deltas are joined access by access, with what is looked up (`join_walk`)."""
-    kept_rows: int = 20_000
-    """Of an access that has so few rows, all are kept for as long as its table stays as it is: they take less than
-    the filters of large ones, and need not be looked up."""
 
 
 class BlockDelta(Stateless):
@@ -166,12 +151,13 @@ class BlockDelta(Stateless):
     @cached_property
     def _tests(self) -> list[Columnwise]:
         """All conditions of a block with one access, those that read no column too."""
-        compiled = (compile_scalar(each) for each in self.block.conditions)
+        compiled = (compile_scalar(each) for each in tested_together(self.block.conditions))
         return [each for each in compiled if each is not None]
 
     def _local_filters(self, scan: Scan) -> list[Columnwise]:
         """The conditions on an access that need no backend."""
-        compiled = (compile_scalar(each) for each in self.block.about(scan))
+        here = [each for each in self.block.about(scan) if compile_scalar(each) is not None]
+        compiled = (compile_scalar(each) for each in tested_together(here))
         return [each for each in compiled if each is not None]
 
     def _evaluate_here(self, changes: TableChanges) -> AnnotatedRows:
@@ -202,7 +188,7 @@ class BlockDelta(Stateless):
     def _can_walk(self) -> bool:
         """Whether deltas are joined by lookups; not again once these have found too many rows."""
         filtered = all(
-            len(self._filters[scan.access]) == len(self.block.about(scan)) for scan in self.block.scans
+            compile_scalar(each) is not None for scan in self.block.scans for each in self.block.about(scan)
         )
         return self.switches.lookups and filtered and self._walk.can_walk
 

@@ -38,7 +38,7 @@ from headwater.language.sql.scalars import (
     substitute,
 )
 from headwater.sketch.maintain.aggregates import GroupAggregate, GroupCount, GroupSum, OfDistinct
-from headwater.sketch.maintain.block_delta import BlockDelta, Switches
+from headwater.sketch.maintain.block_delta import BlockDelta
 from headwater.sketch.maintain.coding import CodedColumn
 from headwater.sketch.maintain.columnwise import Columnwise, compile_scalar
 from headwater.sketch.maintain.extremes import Extreme
@@ -49,6 +49,7 @@ from headwater.sketch.maintain.numbering import FragmentNumbers
 from headwater.sketch.maintain.operator import Incremental
 from headwater.sketch.maintain.stateless import ProjectionDelta, SelectionDelta, UnionDelta
 from headwater.sketch.maintain.stateless_block import StatelessBlock, is_stateless
+from headwater.sketch.maintain.switches import Switches
 from headwater.sketch.maintain.table_access import FreshIds
 from headwater.sketch.maintain.top_k import SortColumn, TopKDelta
 from headwater.values.codec import Codec

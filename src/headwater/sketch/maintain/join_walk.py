@@ -20,55 +20,35 @@ import numpy as np
 import pyarrow as pa
 
 from headwater.language.sql.scalars import Attribute, Compare, attributes_in, conjunction
-from headwater.sketch.maintain.annotated import AnnotatedRows, unified
+from headwater.sketch.maintain.annotated import AnnotatedRows
 from headwater.sketch.maintain.columnwise import Columnwise, as_column, compile_scalar, holds
-from headwater.sketch.maintain.fragment_sets import Bools, FragmentSets, Ints
+from headwater.sketch.maintain.fragment_sets import Bools, FragmentSets
+from headwater.sketch.maintain.joined_rows import (
+    JoinedRows,
+    KeptRows,
+    TooManyRows,
+    concatenated_rows,
+    matched,
+)
 from headwater.sketch.maintain.operator import TableChanges
 from headwater.sketch.maintain.stateless_block import KeyPair, StatelessBlock
 from headwater.sketch.maintain.table_access import GivenAccess
-from headwater.sketch.sketch import Slot
-from headwater.sketch.tables.bags import row_numbers
 from headwater.sketch.tables.key_lookup import KeyLookup
 
 FEWEST_FOUND_AT_MOST = 20_000
 """A lookup may find so many rows,"""
 MOST_FOUND_PER_ROW = 50
 """or so many for each row that asks."""
+FEW_KEPT = 20_000
+"""So few rows of an access are read again as soon as their table has changed."""
+STAYS_AFTER = 3
+"""More are read again when they are asked for so often at one version."""
+MOST_BYTES_KEPT = 8 * 2**20
+"""Of one access."""
 KEY_TYPES = ("int", "string", "date")
 """Types of keys that are compared here as every backend compares them."""
 OldPartners = Callable[[KeyPair, pa.Array], Bools]
 """Which of some keys an old row of the pair's other access may have."""
-
-
-class TooManyRows(Exception):  # noqa: N818
-    """A lookup found so many rows that the backend had better join them."""
-
-
-@dataclass(frozen=True)
-class JoinedRows:
-    """Signed rows of some accesses, joined: columns by attribute, fragments by access and slot."""
-
-    bound: frozenset[int]
-    columns: Mapping[int, pa.Array]
-    counts: Ints
-    fragments: Mapping[tuple[int, Slot], Ints]
-
-    def __len__(self) -> int:
-        return len(self.counts)
-
-    def take(self, rows: Ints) -> JoinedRows:
-        """Some of the rows, by their places."""
-        places = pa.array(rows)
-        return JoinedRows(
-            self.bound,
-            {id: column.take(places) for id, column in self.columns.items()},
-            self.counts[rows],
-            {key: numbers[rows] for key, numbers in self.fragments.items()},
-        )
-
-    def where(self, mask: Bools) -> JoinedRows:
-        """The rows for which the mask holds."""
-        return self if mask.all() else self.take(np.flatnonzero(mask))
 
 
 @dataclass(frozen=True)
@@ -81,14 +61,6 @@ class WalkStep:
     lookup: KeyLookup
     conditions: tuple[Columnwise, ...]
     """What can be tested as soon as the target is bound."""
-
-
-@dataclass(frozen=True)
-class KeptRows:
-    """All rows that an access had at a version of its table; `None` if they were too many then."""
-
-    version: int
-    rows: JoinedRows | None
 
 
 class JoinWalk:
@@ -107,6 +79,8 @@ class JoinWalk:
         self.most_kept = kept_rows
         self.asked = 0
         self._kept: dict[int, KeptRows] = {}
+        self._newer: dict[int, tuple[int, int]] = {}
+        """Of accesses that are kept as they were before: the version now, and how often rows were asked for since."""
         self._steps: dict[tuple[frozenset[int], int], WalkStep] = {}
 
     # ------------------------------------------------------------------ whether it can be done
@@ -236,23 +210,40 @@ class JoinWalk:
     @property
     def nbytes(self) -> int:
         """What the rows that are kept take."""
-        kept = (each.rows for each in self._kept.values() if each.rows is not None)
-        return sum(column.nbytes for rows in kept for column in rows.columns.values())
+        return sum(each.nbytes for each in self._kept.values())
 
-    def kept_rows(self, access: int, changes: TableChanges) -> JoinedRows | None:
-        """All rows of an access whose table has not changed, if they are few."""
+    def kept_rows(self, step: WalkStep, changes: TableChanges) -> KeptRows | None:
+        """All rows of an access whose table has not changed, if they are few.
+
+        Those of a table that changes now and then are read again once it has stayed as it is for a while: reading
+        them costs about as much as a lookup, but not after every change.
+        """
         if not self.most_kept:
             return None
-        table = self.accesses[access].scan.table
-        version = changes.versions[table]
+        access = step.target
+        version = changes.versions[self.accesses[access].scan.table]
         known = self._kept.get(access)
-        if known is None or (known.version != version and known.rows is not None):
-            lookup = self._lookup(self.accesses[access], ())
-            self.asked += 1
-            found = changes.backend.lookup(lookup, (), versions=changes.versions, most=self.most_kept)
-            rows = None if found is None else self.found_rows(self.accesses[access], lookup, found)
-            known = self._kept[access] = KeptRows(version, rows)
-        return known.rows
+        if known is None or (known.rows is not None and known.version != version):
+            if known is not None and not self._stays(access, known, version):
+                return None
+            known = self._kept[access] = self._read_whole(access, version, changes)
+        usable = known.rows is not None and (len(known.rows) <= FEW_KEPT or known.can_be_joined(step.pairs))
+        return known if usable else None
+
+    def _stays(self, access: int, known: KeptRows, version: int) -> bool:
+        """Whether a table has had this version for as long as it takes for its rows to be read again."""
+        before, seen = self._newer.get(access, (version, 0))
+        self._newer[access] = version, (seen if before == version else 0) + 1
+        assert known.rows is not None
+        return len(known.rows) <= FEW_KEPT or self._newer[access][1] >= STAYS_AFTER
+
+    def _read_whole(self, access: int, version: int, changes: TableChanges) -> KeptRows:
+        lookup = self._lookup(self.accesses[access], ())
+        self.asked += 1
+        found = changes.backend.lookup(lookup, (), versions=changes.versions, most=self.most_kept)
+        if found is None or found.nbytes > MOST_BYTES_KEPT:
+            return KeptRows(version, None)
+        return KeptRows(version, self.found_rows(self.accesses[access], lookup, found))
 
     def found_rows(self, access: GivenAccess, lookup: KeyLookup, found: pa.Table) -> JoinedRows:
         """The rows of a lookup."""
@@ -294,10 +285,10 @@ class _WalkedVersion:
         met = [rows for rows, _ in terms if rows.bound == changed]
         apart = [(rows, old) for rows, old in terms if rows.bound != changed and len(rows)]
         done = [self._along(rows, everything, old) for rows, old in apart]
-        together = _concatenated(met)
+        together = concatenated_rows(met)
         if together is not None and len(together):
             done.append(self._along(together, everything, frozenset()))
-        return _concatenated([rows for rows in done if rows.bound == everything])
+        return concatenated_rows([rows for rows in done if rows.bound == everything])
 
     def _along(self, rows: JoinedRows, among: frozenset[int], old: frozenset[int]) -> JoinedRows:
         while len(rows):
@@ -317,22 +308,23 @@ class _WalkedVersion:
                 valid &= np.asarray(column.is_valid(), dtype=bool)
         delta = self.deltas.get(step.target)
         parts = []
-        kept = None if delta is not None else self.walk.kept_rows(step.target, self.changes)
+        kept = None if delta is not None else self.walk.kept_rows(step, self.changes)
         if kept is not None:
-            parts.append(_matched(rows.where(valid), kept, step.pairs, bound))
-            return self._tested(_concatenated(parts), step, bound)
+            return self._tested(
+                kept.joined(rows.where(valid), step.pairs, bound, _most_found(rows)), step, bound
+            )
         may = valid.copy()
         for pair, column in zip(step.pairs, keys, strict=True):
             may &= self.old_partners(pair, column)
         if may.any():
             asking = rows.where(may)
             found = self._looked_up(asking, step)
-            parts.append(_matched(asking, found, step.pairs, bound))
+            parts.append(matched(asking, found, step.pairs, bound))
             if delta is not None and is_old:
-                parts.append(_matched(asking, replace(delta, counts=-delta.counts), step.pairs, bound))
+                parts.append(matched(asking, replace(delta, counts=-delta.counts), step.pairs, bound))
         if delta is not None and not is_old and not may.all():
-            parts.append(_matched(rows.where(valid & ~may), delta, step.pairs, bound))
-        return self._tested(_concatenated(parts), step, bound)
+            parts.append(matched(rows.where(valid & ~may), delta, step.pairs, bound))
+        return self._tested(concatenated_rows(parts), step, bound)
 
     @staticmethod
     def _tested(joined: JoinedRows | None, step: WalkStep, bound: frozenset[int]) -> JoinedRows:
@@ -353,54 +345,16 @@ class _WalkedVersion:
             step.lookup,
             keys,
             versions=self.changes.versions,
-            most=max(FEWEST_FOUND_AT_MOST, MOST_FOUND_PER_ROW * len(rows)),
+            most=_most_found(rows),
         )
         if found is None:
             raise TooManyRows
         return walk.found_rows(walk.accesses[step.target], step.lookup, found)
 
 
-def _matched(
-    left: JoinedRows, right: JoinedRows, pairs: Sequence[KeyPair], bound: frozenset[int]
-) -> JoinedRows:
-    """Pairs of rows with equal keys; neither side has NULL where the left one was asked for them."""
-    if not len(left) or not len(right):
-        return JoinedRows(bound, {}, np.empty(0, np.int64), {})
-    ours = [left.columns[pair.attribute.id] for pair in pairs]
-    theirs = [right.columns[pair.other_attribute.id] for pair in pairs]
-    one, other = _numbered(ours, theirs)
-    order = np.argsort(other, kind="stable")
-    ordered = other[order]
-    first, last = np.searchsorted(ordered, one, "left"), np.searchsorted(ordered, one, "right")
-    lengths = last - first
-    starts = np.cumsum(lengths) - lengths
-    mine = np.repeat(np.arange(len(one)), lengths)
-    his = order[np.repeat(first - starts, lengths) + np.arange(len(mine))]
-    a, b = left.take(mine), right.take(his)
-    return JoinedRows(bound, {**a.columns, **b.columns}, a.counts * b.counts, {**a.fragments, **b.fragments})
-
-
-def _numbered(ours: Sequence[pa.Array], theirs: Sequence[pa.Array]) -> tuple[Ints, Ints]:
-    """A number for each row, the same for rows with equal keys; NULL of theirs has one that ours have not."""
-    if len(ours) == 1 and pa.types.is_integer(ours[0].type) and not theirs[0].null_count:
-        return np.asarray(ours[0].cast(pa.int64())), np.asarray(theirs[0].cast(pa.int64()))
-    columns = [pa.concat_arrays(unified([a, b])) for a, b in zip(ours, theirs, strict=True)]
-    numbers = row_numbers(pa.table({str(place): column for place, column in enumerate(columns)}))
-    return numbers[: len(ours[0])], numbers[len(ours[0]) :]
-
-
-def _concatenated(parts: Sequence[JoinedRows]) -> JoinedRows | None:
-    filled = [part for part in parts if len(part)]
-    if not filled:
-        return parts[0] if parts else None
-    if len(filled) == 1:
-        return filled[0]
-    columns = {
-        id: pa.concat_arrays(unified([part.columns[id] for part in filled])) for id in filled[0].columns
-    }
-    fragments = {key: np.concatenate([part.fragments[key] for part in filled]) for key in filled[0].fragments}
-    counts = np.concatenate([part.counts for part in filled])
-    return JoinedRows(filled[0].bound, columns, counts, fragments)
+def _most_found(rows: JoinedRows) -> int:
+    """How many rows may be found for these."""
+    return max(FEWEST_FOUND_AT_MOST, MOST_FOUND_PER_ROW * len(rows))
 
 
 def _array(column: pa.ChunkedArray) -> pa.Array:

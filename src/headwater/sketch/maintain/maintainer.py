@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from headwater.errors import SketchError
 from headwater.language.sql.algebra import Operator, scans
-from headwater.sketch.maintain.block_delta import BlockDelta, Switches
+from headwater.sketch.maintain.block_delta import BlockDelta
 from headwater.sketch.maintain.compiling import compile_plan
 from headwater.sketch.maintain.group_by import GroupByDelta
 from headwater.sketch.maintain.growing import GrowingMerge
@@ -29,6 +29,7 @@ from headwater.sketch.maintain.merge import Merge, SketchDelta
 from headwater.sketch.maintain.numbering import FragmentNumbers
 from headwater.sketch.maintain.operator import Incremental, Stateless, TableChanges
 from headwater.sketch.maintain.stateless import ProjectionDelta, SelectionDelta, UnionDelta
+from headwater.sketch.maintain.switches import Switches
 from headwater.sketch.sketch import Sketch
 from headwater.sketch.tables.backend import Backend, TableDelta, WantedRows
 from headwater.store import Checkpoint, Store

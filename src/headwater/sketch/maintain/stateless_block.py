@@ -15,14 +15,28 @@ from functools import cached_property
 from headwater.language.sql.algebra import Operator, Project, Scan, Select, ThetaJoin, children, scans, walk
 from headwater.language.sql.scalars import (
     Attribute,
+    Cast,
     Compare,
+    Function,
     Or,
     Scalar,
     attributes_in,
     conjunction,
     conjuncts,
     substitute,
+    walk_scalar,
 )
+
+
+def tested_together(conditions: Iterable[Scalar]) -> list[Scalar]:
+    """The conditions, those that have a value for every row as one: they come first, so that others are computed for
+    rows that pass them (a quotient, say, which fails for some)."""
+    simple: list[Scalar] = []
+    others: list[Scalar] = []
+    for each in conditions:
+        computed = (part for part in walk_scalar(each) if isinstance(part, Function | Cast))
+        (others if any(any(attributes_in(part)) for part in computed) else simple).append(each)
+    return [conjunction(tuple(simple)), *others] if simple else others
 
 
 def is_stateless(plan: Operator) -> bool:
