@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -23,7 +23,8 @@ from headwater.errors import PipelineError, SketchError
 from headwater.pipeline.delta import Wheel, plain, require_wheel
 from headwater.sketch.sketch import SketchPart
 from headwater.sketch.tables.bags import Numbers, netted, row_numbers
-from headwater.sketch.tables.layout import Block, TableLayout
+from headwater.sketch.tables.delta_snapshot import DeltaSnapshot
+from headwater.sketch.tables.layout import TableLayout
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -46,7 +47,7 @@ class DeltaFiles:
         self.path = path
         self._wheel = Wheel(path)
         self._layouts: dict[tuple[str, int], tuple[TableLayout, tuple[str, ...]]] = {}
-        self._past: dict[int, Any] = {}
+        self._past: dict[int, DeltaSnapshot] = {}
         self._frames: dict[tuple[str, tuple[str, ...]], DataFrame] = {}
         self._newest = self._open()
         self.identity = str(self._newest.metadata().id)
@@ -71,12 +72,19 @@ class DeltaFiles:
         except PipelineError as error:
             raise SketchError("missing-source", error.message, hint=error.hint) from error
 
-    def _at(self, version: int) -> Any:
-        """The table at a version, to be read only: opened once, since that reads the log."""
-        return _remembered(self._past, version, lambda: self._open(version))
+    def _at(self, version: int) -> DeltaSnapshot:
+        """What the log says of a version; that of the newest is known, another one is looked up there."""
+
+        def made() -> DeltaSnapshot:
+            with self._lock:
+                if int(self._newest.version()) == version:
+                    return DeltaSnapshot.of(self._newest)
+            return DeltaSnapshot.of(self._open(version))
+
+        return _remembered(self._past, version, made)
 
     def schema(self) -> pa.Schema:
-        return _schema_of(self._open())
+        return DeltaSnapshot.of(self._open()).schema
 
     def version(self) -> int:
         """The newest version: of the log only what came since the last look is read.
@@ -118,22 +126,22 @@ class DeltaFiles:
         return found.st_ino, found.st_mtime_ns
 
     def frame(self, session: SparkSession, version: int, parts: Sequence[SketchPart]) -> DataFrame:
-        table = self._at(version)
-        if not _plain_files(table):
+        snapshot = self._at(version)
+        if not snapshot.has_plain_files:
             return self._wheel.rows(session, version)
         wanted = self._wanted(version, parts)
-        files = tuple(sorted(map(str, table.file_uris()) if wanted is None else wanted))
-        key = (table.schema().to_json(), files)  # a column that is added changes no file
-        return _remembered(self._frames, key, lambda: self._frame_of(session, table, files))
+        files = snapshot.files if wanted is None else tuple(sorted(wanted))
+        key = (snapshot.schema_text, files)  # a column that is added changes no file
+        return _remembered(self._frames, key, lambda: self._frame_of(session, snapshot, files))
 
     def gives_again(self, frame: DataFrame) -> bool:
         return any(frame is kept for kept in list(self._frames.values()))
 
-    def _frame_of(self, session: SparkSession, table: Any, files: tuple[str, ...]) -> DataFrame:
+    def _frame_of(self, session: SparkSession, snapshot: DeltaSnapshot, files: tuple[str, ...]) -> DataFrame:
         """The rows of some files, which never change: Spark lists them once."""
         from pyspark.sql.pandas.types import from_arrow_schema
 
-        schema = from_arrow_schema(_schema_of(table), prefer_timestamp_ntz=True)
+        schema = from_arrow_schema(snapshot.schema, prefer_timestamp_ntz=True)
         if not files:
             return session.createDataFrame([], schema)
         return session.read.schema(schema).option("basePath", self.path).parquet(*files)
@@ -153,16 +161,10 @@ class DeltaFiles:
 
     def _described(self, attribute: str, version: int) -> tuple[TableLayout, tuple[str, ...]]:
         """The files of a version with what the log says of them."""
-        import pyarrow as pa
-
         known = self._layouts.get((attribute, version))
         if known is None:
-            table = self._at(version)
-            actions = pa.table(table.get_add_actions(flatten=True)).to_pylist()
-            blocks = tuple(_block(action, attribute) for action in actions)
-            root = self.path.rstrip("/")
-            files = tuple(f"{root}/{action['path']}" for action in actions)
-            known = self._layouts[(attribute, version)] = (TableLayout(attribute, blocks), files)
+            known = self._at(version).described(attribute, self.path.rstrip("/"))
+            self._layouts[(attribute, version)] = known
             while len(self._layouts) > MOST_LAYOUTS:
                 self._layouts.pop(next(iter(self._layouts)), None)
         return known
@@ -173,28 +175,25 @@ class DeltaFiles:
         if upto < after:
             raise SketchError("no-changes", f"{self.path} went back from version {after} to {upto}")
         old, new = self._at(after), self._at(upto)
-        if not (_plain_files(old) and _plain_files(new)):
-            return self._whole_difference(old, new)
-        before, now = set(old.file_uris()), set(new.file_uris())
-        gone, come = self._rows_of(old, before - now), self._rows_of(new, now - before)
+        if not (old.has_plain_files and new.has_plain_files):
+            return self._whole_difference(self._open(after), self._open(upto))
+        before, now = set(old.files), set(new.files)
+        gone, come = (
+            self._rows_of(old, new.schema, before - now),
+            self._rows_of(new, new.schema, now - before),
+        )
         signs = np.concatenate([np.full(gone.num_rows, -1), np.full(come.num_rows, 1)]).astype(np.int64)
         return netted(pa.concat_tables([gone, come]), signs)
 
-    def _rows_of(self, table: Any, files: set[str]) -> pa.Table:
-        """The rows of some of a table's files."""
+    def _rows_of(self, snapshot: DeltaSnapshot, schema: pa.Schema, files: set[str]) -> pa.Table:
+        """The rows of some files of a version, with the columns of another."""
         import pyarrow as pa
 
-        schema = _schema_of(self._newest)
         if not files:
             return schema.empty_table()
         try:
-            dataset = table.to_pyarrow_dataset()
-            fragments = [
-                fragment
-                for fragment in dataset.get_fragments()
-                if any(str(file).endswith(fragment.path) for file in files)
-            ]
-            found = [plain(fragment.to_table(schema=dataset.schema)) for fragment in fragments]
+            whole = snapshot.is_partitioned or "://" in self.path
+            found = self._fragments_of(snapshot, files) if whole else _read(sorted(files), snapshot.schema)
         except OSError as error:
             raise SketchError(
                 "no-changes",
@@ -202,6 +201,15 @@ class DeltaFiles:
                 hint="vacuum keeps them longer",
             ) from error
         return pa.concat_tables([each.select(schema.names).cast(schema) for each in found])
+
+    def _fragments_of(self, snapshot: DeltaSnapshot, files: set[str]) -> list[pa.Table]:
+        """The rows of files that the wheel reads: they are elsewhere, or their directories have some values."""
+        dataset = self._open(snapshot.version).to_pyarrow_dataset()
+        return [
+            plain(fragment.to_table(schema=dataset.schema))
+            for fragment in dataset.get_fragments()
+            if any(str(file).endswith(fragment.path) for file in files)
+        ]
 
     def _whole_difference(self, old: Any, new: Any) -> tuple[pa.Table, Numbers]:
         import pyarrow as pa
@@ -287,11 +295,12 @@ class DeltaFiles:
         ].astype(np.int64)
 
 
-def _schema_of(table: Any) -> pa.Schema:
-    """The columns that a table has at its version."""
-    import pyarrow as pa
+def _read(files: Sequence[str], schema: pa.Schema) -> list[pa.Table]:
+    """The rows of Parquet files on this machine, with the columns that their table had."""
+    import pyarrow.dataset as ds
 
-    return plain(pa.schema(table.schema().to_arrow()).empty_table()).schema
+    form = ds.ParquetFileFormat(read_options=ds.ParquetReadOptions(coerce_int96_timestamp_unit="us"))
+    return [plain(ds.dataset(list(files), schema=schema, format=form).to_table())]
 
 
 def _remembered(known: dict[Key, Kept], key: Key, make: Callable[[], Kept]) -> Kept:
@@ -303,21 +312,3 @@ def _remembered(known: dict[Key, Kept], key: Key, make: Callable[[], Kept]) -> K
     while len(known) > MOST_REMEMBERED:
         known.pop(next(iter(known)), None)
     return found
-
-
-def _plain_files(table: Any) -> bool:
-    """Whether the Parquet files themselves have the table's rows and columns."""
-    features = set(table.protocol().reader_features or ())
-    return not features & {"deletionVectors", "columnMapping"}
-
-
-def _block(action: Mapping[str, Any], attribute: str) -> Block:
-    rows, size = int(action.get("num_records") or 0), int(action.get("size_bytes") or 0)
-    if f"partition.{attribute}" in action:
-        value = action[f"partition.{attribute}"]
-        return Block(rows, size, value, value, nulls=value is None)
-    low, high = action.get(f"min.{attribute}"), action.get(f"max.{attribute}")
-    nulls = action.get(f"null_count.{attribute}")
-    if low is None or high is None:
-        return Block(rows, size, nulls=True, known=nulls is not None and nulls == rows)
-    return Block(rows, size, low, high, nulls=nulls is None or nulls > 0)

@@ -174,9 +174,9 @@ class SparkBackend:
         sketch: Sketch | None = None,
     ) -> pa.Table:
         """The rows of a plan, two columns of which may have one name; see `frame`."""
-        frame = self.frame(plan, versions=versions, given=given, fragments=fragments, sketch=sketch)
+        frame = self._understood(plan, versions, given, fragments, sketch)
         names = frame.columns
-        with refusals("a plan"):
+        with refusals("a plan"):  # planned anew: a plan that has run keeps what it shuffled
             found = arrow_of(frame.toDF(*[f"c{number}" for number in range(len(names))]))
         return found.rename_columns(names)
 
@@ -193,6 +193,17 @@ class SparkBackend:
 
         `sketch`: the tables that all accesses of the plan read through a sketch need not be read further.
         """
+        return self._understood(plan, versions, given, fragments, sketch).select("*")
+
+    def _understood(
+        self,
+        plan: Operator,
+        versions: Mapping[str, int] | None,
+        given: Mapping[str, pa.Table] | None,
+        fragments: Mapping[Slot, Ranges] | None,
+        sketch: Sketch | None,
+    ) -> DataFrame:
+        """A plan as Spark understands it: not to be run itself, since the next one to ask may be given it again."""
         frames = {name: frame_of(self.session, rows) for name, rows in (given or {}).items()}
         is_kept = not given and not fragments
         for name in {scan.table for scan in scans(plan)} - set(frames):
@@ -204,16 +215,13 @@ class SparkBackend:
             frames[name] = self._annotated(frame, name, fragments or {})
         key = (plan, tuple(sorted((name, id(frame)) for name, frame in frames.items())))
         if is_kept and key in self._analysed:
-            return self._analysed[key][0].select(
-                "*"
-            )  # planned anew: a plan that has run keeps what it shuffled
+            return self._analysed[key][0]
         with refusals("a plan"), self._views(frames) as sources:
             found = self.session.sql(render(plan, "spark", sources))
         if is_kept:
             self._analysed[key] = found, tuple(frames.values())  # these, so that no others get their ids
             if len(self._analysed) > MOST_ANALYSED:
                 del self._analysed[next(iter(self._analysed))]
-            return found.select("*")
         return found
 
     def changes(

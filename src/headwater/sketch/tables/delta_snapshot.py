@@ -1,0 +1,72 @@
+"""What the log of a Delta table says of one version: its columns, its files, and their statistics.
+
+Read off a table that is open, so that going on to the next version costs what came with it. Nothing in it changes,
+and no file is read for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from headwater.pipeline.delta import plain
+from headwater.sketch.tables.layout import Block, TableLayout
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+@dataclass(frozen=True, eq=False)
+class DeltaSnapshot:
+    """A version."""
+
+    version: int
+    schema: pa.Schema
+    schema_text: str
+    """The columns as the log says them, with all that tells them from others."""
+    files: tuple[str, ...]
+    """Where all files are, in order."""
+    has_plain_files: bool
+    """Whether the Parquet files themselves have the table's rows and columns."""
+    is_partitioned: bool
+    """Whether values of some columns are in the names of directories."""
+    _added: pa.Table
+
+    @staticmethod
+    def of(table: Any) -> DeltaSnapshot:
+        """What a `deltalake.DeltaTable` says."""
+        import pyarrow as pa
+
+        features = set(table.protocol().reader_features or ())
+        schema = table.schema()
+        return DeltaSnapshot(
+            int(table.version()),
+            plain(pa.schema(schema.to_arrow()).empty_table()).schema,
+            schema.to_json(),
+            tuple(sorted(map(str, table.file_uris()))),
+            not features & {"deletionVectors", "columnMapping"},
+            bool(table.metadata().partition_columns),
+            pa.table(table.get_add_actions(flatten=True)),
+        )
+
+    def described(self, attribute: str, root: str) -> tuple[TableLayout, tuple[str, ...]]:
+        """How rows lie in files by an attribute, and where these files are below a root."""
+        of_file = ("path", "num_records", "size_bytes")
+        of_column = (f"{kind}.{attribute}" for kind in ("partition", "min", "max", "null_count"))
+        wanted = [name for name in (*of_file, *of_column) if name in self._added.column_names]
+        actions = self._added.select(wanted).to_pylist()
+        blocks = tuple(_block(action, attribute) for action in actions)
+        return TableLayout(attribute, blocks), tuple(f"{root}/{action['path']}" for action in actions)
+
+
+def _block(action: Mapping[str, Any], attribute: str) -> Block:
+    rows, size = int(action.get("num_records") or 0), int(action.get("size_bytes") or 0)
+    if f"partition.{attribute}" in action:
+        value = action[f"partition.{attribute}"]
+        return Block(rows, size, value, value, nulls=value is None)
+    low, high = action.get(f"min.{attribute}"), action.get(f"max.{attribute}")
+    nulls = action.get(f"null_count.{attribute}")
+    if low is None or high is None:
+        return Block(rows, size, nulls=True, known=nulls is not None and nulls == rows)
+    return Block(rows, size, low, high, nulls=nulls is None or nulls > 0)
