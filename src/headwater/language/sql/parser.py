@@ -26,6 +26,7 @@ from headwater.language.sql.binding.query import QueryBinder
 from headwater.language.sql.binding.text import SqlText
 from headwater.language.sql.folding import fold_constants
 from headwater.language.sql.join_order import connect_joins
+from headwater.language.sql.misspelled import misspelled
 from headwater.language.sql.needed import exp
 from headwater.language.sql.pushdown import push_conditions
 from headwater.language.sql.query import SqlQuery
@@ -70,14 +71,30 @@ def _tree(source: SourceText, dialect: str) -> exp.Expr:
 
 
 def _syntax_error(source: SourceText, problem: ParseError) -> SqlError:
-    """The first thing that sqlglot says, with its place."""
+    """The first thing that sqlglot says, with its place; or a word that looks like a keyword, and that one's."""
     first = problem.errors[0] if problem.errors else {}
-    message = str(first.get("description") or problem).splitlines()[0].rstrip(".")
     line, column = first.get("line"), first.get("col")
-    place = None
-    if isinstance(line, int) and isinstance(column, int):
-        highlighted = str(first.get("highlight") or "")
-        before = str(first.get("start_context") or "")
-        start = source.text.find(before + highlighted) + len(before)
-        place = source.place(max(0, start), max(0, start) + max(1, len(highlighted)))
-    return SqlError("sql-syntax", message, place=place)
+    if not isinstance(line, int) or not isinstance(column, int):
+        return SqlError("sql-syntax", str(first.get("description") or problem).splitlines()[0].rstrip("."))
+    highlighted = str(first.get("highlight") or "")
+    before = str(first.get("start_context") or "")
+    start = max(0, source.text.find(before + highlighted) + len(before))
+    end = start + max(1, len(highlighted))
+    meant = misspelled(source.text, end)
+    if meant is not None:
+        at, word, keyword = meant
+        return SqlError(
+            "sql-syntax",
+            f"the query cannot be read: {word} is no keyword",
+            place=source.place(at, at + len(word)),
+            hint=f"did you mean {keyword}?",
+        )
+    message = f"the query cannot be read on at {highlighted}" if highlighted else "the query ends too early"
+    if "missing" in str(first.get("description")):
+        message = f"something is missing at {highlighted}" if highlighted else "the query ends too early"
+    return SqlError(
+        "sql-syntax",
+        message,
+        place=source.place(start, end),
+        hint="what is understood is in docs/sketches.md, under Queries",
+    )

@@ -93,9 +93,10 @@ class DeltaFiles:
         """
         deltalake = require_wheel()
         with self._lock:
-            if self._mark is None or self._mark != self._mark_of(int(self._newest.version())):
+            known = int(self._newest.version())
+            if self._mark is None or self._mark != self._mark_of(known):
                 self._open_again()
-            else:
+            elif "://" in self.path or self._mark_of(known + 1) is not None:
                 try:
                     self._newest.update_incremental()
                 except (deltalake.exceptions.DeltaError, OSError):

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
+MOST_LAYOUTS = 64
+"""So many descriptions of a version's files are kept, one for each attribute."""
 MOST_VERSIONS = 1000
 """So many versions of a table are remembered."""
 
@@ -153,6 +155,8 @@ class ParquetTable:
                 for block in parquet_blocks(self.path / name, attribute, partition_values(name))
             ]
             known = self._layouts[(attribute, version)] = TableLayout(attribute, tuple(blocks))
+            while len(self._layouts) > MOST_LAYOUTS:
+                self._layouts.pop(next(iter(self._layouts)), None)
         return known
 
     def update(self, rows: pa.Table, signs: Numbers) -> int:

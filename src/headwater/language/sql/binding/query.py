@@ -50,7 +50,7 @@ class QueryBinder:
         if isinstance(node, exp.SetOperation):
             return self._set_operation(node)
         raise self.context.text.unsupported(
-            node.key.upper(), node, "a query is a SELECT, or several in a set operation"
+            _statement(node), node, "a query is a SELECT, or several in a set operation"
         )
 
     def _inner(self, node: exp.Expr, scope: Scope) -> Operator:
@@ -125,6 +125,14 @@ class QueryBinder:
             message = f"there are {len(attributes)} columns, no column {inner.name}"
             raise self.context.text.refuse("unknown-column", message, inner)
         return attributes[int(inner.name) - 1]
+
+
+def _statement(node: exp.Expr) -> str:
+    """What a text is that is no query."""
+    if isinstance(node, exp.Command):
+        return str(node.this).upper()
+    is_statement = isinstance(node, exp.DML | exp.DDL | exp.Drop | exp.Alter | exp.Values)
+    return node.key.upper() if is_statement else "a text that does not begin with SELECT"
 
 
 def _bare(node: exp.Expr) -> exp.Expr:
