@@ -225,18 +225,20 @@ def sketches(
     *,
     progress: bool | None = None,
     shrink: bool = True,
+    patience: float = 30.0,
 ) -> Sketches:
     """Provenance sketches of queries over tables, kept in the folder `path`; see docs/sketches.md.
 
     `backend` is a Spark session, or the address of a database: `duckdb:///shop.db`, `postgresql://user@host/shop`.
     `progress`: whether captures that take long show themselves, on a terminal or in a notebook; False for never.
     `shrink`: whether fragments that are needed no more leave a maintained sketch; False for cheaper deletions.
+    `patience`: the seconds that others are waited for who have the folder or the database, or change the same.
     """
     from pathlib import Path
 
     from headwater.sketch.sketches import Sketches
 
-    return Sketches(backend, Path(path), progress=progress, shrink=shrink)
+    return Sketches(backend, Path(path), progress=progress, shrink=shrink, patience=patience)
 
 
 def network(program: Any, topology: Any, **options: Any) -> Network:

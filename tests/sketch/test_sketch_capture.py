@@ -39,7 +39,7 @@ def duckdb_backend(tmp_path: Path, tables: dict[str, pa.Table]) -> SqlBackend:
 
 def postgres_backend(server, tables: dict[str, pa.Table]) -> SqlBackend:
     backend = SqlBackend(server.new_database())
-    with backend._transaction() as connection:
+    with backend._transactions.transaction() as connection:
         for name, rows in tables.items():
             staged(connection, rows, f"staged_{name}")
             connection.exec_driver_sql(f"CREATE TABLE {name} AS SELECT * FROM staged_{name}")

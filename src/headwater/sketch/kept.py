@@ -31,6 +31,7 @@ from headwater.sketch.sketch import Sketch, SketchPart
 from headwater.store.durable import make_folder, sync_folder, write_new
 from headwater.store.failure import failed
 from headwater.store.lock import Lock
+from headwater.store.patience import PATIENCE
 
 FORMAT = 1
 MOST_SKETCHES = 8
@@ -97,16 +98,16 @@ def query_name(text: str) -> str:
 
 
 class KeptState:
-    """The state folder of one process at a time."""
+    """The state folder of one process at a time; others wait for it, so many seconds."""
 
-    def __init__(self, folder: Path):
+    def __init__(self, folder: Path, patience: float = PATIENCE):
         self.folder = folder
         try:
             self._refuse_strangers()
             make_folder(folder / "queries")
         except OSError as error:
             raise failed("cannot make", folder, error) from error
-        self._lock = Lock.take(folder / "lock")
+        self._lock = Lock.wait(folder / "lock", patience)
 
     def _refuse_strangers(self) -> None:
         """Refuse a folder that holds what is not ours."""

@@ -32,6 +32,7 @@ from headwater.sketch.tables.delta_table import DeltaFiles
 from headwater.sketch.tables.opening import given_changes, given_rows, open_spark_table
 from headwater.sketch.tables.spark_backend import SparkBackend
 from headwater.sketch.tables.sql_backend import SqlBackend
+from headwater.store.patience import PATIENCE
 from headwater.version.spectator import screen_of
 
 if TYPE_CHECKING:
@@ -56,11 +57,14 @@ class Sketches:
         *,
         progress: bool | None = None,
         shrink: bool = True,
+        patience: float = PATIENCE,
     ):
-        self._state = KeptState(Path(path))
+        if not patience >= 0:
+            raise SketchError("bad-patience", f"{patience} is no number of seconds", hint="0 or more")
+        self._state = KeptState(Path(path), patience)
         try:
             self.backend: SparkBackend | SqlBackend = (
-                SqlBackend(backend) if isinstance(backend, str) else SparkBackend(backend)
+                SqlBackend(backend, patience) if isinstance(backend, str) else SparkBackend(backend)
             )
             self._address = backend if isinstance(backend, str) else "spark"
             self._tables: dict[str, KeptTable] = {}
@@ -227,7 +231,7 @@ class Sketches:
                 self.last = answer.decision
                 return answer
             except SketchError as error:
-                again = ("no-such-version", "table-replaced")
+                again = ("no-such-version", "table-replaced", "conflict")
                 if error.code not in again or versions or attempt == ATTEMPTS - 1:
                     raise
                 if error.code == "table-replaced":

@@ -29,6 +29,7 @@ from pathlib import Path
 from headwater.errors import StoreError
 from headwater.store.durable import mode_below
 from headwater.store.failure import failed
+from headwater.store.patience import PATIENCE, patiently
 
 
 class Lock:
@@ -63,6 +64,16 @@ class Lock:
                 file.close()  # the file was replaced between open and flock
         except OSError as error:
             raise failed("cannot lock", path, error) from error
+
+    @classmethod
+    def wait(cls, path: Path, seconds: float = PATIENCE) -> Lock:
+        """Take the lock at `path`, and wait so long for another process that holds it; this one would wait for
+        itself."""
+
+        def is_in_the_way(error: Exception) -> bool:
+            return isinstance(error, StoreError) and error.code == "locked" and _signer(path) != os.getpid()
+
+        return patiently(lambda: cls.take(path), is_in_the_way, seconds)
 
     def in_place(self) -> bool:
         """Whether the locked file is still the one at its path (not if the folder was moved or removed)."""
@@ -99,6 +110,15 @@ def _holder(file: io.FileIO) -> str:
         return f"process {signed['pid']} on {signed['host']} since {signed['since']}"
     except (ValueError, KeyError, TypeError):
         return "another process"
+
+
+def _signer(path: Path) -> int | None:
+    """The process that signed a lock file of this machine, as far as it can be read."""
+    try:
+        signed = json.loads(path.read_bytes())
+        return int(signed["pid"]) if signed["host"] == socket.gethostname() else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
 
 
 def _refusal(path: Path, holder: str) -> StoreError:

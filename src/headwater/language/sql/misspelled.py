@@ -16,7 +16,8 @@ import re
 
 KEYWORDS = (
     "SELECT", "DISTINCT", "FROM", "WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "OFFSET", "JOIN", "INNER", "LEFT",
-    "RIGHT", "OUTER", "CROSS", "UNION", "EXCEPT", "INTERSECT", "WITH", "BETWEEN", "EXISTS", "USING", "LIKE", "NULL", "CASE",
+    "RIGHT", "OUTER", "CROSS", "UNION", "EXCEPT", "INTERSECT", "WITH", "BETWEEN", "EXISTS", "USING", "LIKE", "NULL",
+    "CASE",
     "WHEN", "THEN", "ELSE", "VALUES", "DESC",
 )  # fmt: skip
 """Those of four letters and more: shorter ones are like too many words."""

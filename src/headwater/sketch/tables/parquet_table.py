@@ -17,20 +17,22 @@ import json
 import os
 import shutil
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from headwater.errors import SketchError
+from headwater.errors import SketchError, StoreError
 from headwater.sketch.sketch import SketchPart
 from headwater.sketch.tables.bags import Numbers, netted, without
 from headwater.sketch.tables.layout import TableLayout, parquet_blocks
 from headwater.store.durable import make_folder, sync_folder, write_new
 from headwater.store.failure import failed
 from headwater.store.lock import Lock
+from headwater.store.patience import PATIENCE, patiently
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -277,8 +279,14 @@ class ParquetTable:
 
     # -------------------------------------------------------------- the record
 
-    def _locked(self) -> _Held:
-        return _Held(self.record / "lock")
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        """The record is ours alone; others are waited for, a while."""
+        lock = patiently(lambda: Lock.take(self.record / "lock"), _is_locked, PATIENCE)
+        try:
+            yield
+        finally:
+            lock.release()
 
     def _files(self) -> dict[str, tuple[int, int]]:
         """The data files there are: their sizes and times of change, by their names below the directory."""
@@ -352,29 +360,8 @@ class ParquetTable:
         return self.record / "intention.json"
 
 
-class _Held:
-    """A lock that is waited for, a while."""
-
-    def __init__(self, path: Path):
-        self.path = path
-
-    def __enter__(self) -> None:
-        import time
-
-        from headwater.errors import StoreError
-
-        until = time.monotonic() + 30
-        while True:
-            try:
-                self._lock = Lock.take(self.path)
-                return
-            except StoreError as error:
-                if error.code != "locked" or time.monotonic() > until:
-                    raise
-                time.sleep(0.02)
-
-    def __exit__(self, *reason: object) -> None:
-        self._lock.release()
+def _is_locked(error: Exception) -> bool:
+    return isinstance(error, StoreError) and error.code == "locked"
 
 
 def partition_values(name: str) -> dict[str, object]:

@@ -12,19 +12,16 @@ transaction too, so what is read is what the sketch is about (section 11.2).
 from __future__ import annotations
 
 import itertools
-import threading
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from headwater.errors import SketchError
-from headwater.foreign.engine import open_engine, said_by, without_password
-from headwater.foreign.schema import columns_of
+from headwater.foreign.engine import open_engine, without_password
+from headwater.foreign.schema import ForeignColumn, columns_of
 from headwater.language.sql.algebra import Named, Operator, Project, Scan, Select
 from headwater.language.sql.render import render
 from headwater.language.sql.scalars import Attribute, Scalar, substitute
@@ -32,12 +29,11 @@ from headwater.language.sql.tables import TableColumn, TableSchema
 from headwater.sketch.ranges import Ranges
 from headwater.sketch.sketch import Slot
 from headwater.sketch.tables.backend import News, TableDelta, WantedRows
-from headwater.sketch.tables.bags import net_change, signed
-from headwater.sketch.tables.direct import DirectConnections
+from headwater.sketch.tables.bags import Numbers, net_change, signed
 from headwater.sketch.tables.key_lookup import KeyLookup, is_dense
 from headwater.sketch.tables.layout import TableLayout
 from headwater.sketch.tables.own_comparison import columns_compared_there
-from headwater.sketch.tables.recent_changes import RecentChanges
+from headwater.sketch.tables.recent_changes import RecentChange, RecentChanges
 from headwater.sketch.tables.sql_records import (
     RecordedVersion,
     SqlRecords,
@@ -47,6 +43,8 @@ from headwater.sketch.tables.sql_records import (
     quoted_text,
 )
 from headwater.sketch.tables.sql_rows import fetched, holds_exactly, sources, staged
+from headwater.sketch.tables.sql_transactions import SqlTransactions
+from headwater.store.patience import PATIENCE
 from headwater.values.arrow_types import arrow_type
 from headwater.values.types import INT
 
@@ -58,24 +56,10 @@ MOST_TEXTS_KEPT = 256
 DIALECTS = {"duckdb": "duckdb", "postgresql": "postgres"}
 
 
-@dataclass
-class OpenTransaction:
-    """A transaction that goes on, and what it has seen of the records of tables."""
-
-    connection: Any
-    recorded: dict[str, RecordedVersion] = field(default_factory=dict)
-
-
-class _OpenMoment(threading.local):
-    """The moment that a thread has opened."""
-
-    moment: OpenTransaction | None = None
-
-
 class SqlBackend:
     """The tables of one database. `address` is SQLAlchemy's: `duckdb:///shop.db`, `postgresql://user@host/shop`."""
 
-    def __init__(self, address: str):
+    def __init__(self, address: str, patience: float = PATIENCE):
         self.engine = open_engine(address, SketchError)
         if self.engine.dialect.name not in DIALECTS:
             raise SketchError(
@@ -90,8 +74,7 @@ class SqlBackend:
         self._recent = RecentChanges()
         self._stored_as_given: set[str] = set()
         """Tables whose columns hold values as they are given: of others a change must be read back."""
-        self._direct = DirectConnections(self.engine)
-        self._open = _OpenMoment()
+        self._transactions = SqlTransactions(self.engine, patience)
         self._texts: dict[tuple[Operator, tuple[tuple[str, str], ...]], str] = {}
         self._lookups: WeakKeyDictionary[KeyLookup, dict[tuple[bool, ...], str]] = WeakKeyDictionary()
         self._asked_for: WeakKeyDictionary[WantedRows, tuple[str, tuple[Attribute, ...]]] = (
@@ -100,20 +83,14 @@ class SqlBackend:
 
     def close(self) -> None:
         """Close the connections: DuckDB lets no other process have a file that one has open."""
-        self._direct.close()
-        self.engine.dispose()
+        self._transactions.close()
 
     def schemas(self) -> Mapping[str, TableSchema]:
         return self._tables
 
     def table(self, name: str) -> TableSchema:
         """Take in a table by its name; from now on its changes are recorded."""
-        with self._refusals(), self.engine.begin() as connection:
-            found = columns_of(connection, name)
-            if found is None:
-                raise SketchError("unknown-table", f"there is no table {name}", hint="is its name right?")
-            self._records.prepare(connection, name, list(found))
-            apart = columns_compared_there(self.dialect, connection, name)
+        found, apart = self._transactions.until_done(lambda: self._taken_in(name))
         columns = tuple(
             TableColumn(one.name, one.type, one.nullable, one.name in apart) for one in found.values()
         )
@@ -124,10 +101,19 @@ class SqlBackend:
             self._stored_as_given.add(name)
         return self._tables[name]
 
+    def _taken_in(self, name: str) -> tuple[Mapping[str, ForeignColumn], frozenset[str]]:
+        """The columns of a table, whose changes are recorded now; those that only the database can compare."""
+        with self._transactions.refusals(), self.engine.begin() as connection:
+            found = columns_of(connection, name)
+            if found is None:
+                raise SketchError("unknown-table", f"there is no table {name}", hint="is its name right?")
+            self._records.prepare(connection, name, list(found))
+            return found, columns_compared_there(self.dialect, connection, name)
+
     def _stores_as_given(self, table: str) -> bool:
         """Whether what `update` gives is what the columns hold: floats of 32 bits, say, hold less."""
         attributes = [Attribute(0, column.name) for column in self._tables[table].columns]
-        with self._transaction() as connection:
+        with self._transactions.transaction() as connection:
             held = fetched(connection, f"SELECT * FROM {quoted(table)} LIMIT 0", attributes).schema
         return all(
             holds_exactly(field.type, arrow_type(column.type))
@@ -136,32 +122,21 @@ class SqlBackend:
 
     def version(self, table: str) -> int:
         self._schema(table)
-        with self._transaction() as connection:
+        with self._transactions.transaction() as connection:
             return self._recorded(connection, (table,))[table].version
 
     def versions(self, tables: Sequence[str]) -> dict[str, int]:
         for table in tables:
             self._schema(table)
-        with self._transaction() as connection:
+        with self._transactions.transaction() as connection:
             return {table: now.version for table, now in self._recorded(connection, tables).items()}
 
-    @contextmanager
-    def moment(self) -> Iterator[None]:
-        """One transaction for all that this thread asks for meanwhile: DuckDB and PostgreSQL keep for it what it
-        has seen."""
-        if self._open.moment is not None:
-            yield
-            return
-        with self._transaction() as connection:
-            self._open.moment = OpenTransaction(connection)
-            try:
-                yield
-            finally:
-                self._open.moment = None
+    def moment(self) -> AbstractContextManager[None]:
+        return self._transactions.in_a_moment()
 
     def _recorded(self, connection: Any, tables: Sequence[str]) -> dict[str, RecordedVersion]:
         """What is recorded of tables; asked for once a moment."""
-        moment = self._open.moment
+        moment = self._transactions.moment
         known = {} if moment is None else moment.recorded
         unknown = [table for table in tables if table not in known]
         known |= self._records.recorded(connection, unknown)
@@ -169,7 +144,7 @@ class SqlBackend:
 
     def rows(self, table: str) -> int:
         self._schema(table)
-        with self._transaction() as connection:
+        with self._transactions.transaction() as connection:
             return int(_one(connection, f"SELECT count(*) FROM {quoted(table)}"))
 
     def layout(self, table: str, attribute: str, version: int | None = None) -> TableLayout | None:
@@ -184,7 +159,7 @@ class SqlBackend:
             percent = "%" if self.dialect == "duckdb" else ""
             part = f" TABLESAMPLE BERNOULLI ({100.0 * most / rows:.6f}{percent})"
             part += " REPEATABLE (1)"
-        with self._transaction() as connection:
+        with self._transactions.transaction() as connection:
             found = fetched(
                 connection,
                 f"SELECT {quoted_column(attribute)} FROM {quoted(table)}{part}",
@@ -204,7 +179,7 @@ class SqlBackend:
         fragments: Mapping[Slot, Ranges] | None = None,
     ) -> pa.Table:
         with (
-            self._transaction() as connection,
+            self._transactions.transaction() as connection,
             sources(self.dialect, connection, given, fragments) as named_so,
         ):
             if versions:
@@ -223,7 +198,7 @@ class SqlBackend:
         if dense not in texts:
             rendered = self._rendered(asked.plan, {name: quoted(name) for name in self._tables})
             texts[dense] = asked.text(self.dialect, rendered, quoted_column, dense)
-        with self._transaction() as connection:
+        with self._transactions.transaction() as connection:
             self._check_versions(connection, versions)
             values = asked.values(self.dialect, distinct, dense)
             found = fetched(connection, f"{texts[dense]} LIMIT {most + 1}", asked.columns, values)
@@ -257,8 +232,12 @@ class SqlBackend:
         condition: Scalar | None = None,
     ) -> TableDelta:
         wanted = WantedRows(None if columns is None else frozenset(columns), condition)
-        with self._transaction() as connection:
-            seen = self._open.moment.recorded.get(table) if self._open.moment is not None else None
+        with self._transactions.transaction() as connection:
+            seen = (
+                self._transactions.moment.recorded.get(table)
+                if self._transactions.moment is not None
+                else None
+            )
             at_hand = None
             if seen is not None and seen.version == upto and seen.unknown <= after:
                 at_hand = self._at_hand(table, after, seen, wanted)
@@ -270,11 +249,11 @@ class SqlBackend:
     def news(self, seen: Mapping[str, int], wanted: Mapping[str, WantedRows]) -> News:
         for table in seen:
             self._schema(table)
-        if self._open.moment is None and self.dialect == "duckdb":
+        if self._transactions.moment is None and self.dialect == "duckdb":
             found = self._news_at_hand(seen, wanted)
             if found is not None:
                 return found
-        with self._transaction() as connection:
+        with self._transactions.transaction() as connection:
             recorded = self._recorded(connection, tuple(seen))
             changed = [table for table, now in recorded.items() if now.version != seen[table]]
             for table in changed:
@@ -288,8 +267,8 @@ class SqlBackend:
 
     def _news_at_hand(self, seen: Mapping[str, int], wanted: Mapping[str, WantedRows]) -> News | None:
         """The same by one statement and no transaction, if all that changed went through this process."""
-        with self._refusals():
-            recorded = self._records.glance(self._direct.connection(), tuple(seen))
+        with self._transactions.refusals():
+            recorded = self._records.glance(self._transactions.direct(), tuple(seen))
         if recorded is None:
             return None
         deltas = {}
@@ -357,15 +336,19 @@ class SqlBackend:
         arrow = pa.schema([(column.name, arrow_type(column.type)) for column in schema.columns])
         rows, signs = signed(insert, delete, arrow)
         counted = rows.append_column("_sign", pa.array(signs))
-        with self._transaction() as connection:
-            given = staged(connection, counted, f"headwater_given_{next(self._names)}")
-            change = self._records.apply(connection, table, rows, signs, given)
-            do(connection, f"DROP TABLE {quoted(given)}")
-            if self._open.moment is not None:
-                self._open.moment.recorded.pop(table, None)
+        change = self._transactions.until_done(lambda: self._changed(table, rows, signs, counted))
         if table in self._stored_as_given:
             self._recent.remember(table, change)
         return change.version
+
+    def _changed(self, table: str, rows: pa.Table, signs: Numbers, counted: pa.Table) -> RecentChange:
+        with self._transactions.transaction() as connection:
+            given = staged(connection, counted, f"headwater_given_{next(self._names)}")
+            change = self._records.apply(connection, table, rows, signs, given)
+            do(connection, f"DROP TABLE {quoted(given)}")
+            if self._transactions.moment is not None:
+                self._transactions.moment.recorded.pop(table, None)
+        return change
 
     # -------------------------------------------------------------- inside
 
@@ -392,7 +375,7 @@ class SqlBackend:
             )
         if self.dialect != "postgres" or column.type is None or column.type.name != "string":
             return
-        with self._transaction() as connection:
+        with self._transactions.transaction() as connection:
             said = _one(
                 connection,
                 "SELECT coalesce((SELECT collation_name FROM information_schema.columns WHERE table_name = "
@@ -405,39 +388,6 @@ class SqlBackend:
                 f"{table}.{column.name} is ordered by the collation {said}",
                 hint='choose a number or a date, or give the column COLLATE "C"',
             )
-
-    @contextmanager
-    def _transaction(self) -> Iterator[Any]:
-        """One transaction that sees one state of the database; what the database refuses is our error."""
-        with self._refusals():
-            if self._open.moment is not None:
-                yield self._open.moment.connection
-            elif self.dialect == "duckdb":
-                with self._direct.transaction() as direct:
-                    yield direct
-            else:
-                with self.engine.connect() as connection:
-                    connection = connection.execution_options(isolation_level="REPEATABLE READ")
-                    with connection.begin():
-                        yield connection
-
-    @contextmanager
-    def _refusals(self) -> Iterator[None]:
-        try:
-            yield
-        except self._errors as error:
-            raise SketchError("backend-failed", said_by(error)) from error
-
-    @cached_property
-    def _errors(self) -> tuple[type[Exception], ...]:
-        """What a database refuses with: DuckDB is asked directly, too."""
-        from sqlalchemy.exc import SQLAlchemyError
-
-        if self.dialect != "duckdb":
-            return (SQLAlchemyError,)
-        import duckdb
-
-        return SQLAlchemyError, duckdb.Error
 
 
 def _one(connection: Any, text: str) -> Any:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import pyarrow as pa
 
+_MAKING = 7_201_553_310_442
+"""The number of the lock that whoever makes records holds."""
 _TRIGGER = """
 CREATE OR REPLACE FUNCTION {function}() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE at bigint;
@@ -71,7 +73,9 @@ class SqlRecords:
         return beside("headwater_changes_", table.replace(".", "_"))
 
     def prepare(self, connection: Any, table: str, columns: Sequence[str]) -> None:
-        """Make what is missing."""
+        """Make what is missing; in PostgreSQL one after the other, since two cannot make the same at once."""
+        if self.dialect == "postgres":
+            do(connection, f"SELECT pg_advisory_xact_lock({_MAKING})")
         do(
             connection,
             "CREATE TABLE IF NOT EXISTS headwater_versions (name TEXT PRIMARY KEY, version BIGINT NOT NULL,"

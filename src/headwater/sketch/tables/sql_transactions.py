@@ -1,0 +1,140 @@
+"""Transactions of a database: those of one question, moments that several questions share, and who stands in the way.
+
+What the database refuses is our error (`backend-failed`). Where it refuses because somebody else was faster
+(`conflict`), or because another process has the file open (`database-in-use`), the same is tried again for a while:
+nothing of it was done.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from headwater.errors import SketchError
+from headwater.foreign.engine import said_by
+from headwater.sketch.tables.direct import DirectConnection, DirectConnections
+from headwater.sketch.tables.sql_records import RecordedVersion
+from headwater.store.patience import PATIENCE, patiently
+
+if TYPE_CHECKING:
+    from sqlalchemy import Engine
+
+Done = TypeVar("Done")
+_OVERTAKEN = ("40001", "40P01")
+"""What PostgreSQL says to who was overtaken, or has waited for each other."""
+
+
+@dataclass
+class OpenTransaction:
+    """A transaction that goes on, and what it has seen of the records of tables."""
+
+    connection: Any
+    recorded: dict[str, RecordedVersion] = field(default_factory=dict)
+
+
+class _OpenMoment(threading.local):
+    """The moment that a thread has opened."""
+
+    moment: OpenTransaction | None = None
+
+
+class SqlTransactions:
+    """The transactions of one database."""
+
+    def __init__(self, engine: Engine, patience: float = PATIENCE):
+        self.engine = engine
+        self.patience = patience
+        self._is_duckdb = engine.dialect.name == "duckdb"
+        self._direct = DirectConnections(engine)
+        self._open = _OpenMoment()
+
+    def close(self) -> None:
+        """Close the connections: DuckDB lets no other process have a file that one has open."""
+        self._direct.close()
+        self.engine.dispose()
+
+    @property
+    def moment(self) -> OpenTransaction | None:
+        """The moment that this thread is in."""
+        return self._open.moment
+
+    @contextmanager
+    def in_a_moment(self) -> Iterator[None]:
+        """One transaction for all that this thread asks for meanwhile: DuckDB and PostgreSQL keep for it what it
+        has seen."""
+        if self._open.moment is not None:
+            yield
+            return
+        with self.transaction() as connection:
+            self._open.moment = OpenTransaction(connection)
+            try:
+                yield
+            finally:
+                self._open.moment = None
+
+    @contextmanager
+    def transaction(self) -> Iterator[Any]:
+        """One transaction that sees one state of the database: that of the moment, if there is one."""
+        with self.refusals():
+            if self._open.moment is not None:
+                yield self._open.moment.connection
+            elif self._is_duckdb:
+                with self._direct.transaction() as direct:
+                    yield direct
+            else:
+                with self.engine.connect() as connection:
+                    connection = connection.execution_options(isolation_level="REPEATABLE READ")
+                    with connection.begin():
+                        yield connection
+
+    def direct(self) -> DirectConnection:
+        """DuckDB, for a statement that is a transaction of its own."""
+        return self._direct.connection()
+
+    def until_done(self, action: Callable[[], Done]) -> Done:
+        """Do something that is a transaction of its own, again if others were in the way; in a moment, once."""
+        if self._open.moment is not None:
+            return action()
+        return patiently(action, _is_in_the_way, self.patience)
+
+    @contextmanager
+    def refusals(self) -> Iterator[None]:
+        """What the database refuses is our error."""
+        try:
+            yield
+        except self._errors as error:
+            raise self._refusal(error) from error
+
+    def _refusal(self, error: Exception) -> SketchError:
+        said = said_by(error)
+        if self._is_duckdb and "Could not set lock on file" in said:
+            return SketchError(
+                "database-in-use", said, hint="another process has the database open: end it, or wait"
+            )
+        overtaken = (
+            "onflict" in said and ("Transaction" in said or "write-write" in said)
+            if self._is_duckdb
+            else getattr(getattr(error, "orig", None), "sqlstate", None) in _OVERTAKEN
+        )
+        if overtaken:
+            return SketchError("conflict", said, hint="others changed the same at that moment: try again")
+        return SketchError("backend-failed", said)
+
+    @cached_property
+    def _errors(self) -> tuple[type[Exception], ...]:
+        """What a database refuses with: DuckDB is asked directly, too."""
+        from sqlalchemy.exc import SQLAlchemyError
+
+        if not self._is_duckdb:
+            return (SQLAlchemyError,)
+        import duckdb
+
+        return SQLAlchemyError, duckdb.Error
+
+
+def _is_in_the_way(error: Exception) -> bool:
+    return isinstance(error, SketchError) and error.code in ("conflict", "database-in-use")

@@ -1,0 +1,113 @@
+"""Several processes at once: they wait for each other, nothing is lost, nothing is done twice, and nobody waits for
+ever."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import headwater as hw
+from headwater.errors import HeadwaterError, SketchError
+from headwater.sketch.tables.sql_backend import SqlBackend
+
+UPDATER = Path(__file__).with_name("sketch_updater.py")
+
+
+def made(address: str) -> None:
+    backend = SqlBackend(address)
+    with backend.engine.begin() as connection:
+        connection.exec_driver_sql("CREATE TABLE t (g BIGINT, v BIGINT, x BIGINT)")
+    backend.close()
+
+
+def run(words: list[list[str]]) -> None:
+    processes = [
+        subprocess.Popen(
+            [sys.executable, str(UPDATER), *each], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+        for each in words
+    ]
+    for process in processes:
+        out, error = process.communicate(timeout=120)
+        assert (process.returncode, out) == (0, b"done\n"), error.decode()
+
+
+def check(address: str, state: Path, numbers: set[int]) -> None:
+    with hw.sketches(address, state) as sketches:
+        sketches.table("t", partition="x", ranges=10)
+        assert set(sketches.ask("SELECT x FROM t").rows.column("x").to_pylist()) == numbers
+        assert sketches.backend.version("t") == 2 * len(numbers)
+
+
+def test_processes_that_change_a_table_of_postgresql(tmp_path: Path, postgres: Any):
+    """Each with a folder of its own: their transactions meet in the database."""
+    address = postgres.new_database()
+    made(address)
+    run([[address, str(tmp_path / str(first)), str(first), "4", "1"] for first in (100, 200)])
+    check(address, tmp_path / "other", {first + n for first in (100, 200) for n in range(4)})
+
+
+def test_processes_that_share_a_file_of_duckdb(tmp_path: Path):
+    """Two share a folder as well, the third has its own: one at a time has the file, the others wait."""
+    address = f"duckdb:///{tmp_path}/t.db"
+    made(address)
+    folders = {100: "state", 200: "state", 300: "own"}
+    run([[address, str(tmp_path / name), str(first), "2", "1"] for first, name in folders.items()])
+    check(address, tmp_path / "state", {first + n for first in folders for n in range(2)})
+
+
+def test_threads_that_change_a_table_of_duckdb(tmp_path: Path):
+    """Transactions that meet in one process."""
+    backend = SqlBackend(f"duckdb:///{tmp_path}/t.db")
+    with backend.engine.begin() as connection:
+        connection.exec_driver_sql("CREATE TABLE t (g BIGINT, v BIGINT, x BIGINT)")
+    backend.table("t")
+    failed: list[BaseException] = []
+
+    def write(first: int) -> None:
+        try:
+            for n in range(first, first + 8):
+                backend.update("t", pa.table({"g": [1], "v": [2], "x": [n]}), None)
+        except BaseException as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=write, args=(first,)) for first in (0, 100, 200)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failed == [] and backend.version("t") == 24 and backend.rows("t") == 24
+    assert backend.changes("t", 0, 24).size == 24
+    backend.close()
+
+
+def test_patience_ends(tmp_path: Path):
+    """Whoever waits for a folder or a file is told who has it when time is over."""
+    address = f"duckdb:///{tmp_path}/t.db"
+    made(address)
+    opened = f"sketches = hw.sketches({address!r}, {str(tmp_path / 'held')!r}); sketches.table('t')"
+    code = f"import headwater as hw, sys; {opened}; print(1, flush=True); sys.stdin.read()"
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as holder:
+        assert holder.stdout is not None and holder.stdout.readline() == b"1\n"
+        for folder, refused in (("held", "locked"), ("own", "database-in-use")):
+            started = time.monotonic()
+            with pytest.raises(HeadwaterError) as caught:
+                hw.sketches(address, tmp_path / folder, patience=0.3).table("t")
+            assert caught.value.code == refused and 0.3 <= time.monotonic() - started < 20
+        holder.kill()
+    with hw.sketches(address, tmp_path / "held", patience=0.3) as sketches:
+        sketches.table("t")
+
+
+def test_patience_is_a_number_of_seconds(tmp_path: Path):
+    with pytest.raises(SketchError, match="bad-patience"):
+        hw.sketches("duckdb:///x", tmp_path / "state", patience=-1)
