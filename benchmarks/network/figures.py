@@ -255,15 +255,16 @@ def updates(stage: NetworkStage, number: str, intervals: tuple[float, ...], end:
     )  # fmt: skip
     mean = sum(each.bytes for each in bursts) / len(bursts)
     if number == "13":
-        news, least, back = (
-            sum(getattr(each, name) for each in bursts) for name in ("news", "least", "back")
+        said, news, least, back = (
+            sum(getattr(each, name) for each in bursts) / len(bursts)
+            for name in ("messages", "news", "least", "back")
         )
         stage.comparisons += [
             PaperComparison("a burst beside the whole computation: bytes", "26 %",
                 f"{100 * mean / scratch.bytes:.0f} %",
-                f"{news / len(bursts):,.0f} new rows are told a burst, where {least / len(bursts):,.0f} would do, and"
-                f" {back / len(bursts):,.0f} are taken back, by a number of 2 to 4 B; P2 overwrites rows of the same"
-                " key"),
+                f"{said:,.0f} messages a burst: {news:,.0f} new rows are told, where {least:,.0f} would do, and"
+                f" {back:,.0f} are taken back, by numbers of 2 or 3 B that go along with what is told; P2 overwrites"
+                " rows of the same key"),
             PaperComparison("a burst beside the whole computation: peak", "32 %",
                 f"{100 * _peak(found) / _peak(scratch):.0f} %", f"{_peak(found):.0f} and {_peak(scratch):.0f} kBps"),
             PaperComparison("a burst: convergence", "well within 5 s",
@@ -278,9 +279,11 @@ def updates(stage: NetworkStage, number: str, intervals: tuple[float, ...], end:
 
 @dataclass(frozen=True)
 class Burst:
-    """What a burst of updates took until the next: bytes, new rows told, those that had to be, rows taken back."""
+    """What a burst of updates took until the next: bytes, messages, new rows told, those that had to be, rows taken
+    back."""
 
     bytes: int
+    messages: int
     news: int
     least: int
     back: int
@@ -292,10 +295,12 @@ def _burst(net: Network, chance: random.Random, until: float) -> Burst:
     volume, number, began = net.bytes, net.messages, net.now
     burst(net, chance)
     net.run(until=until)
-    kinds = Counter(message.kind for message in net.timeline()[number:])
+    said = net.timeline()[number:]
+    kinds = Counter(message.kind for message in said)
     least = least_news(net, rows, links)
-    back = kinds["Withdrawn"] + kinds["Reranked"]
-    return Burst(net.bytes - volume, kinds["Supported"], least, back, net.last_message - began)
+    back = sum(len(message.taken_back) for message in said)
+    news = kinds["Supported"] + kinds["Replaced"]
+    return Burst(net.bytes - volume, len(said), news, least, back, net.last_message - began)
 
 
 def _peak(found: NetworkLine) -> float:

@@ -40,17 +40,18 @@ def after(net: Network, *change: object) -> list[tuple[str, str, str, tuple]]:
 
 @pytest.mark.parametrize("cost", [5, 2])
 def test_a_link_that_costs_more_is_one_wave_of_news(cost):
-    """Each node on the way tells the next one the new row, and takes the old one back after that."""
+    """Each node on the way tells the next one the new row, and with it takes the old one back."""
     net = hw.network(COSTS, LINE, annotation="support")
     net.run()
+    before = net.messages
     assert after(net, ("c", "d"), cost) == [
         ("c", "d", "Supported", ("d", "c", cost)),
         ("c", "d", "Withdrawn", ("d", "c", 1)),
-        ("c", "b", "Supported", ("b", "d", cost + 1)),
-        ("c", "b", "Withdrawn", ("b", "d", 2)),
-        ("b", "a", "Supported", ("a", "d", cost + 2)),
-        ("b", "a", "Withdrawn", ("a", "d", 3)),
+        ("c", "b", "Replaced", ("b", "d", cost + 1)),
+        ("b", "a", "Replaced", ("a", "d", cost + 2)),
     ]
+    taken_back = [each.taken_back for each in net.timeline()[before:]]
+    assert taken_back == [(), (("d", "c", 1),), (("b", "d", 2),), (("a", "d", 3),)]
     assert net.at("a")["cost"].rows() == [("a", "b", 1), ("a", "c", 2), ("a", "d", cost + 2)]
 
 
@@ -174,11 +175,48 @@ def test_what_is_told_after_many_links_failed_at_once_is_not_taken_back():
         net.fail(link)
     net.run()
     told, again = set(), 0
-    for sender, receiver, kind, row in said(net, before):
-        if kind == "Supported":
-            told.add((sender, receiver, row))
-        elif kind == "Withdrawn":
-            again += (sender, receiver, row) in told
+    for each in net.timeline()[before:]:
+        again += sum((each.sender, each.receiver, row) in told for row in each.taken_back)
+        if each.kind in ("Supported", "Replaced"):
+            told.add((each.sender, each.receiver, each.row))
     assert len(told) > 300 and again <= len(told) // 20, (again, len(told))
     found = {row[:2]: row[2] for row in net["cost"].rows() if row[0] != row[1]}
     assert found == least_costs(net.links)
+
+
+@pytest.mark.parametrize("text", [COSTS, PATHS], ids=["costs", "paths"])
+def test_ways_that_were_beaten_are_not_told_over_a_link_that_changes(text):
+    """They are told when they are best again."""
+    links = [("a", "b", 1), ("b", "d", 10), ("b", "c", 1), ("c", "e", 1), ("e", "d", 1)]
+    net = hw.network(text, links, annotation="support")
+    net.run()
+    first = {each.row[-1] for each in net.timeline() if each.receiver == "a" and each.row[:2] == ("a", "d")}
+    assert first == {11, 4}, "the shorter way came first, and was beaten"
+    before = net.messages
+    net.set_cost(("a", "b"), 5)
+    net.run()
+    told = [each for each in net.timeline()[before:] if each.receiver == "a" and each.row[:2] == ("a", "d")]
+    assert [each.row[-1] for each in told if each.kind != "Withdrawn"] == [8]
+    net.fail("c", "e")
+    net.run()
+    assert [row for row in net.at("a")["cost"].rows() if row[1] == "d"] == [("a", "d", 15)]
+    net.restore("c", "e")
+    net.run()
+    assert [row for row in net.at("a")["cost"].rows() if row[1] == "d"] == [("a", "d", 8)]
+
+
+def test_rows_that_go_together_are_one_message():
+    links = [("a", "b", 1), ("b", "c", 1), ("c", "d", 1), ("c", "e", 1), ("c", "f", 1)]
+    net = hw.network(COSTS, links, annotation="support")
+    net.run()
+    before = net.messages
+    net.fail("b", "c")
+    net.run()
+    back = [(each.receiver, each.kind, len(each.taken_back)) for each in net.timeline()[before:]]
+    assert back == [
+        ("c", "Withdrawn", 1),
+        ("a", "Withdrawn", 1),
+        ("b", "Withdrawn", 3),
+        ("a", "Withdrawn", 3),
+    ]
+    assert net["cost"].rows() == [("a", "b", 1), ("c", "d", 1), ("c", "e", 1), ("c", "f", 1)]

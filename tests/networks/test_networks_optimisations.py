@@ -28,6 +28,7 @@ from headwater.networks.runtime.messages import (
     FollowsBy,
     Gone,
     Grounded,
+    Replaced,
     Reranked,
     RowDeleted,
     RowInserted,
@@ -365,6 +366,7 @@ def test_messages_that_go_together_are_encoded_by_what_they_differ_in():
 ROW = ("a", "e", ("a", "b", "c", "d", "e"), 7)
 ROW_MESSAGES = [
     Derived(1, ROW, ((1, 2),)), CountedDerivations(1, ROW, -3), Supported(1, ROW, 9), Follows(1, ROW),
+    Replaced(1, ROW, 9, (4, 300)),
     TakenBack(1, ROW),
     FollowsBy(1, ROW, ((3, (ROW, (1,))),)), Dropped(1, ROW, (3, (ROW,))), AskedFor(1, ROW), Grounded(1, ROW),
     Alive(1, ROW, 2.5), EventRaised(1, ROW), RowInserted(1, ROW), RowDeleted(1, ROW),
@@ -374,7 +376,8 @@ ROW_MESSAGES = [
 @pytest.mark.parametrize("message", ROW_MESSAGES, ids=lambda message: type(message).__name__)
 def test_every_message_with_a_row_is_told_by_differences(message):
     others = [replace(message, relation=n, row=(*ROW[:3], n)) for n in (2, 3)]
-    for last in (*others, Follows(4, ROW), Supported(4, ROW, 8), Gone(1, 1), Withdrawn(3), Reranked(3, 9)):
+    rowless = Gone(1, 1), Withdrawn((3,)), Withdrawn((3, 8)), Reranked(3, 9)
+    for last in (*others, Follows(4, ROW), Supported(4, ROW, 8), *rowless):
         together = SharedMessage((message, *others, last, message))
         assert decode_message(encode_message(together)) == together
     assert size_of(SharedMessage((message, *others))) <= size_of(message) + 2 * 8 + 3

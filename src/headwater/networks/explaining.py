@@ -25,7 +25,9 @@ from headwater.values.forms import form
 DEEPEST = 256
 """The longest chain of premises that is followed."""
 
-BRINGING = frozenset({"Derived", "Follows", "Supported", "FollowsBy", "CountedDerivations", "Alive"})
+BRINGING = frozenset(
+    {"Derived", "Follows", "Supported", "Replaced", "FollowsBy", "CountedDerivations", "Alive"}
+)
 """Messages that say that a row follows."""
 
 Key = tuple[int, int, Row]

@@ -26,6 +26,8 @@ class SentMessage:
     row: tuple[object, ...] | None = None
     table: int | None = field(default=None, repr=False)
     """The relation's number in the program, where helping relations have their own."""
+    taken_back: tuple[tuple[object, ...], ...] = field(default=(), repr=False)
+    """Rows of the relation whose place this one takes."""
 
     def __str__(self) -> str:
         what = self.kind if self.row is None else f"{self.relation}({', '.join(map(form, self.row))})"
@@ -41,4 +43,13 @@ def sent_message(plan: NodePlan, names: tuple[str, ...], message: CarriedMessage
         return SentMessage(message.time, *ends, message.kind, message.bytes)
     relation = plan.relations[message.table]
     shown = relation.owner or relation.name
-    return SentMessage(message.time, *ends, message.kind, message.bytes, shown, message.row, message.table)
+    return SentMessage(
+        message.time,
+        *ends,
+        message.kind,
+        message.bytes,
+        shown,
+        message.row,
+        message.table,
+        message.taken_back,
+    )

@@ -23,13 +23,16 @@ of ranks up to a bound are finitely many, and a row falls once: it ends. What pa
 its place has come, so that those who hear of it need not look for another. A link that costs more or less is one wave
 of news that way, and not one of falling rows and one of new ones.
 
+A best row that is beaten is not joined with anything any more until it is best again: over a link that changes only
+best rows are told. What followed from it before stays, in reserve.
+
 Changes may overlap with others under way, as in `dred`.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import Any
 
 from headwater.networks.annotated.instances import LocalInstances
@@ -55,13 +58,14 @@ Claims = dict[int, int]
 
 
 class RankAndClaims:
-    """A row's rank, and what is said of it: what entries carry."""
+    """A row's rank, what is said of it, and whether it passed on and was beaten: what entries carry."""
 
-    __slots__ = ("claims", "rank")
+    __slots__ = ("beaten", "claims", "rank")
 
     def __init__(self, rank: int, claims: Claims):
         self.rank = rank
         self.claims = claims
+        self.beaten = False
 
     def supported(self) -> bool:
         """Whether something older supports the row."""
@@ -117,7 +121,8 @@ class RankedScheme(Scheme):
             self._claim(*self._heard.known(sender, message.number), sender, message.rank)
         else:
             assert isinstance(message, Withdrawn)
-            self._lose(*self._heard.forget(sender, message.number), sender, None)
+            for number in message.numbers:
+                self._lose(*self._heard.forget(sender, number), sender, None)
 
     def wants(self) -> QuietStage:
         return QuietStage.REDERIVE if self.fallen else QuietStage.NOTHING
@@ -146,7 +151,10 @@ class RankedScheme(Scheme):
         entry = table.rows.get(row)
         if entry is not None:
             entry.value.claims.update(claims)
-            return None
+            if not entry.value.beaten:
+                return None
+            entry.value.beaten = False
+            return entry
         if not claims:
             return None
         if self.fallen and (relation, row) in self.fallen:
@@ -165,7 +173,7 @@ class RankedScheme(Scheme):
     def derived(self, strand: Strand, row: Row, entries: Sequence[Entry | None], news: Any) -> None:
         relation = self.instances.heads[strand.rule]
         claimed = self.claimed[relation]
-        if row not in claimed:
+        if row not in claimed and not any(entry is not None and entry.value.beaten for entry in entries):
             claimed[row] = rank = _highest(entries)
             self._tell(relation, row, rank)
 
@@ -181,6 +189,13 @@ class RankedScheme(Scheme):
 
     def passed(self, entry: Entry) -> Any:
         return {PASSED: entry.value.rank}
+
+    def beaten(self, relation: int, rows: Set[Row]) -> None:
+        table = self._tables[relation].rows
+        for row in rows:
+            entry = table.get(row)
+            if entry is not None:
+                entry.value.beaten = True
 
     def _tell(self, relation: int, row: Row, rank: int) -> None:
         """Say for the first time that a row follows."""
@@ -261,7 +276,7 @@ class RankedScheme(Scheme):
     def _correction(self, fact: Fact, rank: int | None) -> Message:
         """What is said when a row that was told follows no more, or from premises of another rank."""
         if rank is None:
-            return Withdrawn(self._told.withdraw(fact), *fact)
+            return Withdrawn((self._told.withdraw(fact),), *fact, (fact[1],))
         return Reranked(self._told.number(fact), rank, *fact)
 
 

@@ -30,6 +30,7 @@ from headwater.networks.runtime.messages import (
     Instance,
     Message,
     PlainMessage,
+    Replaced,
     Reranked,
     RowDeleted,
     RowInserted,
@@ -53,7 +54,7 @@ from headwater.networks.runtime.value_codec import (
     zigzag,
 )
 
-_GONE, _SEEN, _TOGETHER, _WITHDRAWN, _RERANKED = 17, 18, 22, 23, 24
+_GONE, _SEEN, _TOGETHER, _WITHDRAWN, _RERANKED, _WITHDRAWN_ROWS = 17, 18, 22, 23, 24, 25
 _ALIKE = 64
 """In a message of several: one whose row is much like that of a message before it."""
 MOST_LOOKED_BACK = 48
@@ -65,7 +66,7 @@ _PLAIN: dict[type[RowMessage], int] = {
 }  # fmt: skip
 """Messages of a relation and a row."""
 _TAGS: dict[type[RowMessage], int] = {
-    **_PLAIN, Derived: 16, FollowsBy: 19, Dropped: 20, Alive: 21, CountedDerivations: 48, Supported: 49,
+    **_PLAIN, Derived: 16, FollowsBy: 19, Dropped: 20, Alive: 21, CountedDerivations: 48, Supported: 49, Replaced: 50,
 }  # fmt: skip
 """Those of a relation, a row, and perhaps more."""
 _KINDS: dict[int, type[RowMessage]] = {tag: kind for kind, tag in _TAGS.items()}
@@ -88,8 +89,13 @@ def encode_message(message: Message) -> bytes:
                 put_varint(out, owner)
                 put_varint(out, count)
     elif isinstance(message, Withdrawn):
-        out.append(_WITHDRAWN)
-        put_varint(out, message.number)
+        if len(message.numbers) == 1:
+            out.append(_WITHDRAWN)
+        else:
+            out.append(_WITHDRAWN_ROWS)
+            put_varint(out, len(message.numbers))
+        for number in message.numbers:
+            put_varint(out, number)
     elif isinstance(message, Reranked):
         out.append(_RERANKED)
         put_varint(out, message.number)
@@ -116,8 +122,12 @@ def _put_rest(out: bytearray, message: RowMessage) -> None:
         out += struct.pack("<d", message.until)
     elif isinstance(message, CountedDerivations):
         put_varint(out, zigzag(message.number))
-    elif isinstance(message, Supported):
+    elif isinstance(message, Supported | Replaced):
         put_varint(out, zigzag(message.rank))
+        if isinstance(message, Replaced):
+            put_varint(out, len(message.numbers))
+            for number in message.numbers:
+                put_varint(out, number)
 
 
 def _put_shape(out: bytearray, terms: Shape) -> None:
@@ -267,7 +277,9 @@ def decode_message(data: bytes) -> Message:
     elif data[0] == _TOGETHER:
         message = _get_together(reader)
     elif data[0] == _WITHDRAWN:
-        message = Withdrawn(reader.varint())
+        message = Withdrawn((reader.varint(),))
+    elif data[0] == _WITHDRAWN_ROWS:
+        message = Withdrawn(tuple(reader.varint() for _ in range(reader.count())))
     elif data[0] == _RERANKED:
         message = Reranked(reader.varint(), signed(reader.varint()))
     elif data[0] in _KINDS:
@@ -294,6 +306,9 @@ def _get_rest(tag: int, relation: int, row: Row, reader: WireReader) -> RowMessa
         return Alive(relation, row, struct.unpack("<d", reader.raw(8))[0])
     if kind is CountedDerivations or kind is Supported:
         return kind(relation, row, signed(reader.varint()))
+    if kind is Replaced:
+        rank = signed(reader.varint())
+        return Replaced(relation, row, rank, tuple(reader.varint() for _ in range(reader.count())))
     return kind(relation, row)  # type: ignore[call-arg]
 
 
@@ -301,8 +316,12 @@ def size_of(message: Message) -> int:
     """How many bytes it takes: as long as `encode_message` makes it, from what is known of its parts."""
     if isinstance(message, Supported):
         return row_size(message.relation, message.row) + varint_size(zigzag(message.rank))
+    if isinstance(message, Replaced):
+        numbers = varint_size(len(message.numbers)) + sum(map(varint_size, message.numbers))
+        return row_size(message.relation, message.row) + varint_size(zigzag(message.rank)) + numbers
     if isinstance(message, Withdrawn):
-        return 1 + varint_size(message.number)
+        several = len(message.numbers) > 1 and varint_size(len(message.numbers))
+        return 1 + several + sum(map(varint_size, message.numbers))
     if isinstance(message, Derived):
         return row_size(message.relation, message.row) + terms_size(message.terms)
     if type(message) in _PLAIN:

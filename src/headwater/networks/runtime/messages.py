@@ -83,14 +83,30 @@ class Supported:
 
 @dataclass(frozen=True, slots=True)
 class Withdrawn:
-    """The sender no longer supports a row: that of the so-manieth `Supported` of this channel.
+    """The sender no longer supports some rows: those of the so-manieth `Supported` of this channel.
 
-    The receiver knows the row by that number; it and its relation are here for those who look on, and stay here.
+    The receiver knows rows by those numbers; the first of them with its relation, and all of them, are here for those
+    who look on, and stay here.
     """
 
-    number: int
+    numbers: tuple[int, ...]
     relation: int = field(default=-1, compare=False)
     row: Row = field(default=(), compare=False)
+    taken_back: tuple[Row, ...] = field(default=(), compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Replaced:
+    """A `Supported` and what was `Withdrawn` right after it, as one: a row takes the place of others.
+
+    The rows that are taken back are here for those who look on, and stay here.
+    """
+
+    relation: int
+    row: Row
+    rank: int
+    numbers: tuple[int, ...]
+    taken_back: tuple[Row, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +195,7 @@ RowMessage = (
     | Follows
     | TakenBack
     | Supported
+    | Replaced
     | FollowsBy
     | Dropped
     | AskedFor

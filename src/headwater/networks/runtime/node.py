@@ -31,14 +31,18 @@ from headwater.networks.runtime.messages import (
     EventRaised,
     Message,
     PlainMessage,
+    Replaced,
     RowDeleted,
     RowInserted,
     SharedMessage,
+    Supported,
+    Withdrawn,
 )
 from headwater.networks.runtime.moment import NodeMoment
 from headwater.networks.runtime.passing_on import Selector
 from headwater.networks.runtime.publishing import publishers
 from headwater.networks.runtime.reactions import Reactions
+from headwater.networks.runtime.replacing import LastTold
 from headwater.networks.runtime.row_table import Entry, Row, RowTable
 from headwater.networks.runtime.sharing import MessageSharing
 from headwater.networks.runtime.timers import NodeTimers
@@ -114,6 +118,7 @@ class NetworkNode:
         self.watched: MutableSequence[WatchedRow] = []
         """What the program has traced, for the driver to take."""
         self._woken_at: float | None = None
+        self._last_told = LastTold()
         self.sharing: MessageSharing | None = None
         """What holds messages back, so that they go together."""
         self.selection_period = 0.0
@@ -186,6 +191,11 @@ class NetworkNode:
         if isinstance(message, EventRaised | RowInserted | RowDeleted):
             assert self.reactions is not None, "all nodes run the same program"
             self.reactions.receive(message)
+        elif isinstance(message, Replaced):
+            # a loss is followed when nothing is on its way into a table
+            self.scheme.receive(sender, Supported(message.relation, message.row, message.rank))
+            self._settle()
+            self.scheme.receive(sender, Withdrawn(message.numbers))
         else:
             self.scheme.receive(sender, message)
 
@@ -384,7 +394,10 @@ class NetworkNode:
             if self.sharing.hold(receiver, message, self.clock()):
                 self._stay_awake()
             return
+        if isinstance(message, Withdrawn) and self._last_told.takes(self.outbox, receiver, message):
+            return
         self.sent += 1
+        self._last_told.sends(self.outbox, receiver, message)
         self.outbox.append((receiver, message))
 
     def others(self) -> Iterable[int]:

@@ -4,7 +4,8 @@ All candidates are kept where they live. One that is best passes on to the table
 with all that it rests on; when it is best again after it was beaten, again with all.
 
 A row that is beaten leaves that table under absorption: nothing is joined with it any more, and the table holds the
-best rows and no others. Other schemes count or rank what followed from it, and leave it there.
+best rows and no others. Ranked support keeps it, to know what rests on it, and joins it with nothing. Other schemes
+count what followed from it, and leave it there.
 
 What was shipped of its consequences stays where it lives, a *candidate* among others: it is true, and worse than what
 follows from the row that beat it, as long as rules are monotone. It goes with the base rows that it rests on. The

@@ -29,6 +29,8 @@ class CarriedMessage:
     bytes: int
     table: int = -1
     row: Row = ()
+    taken_back: tuple[Row, ...] = ()
+    """Rows whose place it takes, where those who look on can see them."""
 
 
 class Carrier(Protocol):
@@ -106,4 +108,5 @@ def carried(time: float, sender: int, receiver: int, message: Message, size: int
     relation, row = getattr(message, "relation", None), getattr(message, "row", None)
     if relation is None or row is None:
         return CarriedMessage(time, sender, receiver, kind, size)
-    return CarriedMessage(time, sender, receiver, kind, size, relation, row)
+    taken_back = getattr(message, "taken_back", ())
+    return CarriedMessage(time, sender, receiver, kind, size, relation, row, taken_back)
