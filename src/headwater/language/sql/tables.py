@@ -25,6 +25,8 @@ class TableColumn:
     nullable: bool = True
     compared_there: bool = False
     """Whether only its system knows which of its values are equal: it has a collation, pads or rounds them."""
+    padded: bool = False
+    """Whether blanks at the end of its strings count for nothing; they come without them."""
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ from headwater.errors import SketchError
 from headwater.language.sql.algebra import Operator, scans
 from headwater.sketch.maintain.block_delta import BlockDelta
 from headwater.sketch.maintain.compiling import compile_plan
+from headwater.sketch.maintain.foreign_comparison import refuse_foreign_comparisons, without_blanks
 from headwater.sketch.maintain.group_by import GroupByDelta
 from headwater.sketch.maintain.growing import GrowingMerge
 from headwater.sketch.maintain.merge import Merge, SketchDelta
@@ -64,29 +65,17 @@ class Maintainer:
         *,
         switches: Switches | None = None,
     ):
-        self.plan = plan
+        self.plan = without_blanks(plan, backend.schemas())
         self.numbers = numbers
         self.backend = backend
         self.switches = switches or Switches()
         self.tables = tuple(sorted({scan.table for scan in scans(plan)}))
         self.versions: Mapping[str, int] | None = None
         """The versions of tables that the state has seen; `None` while there is none."""
-        self._root: Incremental = compile_plan(plan, numbers, self.switches)
+        self._root: Incremental = compile_plan(self.plan, numbers, self.switches)
         self._merge = self._new_merge()
         self._sketch: Sketch | None = None
-        self._refuse_foreign_comparisons()
-
-    def _refuse_foreign_comparisons(self) -> None:
-        """Refuse to follow columns whose values only the backend can compare."""
-        schemas = self.backend.schemas()
-        for table, names in self.columns_read.items():
-            for column in schemas[table].columns if table in schemas else ():
-                if column.compared_there and column.name in names:
-                    raise SketchError(
-                        "not-maintained",
-                        f"only the database can compare values of {table}.{column.name}",
-                        hint="strings without collation and padding, and floats of 64 bits, can be followed",
-                    )
+        refuse_foreign_comparisons(self.plan, backend.schemas(), self.columns_read)
 
     # ------------------------------------------------------------------ what there is
 

@@ -2,22 +2,27 @@
 
 Strings with a collation that disregards case, strings padded to a length (PostgreSQL's `char(n)`: 'a' is stored as
 'a   '), and floats of 32 bits, which DuckDB rounds constants to, and of which PostgreSQL says fewer digits than it
-compares. What is asked of them in SQL is right; rows that changed cannot be followed here (`maintain`).
+compares. What is asked of them in SQL is right; rows that changed cannot be followed here, but for padded strings
+where they are compared for equality (`maintain/foreign_comparison`).
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from headwater.sketch.tables.sql_records import do, quoted, quoted_text
 
 _IN_POSTGRES = """
-SELECT a.attname FROM pg_attribute AS a JOIN pg_type AS t ON t.oid = a.atttypid
-LEFT JOIN pg_collation AS c ON c.oid = a.attcollation
-WHERE a.attrelid = to_regclass({table}) AND a.attnum > 0 AND NOT a.attisdropped
-  AND (t.typname IN ('citext', 'float4') OR (t.typname = 'bpchar' AND a.atttypmod <> 5)
-       OR NOT coalesce(c.collisdeterministic, true))
-"""  # the 5 is of char(1), which is never padded
+SELECT name, is_padded, NOT (is_padded AND length = 5) FROM (
+  SELECT a.attname AS name, a.atttypmod AS length, t.typname AS kind,
+    coalesce(c.collisdeterministic, true) AS is_exact,
+    t.typname = 'bpchar' AND coalesce(c.collisdeterministic, true) AS is_padded
+  FROM pg_attribute AS a JOIN pg_type AS t ON t.oid = a.atttypid
+  LEFT JOIN pg_collation AS c ON c.oid = a.attcollation
+  WHERE a.attrelid = to_regclass({table}) AND a.attnum > 0 AND NOT a.attisdropped) AS columns
+WHERE is_padded OR kind IN ('citext', 'float4') OR NOT is_exact
+"""  # the 5 is of char(1), whose strings are ordered as they are elsewhere
 _IN_DUCKDB = """
 SELECT column_name, data_type, sql FROM duckdb_columns() AS c
 LEFT JOIN duckdb_tables() AS t USING (database_name, schema_name, table_name)
@@ -25,16 +30,29 @@ WHERE c.table_name = {bare} AND c.schema_name = {schema} AND c.database_name = c
 """
 
 
-def columns_compared_there(dialect: str, connection: Any, table: str) -> frozenset[str]:
-    """The names of such columns of a table."""
+@dataclass(frozen=True)
+class OwnComparisons:
+    """The names of such columns of a table, and of those whose strings are padded."""
+
+    compared_there: frozenset[str]
+    padded: frozenset[str] = frozenset()
+
+
+def own_comparisons(dialect: str, connection: Any, table: str) -> OwnComparisons:
+    """What is known of a table's columns."""
     if dialect == "postgres":
         found = do(connection, _IN_POSTGRES.format(table=quoted_text(quoted(table))))
-        return frozenset(name for (name,) in found)
+        return OwnComparisons(
+            frozenset(name for name, _, is_apart in found if is_apart),
+            frozenset(name for name, is_padded, _ in found if is_padded),
+        )
     schema, _, bare = table.rpartition(".")
     spoken = quoted_text(schema) if schema else "current_schema()"
     described = do(connection, _IN_DUCKDB.format(bare=quoted_text(bare), schema=spoken))
     rounded = {name for name, kind, _ in described if kind == "FLOAT"}
-    return frozenset(rounded | _collated(next((said for _, _, said in described if said), "")))
+    return OwnComparisons(
+        frozenset(rounded | _collated(next((said for _, _, said in described if said), "")))
+    )
 
 
 def _collated(definition: str) -> set[str]:

@@ -32,7 +32,7 @@ from headwater.sketch.tables.backend import News, TableDelta, WantedRows
 from headwater.sketch.tables.bags import Numbers, net_change, signed
 from headwater.sketch.tables.key_lookup import KeyLookup, is_dense
 from headwater.sketch.tables.layout import TableLayout
-from headwater.sketch.tables.own_comparison import columns_compared_there
+from headwater.sketch.tables.own_comparison import OwnComparisons, own_comparisons
 from headwater.sketch.tables.recent_changes import RecentChange, RecentChanges
 from headwater.sketch.tables.sql_records import (
     RecordedVersion,
@@ -92,7 +92,10 @@ class SqlBackend:
         """Take in a table by its name; from now on its changes are recorded."""
         found, apart = self._transactions.until_done(lambda: self._taken_in(name))
         columns = tuple(
-            TableColumn(one.name, one.type, one.nullable, one.name in apart) for one in found.values()
+            TableColumn(
+                one.name, one.type, one.nullable, one.name in apart.compared_there, one.name in apart.padded
+            )
+            for one in found.values()
         )
         self._recent.forget(name)  # it may have other columns now
         self._tables[name] = TableSchema(name, columns)
@@ -101,14 +104,14 @@ class SqlBackend:
             self._stored_as_given.add(name)
         return self._tables[name]
 
-    def _taken_in(self, name: str) -> tuple[Mapping[str, ForeignColumn], frozenset[str]]:
+    def _taken_in(self, name: str) -> tuple[Mapping[str, ForeignColumn], OwnComparisons]:
         """The columns of a table, whose changes are recorded now; those that only the database can compare."""
         with self._transactions.refusals(), self.engine.begin() as connection:
             found = columns_of(connection, name)
             if found is None:
                 raise SketchError("unknown-table", f"there is no table {name}", hint="is its name right?")
             self._records.prepare(connection, name, list(found))
-            return found, columns_compared_there(self.dialect, connection, name)
+            return found, own_comparisons(self.dialect, connection, name)
 
     def _stores_as_given(self, table: str) -> bool:
         """Whether what `update` gives is what the columns hold: floats of 32 bits, say, hold less."""
@@ -334,7 +337,7 @@ class SqlBackend:
 
         schema = self._schema(table)
         arrow = pa.schema([(column.name, arrow_type(column.type)) for column in schema.columns])
-        rows, signs = signed(insert, delete, arrow)
+        rows, signs = signed(_as_held(insert, schema), _as_held(delete, schema), arrow)
         counted = rows.append_column("_sign", pa.array(signs))
         change = self._transactions.until_done(lambda: self._changed(table, rows, signs, counted))
         if table in self._stored_as_given:
@@ -388,6 +391,20 @@ class SqlBackend:
                 f"{table}.{column.name} is ordered by the collation {said}",
                 hint='choose a number or a date, or give the column COLLATE "C"',
             )
+
+
+def _as_held(rows: pa.Table | None, schema: TableSchema) -> pa.Table | None:
+    """Rows as they come out again: padded strings without blanks at their end."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    for column in schema.columns:
+        if not column.padded or rows is None or column.name not in rows.column_names:
+            continue
+        if not pa.types.is_null(rows.column(column.name).type):
+            place = rows.schema.get_field_index(column.name)
+            rows = rows.set_column(place, column.name, pc.utf8_rtrim(rows.column(column.name), " "))
+    return rows
 
 
 def _one(connection: Any, text: str) -> Any:

@@ -277,14 +277,18 @@ class SqlRecords:
         return RecordedVersion(*map(int, found[0])) if found else None
 
 
+def asked(connection: Any, text: str, values: Sequence[Any] = ()) -> Any:
+    """What SQLAlchemy gives for a statement; one that has places for values has its own % doubled."""
+    if values:
+        return connection.exec_driver_sql(text, tuple(values))
+    return connection.exec_driver_sql(text.replace("%", "%%"))
+
+
 def do(connection: Any, text: str, values: Sequence[Any] = ()) -> list[Any]:
     """Run a statement to its end; the rows that it gives, if it gives any."""
     if isinstance(connection, DirectConnection):
         return connection.do(text, values)
-    if values:  # the text has places for them, and its own % are doubled
-        found = connection.exec_driver_sql(text, tuple(values))
-    else:
-        found = connection.exec_driver_sql(text.replace("%", "%%"))
+    found = asked(connection, text, values)
     return list(found.fetchall()) if found.returns_rows else []
 
 

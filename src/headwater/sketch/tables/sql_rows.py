@@ -13,13 +13,15 @@ from headwater.sketch.sketch import Slot
 from headwater.sketch.tables.backend import fragment_column
 from headwater.sketch.tables.direct import DirectConnection
 from headwater.sketch.tables.fragment_sql import fragment_expression, nearest_fragment
-from headwater.sketch.tables.sql_records import do, quoted, quoted_column
+from headwater.sketch.tables.sql_records import asked, do, quoted, quoted_column
 from headwater.values.arrow_types import arrow_type
 from headwater.values.types import INT
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+_BPCHAR = 1042
+"""PostgreSQL's number of the type of padded strings: they come without blanks at their end."""
 _POSTGRES = {
     "int64": "bigint", "int32": "integer", "int16": "smallint", "int8": "smallint", "double": "double precision",
     "float": "real", "bool": "boolean", "date32[day]": "date", "binary": "bytea",
@@ -33,10 +35,16 @@ def fetched(
     import pyarrow as pa
 
     if isinstance(connection, DirectConnection):
-        asked = connection.raw.sql(text, params=list(values)) if values else connection.raw.sql(text)
-        return asked.to_arrow_table().rename_columns([each.name for each in attributes])
-    rows = do(connection, text, values)
+        relation = connection.raw.sql(text, params=list(values)) if values else connection.raw.sql(text)
+        return relation.to_arrow_table().rename_columns([each.name for each in attributes])
+    found = asked(connection, text, values)
+    padded = [column.type_code == _BPCHAR for column in found.cursor.description]
+    rows = found.fetchall()
     columns = list(zip(*rows, strict=True)) if rows else [()] * len(attributes)
+    columns = [
+        tuple(cell if cell is None else cell.rstrip(" ") for cell in cells) if bare else cells
+        for cells, bare in zip(columns, padded, strict=True)
+    ]
     arrays = [_array(cells, each) for cells, each in zip(columns, attributes, strict=True)]
     return pa.Table.from_arrays(arrays, names=[each.name for each in attributes])
 
