@@ -77,11 +77,29 @@ def test_figure_6_an_update_and_a_deletion():
         ("b", "e", "e", ("b", "e"), 1),
     ]
     assert all(row in net["path"] for row in tree)
+    before, said = set(net["path"].rows()), net.messages
     net.set_cost("a", "b", 1)
     net.run()
+    _told_exactly(net, before, said)
     updated = [("e", "e", "a", ("e", "a", "b", "e"), 3), ("a", "e", "b", ("a", "b", "e"), 2), tree[2]]
     assert all(row in net["path"] for row in updated) and not any(row in net["path"] for row in tree[:2])
+    before, said = set(net["path"].rows()), net.messages
     net.fail("b", "e")
     net.run()
+    _told_exactly(net, before, said)
     assert not any(row in net["path"] for row in updated)
     assert not any("b" in row[3][:-1] and row[3][row[3].index("b") + 1] == "e" for row in net["path"].rows())
+
+
+def _told_exactly(net, before: set[tuple], said: int) -> None:
+    """Each path of several links that is new was told once, by its second node, each that is gone was taken back once,
+    and nothing else was said but what became of the link."""
+    after, messages = set(net["path"].rows()), net.timeline()[said:]
+    paths = [m for m in messages if m.relation == "path"]
+    news = [m.row for m in paths if m.kind in ("Supported", "Replaced")]
+    assert sorted(news) == sorted(row for row in after - before if len(row[3]) > 2)
+    back = [row for m in paths for row in m.taken_back]
+    assert sorted(back) == sorted(row for row in before - after if len(row[3]) > 2)
+    assert all((m.sender, m.receiver) == (m.row[2], m.row[0]) for m in paths)
+    links = [(m.kind, m.row) for m in messages if m.relation != "path"]
+    assert len(links) == len(set(links)) <= 2

@@ -193,7 +193,7 @@ class Simulator:
 
     def run(self, until: float | None = None) -> None:
         """Go on until all is quiet, or up to a time."""
-        with fewer_collections(), looking_on(self._told) as look:
+        with fewer_collections(), looking_on(self.progress) as look:
             while True:
                 steps = 0
                 while self._events and (until is None or self._events[0][0] <= until):
@@ -206,10 +206,15 @@ class Simulator:
         if until is not None:
             self.now = max(self.now, until)
 
-    def _told(self) -> str:
-        """How far it is, for those who look on."""
-        messages, under_way = self.traffic.messages, len(self._events)
-        return f"network at {self.now:.3f} s: {messages:,} messages, {under_way:,} under way"
+    def progress(self) -> str:
+        """How far it is, for those who look on: a network nears its rest when fewer and fewer nodes are awaited."""
+        awaited = {what[1].number for _, _, kind, what in self._events if kind in (_MESSAGE, _SERVED)}
+        quiet = len(self.nodes) - len(awaited)
+        rows = sum(len(table.rows) for node in self.nodes for table in node.tables)
+        return (
+            f"at {self.now:.3f} s: {self.traffic.messages:,} messages, {quiet:,} of {len(self.nodes):,} nodes quiet,"
+            f" {rows:,} rows"
+        )
 
     def steps(self, number: int) -> None:
         """Let a few events happen."""
