@@ -92,8 +92,8 @@ def test_figure_6_an_update_and_a_deletion():
 
 
 def _told_exactly(net, before: set[tuple], said: int) -> None:
-    """Each path of several links that is new was told once, by its second node, each that is gone was taken back once,
-    and nothing else was said but what became of the link."""
+    """Each path of several links that is new was told once, by its second node, each that is gone taken back once,
+    and beside that what became of the link."""
     after, messages = set(net["path"].rows()), net.timeline()[said:]
     paths = [m for m in messages if m.relation == "path"]
     news = [m.row for m in paths if m.kind in ("Supported", "Replaced")]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 
 import networkx
 import pytest
@@ -229,6 +230,19 @@ def test_a_run_that_takes_long_shows_how_far_it_is(monkeypatch):
     monkeypatch.setattr(f"{onlooker}.screen_of", lambda wanted: Screen())
     for name in ("PATIENCE", "BETWEEN"):
         monkeypatch.setattr(f"{onlooker}.{name}", 0.0)
-    hw.network("best-cost", "grid:5").run()
+    net = hw.network("best-cost", "grid:5")
+    net.run()
     assert len(shown) > 2 and shown[-1] == "", "nothing is left behind"
     assert all("messages" in line and "under way" in line for line in shown[:-1])
+    said = (
+        r"at ([\d.]+) s: ([\d,]+) messages, [\d,]+ under way, (\d+) of 25 nodes quiet, ([\d,]+) rows, \d+ s"
+    )
+    figures = [re.fullmatch(said, line) for line in shown[:-1]]
+    assert all(figures)
+    times, messages, quiet, rows = zip(
+        *([float(each.replace(",", "")) for each in found.groups()] for found in figures), strict=True
+    )
+    assert (
+        list(times) == sorted(times) and list(messages) == sorted(messages) and messages[-1] <= net.messages
+    )
+    assert min(quiet) < max(quiet) <= 25 and rows[0] < rows[-1]

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import io
-import re
 from decimal import Decimal
 
 import networkx as nx
@@ -20,7 +18,6 @@ from headwater.networks.runtime.message_codec import decode_message, encode_mess
 from headwater.networks.runtime.messages import Derived
 from headwater.networks.strands.compiling import compile_program
 from headwater.networks.strands.node_plan import plan_nodes
-from headwater.networks.transports.simulator import onlooker
 from headwater.networks.transports.simulator.simulator import Simulator
 from headwater.rules.check import check
 from headwater.rules.render import render_rule
@@ -250,25 +247,3 @@ def test_a_link_that_fails_while_it_brings_what_it_held_back_keeps_the_order():
     net.run()
     assert came == [0, 1, 2, 3]
     assert net.rows("r") == {("b", "a", number) for number in range(4)}
-
-
-class _Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
-
-
-def test_a_network_that_takes_long_shows_how_far_it_is(monkeypatch):
-    """Time, messages, how many nodes nothing is on its way to, and rows; nothing is left of it in the end."""
-    monkeypatch.setattr(onlooker, "PATIENCE", 0.0)
-    monkeypatch.setattr(onlooker, "BETWEEN", 0.0)
-    monkeypatch.setattr("sys.stderr", screen := _Terminal())
-    net = headwater.network("shortest-path", "grid:5", metric="hops", annotation="support")
-    net.run()
-    lines = screen.getvalue().split("\r\x1b[2K")[1:]
-    said = re.compile(r"at (\d+\.\d{3}) s: ([\d,]+) messages, (\d+) of 25 nodes quiet, ([\d,]+) rows, \d+ s$")
-    shown = [said.match(line) for line in lines[:-1]]
-    assert len(shown) > 3 and all(shown) and lines[-1] == ""
-    figures = [[float(each.replace(",", "")) for each in match.groups()] for match in shown]
-    times, messages, quiet, rows = zip(*figures, strict=True)
-    assert list(times) == sorted(times) and list(messages) == sorted(messages)
-    assert messages[-1] <= net.messages and min(quiet) < 25 and rows[-1] > rows[0]

@@ -212,8 +212,8 @@ class Simulator:
         quiet = len(self.nodes) - len(awaited)
         rows = sum(len(table.rows) for node in self.nodes for table in node.tables)
         return (
-            f"at {self.now:.3f} s: {self.traffic.messages:,} messages, {quiet:,} of {len(self.nodes):,} nodes quiet,"
-            f" {rows:,} rows"
+            f"at {self.now:.3f} s: {self.traffic.messages:,} messages, {len(self._events):,} under way,"
+            f" {quiet:,} of {len(self.nodes):,} nodes quiet, {rows:,} rows"
         )
 
     def steps(self, number: int) -> None:
