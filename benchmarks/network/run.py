@@ -11,6 +11,7 @@ from pathlib import Path
 from benchmarks.machine import load, machine, versions
 from benchmarks.network.figures import NetworkStage, aggregate_selections, magic_sets, sharing, updates
 from benchmarks.network.growth import grow
+from benchmarks.network.notes import notes_of
 from benchmarks.network.page import markdown
 from benchmarks.network.pictures import draw
 from benchmarks.network.points import NetworkReport
@@ -60,6 +61,7 @@ def run(
         tuple(stage.figures),
         tuple(stage.comparisons),
         tuple(growth),
+        notes_of(part for part in PARTS if part in wanted),
     )
 
 

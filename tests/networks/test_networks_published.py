@@ -173,3 +173,26 @@ def test_other_dialects_are_refused_by_their_names(text, code, words):
         hw.network(text, LINKS)
     assert refused.value.code == code and words in refused.value.message
     assert refused.value.place is not None and refused.value.hint
+
+
+# ------------------------------------------------------------------ files, and lists
+
+
+def test_files_with_macros_of_several_lines_and_includes(tmp_path):
+    (tmp_path / "tables.olg").write_text(
+        "materialize(link, infinity, infinity, keys(1, 2)).\n#define LEAST 2\n"
+    )
+    (tmp_path / "main.olg").write_text(
+        '#include "tables.olg"\n#define FAR(N, M) N > LEAST, \\\n   N < LEAST + 5, \\\n   M := N * 10\n'
+        "materialize(far, infinity, infinity, keys(1, 2)).\nr1 far(@Y, M) :- see(@X, N), link(@X, Y, C), FAR(N, M).\n"
+    )
+    net = hw.network(tmp_path / "main.olg", LINKS)
+    net.insert("see", [("a", number) for number in (1, 3, 6, 7)])
+    net.run(until=1)
+    assert net["far"].rows() == [("b", 30), ("b", 60), ("c", 30), ("c", 60)]
+
+
+@pytest.mark.parametrize("aggregate", ["a_LIST", "a_list", "a_MKLIST", "a_mklist", "list"])
+def test_lists_of_an_event(aggregate):
+    text = f"{TABLES} r1 beside(@X, {aggregate}<Y>) :- ask(@X), link(@X, Y, C)."
+    assert told(text, "beside", ask=[("a",)]) == [("a", ("b", "c"))]
