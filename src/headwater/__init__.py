@@ -225,6 +225,8 @@ def sketches(
     *,
     progress: bool | None = None,
     shrink: bool = True,
+    eager: int = 0,
+    memory: int = 2**30,
     patience: float = 30.0,
 ) -> Sketches:
     """Provenance sketches of queries over tables, kept in the folder `path`; see docs/sketches.md.
@@ -232,13 +234,23 @@ def sketches(
     `backend` is a Spark session, or the address of a database: `duckdb:///shop.db`, `postgresql://user@host/shop`.
     `progress`: whether captures that take long show themselves, on a terminal or in a notebook; False for never.
     `shrink`: whether fragments that are needed no more leave a maintained sketch; False for cheaper deletions.
+    `eager`: `update` maintains the sketches of a table after so many changed rows; 0: asking for them does.
+    `memory`: bytes that the state of sketches may take in memory; what was not used for long is left in the folder.
     `patience`: the seconds that others are waited for who have the folder or the database, or change the same.
     """
     from pathlib import Path
 
     from headwater.sketch.sketches import Sketches
 
-    return Sketches(backend, Path(path), progress=progress, shrink=shrink, patience=patience)
+    return Sketches(
+        backend,
+        Path(path),
+        progress=progress,
+        shrink=shrink,
+        eager=eager,
+        memory=memory,
+        patience=patience,
+    )
 
 
 def network(program: Any, topology: Any, **options: Any) -> Network:

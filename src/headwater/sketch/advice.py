@@ -1,14 +1,15 @@
 """Which attribute to sketch a table by: one that is safe for the query, and by which the table is clustered.
 
 A sketch of a table saves what its readers can skip, so the advice follows the layout: among attributes that a
-proof accepts, the one whose fragments are found in the fewest blocks. Where nobody knows the layout (databases),
-keys come first: columns that end with `id` or `key`, or that the query groups or joins by.
+proof accepts, the one whose fragments are found in the fewest blocks. Where that does not tell (nobody knows the
+layout of databases), attributes come first that are safe for queries that were asked before, and then keys: columns
+that end with `id` or `key`, or that the query groups or joins by.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from headwater.language.sql.algebra import GroupBy, Operator, Scan, ThetaJoin, scans, walk
 from headwater.language.sql.scalars import attributes_in
@@ -27,6 +28,16 @@ MOST_SAMPLED = 50_000
 UNCLUSTERED = 0.7
 """From which depth on an attribute's blocks are of no use: most fragments are in most blocks."""
 DEFAULT_RANGES = 1000
+MOST_PAST = 8
+"""So many queries that were asked before are looked at for an attribute."""
+
+
+@dataclass(frozen=True)
+class PastQuery:
+    """A query that was asked so often."""
+
+    plan: Operator
+    asked: int
 
 
 @dataclass(frozen=True)
@@ -37,6 +48,8 @@ class Advice:
     depth: float | None
     is_safe: bool
     reason: str
+    asked: int = 0
+    """How often queries were asked, before, that it is safe for, too."""
 
     @property
     def is_useful(self) -> bool:
@@ -46,7 +59,9 @@ class Advice:
         clustered = (
             "layout unknown" if self.depth is None else f"a fragment is in {self.depth:.0%} of the blocks"
         )
-        why = f" ({self.reason})" if self.reason else ""
+        said = [self.reason] if self.reason else []
+        said += [f"safe for what was asked {self.asked} times before"] if self.asked else []
+        why = f" ({'; '.join(said)})" if said else ""
         return f"{self.slot}: {'safe' if self.is_safe else 'not safe'}, {clustered}{why}"
 
 
@@ -56,15 +71,32 @@ def make_ranges(backend: Backend, slot: Slot, count: int) -> Ranges:
 
 
 def advise(
-    backend: Backend, plan: Operator, known: KnownFacts, tables: Iterable[str] | None = None
+    backend: Backend,
+    plan: Operator,
+    known: KnownFacts,
+    tables: Iterable[str] | None = None,
+    past: Sequence[PastQuery] = (),
 ) -> list[Advice]:
     """What speaks for and against each attribute of each table that a plan reads, the best first."""
     found = []
     for table in sorted(set(tables or {scan.table for scan in scans(plan)})):
         for column in backend.schemas()[table].columns:
             if column.type is not None and column.type.name in ORDERED:
-                found.append(_judged(backend, plan, known, Slot(table, column.name), column))
-    return sorted(found, key=lambda each: (not each.is_useful, each.depth or 0.0, each.reason != "a key"))
+                judged = _judged(backend, plan, known, Slot(table, column.name), column)
+                asked = _asked_before(judged.slot, known, past) if judged.is_useful else 0
+                found.append(replace(judged, asked=asked))
+    return sorted(found, key=_rank)
+
+
+def _rank(advice: Advice) -> tuple[bool, float, int, bool]:
+    return not advice.is_useful, advice.depth or 0.0, -advice.asked, advice.reason != "a key"
+
+
+def _asked_before(slot: Slot, known: KnownFacts, past: Sequence[PastQuery]) -> int:
+    """How often queries were asked that an attribute is safe for; of those that were asked most."""
+    reading = [each for each in past if any(scan.table == slot.table for scan in scans(each.plan))]
+    most = sorted(reading, key=lambda each: -each.asked)[:MOST_PAST]
+    return sum(each.asked for each in most if not isinstance(prove(each.plan, (slot,), known), SafetyRefusal))
 
 
 def _judged(backend: Backend, plan: Operator, known: KnownFacts, slot: Slot, column: TableColumn) -> Advice:

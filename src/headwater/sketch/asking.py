@@ -191,7 +191,8 @@ class AskedQuery:
         chosen = self.owner._tables[table].partition
         if chosen:
             return [Slot(table, name) for name in chosen]
-        found = advise(self.backend, self.query.plan, self.owner._known, [table])
+        past = self.owner._past(self.kept.name)
+        found = advise(self.backend, self.query.plan, self.owner._known, [table], past)
         return [each.slot for each in found if each.is_useful][:1]
 
     def _ranges(self, proof: SafetyProof) -> dict[Slot, Ranges]:
@@ -332,7 +333,7 @@ class AskedQuery:
 
     def _maintainer(self, proof: SafetyProof) -> Maintainer:
         """What maintains the sketch: in memory, or from the state folder, or without state yet."""
-        known = self.owner._maintainers.get(self.kept.name)
+        known = self.owner._maintainers.pop(self.kept.name, None)
         if known is None:
             slots = tuple(SlotRanges(slot, ranges) for slot, ranges in self._ranges(proof).items())
             known = Maintainer(
@@ -342,7 +343,7 @@ class AskedQuery:
                 known.restore(self.owner._state.state_of(self.kept.name))
             except HeadwaterError:
                 known.forget()
-            self.owner._maintainers[self.kept.name] = known
+        self.owner._maintainers[self.kept.name] = known  # the last of all, of which the first go
         return known
 
     def _fitting(self, maintainer: Maintainer) -> Maintainer:

@@ -9,17 +9,17 @@ expected to be as fast, it is taken. Nothing is used for a version that it was n
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headwater.calls import public
-from headwater.errors import SketchError
+from headwater.errors import SketchError, SqlError
 from headwater.language.sql.algebra import scans
 from headwater.language.sql.parser import parse
 from headwater.language.sql.query import SqlQuery
-from headwater.sketch.advice import DEFAULT_RANGES, Advice, advise
+from headwater.sketch.advice import DEFAULT_RANGES, Advice, PastQuery, advise
 from headwater.sketch.answers import AnswerDestination, CollectedAnswers, StayingAnswers
 from headwater.sketch.asking import AskedQuery
 from headwater.sketch.decision import SketchAnswer, SketchDecision
@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 ATTEMPTS = 10
 """So often a query is answered anew because a table that keeps no old versions was changed meanwhile."""
 
+MOST_MEMORY = 2**30
+"""Bytes that the state of all sketches may take in memory."""
 MOST_PLANS_KEPT = 256
 """Texts whose plans are at hand."""
 
@@ -57,8 +59,12 @@ class Sketches:
         *,
         progress: bool | None = None,
         shrink: bool = True,
+        eager: int = 0,
+        memory: int = MOST_MEMORY,
         patience: float = PATIENCE,
     ):
+        if eager < 0 or memory < 0:
+            raise SketchError("bad-bound", "`eager` and `memory` are numbers from 0 on", hint="0 or more")
         if not patience >= 0:
             raise SketchError("bad-patience", f"{patience} is no number of seconds", hint="0 or more")
         self._state = KeptState(Path(path), patience)
@@ -85,6 +91,9 @@ class Sketches:
             raise
         self._screen = screen_of(progress)
         self._switches = Switches(shrink=shrink)
+        self._eager, self._memory = eager, memory
+        self._changed: dict[str, int] = {}
+        """How many rows of tables have changed since their sketches were last maintained because of that."""
         self.last: SketchDecision | None = None
         """What was decided about the last query."""
 
@@ -153,9 +162,29 @@ class Sketches:
         """
         schema = self._schema_of(table)
         come, gone = given_changes(changes, schema)
-        return self.backend.update(
-            table, _together(given_rows(insert, schema), come), _together(given_rows(delete, schema), gone)
+        inserted, deleted = (
+            _together(given_rows(insert, schema), come),
+            _together(given_rows(delete, schema), gone),
         )
+        version = self.backend.update(table, inserted, deleted)
+        if self._eager:
+            rows = sum(part.num_rows for part in (inserted, deleted) if part is not None)
+            self._follow_soon(table, rows)
+        return version
+
+    def _follow_soon(self, table: str, rows: int) -> None:
+        """Maintain the sketches of a table of which so many rows have changed, if that is enough; those that cannot
+        be maintained wait until they are asked for."""
+        self._changed[table] = self._changed.get(table, 0) + rows
+        if self._changed[table] < self._eager:
+            return
+        self._changed[table] = 0
+        for kept in list(self._queries.values()):
+            if kept.newest is not None and table in kept.newest.versions:
+                query = self._parsed(kept.text)
+                with self._moment():
+                    AskedQuery(self, query, kept, self._versions_of(query)).can_be_brought_up()
+        self._let_go()
 
     @public
     def cluster(self, table: str, attribute: str, *, files: int = 16) -> int:
@@ -228,6 +257,7 @@ class Sketches:
             try:
                 with self._moment():
                     answer = self._answered(query, text, way, versions, answers)
+                self._let_go()
                 self.last = answer.decision
                 return answer
             except SketchError as error:
@@ -301,7 +331,27 @@ class Sketches:
     @public
     def advise(self, text: str) -> list[Advice]:
         """Attributes to sketch a query's tables by, the best first."""
-        return advise(self.backend, self._parsed(text).plan, self._known)
+        return advise(self.backend, self._parsed(text).plan, self._known, past=self._past(query_name(text)))
+
+    def _past(self, but: str) -> list[PastQuery]:
+        """All queries that were asked, but for one; those that cannot be read any more say nothing."""
+        found = []
+        for kept in self._queries.values():
+            if kept.name != but and kept.asked:
+                with suppress(SqlError):
+                    found.append(PastQuery(self._parsed(kept.text).plan, kept.asked))
+        return found
+
+    def _let_go(self) -> None:
+        """Write state that was not used for long to the folder, where it is found again, until the rest fits into
+        memory; the one that was used last stays."""
+        held = {name: each.nbytes for name, each in self._maintainers.items()}
+        for name in list(held)[:-1]:
+            if sum(held.values()) <= self._memory:
+                return
+            if not self._maintainers[name].is_lost:
+                self._maintainers[name].save(self._state.state_of(name))
+            del self._maintainers[name], held[name]
 
     @public
     def list(self) -> tuple[KeptQuery, ...]:
@@ -321,6 +371,7 @@ class Sketches:
                 asked = AskedQuery(self, query, kept, self._versions_of(query))
                 done[kept.name] = asked.renewed()
                 self._learned.append(asked.kept)
+            self._let_go()
         return done
 
     @public

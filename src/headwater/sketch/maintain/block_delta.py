@@ -78,7 +78,7 @@ class BlockDelta(Stateless):
         self._filters = {scan.access: self._local_filters(scan) for scan in block.scans}
         self._here = self._compiled_here()
         self._blooms: dict[KeyPair, BloomFilter] = {}
-        self._plans: dict[Replaced, Operator] = {}
+        self._plans: dict[BlockInputs, Operator] = {}
         self._walk = JoinWalk(block, self.accesses, self.columns, switches.kept_rows)
         self.asked = 0
         """How often the backend was asked, and `left_out` how many rows of deltas need not go there."""
@@ -121,7 +121,7 @@ class BlockDelta(Stateless):
             return self.whole(changes)
         if not len(keys[0]):
             return AnnotatedRows.none()
-        by = Replaced()
+        by = BlockInputs()
         plan = self._replaced(self.block.plan, by)
         types = {attribute.id: attribute for attribute in self.block.plan.attributes}
         asked = [
@@ -309,14 +309,14 @@ class BlockDelta(Stateless):
 
     def annotated_plan(self) -> Operator:
         """The block as it is in the backend, with the fragments of its rows: `fragments`."""
-        return self._replaced(self.block.plan, Replaced(annotated=True))
+        return self._replaced(self.block.plan, BlockInputs(annotated=True))
 
     @property
     def fragments(self) -> tuple[Attribute, ...]:
         """The attributes of `annotated_plan` that have fragments."""
         return tuple(each for access in self.accesses.values() for each in access.fragments)
 
-    def _replaced(self, plan: Operator, by: Replaced) -> Operator:
+    def _replaced(self, plan: Operator, by: BlockInputs) -> Operator:
         match plan:
             case Scan():
                 access = self.accesses[plan.access]
@@ -338,7 +338,7 @@ class BlockDelta(Stateless):
             case _:
                 raise AssertionError(plan)
 
-    def _hidden(self, by: Replaced) -> Iterator[Attribute]:
+    def _hidden(self, by: BlockInputs) -> Iterator[Attribute]:
         """What is carried along: fragments or what they are found by, and counts."""
         for number, access in self.accesses.items():
             yield from access.fragments if by.has_fragments(number) else access.partitioned_by
@@ -351,7 +351,7 @@ class BlockDelta(Stateless):
         return all(attribute.id in there for attribute in attributes_in(scalar))
 
     def _run(self, changes: TableChanges, given: Mapping[int, pa.Table], sign: int) -> AnnotatedRows:
-        by = Replaced(tuple(given), annotated=not given)
+        by = BlockInputs(tuple(given), annotated=not given)
         tables = {self.accesses[access].name: table for access, table in given.items()}
         plan = self._plans.get(by)
         if plan is None:
@@ -359,7 +359,7 @@ class BlockDelta(Stateless):
         return self._rows_of(changes, plan, by, tables, sign)
 
     def _rows_of(
-        self, changes: TableChanges, plan: Operator, by: Replaced, given: Mapping[str, pa.Table], sign: int
+        self, changes: TableChanges, plan: Operator, by: BlockInputs, given: Mapping[str, pa.Table], sign: int
     ) -> AnnotatedRows:
         counts = [self.accesses[access].count for access in by.given]
         carried = [each for each in self._hidden(by) if each not in counts]
@@ -392,10 +392,10 @@ class BlockDelta(Stateless):
         return FragmentSets.matrix([], rows)
 
     def rows_from(
-        self, found: pa.Table, ids: Sequence[int], by: Replaced | None = None, sign: int = 1
+        self, found: pa.Table, ids: Sequence[int], by: BlockInputs | None = None, sign: int = 1
     ) -> AnnotatedRows:
         """Rows from a backend: columns with these ids, and then how often each row occurs."""
-        by = by or Replaced(annotated=True)
+        by = by or BlockInputs(annotated=True)
         places = {id: place for place, id in enumerate(ids)}
         wanted = [each.id for each in self.columns if each.id in places]
         columns = {id: _one_chunk(found.column(places[id])) for id in wanted}
@@ -413,7 +413,7 @@ class BlockDelta(Stateless):
 
 
 @dataclass(frozen=True)
-class Replaced:
+class BlockInputs:
     """How a block is run: with which accesses given, and whether the others have fragments (else what these are found
     by: a delta joins with few rows, whose fragments are found here)."""
 
