@@ -247,3 +247,24 @@ def test_a_link_that_fails_while_it_brings_what_it_held_back_keeps_the_order():
     net.run()
     assert came == [0, 1, 2, 3]
     assert net.rows("r") == {("b", "a", number) for number in range(4)}
+
+
+def test_messages_that_wait_for_a_busy_node_have_arrived():
+    """A link that fails keeps none of them back: they would come after what was sent later."""
+    net = network("r(@Y, X, N) :- e(@X, Y, N).", Addresses(["a", "b"]), service=1.0)
+    came: list[int] = []
+    take_in = net.nodes[1].take_in
+
+    def taking_down(sender, message):
+        came.append(message.row[2])
+        take_in(sender, message)
+
+    net.nodes[1].take_in = taking_down  # type: ignore[method-assign]
+    for number in range(3):
+        net.insert("e", ("a", "b", number))
+    net.run(until=0.5)
+    net.fail_link(0, 1)
+    net.run(until=1.5)
+    net.restore_link(0, 1)
+    net.run()
+    assert came == [0, 1, 2]

@@ -28,7 +28,7 @@ import headwater as hw
 from headwater.networks.annotated.named import SCHEMES
 from headwater.networks.transports.tcp import TcpNetwork
 from headwater.networks.transports.tcp.control import AskRows, JoinNetwork, OpenChannel, encode_control
-from headwater.networks.transports.tcp.frames import ConnectionGone, Frames
+from headwater.networks.transports.tcp.frames import ConnectionGone, Frames, port_of
 
 PROGRAMS = int(os.environ.get("HEADWATER_ORACLE_EXAMPLES", 8))
 FIRST_SEED = int(os.environ.get("HEADWATER_SEED", 0))
@@ -129,17 +129,26 @@ def test_whoever_lacks_the_token_is_turned_away(net: TcpNetwork):
     net.settle()
     wrong = [
         OpenChannel("wrong", 1, net.epoch),
+        OpenChannel("日本", 1, net.epoch),
         JoinNetwork("wrong", 1, 1, 1, "127.0.0.1", 1),
+        JoinNetwork("日本", 1, 1, 1, "127.0.0.1", 1),
         AskRows("reach"),
     ]
-    for opening in [*map(encode_control, wrong), b"", b"\xff" * 40]:
-        frames = Frames.to("127.0.0.1", net._processes.addresses()[1][0])
-        frames.send(opening)
-        with pytest.raises(ConnectionGone):
-            frames.receive()
-    with socket.create_connection(("127.0.0.1", net._processes.addresses()[1][1])) as raw:
-        raw.sendall(b"GET / HTTP/1.1\r\n\r\n")
+    lists_in_lists = bytes([1]) + b"\x06\x01" * 2000
+    driver = port_of(net._processes._listening)
+    for port in (net._processes.addresses()[1][0], driver):
+        for opening in [*map(encode_control, wrong), b"", b"\xff" * 40, lists_in_lists, b"\0" * 5000]:
+            frames = Frames.to("127.0.0.1", port)
+            frames.send(opening)
+            with pytest.raises(ConnectionGone):
+                frames.receive()
+        with socket.create_connection(("127.0.0.1", port)) as raw:
+            raw.sendall(b"GET / HTTP/1.1\r\n\r\n")
+    silent = [socket.create_connection(("127.0.0.1", driver)) for _ in range(8)]
+    net.kill(0)  # another one comes, whoever else has connected
     assert net.rows("reach") == {(1, 2)}
+    for connection in silent:
+        connection.close()
 
 
 def test_programs_with_addresses_run_where_they_say():
@@ -160,6 +169,22 @@ def test_programs_with_addresses_run_where_they_say():
             net.insert("best", ("a", "a", 1))
         with pytest.raises(hw.DataError, match="no @"):
             net.become(REACH)
+
+
+def test_rows_by_key_are_given_again_as_they_were_and_events_are_not():
+    text = """
+    materialize(keyed, infinity, infinity, keys(1, 2)).
+    materialize(heard, infinity, infinity, keys(1, 2)).
+    k1 heard(@N, E) :- ping(@N, E).
+    k2 told(@N, K, V) :- ask(@N), keyed(@N, K, V).
+    """
+    with TcpNetwork(text, names=["a", "b"]) as net:
+        for value in (1, 2, 1):
+            net.insert("keyed", ("a", "k", value))
+        net.insert("ping", ("a", 1))
+        assert net.rows("keyed") == {("a", "k", 1)} and net.rows("heard") == {("a", 1)}
+        net.kill(1)
+        assert net.rows("keyed") == {("a", "k", 1)} and not net.rows("heard")
 
 
 @pytest.fixture

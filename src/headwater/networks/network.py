@@ -34,7 +34,10 @@ from headwater.networks.transports.simulator.simulated import SimulatedNodes
 from headwater.networks.what_if import NetworkWhatIf, rows_changed
 from headwater.spelling import did_you_mean
 from headwater.values import arguments
+from headwater.version.guard import Guard, changes, reads
 
+BaseChange = tuple[bool, str, Row]
+"""A base row of a relation that comes, or goes."""
 LinkName = str | Sequence[str]
 """A link: the name of one end, where the other is said too, or both ends."""
 
@@ -67,13 +70,13 @@ class Network:
         self._directory = Addresses(recipe.topology.nodes)
         self._counted = 0, 0
         self._up: dict[Ends, Costs] = {}
-        self._base: dict[tuple[str, Row], None] = {}
-        """Base rows that are no links."""
+        self.guard = Guard(guarded="network")
         self._history: list[HistoryStep] = []
         self._set(self._costs)
 
     # ------------------------------------------------------------------ links
 
+    @changes
     def fail(self, link: LinkName, target: str | None = None) -> None:
         """A link fails, in the directions that it leads: `fail("a", "b")`, or `fail(("a", "b"))`.
 
@@ -85,10 +88,12 @@ class Network:
                 raise DataError("link-down", f"the link from {ends[0]} to {ends[1]} has failed already")
         self._set(dict.fromkeys(directions))
 
+    @changes
     def restore(self, link: LinkName, target: str | None = None) -> None:
         """A link that failed is there again, at the cost that it had."""
         self._set({ends: self._costs[ends] for ends in self._directions(link, target)})
 
+    @changes
     def set_cost(self, link: LinkName, target: str | int | Costs, cost: int | Costs | None = None) -> None:
         """A link costs something else from now on: `set_cost("a", "b", 5)`, or `set_cost(("a", "b"), 5)`.
 
@@ -105,7 +110,6 @@ class Network:
             raise DataError("link-columns", message, hint="one for each metric, in order")
         for each in costs:
             arguments.whole_number("cost", each, least=0)
-        self._costs |= dict.fromkeys(directions, costs)
         self._set(dict.fromkeys(directions, costs))
 
     @property
@@ -114,10 +118,10 @@ class Network:
         return [(*ends, *costs) for ends, costs in self._up.items()]
 
     def _directions(self, link: LinkName, target: str | None) -> list[Ends]:
-        if target is None and not isinstance(link, str):
+        if target is None and isinstance(link, (tuple, list)):
             ends = tuple(link)[:2]
         else:
-            ends = (link, target)  # type: ignore[assignment]
+            ends = (link, target)
         if len(ends) != 2 or not all(isinstance(end, str) for end in ends):
             raise arguments.wrong_kind("link", link, 'the two ends of a link: "a", "b"')
         both = [(ends[0], ends[1])]
@@ -134,11 +138,9 @@ class Network:
         return both
 
     def _set(self, wanted: Mapping[Ends, Costs | None]) -> None:
-        changes: list[tuple[bool, str, Row]] = []
+        changes: list[BaseChange] = []
         for ends, costs in wanted.items():
-            before = self._up.pop(ends, None)
-            if costs is not None:
-                self._up[ends] = costs
+            before = self._up.get(ends)
             for relation in self._links if before != costs else ():
                 gone = None if before is None else self._row(relation, ends, before)
                 comes = None if costs is None else self._row(relation, ends, costs)
@@ -148,22 +150,30 @@ class Network:
                     changes.append((True, relation, comes))
                 if gone is not None:
                     changes.append((False, relation, gone))
-        if changes:
-            self._do(changes)
+        self._nodes.check(changes)
+        for ends, costs in wanted.items():
+            self._up.pop(ends, None)
+            if costs is not None:
+                self._costs[ends] = self._up[ends] = costs
+        self._do(changes)
 
-    def _do(self, changes: Sequence[tuple[bool, str, Row]]) -> None:
-        self._nodes.change(changes)
-        self._history.append(ChangeStep(tuple(changes)))
+    def _do(self, changes: Sequence[BaseChange]) -> None:
+        """Make changes that can be made; if they come to no end, they were begun."""
+        if changes:
+            self._history.append(ChangeStep(tuple(changes)))
+            self._nodes.change(changes)
 
     def _row(self, relation: str, ends: Ends, costs: Costs) -> Row:
         return (*ends, *costs)[: self._plan.relations[self._plan.numbers[relation]].arity]
 
     # ------------------------------------------------------------------ changes and time
 
+    @changes
     def insert(self, relation: str, rows: Iterable[Iterable[Any]]) -> None:
         """Insert base rows, each at the node where it lives."""
         self._change(True, relation, rows)
 
+    @changes
     def delete(self, relation: str, rows: Iterable[Iterable[Any]]) -> None:
         """Delete base rows."""
         self._change(False, relation, rows)
@@ -173,25 +183,21 @@ class Network:
         if name in self._links:
             hint = "net.fail, net.restore and net.set_cost change links"
             raise DataError("link-rows", f"{name} has the links of this network", hint=hint)
-        given = [tuple(row) for row in rows]
-        self._do([(comes, name, row) for row in given])
-        for row in given:
-            if comes:
-                self._base[name, row] = None
-            else:
-                self._base.pop((name, row), None)
+        changes = [(comes, name, row) for row in _rows(name, rows)]
+        self._nodes.check(changes)
+        self._do(changes)
 
     @property
+    @reads
     def watched(self) -> list[WatchedRow]:
         """What the program has traced by `watch(...)`: rows that came and went, and events, with their times."""
         return list(self._nodes.watched())
 
+    @changes
     def run(self, until: float | None = None) -> NetworkRun:
         """Go on until all is quiet, or until so many seconds have passed since the network began."""
-        if until is not None and (
-            isinstance(until, bool) or not isinstance(until, (int, float)) or until != until
-        ):
-            raise arguments.wrong_kind("until", until, "a number of seconds")
+        if until is not None:
+            until = arguments.seconds("until", until)
         if until is None and self._plan.program.endless:
             raise DataError(
                 "never-quiet",
@@ -228,6 +234,7 @@ class Network:
         number = self._plan.numbers.get(name)
         return number is not None and self._plan.relations[number].owner is not None
 
+    @reads
     def __getitem__(self, relation: str) -> NetworkRelation:
         return NetworkRelation(self._known(relation), self._nodes.rows(relation))
 
@@ -237,9 +244,11 @@ class Network:
         if number is None:
             hint = did_you_mean(str(node), self.topology.nodes)
             raise DataError("no-such-node", f"there is no node {node!r} in this network", hint=hint)
-        return NetworkPlace(
-            node, lambda name: NetworkRelation(self._known(name), self._nodes.rows(name, number))
-        )
+        return NetworkPlace(node, lambda name: self._rows_at(name, number))
+
+    @reads
+    def _rows_at(self, relation: str, node: int) -> NetworkRelation:
+        return NetworkRelation(self._known(relation), self._nodes.rows(relation, node))
 
     def _known(self, relation: str) -> str:
         name = arguments.relation_name(relation)
@@ -258,9 +267,13 @@ class Network:
         """How many bytes they had."""
         return self._nodes.traffic()[1]
 
+    @reads
     def why(self, relation: str, row: Iterable[Any]) -> NetworkProof:
         """Why a row is there: a proof from base rows, with the messages that it took, their links and times."""
-        name, asked = self._known(relation), tuple(row)
+        name = self._known(relation)
+        if not isinstance(row, Iterable) or isinstance(row, str):
+            raise arguments.wrong_kind("why", row, 'a row: ("a", 1)')
+        asked = tuple(row)
         view = self._plan.program.views[name]
         table = self._plan.numbers[view.candidates if isinstance(view, Best) else view]
         location = self._plan.relations[table].location
@@ -268,20 +281,24 @@ class Network:
             0
             if location is None
             else self._directory.node(asked[location])
-            if location < len(asked)
+            if location < len(asked) and isinstance(asked[location], str)
             else None
         )
         if home is None or asked not in self._nodes.rows(name, home):
             raise DataError(
                 "no-such-row", f"{name}{asked!r} is not in this network", hint="net[...].rows() has all"
             )
-        explainer = ProofSearch(self._plan, self._nodes, self.topology.nodes, self.timeline())
+        timeline = self.timeline()
+        complete = len(timeline) == self._nodes.traffic()[0]
+        explainer = ProofSearch(self._plan, self._nodes, self.topology.nodes, timeline, complete=complete)
         return explainer.proof(home, table, asked)
 
+    @reads
     def timeline(self) -> list[SentMessage]:
         """All messages, in the order in which they were sent; of more than a million, the last ones."""
         return [sent_message(self._plan, self.topology.nodes, each) for each in self._nodes.messages()]
 
+    @reads
     def load(self) -> Iterable[tuple[float, int]]:
         """When messages were sent and how many bytes they had: of all, where `timeline` has only the last ones."""
         return self._nodes.load()
@@ -296,11 +313,14 @@ class Network:
         )
         return "\n".join(lines)
 
+    @reads
     def trace(self, path: str | os.PathLike[str]) -> None:
         """Write all that was done to the network and said in it to a file, to be replayed with `replay_trace`."""
         if not isinstance(self._nodes, SimulatedNodes):
             message = "what real nodes say is never twice the same: only simulated networks have traces"
             raise DataError("no-trace", message, hint="net.timeline() has the messages")
+        if not isinstance(path, (str, os.PathLike)):
+            raise arguments.wrong_kind("trace", path, "a path, as a text or a pathlib.Path")
         if self._recipe.own_functions:
             message = "functions of this process cannot be written into a trace"
             raise DataError("functions-here", message, hint="net.timeline() has the messages")
@@ -321,12 +341,15 @@ class Network:
 
         `net.what_if(fail=[("a", "b")])`: rows before and after, once all is quiet, and the messages it would take.
         """
+        failing, restored = _links("fail", fail), _links("restore", restore)
+        if set_cost is not None and not isinstance(set_cost, Mapping):
+            raise arguments.wrong_kind("set_cost", set_cost, 'costs by link: {("a", "b"): 5}')
         twin = self.twin()
         twin.run()
         before = {name: twin[name].rows() for name in self.relations}
-        for link in fail:
+        for link in failing:
             twin.fail(link)
-        for link in restore:
+        for link in restored:
             twin.restore(link)
         for ends, cost in (set_cost or {}).items():
             twin.set_cost(ends, cost)
@@ -335,13 +358,17 @@ class Network:
         found = {name: change for name, change in changes.items() if change.gone or change.come}
         return NetworkWhatIf(found, done.seconds, done.messages, done.bytes)
 
+    @reads
     def twin(self) -> Network:
         """The same network, simulated, with the links and other base rows that there are now; it has not run yet."""
         twin = Network(replace(self._recipe, costs=self._up), self._plan, self._recipe.simulated(self._plan))
         twin._costs = dict(self._costs)
-        if self._base:
-            twin._do([(True, *base) for base in self._base])
-            twin._base = dict(self._base)
+        given, begun = list(self._nodes.given()), set(twin._nodes.given())
+        there = set(given)
+        twin._do(
+            [(False, *base) for base in begun if base not in there]
+            + [(True, *base) for base in given if base[0] not in self._links]
+        )
         return twin
 
     def __repr__(self) -> str:
@@ -360,3 +387,22 @@ class Network:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _rows(relation: str, given: object) -> list[Row]:
+    """Rows as tuples, if that is what was given."""
+    rows = []
+    for row in given if isinstance(given, Iterable) and not isinstance(given, (str, bytes)) else [None]:
+        if not isinstance(row, Iterable) or isinstance(row, (str, bytes)):
+            raise arguments.wrong_kind(relation, given if row is None else row, 'rows: [("a", 1), ("b", 2)]')
+        rows.append(tuple(row))
+    return rows
+
+
+def _links(argument: str, given: object) -> list[LinkName]:
+    """Links by their ends, if that is what was given."""
+    if isinstance(given, Iterable) and not isinstance(given, str):
+        links = list(given)
+        if all(isinstance(link, (tuple, list)) for link in links):
+            return links
+    raise arguments.wrong_kind(argument, given, 'links by their ends: [("a", "b")]')

@@ -13,7 +13,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -89,6 +88,8 @@ def network(
     known = Functions()
     for name, declared in declared_functions(functions).items():
         known.register(name, declared[0], declared[1], declared[2], nulls=declared[3])
+    if not isinstance(seed, int):
+        raise arguments.wrong_kind("seed", seed, "a whole number")
     parsed = _program(program)
     found = as_topology(topology, seed=seed)
     settings = NodeSettings(
@@ -107,7 +108,7 @@ def network(
     if service_time and transport != "simulated":
         message = "real nodes take the time that they take: service_time is for simulated ones"
         raise DataError("service-time", message, hint='transport="simulated", or without the option')
-    metrics = (metric,) if isinstance(metric, str) else tuple(metric)
+    metrics = metric if isinstance(metric, (tuple, list)) else (metric,)
     costs = link_costs(found, metrics, seed)
     plan = settings.plan(known)
     if deletions_along_links and not plan.program.links:
@@ -141,9 +142,10 @@ def _flag(name: str, given: object) -> bool:
 
 
 def _seconds(name: str, given: object) -> float:
-    if isinstance(given, bool) or not isinstance(given, (int, float)) or not 0 <= given < math.inf:
+    found = arguments.seconds(name, given)
+    if found < 0:
         raise arguments.wrong_kind(name, given, "a number of seconds, 0 or more")
-    return float(given)
+    return float(found)
 
 
 def _goal(given: object) -> str:
@@ -167,9 +169,15 @@ def _program(given: str | os.PathLike[str] | Program) -> Program:
 
 
 def _link_relations(program: Program, plan: NodePlan, costs: Mapping[Ends, Costs]) -> tuple[str, ...]:
-    found = link_relations(program) or ((LINK,) if LINK in plan.numbers else ())
+    marked = link_relations(program) or (LINK,)
+    found = tuple(name for name in marked if name in plan.numbers)  # a goal may need none of them
     most = 2 + max((len(each) for each in costs.values()), default=1)
     for name in found:
+        if not plan.relations[plan.numbers[name]].base:
+            hint = "links are stored; derive another relation from them"
+            raise DataError(
+                "stored-links", f"{name} has the links of this network, and rules derive it", hint=hint
+            )
         arity = plan.relations[plan.numbers[name]].arity
         if not 2 <= arity <= most:
             message = f"{name} has {arity} columns: rows of links have two ends and a cost"

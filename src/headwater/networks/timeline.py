@@ -12,6 +12,7 @@ from headwater.values.forms import form
 @dataclass(frozen=True)
 class SentMessage:
     """One message. `relation` and `row` are what it brings, if that is a row: helping relations show as their owner.
+    Messages that went as one are its `parts`, whose bytes are those of the whole.
 
     >>> print(SentMessage(0.002, "a", "b", "Derived", 24, "path", ("b", "c", 5)))
     0.002 s  a -> b  path(b, c, 5)  24 B
@@ -28,19 +29,23 @@ class SentMessage:
     """The relation's number in the program, where helping relations have their own."""
     taken_back: tuple[tuple[object, ...], ...] = field(default=(), repr=False)
     """Rows of the relation whose place this one takes."""
+    parts: tuple[SentMessage, ...] = ()
 
     def __str__(self) -> str:
-        what = self.kind if self.row is None else f"{self.relation}({', '.join(map(form, self.row))})"
-        if self.row is not None and self.kind != "Derived":
-            what = f"{self.kind} {what}"
+        what = ", ".join(part._what() for part in self.parts) or self._what()
         return f"{self.time:.3f} s  {self.sender} -> {self.receiver}  {what}  {self.bytes} B"
+
+    def _what(self) -> str:
+        what = self.kind if self.row is None else f"{self.relation}({', '.join(map(form, self.row))})"
+        return f"{self.kind} {what}" if self.row is not None and self.kind != "Derived" else what
 
 
 def sent_message(plan: NodePlan, names: tuple[str, ...], message: CarriedMessage) -> SentMessage:
     """A message as users see it."""
     ends = names[message.sender], names[message.receiver]
+    parts = tuple(sent_message(plan, names, part) for part in message.parts)
     if message.table < 0:
-        return SentMessage(message.time, *ends, message.kind, message.bytes)
+        return SentMessage(message.time, *ends, message.kind, message.bytes, parts=parts)
     relation = plan.relations[message.table]
     shown = relation.owner or relation.name
     return SentMessage(

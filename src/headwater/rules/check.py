@@ -28,7 +28,7 @@ from headwater.rules.fit_constants import fit
 from headwater.rules.infer_types import Typing, fit_item, fit_term, infer_types
 from headwater.rules.kinds import kept
 from headwater.rules.network_text import NetworkText, network_text, relations_at_addresses
-from headwater.rules.nullability import Nullability, infer_nullability
+from headwater.rules.nullability import Nullability, Nulls, infer_nullability
 from headwater.rules.relations import relations
 from headwater.rules.rewrites import REWRITES, Rewrites, rewritten
 from headwater.rules.rewrites.head_aggregates import WITNESS, witnesses
@@ -80,7 +80,7 @@ def check(
     maintained = [rule for rule in draft.rules if rule.update is None]
     members = stratify(draft.with_rules(maintained))
     typing = infer_types(draft)
-    nulls = infer_nullability(draft)
+    nulls = infer_nullability(draft, Nulls.ANY if network else Nulls.NONE)  # networks take rows after this
     infos, notes = relations(draft, columns, typing, nulls)
     rules: dict[str, list[CheckedRule]] = {}
     for rule in maintained:

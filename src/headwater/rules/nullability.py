@@ -38,11 +38,13 @@ class Nullability:
     functions: Functions
     base: dict[str, Nullable] = field(default_factory=dict)
     columns: dict[str, list[Nulls]] = field(default_factory=dict)
+    untold: Nulls = Nulls.NONE
+    """What a column of a base relation can hold of which nobody has said so."""
 
     def column(self, relation: str, position: int) -> Nulls:
         """What a column can hold."""
         found = self.columns.get(relation)
-        return found[position] if found is not None else Nulls.NONE
+        return found[position] if found is not None else self.untold
 
     def variables(self, rule: DraftRule) -> dict[str, Nulls]:
         """What each variable of a rule can be, where the rule derives something."""
@@ -107,13 +109,15 @@ def _narrowed(rule: DraftRule, variables: dict[str, Nulls]) -> None:
                 variables[side.name] &= Nulls.LABELLED
 
 
-def infer_nullability(draft: Draft) -> Nullability:
-    """What can be null in a draft whose bodies are items."""
-    found = Nullability(draft.functions, _base(draft))
+def infer_nullability(draft: Draft, untold: Nulls = Nulls.NONE) -> Nullability:
+    """What can be null in a draft whose bodies are items; `untold` is for base columns that nobody has told of."""
+    found = Nullability(draft.functions, _base(draft), untold=untold)
     derived = {rule.relation for rule in draft.rules}
     for relation, nullable in found.base.items():
         if relation not in derived:
-            found.columns[relation] = [Nulls.ANY if each else Nulls.NONE for each in nullable]
+            found.columns[relation] = [
+                untold if each is None else Nulls.ANY if each else Nulls.NONE for each in nullable
+            ]
     for rule in draft.rules:
         found.columns.setdefault(rule.relation, [Nulls.NONE] * len(rule.head.args))
     readers = _readers(draft.rules)

@@ -351,7 +351,8 @@ class Codec:
 def misfit_error(misfit: Misfit, type: Type | None, relation: str, column: str) -> DataError:
     """What is wrong with a value, and where it is."""
     where = f"{relation}, row {misfit.row + 1}, column {column}"
-    return DataError(misfit.code, f"{where}: {misfit.reason}, expected {type}", hint=misfit.hint)
+    expected = "" if type is None else f", expected {type}"
+    return DataError(misfit.code, f"{where}: {misfit.reason}{expected}", hint=misfit.hint)
 
 
 def null_error(

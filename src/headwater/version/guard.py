@@ -27,7 +27,9 @@ THREADS = ("refuse", "wait")
 class Guard:
     """Lets one call in at a time."""
 
-    def __init__(self, threads: str = "refuse", *, durable: bool = False):
+    def __init__(self, threads: str = "refuse", *, durable: bool = False, guarded: str = "database"):
+        """`guarded` is what users call what they are let into."""
+        self._guarded = guarded
         self._waits = threads == "wait"
         self._durable = durable
         self._lock = threading.Lock()
@@ -74,15 +76,17 @@ class Guard:
         if not self._lock.acquire(blocking=self._waits):
             raise DatabaseError(
                 "in-use",
-                f"{call}: another thread is inside the database ({self._call or 'another call'})",
-                hint="let one thread at a time use it, or connect with threads='wait'",
+                f"{call}: another thread is inside the {self._guarded} ({self._call or 'another call'})",
+                hint="let one thread at a time use it"
+                + (", or connect with threads='wait'" if self._guarded == "database" else ""),
             )
 
     def _inside(self, call: str) -> DatabaseError:
         return DatabaseError(
             "called-inside",
             f"{call} was called from inside {self._call}, which is not over",
-            hint="what rules call, or a watch inside of a version, must not use the database; call it afterwards",
+            hint="what rules call, or a watch inside of a version, must not use the "
+            f"{self._guarded}; call it afterwards",
         )
 
     @property

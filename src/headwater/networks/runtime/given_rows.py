@@ -14,8 +14,9 @@ from headwater.errors import DataError
 from headwater.networks.runtime.row_table import Row
 from headwater.networks.strands.network_program import Located
 from headwater.networks.strands.node_plan import NodePlan
-from headwater.values.codec import misfit_error
-from headwater.values.scalars import Misfit, canonical
+from headwater.values.codec import misfit_error, null_error
+from headwater.values.scalars import Misfit, canonical, value_type
+from headwater.values.types import INT
 
 SAME_TIME = 1e-9
 """Seconds that clocks and sums of times may be off."""
@@ -34,14 +35,15 @@ class GivenRows:
         info = self._plan.relations[number]
         if len(row) != info.arity:
             raise DataError("wrong-arity", f"{info.name}{row} has {len(row)} values, expected {info.arity}")
-        try:
-            return tuple(
-                value if type is None else canonical(value, type)
-                for value, type in zip(row, info.types, strict=True)
-            )
-        except Misfit as misfit:
-            column = next(i for i, type in enumerate(info.types) if type and _misfits(row[i], type))
-            raise misfit_error(misfit, info.types[column], info.name, str(column + 1)) from None
+        found = []
+        for column, (value, type) in enumerate(zip(row, info.types, strict=True), 1):
+            try:
+                found.append(_of_its_own_type(value) if type is None else canonical(value, type))
+            except Misfit as misfit:
+                raise misfit_error(misfit, type, info.name, str(column)) from None
+            if found[-1] is None and info.nullable and info.nullable[column - 1] is False:
+                raise null_error(row, 0, info.name, str(column), type)
+        return tuple(found)
 
     def insert(self, number: int, row: Row, now: float) -> tuple[bool, list[Row]]:
         """A row is given: whether it is new, and which rows go for it."""
@@ -89,6 +91,14 @@ class GivenRows:
         ]
         return min(times, default=None)
 
+    def there(self, now: float) -> Iterator[tuple[int, Row]]:
+        """The rows whose time is not over, with their relations, in the order in which they were last given."""
+        for number, rows in self._rows.items():
+            lifetime = self._plan.relations[number].lifetime
+            for row, given in rows.items():
+                if lifetime is None or given + lifetime > now + SAME_TIME:
+                    yield number, row
+
     def has(self, number: int, row: Row) -> bool:
         """Whether a row is there."""
         return row in self._rows.get(number, ())
@@ -103,9 +113,8 @@ class GivenRows:
                 yield number, self._plan.relations[number]
 
 
-def _misfits(value: Any, type: Any) -> bool:
-    try:
-        canonical(value, type)
-    except Misfit:
-        return True
-    return False
+def _of_its_own_type(value: Any) -> Any:
+    """The canonical form of a value in a column whose type nobody has declared."""
+    if type(value) is str and value.isascii():
+        return value
+    return canonical(value, value_type(value) or INT)

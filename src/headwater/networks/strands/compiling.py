@@ -79,6 +79,7 @@ class _Compiling:
             lifetime=info.lifetime,
             size=info.size,
             kind=info.kind,
+            nullable=info.nullable if info.base else (),
         )
 
     def run(self) -> NetworkProgram:
@@ -220,12 +221,14 @@ class _Compiling:
             )
 
     def _summed(self, inputs: Iterable[Bindings]) -> Type | None:
-        """The type of what is aggregated."""
+        """The type of what is aggregated; `None` where only the values will say."""
         types = {
             self.localiser.relations[each.relation].types[each.argument]
             for each in inputs
             if each.argument is not None
         }
+        if None in types:
+            return None
         if FLOAT in types:
             return FLOAT
         return types.pop() if len(types) == 1 else INT if types else None

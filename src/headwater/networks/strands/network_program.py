@@ -37,6 +37,8 @@ class Located:
     lifetime: float | None = None
     size: int | None = None
     kind: Kind = Kind.STORED
+    nullable: tuple[bool | None, ...] = ()
+    """Of a base relation: whether each column takes nulls, where that was said."""
 
     @property
     def event(self) -> bool:

@@ -16,12 +16,13 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from headwater.errors import DataError, MissingExtra
 from headwater.networks.topologies.topology import MICROSECONDS, Link, Topology
+from headwater.values import arguments
 
 KM_A_MS = 200
 """How far light comes in a fibre in 1 ms."""
@@ -39,7 +40,7 @@ def read_topology(path: Path) -> Topology:
     if path.suffix not in FORMS:
         raise _refusal(path, f"does not end with {', '.join(FORMS)}")
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "is not UTF-8"
         raise DataError("topology", f"cannot read {path}: {reason}") from None
@@ -60,15 +61,15 @@ def from_graph(graph: Any, named: str = "the graph") -> Topology:
     return _node_link(named, {"directed": graph.is_directed(), "nodes": nodes, "edges": edges})
 
 
-def from_rows(rows: Iterable[tuple[Any, ...]]) -> Topology:
-    """Rows of links, each one way: two ends and, if it is known, a latency.
+def from_rows(rows: Iterable[object]) -> Topology:
+    """Rows of links, each one way: two ends and, if it is known, a latency. What else they have does not count.
 
     >>> from_rows([("a", "b", 5), ("b", "a", 5)]).rows()
     [('a', 'b', 5), ('b', 'a', 5)]
     """
     links = []
     for row in rows:
-        if len(row) < 2:
+        if not isinstance(row, Sequence) or isinstance(row, (str, bytes)) or len(row) < 2:
             raise DataError("topology", f"{row!r} is no link", hint="two ends and a latency: ('a', 'b', 5)")
         latency = row[2] if len(row) > 2 else UNKNOWN
         links.append(Link(str(row[0]), str(row[1]), _latency_of(f"the link {row!r}", latency)))
@@ -94,7 +95,7 @@ def _edge_list(path: Path, text: str) -> Topology:
 def _json(path: Path, text: str) -> Mapping[str, Any]:
     try:
         found = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise _refusal(path, f"is no JSON: {error}") from None
     if not isinstance(found, dict):
         raise _refusal(path, 'has no "nodes" and "edges"')
@@ -121,6 +122,9 @@ def _node_link(named: str, found: Mapping[str, Any]) -> Topology:
     edges = _records(found.get("edges", found.get("links")), "source", "target")
     if nodes is None or edges is None:
         raise DataError("topology", f'{named} has no "nodes" with ids and "edges" with a source and a target')
+    directed = found.get("directed", False)
+    if not isinstance(directed, bool):
+        raise DataError("topology", f'{named}: "directed" is {directed!r}', hint="true or false")
     ids = [str(node["id"]) for node in nodes]
     names = [str(node.get("name", "")) for node in nodes]
     shown = dict(zip(ids, names if "" not in names and len(set(names)) == len(names) else ids, strict=True))
@@ -134,9 +138,7 @@ def _node_link(named: str, found: Mapping[str, Any]) -> Topology:
             raise DataError("topology", f"{named} has a link to {strangers[0]}, which is no node of it")
         if ends[0] != ends[1]:
             links.append(Link(shown[ends[0]], shown[ends[1]], _latency(named, edge, parts)))
-    return _checked(
-        named, list(shown.values()), links, directed=bool(found.get("directed")), parts_of_ms=parts
-    )
+    return _checked(named, list(shown.values()), links, directed=directed, parts_of_ms=parts)
 
 
 def _records(found: object, *fields: str) -> list[dict[str, Any]] | None:
@@ -192,6 +194,8 @@ def _checked(
             best[key] = link
     if not nodes:
         raise DataError("topology", f"{named} has no nodes")
+    for node in nodes:
+        arguments.name(f"a node of {named}", node)
     return Topology(tuple(nodes), tuple(best.values()), directed, parts_of_ms)
 
 

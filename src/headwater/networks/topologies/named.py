@@ -43,7 +43,7 @@ def as_topology(given: object, *, seed: int = 0) -> Topology:
     if hasattr(given, "nodes") and hasattr(given, "edges") and hasattr(given, "is_directed"):
         return from_graph(given)
     if isinstance(given, Iterable):
-        return from_rows(tuple(row) for row in given)
+        return from_rows(given)
     message = f"{type(given).__name__} is no network"
     raise DataError("topology", message, hint="a name, a file, a graph of networkx, or rows of links")
 

@@ -28,7 +28,7 @@ class Link(NamedTuple):
 
 @dataclass(frozen=True)
 class Topology:
-    """Nodes and links; no link is there twice, and none leads from a node to itself.
+    """Nodes and links; no link is there twice. Of graphs and their files, none leads from a node to itself.
 
     Links lead both ways, unless they are `directed`. Latencies count ms in so many parts: 1, or `MICROSECONDS`.
     """

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
 
-from headwater.networks.runtime.messages import Message
+from headwater.networks.runtime.messages import Message, SharedMessage
 from headwater.networks.runtime.node import NetworkNode
 from headwater.networks.runtime.row_table import Entry, Row
 from headwater.networks.runtime.watching import WatchedRow
@@ -20,7 +20,8 @@ Derivation = tuple[str, tuple[TableRow, ...]]
 
 @dataclass(frozen=True, slots=True)
 class CarriedMessage:
-    """A message as it was sent: seconds since the network began, nodes by number, and the row that it brings."""
+    """A message as it was sent: seconds since the network began, nodes by number, and the row that it brings. Of
+    messages that went as one these are the `parts`, each with the bytes of the whole."""
 
     time: float
     sender: int
@@ -31,6 +32,7 @@ class CarriedMessage:
     row: Row = ()
     taken_back: tuple[Row, ...] = ()
     """Rows whose place it takes, where those who look on can see them."""
+    parts: tuple[CarriedMessage, ...] = ()
 
 
 class Carrier(Protocol):
@@ -46,8 +48,16 @@ class Carrier(Protocol):
         """When the last message arrived, or nodes were last seen at work."""
         ...
 
+    def check(self, changes: Sequence[tuple[bool, str, Row]]) -> None:
+        """Refuse changes of which one cannot be made."""
+        ...
+
     def change(self, changes: Sequence[tuple[bool, str, Row]]) -> None:
         """Insert (true) and delete base rows, each at its node; what follows is under way."""
+        ...
+
+    def given(self) -> Iterable[tuple[str, Row]]:
+        """The base rows that there are, links among them, in the order in which they were last given."""
         ...
 
     def run(self, until: float | None) -> bool:
@@ -72,10 +82,6 @@ class Carrier(Protocol):
 
     def watched(self) -> Sequence[WatchedRow]:
         """What the program has traced (`watch`), in the order in which it happened."""
-        ...
-
-    def holds(self, node: int, held: TableRow) -> bool:
-        """Whether a node has a row in a table."""
         ...
 
     def derivations(self, node: int, derived: TableRow) -> list[Derivation]:
@@ -105,8 +111,17 @@ def derivations_at(node: NetworkNode, derived: TableRow) -> list[Derivation]:
 def carried(time: float, sender: int, receiver: int, message: Message, size: int) -> CarriedMessage:
     """A message on its way."""
     kind = type(message).__name__
+    if isinstance(message, SharedMessage):
+        parts = tuple(carried(time, sender, receiver, part, size) for part in message.messages)
+        return CarriedMessage(time, sender, receiver, kind, size, parts=parts)
     relation, row = getattr(message, "relation", None), getattr(message, "row", None)
     if relation is None or row is None:
         return CarriedMessage(time, sender, receiver, kind, size)
     taken_back = getattr(message, "taken_back", ())
     return CarriedMessage(time, sender, receiver, kind, size, relation, row, taken_back)
+
+
+def carried_again(fields: tuple[Any, ...]) -> CarriedMessage:
+    """The message whose fields were sent."""
+    message = CarriedMessage(*fields)
+    return replace(message, parts=tuple(map(carried_again, fields[-1]))) if fields[-1] else message

@@ -36,8 +36,14 @@ class ProcessNodes:
     def last_message(self) -> float:
         return self.network.last_message
 
+    def check(self, changes: Sequence[tuple[bool, str, Row]]) -> None:
+        self.network.check(changes)
+
     def change(self, changes: Sequence[tuple[bool, str, Row]]) -> None:
         self.network.change(changes)
+
+    def given(self) -> Iterable[tuple[str, Row]]:
+        return self.network.given()
 
     def run(self, until: float | None) -> bool:
         return self.network.run(until)
@@ -56,9 +62,6 @@ class ProcessNodes:
 
     def watched(self) -> Sequence[WatchedRow]:
         return self.network.watched()
-
-    def holds(self, node: int, held: TableRow) -> bool:
-        return self.network.holds(node, held)
 
     def derivations(self, node: int, derived: TableRow) -> list[Derivation]:
         return self.network.derivations(node, derived)

@@ -44,9 +44,15 @@ class SimulatedNodes:
     def last_message(self) -> float:
         return self.simulator.last_message
 
+    def check(self, changes: Sequence[tuple[bool, str, Row]]) -> None:
+        for change in changes:
+            self.simulator.given.checked(*change)
+
     def change(self, changes: Sequence[tuple[bool, str, Row]]) -> None:
-        for comes, relation, row in changes:
-            (self.simulator.insert if comes else self.simulator.delete)(relation, row)
+        self.simulator.change(changes)
+
+    def given(self) -> Iterable[tuple[str, Row]]:
+        return self.simulator.given.there(self.now)
 
     def run(self, until: float | None) -> bool:
         self.simulator.run(until)
@@ -68,10 +74,6 @@ class SimulatedNodes:
 
     def watched(self) -> Sequence[WatchedRow]:
         return self.simulator.watched
-
-    def holds(self, node: int, held: TableRow) -> bool:
-        table, row = held
-        return row in self.simulator.nodes[node].tables[table].rows
 
     def derivations(self, node: int, derived: TableRow) -> list[Derivation]:
         return derivations_at(self.simulator.nodes[node], derived)

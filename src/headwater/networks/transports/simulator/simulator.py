@@ -4,21 +4,28 @@ Every message is an event at the time of its arrival. Nodes share nothing; what 
 measured in the bytes that the codec would make of it. A node takes `service` seconds for each message, one after
 the other; of those that came as one, for each. It is idle when nothing has come for `rest` seconds, and nothing
 waits. The network is quiet when no event is left and no node has work that waited for that.
+
+Ctrl-C is acted on between two events, and whoever runs the network again goes on where it was. An error in the middle
+of one, of a rule say, leaves a node that nobody can trust: then nothing is run any more.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from heapq import heappop, heappush
 from typing import Any
 
-from headwater.errors import DataError, EvaluationError
+from headwater.errors import EvaluationError
+from headwater.maintain.interrupts import Interrupts
 from headwater.networks.annotated.scheme import SchemeMaker
 from headwater.networks.annotated.stages import QuietStage
 from headwater.networks.orders.order import EvaluationOrder
 from headwater.networks.orders.pipelined import Pipelined
 from headwater.networks.runtime.directory import Directory
+from headwater.networks.runtime.given_to_nodes import GivenToNodes
 from headwater.networks.runtime.message_codec import size_of
 from headwater.networks.runtime.messages import Message, SharedMessage
 from headwater.networks.runtime.node import NetworkNode
@@ -33,6 +40,8 @@ from headwater.networks.transports.simulator.traffic import Traffic
 from headwater.rules.checked import Kind
 
 _MESSAGE, _IDLE, _WAKE, _CALL, _SERVED = range(5)
+SECONDS_TO_END_AN_EVENT = 2.0
+"""How long Ctrl-C waits for the end of what a node is doing."""
 
 Told = Callable[[float, int, int, Message, int], None]
 """Whoever wants to know of every message: when it is sent, by whom to whom, and its bytes."""
@@ -66,8 +75,11 @@ class Simulator:
         self.made = made
         """Called for each node when it begins."""
         self.faults = Faults(directory.nodes)
-        self._base: list[dict[tuple[str, Row], None]] = [{} for _ in range(directory.nodes)]
-        """The base rows of each node: what it has on disk, and finds again when it is started again."""
+        self.given = GivenToNodes(plan, directory)
+        """The base rows of nodes: what they have on disk, and find again when they are started again."""
+        self._interrupts = Interrupts()
+        self._interrupted: float | None = None
+        self._broken: str | None = None
         self.nodes = [self._node(number) for number in range(directory.nodes)]
         self.links = links or alike(LinkQuality())
         self.last_message = 0.0
@@ -100,39 +112,51 @@ class Simulator:
 
     def insert(self, relation: str, row: Row) -> None:
         """Insert a base row now, at the node where it lives; what follows is under way, not yet there."""
-        self._change(relation, row, True)
+        self.change([(True, relation, row)])
 
     def delete(self, relation: str, row: Row) -> None:
         """Delete a base row now."""
-        self._change(relation, row, False)
+        self.change([(False, relation, row)])
+
+    def change(self, changes: Sequence[tuple[bool, str, Row]]) -> None:
+        """Insert (true) and delete base rows now, in order: all of them, or none if one of them is refused."""
+        checked = [self.given.checked(*change) for change in changes]
+        with self._trusted():
+            for change in checked:
+                self.given.take_down(change, self.now)
+                node = self.nodes[change.node]
+                if change.node not in self.faults.down_nodes:
+                    (node.insert if change.comes else node.delete)(self.given.name(change), change.row)
+                    self._take(node)
 
     def at(self, time: float, call: Callable[[], None]) -> None:
         """Have something done at a time to come: a change, a failure."""
         self._push(time, _CALL, call)
 
-    def _change(self, relation: str, row: Row, comes: bool) -> None:
-        name = self.plan.program.given.get(relation, relation)
-        row = self.nodes[0].given.checked(self._number(relation, name), row)
-        node = self._owner(relation, name, row)
-        if comes and self.plan.relations[self.plan.numbers[name]].kind not in (Kind.EVENT, Kind.STATE):
-            self._base[node.number][name, row] = None
-        elif not comes:
-            self._base[node.number].pop((name, row), None)
-        if node.number not in self.faults.down_nodes:
-            (node.insert if comes else node.delete)(name, row)
-            self._take(node)
+    @contextmanager
+    def _trusted(self) -> Iterator[None]:
+        """Whatever is begun inside comes to its end, or what nodes hold is of no use any more."""
+        if self._broken is not None:
+            raise EvaluationError(
+                "network-broken",
+                f"a node was in the middle of its work when this network broke off ({self._broken})",
+                hint="net.twin() is a network that begins again from the base rows",
+            )
+        with self._interrupts:
+            try:
+                yield
+            except BaseException as error:
+                self._broken = type(error).__name__
+                raise
 
-    def _owner(self, relation: str, name: str, row: Row) -> NetworkNode:
-        home = self.nodes[0].home(self._number(relation, name), row)
-        if home is None:
-            raise DataError("no-such-node", f"{relation}{row} lives at an address that no node has")
-        return self.nodes[home]
-
-    def _number(self, relation: str, name: str) -> int:
-        number = self.plan.numbers.get(name)
-        if number is None or not self.plan.relations[number].base:
-            raise DataError("unknown-relation", f"{relation} is no base relation of this network")
-        return number
+    def _pause(self) -> None:
+        """A node has worked for a while: Ctrl-C does not wait for its end for ever."""
+        if not self._interrupts.pending():
+            self._interrupted = None
+        elif self._interrupted is None:
+            self._interrupted = time.monotonic()
+        elif time.monotonic() > self._interrupted + SECONDS_TO_END_AN_EVENT:
+            self._interrupts.check()
 
     # ------------------------------------------------------------------ failures
 
@@ -175,8 +199,9 @@ class Simulator:
             if other is not node and other.incarnation:
                 node.restarted(other.number, other.incarnation)
         node.begin()
-        for relation, row in self._base[number]:
-            node.insert(relation, row)
+        for relation, row in self.given.there(self.now, number):
+            if self.plan.relations[self.plan.numbers[relation]].kind is not Kind.STATE:
+                node.insert(relation, row)
         self._take(node)
 
     def _node(self, number: int) -> NetworkNode:
@@ -185,6 +210,7 @@ class Simulator:
         )
         node.clock = lambda: self.now
         node.expires = True
+        node.pause = self._pause
         node.chance.seed(f"{self.seed} {number} {node.incarnation}")
         self.made(node)
         return node
@@ -193,18 +219,23 @@ class Simulator:
 
     def run(self, until: float | None = None) -> None:
         """Go on until all is quiet, or up to a time."""
-        with fewer_collections(), looking_on(self.progress) as look:
-            while True:
-                steps = 0
-                while self._events and (until is None or self._events[0][0] <= until):
-                    self._step()
-                    steps += 1
-                    if look is not None and not steps % STEPS_BETWEEN_LOOKS:
-                        look()
-                if self._events or not self._quiet():
-                    break
-        if until is not None:
-            self.now = max(self.now, until)
+        with fewer_collections(), looking_on(self.progress) as look, self._trusted():
+            if self._run(until, look) and until is not None:
+                self.now = max(self.now, until)
+
+    def _run(self, until: float | None, look: Callable[[], None] | None) -> bool:
+        """The same; whether it came so far, and was not interrupted."""
+        interrupted, steps = self._interrupts.pending, 0
+        while True:
+            while self._events and (until is None or self._events[0][0] <= until):
+                self._step()
+                steps += 1
+                if interrupted():
+                    return False
+                if look is not None and not steps % STEPS_BETWEEN_LOOKS:
+                    look()
+            if self._events or not self._quiet():
+                return True
 
     def progress(self) -> str:
         """How far it is, for those who look on: a network nears its rest when fewer and fewer nodes are awaited."""
@@ -239,10 +270,10 @@ class Simulator:
 
     def _step(self) -> None:
         self.now, _, kind, what = heappop(self._events)
-        if kind == _MESSAGE and self.service:
-            self._queue(what)
-        elif kind in (_MESSAGE, _SERVED):
-            self._deliver(*what)
+        if kind == _MESSAGE:
+            (self._queue if self.service else self._deliver)(*what)
+        elif kind == _SERVED:
+            self._serve(*what)
         elif kind == _CALL:
             what()
         else:
@@ -257,12 +288,22 @@ class Simulator:
                     node.idle()
             self._take(node)
 
-    def _queue(self, what: tuple[NetworkNode, NetworkNode, Message]) -> None:
-        """A message has arrived, and waits until those before it have been seen to."""
-        receiver, message = what[1].number, what[2]
-        rows = len(message.messages) if isinstance(message, SharedMessage) else 1
-        done = self._busy[receiver] = max(self.now, self._busy[receiver]) + self.service * rows
-        self._push(done, _SERVED, what)
+    def _queue(self, sender: NetworkNode, receiver: NetworkNode, message: Message) -> None:
+        """A message arrives, and waits until those before it have been seen to."""
+        if self._arrives(sender, receiver, message):
+            rows = len(message.messages) if isinstance(message, SharedMessage) else 1
+            begun = max(self.now, self._busy[receiver.number])
+            done = self._busy[receiver.number] = begun + self.service * rows
+            self._push(done, _SERVED, (sender, receiver, message))
+
+    def _serve(self, sender: NetworkNode, receiver: NetworkNode, message: Message) -> None:
+        """A message that has arrived is seen to, whatever has become of its link."""
+        if self._is_lost(sender) or self._is_lost(receiver):
+            self.traffic.lost += 1
+            return
+        self.last_message = self.now
+        receiver.handle(sender.number, message)
+        self._take(receiver)
 
     def _deliver(self, sender: NetworkNode, receiver: NetworkNode, message: Message) -> None:
         """Give a message to its node, with those that arrive there at the same time, if it takes several."""
@@ -275,7 +316,6 @@ class Simulator:
             and events[0][0] == self.now
             and events[0][2] == _MESSAGE
             and events[0][3][1] is receiver
-            and not self.service
             and receiver.takes_together(events[0][3][2])
         ):
             sender, _, message = heappop(events)[3]

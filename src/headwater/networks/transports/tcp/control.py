@@ -9,15 +9,22 @@ AskRows(relation='reach', node=2)
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import hmac
 from dataclasses import dataclass
 from typing import Any, get_origin, get_type_hints
 
 from headwater.annotations.wire import WireReader, damaged
+from headwater.errors import HeadwaterError
 from headwater.networks.runtime.value_codec import get_values, put_values
+from headwater.networks.transports.tcp.frames import ConnectionGone, Frames
 
 Change = tuple[int, bool, str, tuple[Any, ...]]
 """A base row that is inserted (true) or deleted, with its node and its relation."""
+GREETING_PATIENCE = 10.0
+"""Seconds within which whoever connects must say who it is."""
+MOST_BYTES_OF_A_GREETING = 4096
 ALL_NODES = -1
 """In the place of a node's number: all nodes of the process."""
 
@@ -107,22 +114,6 @@ class RowsTold:
 
 
 @dataclass(frozen=True)
-class AskHeld:
-    """Does a node have a row in a table?"""
-
-    node: int
-    table: int
-    row: tuple[Any, ...]
-
-
-@dataclass(frozen=True)
-class HeldTold:
-    """Whether it has."""
-
-    held: bool
-
-
-@dataclass(frozen=True)
 class AskDerivations:
     """Tell all ways in which a row follows from what a node has."""
 
@@ -182,12 +173,12 @@ class NotDone:
 
 Control = (
     JoinNetwork | OpenChannel | BeginEpoch | ChangeBase | AskCounters | CountersTold | BeginStage | AskRows | RowsTold
-    | AskHeld | HeldTold | AskDerivations | DerivationsTold | AskMessages | MessagesTold | AskWatched | WatchedTold
+    | AskDerivations | DerivationsTold | AskMessages | MessagesTold | AskWatched | WatchedTold
     | Fine | NotDone
 )  # fmt: skip
 _KINDS: tuple[type[Any], ...] = (
     JoinNetwork, OpenChannel, BeginEpoch, ChangeBase, AskCounters, CountersTold, BeginStage, AskRows, RowsTold,
-    AskHeld, HeldTold, AskDerivations, DerivationsTold, AskMessages, MessagesTold, AskWatched, WatchedTold,
+    AskDerivations, DerivationsTold, AskMessages, MessagesTold, AskWatched, WatchedTold,
     Fine, NotDone,
 )  # fmt: skip
 
@@ -205,7 +196,10 @@ def decode_control(data: bytes) -> Control:
         raise damaged("no such message")
     kind = _KINDS[data[0]]
     reader = WireReader(data, data[0])
-    values = get_values(reader)
+    try:
+        values = get_values(reader)
+    except RecursionError:
+        raise damaged("lists within lists without end") from None
     reader.end()
     hints = get_type_hints(kind)
     fields = dataclasses.fields(kind)
@@ -217,3 +211,16 @@ def decode_control(data: bytes) -> Control:
             raise damaged(f"{field.name} of {kind.__name__} is no {expected.__name__}")
     message: Control = kind(*values)
     return message
+
+
+def greeting(frames: Frames, token: str) -> JoinNetwork | OpenChannel | None:
+    """What a connection begins with; `None`, and it is closed, if it shows another token, or none in time."""
+    with contextlib.suppress(ConnectionGone, HeadwaterError):
+        frames.patience(GREETING_PATIENCE)
+        found = decode_control(frames.receive(MOST_BYTES_OF_A_GREETING))
+        if isinstance(found, (JoinNetwork, OpenChannel)) and hmac.compare_digest(
+            found.token.encode(), token.encode()
+        ):
+            return found
+    frames.close()
+    return None

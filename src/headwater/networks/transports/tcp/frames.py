@@ -49,10 +49,10 @@ class Frames:
         except OSError as error:
             raise ConnectionGone(str(error)) from error
 
-    def receive(self) -> bytes:
-        """The next frame."""
+    def receive(self, most: int = MOST_BYTES_OF_A_FRAME) -> bytes:
+        """The next frame, of so many bytes at most."""
         (length,) = _LENGTH.unpack(self._exactly(_LENGTH.size))
-        if length > MOST_BYTES_OF_A_FRAME:
+        if length > most:
             raise ConnectionGone(f"a frame of {length:,} bytes")
         return self._exactly(length)
 
@@ -84,6 +84,13 @@ def listener(host: str) -> socket.socket:
     found = socket.create_server((host, 0))
     found.listen()
     return found
+
+
+def stop_listening(listening: socket.socket) -> None:
+    """Take no more connections; whoever waits for one is told."""
+    with contextlib.suppress(OSError):
+        listening.shutdown(socket.SHUT_RDWR)
+    listening.close()
 
 
 def port_of(listening: socket.socket) -> int:

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import contextlib
-import hmac
 import os
+import queue
 import secrets
+import socket
+import threading
 import time
 from collections.abc import Iterable
 
 from headwater.errors import HeadwaterError
-from headwater.networks.transports.tcp.control import JoinNetwork, decode_control
-from headwater.networks.transports.tcp.frames import ConnectionGone, Frames, listener, port_of
+from headwater.networks.transports.tcp.control import JoinNetwork, greeting
+from headwater.networks.transports.tcp.frames import ConnectionGone, Frames, listener, port_of, stop_listening
 from headwater.networks.transports.tcp.hosting import ProcessStarter, StartedProcess
 
 START_PATIENCE = 60.0
 """Seconds within which a process must come."""
+SECONDS_BETWEEN_LOOKS = 0.5
+"""How often it is looked whether those that are waited for still run."""
 ANSWER_PATIENCE = 600.0
 """Seconds within which a node must have nothing left to do, when it is asked for that."""
 END_PATIENCE = 5.0
@@ -38,6 +42,23 @@ class Processes:
         self._attempts = [0] * number
         self._joined: dict[int, JoinNetwork] = {}
         self._connections: dict[int, Frames] = {}
+        self._coming: queue.SimpleQueue[tuple[Frames, JoinNetwork]] = queue.SimpleQueue()
+        threading.Thread(target=self._accept, name="headwater-accept", daemon=True).start()
+
+    def _accept(self) -> None:
+        """Take connections for as long as there are any to take; each says who it is in its own time."""
+        with contextlib.suppress(OSError):  # it was closed
+            while True:
+                connection, _ = self._listening.accept()
+                threading.Thread(target=self._greet, args=(connection,), daemon=True).start()
+
+    def _greet(self, connection: socket.socket) -> None:
+        frames = Frames(connection)
+        joining = greeting(frames, self._token)
+        if isinstance(joining, JoinNetwork):
+            self._coming.put((frames, joining))
+        else:
+            frames.close()
 
     def start(self, numbers: Iterable[int]) -> None:
         """Have processes started, and wait until they have come."""
@@ -57,36 +78,30 @@ class Processes:
                 raise NodeGone("node-lost", f"processes {sorted(waited)} did not come: {failure}")
             if time.monotonic() > deadline or not all(self._started[number].runs() for number in waited):
                 raise NodeGone("node-lost", f"processes {sorted(waited)} did not come")
-            self._listening.settimeout(0.5)
-            with contextlib.suppress(TimeoutError):
-                connection, _ = self._listening.accept()
-                waited -= self._taken(Frames(connection), waited)
+            with contextlib.suppress(queue.Empty):
+                waited -= self._taken(*self._coming.get(timeout=SECONDS_BETWEEN_LOOKS), waited)
 
-    def _taken(self, frames: Frames, waited: set[int]) -> set[int]:
+    def _taken(self, frames: Frames, joining: JoinNetwork, waited: set[int]) -> set[int]:
         """The number of a process that has come, if it is one that is waited for."""
-        with contextlib.suppress(ConnectionGone, HeadwaterError):
-            frames.patience(10.0)
-            joining = decode_control(frames.receive())
-            if (
-                isinstance(joining, JoinNetwork)
-                and hmac.compare_digest(joining.token, self._token)
-                and joining.number in waited
-                and joining.attempt == self._attempts[joining.number]
-            ):
-                frames.patience(ANSWER_PATIENCE)
-                self._connections[joining.number] = frames
-                self._joined[joining.number] = joining
-                return {joining.number}
-        frames.close()
-        return set()
+        if joining.number not in waited or joining.attempt != self._attempts[joining.number]:
+            frames.close()
+            return set()
+        frames.patience(ANSWER_PATIENCE)
+        self._connections[joining.number] = frames
+        self._joined[joining.number] = joining
+        return {joining.number}
 
     def start_missing(self) -> None:
         """Start those again that are gone, or whose connection is."""
-        for number in range(self.number):
-            if number not in self._connections or not self._started[number].runs():
-                self.drop([number])
-                self._started[number].kill()
-                self.start([number])
+        missing = [
+            number
+            for number in range(self.number)
+            if number not in self._connections or not self._started[number].runs()
+        ]
+        self.drop(missing)
+        for number in missing:
+            self._started[number].kill()
+        self.start(missing)
 
     def all_run(self) -> bool:
         """Whether none has ended."""
@@ -123,7 +138,7 @@ class Processes:
         """Close what processes hold on to; those that do not end are killed."""
         if os.getpid() != owner:
             return  # a fork: the processes are its parent's
-        self._listening.close()
+        stop_listening(self._listening)
         self.drop(list(self._connections))
         deadline = time.monotonic() + END_PATIENCE
         for process in self._started.values():

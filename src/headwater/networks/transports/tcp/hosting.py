@@ -90,6 +90,7 @@ class Children:
         popen = subprocess.Popen(
             [*self._prefix(number), sys.executable, "-m", "headwater.networks.transports.tcp.process"],
             stdin=subprocess.PIPE,
+            start_new_session=True,  # Ctrl-C is the driver's affair, also before this is up
         )
         assert popen.stdin is not None
         popen.stdin.write(json.dumps(who).encode() + b"\n")

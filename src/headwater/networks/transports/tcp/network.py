@@ -27,17 +27,16 @@ from headwater import errors
 from headwater.errors import DataError, EvaluationError, HeadwaterError
 from headwater.networks.annotated.stages import QuietStage
 from headwater.networks.node_settings import NodeSettings
-from headwater.networks.runtime.directory import FIRST, Addresses, Directory, Hashed
-from headwater.networks.runtime.given_rows import GivenRows
+from headwater.networks.runtime.directory import Addresses, Directory, Hashed
+from headwater.networks.runtime.given_to_nodes import GivenChange, GivenToNodes
 from headwater.networks.runtime.row_table import Row
 from headwater.networks.runtime.watching import WatchedRow
-from headwater.networks.transports.carrier import CarriedMessage, Derivation, TableRow
+from headwater.networks.transports.carrier import CarriedMessage, Derivation, TableRow, carried_again
 from headwater.networks.transports.node_loop import Counters, settle, settled
 from headwater.networks.transports.tcp.control import (
     ALL_NODES,
     AskCounters,
     AskDerivations,
-    AskHeld,
     AskMessages,
     AskRows,
     AskWatched,
@@ -48,7 +47,6 @@ from headwater.networks.transports.tcp.control import (
     Control,
     CountersTold,
     DerivationsTold,
-    HeldTold,
     MessagesTold,
     NotDone,
     RowsTold,
@@ -101,12 +99,12 @@ class TcpNetwork:
         self.losses = 0
         self.last_message = 0.0
         self._recording = recording
-        self._adopt(text if isinstance(text, NodeSettings) else NodeSettings(text, scheme=scheme))
         self._directory: Directory = Addresses(self.names) if self.names else Hashed(self.nodes)
+        self.began = time.time()
+        self._adopt(text if isinstance(text, NodeSettings) else NodeSettings(text, scheme=scheme))
         self._processes = Processes(
             starter or Children(host, hosts, prefix), min(self.nodes, processes or self.nodes)
         )
-        self.began = time.time()
         self._counted: dict[int, CountersTold] = {}
         self._before = 0, 0
         """Messages and bytes of earlier epochs."""
@@ -137,11 +135,11 @@ class TcpNetwork:
                 else "there is no @ in the program",
                 hint="names=[...] for programs whose relations live at addresses, nodes=4 for others",
             )
-        self.settings, self._program, self._plan = settings, program, plan
-        self._given = GivenRows(plan)
-        self._base: dict[tuple[str, Row], None] = {
-            (relation, tuple(row)): None for relation, rows in program.facts.items() for row in rows
-        }
+        self.settings, self._program = settings, program
+        self._given = GivenToNodes(plan, self._directory)
+        for relation, rows in program.facts.items():
+            for row in rows:
+                self._given.take_down(self._given.checked(True, relation, tuple(row)), self.now)
 
     @property
     def scheme(self) -> str:
@@ -177,7 +175,7 @@ class TcpNetwork:
         messages, volume = self.traffic()
         self._before, self._counted = (messages, volume), {}
         self._ask_all(command)
-        self._send([(True, relation, row) for relation, row in self._base])
+        self._send([self._given.checked(True, relation, row) for relation, row in self.given()])
 
     def _revive(self, gone: NodeGone) -> None:
         """Start processes that are gone, and begin a new epoch."""
@@ -257,44 +255,33 @@ class TcpNetwork:
 
     def change(self, changes: Sequence[tuple[bool, str, Row]]) -> None:
         """Insert (true) and delete base rows, in order."""
-        given = []
-        for inserted, written, row in changes:
-            relation = self._program.given.get(written, written)
-            checked = self._checked(relation, row)
-            self._owner(relation, checked)
-            given.append((inserted, relation, checked))
-        for inserted, relation, row in given:
-            if inserted:
-                self._base[relation, row] = None
-            else:
-                self._base.pop((relation, row), None)
+        given = self._checked(changes)
+        for change in given:
+            self._given.take_down(change, self.now)
         try:
             self._send(given)
         except NodeGone as gone:
             lost = gone
-            self._surely(lambda: self._revive(lost))  # the new epoch has them
+            self._surely(lambda: self._revive(lost))  # the new epoch has the rows
+            self._surely(lambda: self._send(self._given.events(given)))
 
-    def _checked(self, relation: str, row: Row) -> Row:
-        located = self._program.relations.get(relation)
-        if located is None or not located.base:
-            raise DataError("unknown-relation", f"{relation} is no base relation of this network")
-        return self._given.checked(self._plan.numbers[relation], row)
+    def check(self, changes: Sequence[tuple[bool, str, Row]]) -> None:
+        """Refuse changes of which one cannot be made."""
+        self._checked(changes)
 
-    def _send(self, changes: Sequence[tuple[bool, str, Row]]) -> None:
+    def given(self) -> Iterable[tuple[str, Row]]:
+        """The base rows that there are."""
+        return self._given.there(self.now)
+
+    def _checked(self, changes: Sequence[tuple[bool, str, Row]]) -> list[GivenChange]:
+        return [self._given.checked(*change) for change in changes]
+
+    def _send(self, changes: Sequence[GivenChange]) -> None:
         parts: dict[int, list[Change]] = {}
-        for inserted, relation, row in changes:
-            node = self._owner(relation, row)
-            parts.setdefault(self._process(node), []).append((node, inserted, relation, row))
+        for change in changes:
+            told = (change.node, change.comes, self._given.name(change), change.row)
+            parts.setdefault(self._process(change.node), []).append(told)
         self._ask_each({number: ChangeBase(tuple(part)) for number, part in parts.items()})
-
-    def _owner(self, relation: str, row: Row) -> int:
-        location = self._program.relations[relation].location
-        if location is None:
-            return FIRST
-        node = self._directory.node(row[location])
-        if node is None:
-            raise DataError("no-such-node", f"{relation}{row} lives at an address that no node has")
-        return node
 
     # ------------------------------------------------------------------ time and quiet
 
@@ -354,12 +341,6 @@ class TcpNetwork:
         replies = self._ask_all(asking) if node is None else [self._ask_one(node, asking)]
         return {row for part in replies if isinstance(part, RowsTold) for row in part.rows}
 
-    def holds(self, node: int, held: TableRow) -> bool:
-        """Whether a node has a row in a table."""
-        reply = self._surely(lambda: self._ask_one(node, AskHeld(node, *held)))
-        assert isinstance(reply, HeldTold)
-        return reply.held
-
     def derivations(self, node: int, derived: TableRow) -> list[Derivation]:
         """All ways in which a row follows from what a node has."""
         reply = self._surely(lambda: self._ask_one(node, AskDerivations(node, *derived)))
@@ -384,7 +365,7 @@ class TcpNetwork:
             assert isinstance(reply, MessagesTold)
             if not reply.messages:
                 return
-            yield from (CarriedMessage(*message) for message in reply.messages)
+            yield from map(carried_again, reply.messages)
             first += len(reply.messages)
 
     def watched(self) -> list[WatchedRow]:

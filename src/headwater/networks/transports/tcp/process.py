@@ -13,7 +13,6 @@ nodes say to each other.
 from __future__ import annotations
 
 import contextlib
-import hmac
 import json
 import os
 import signal
@@ -39,7 +38,6 @@ from headwater.networks.transports.tcp.control import (
     ALL_NODES,
     AskCounters,
     AskDerivations,
-    AskHeld,
     AskMessages,
     AskRows,
     AskWatched,
@@ -51,7 +49,6 @@ from headwater.networks.transports.tcp.control import (
     CountersTold,
     DerivationsTold,
     Fine,
-    HeldTold,
     JoinNetwork,
     MessagesTold,
     NotDone,
@@ -60,6 +57,7 @@ from headwater.networks.transports.tcp.control import (
     WatchedTold,
     decode_control,
     encode_control,
+    greeting,
 )
 from headwater.networks.transports.tcp.frames import ConnectionGone, Frames, listener, port_of
 from headwater.values.functions import Functions
@@ -106,17 +104,20 @@ class NodeProcess:
 
     def _take(self, frames: Frames) -> None:
         """Take in what another process says, in order; wait with it if this one has not begun that epoch yet."""
+        opening = greeting(frames, self.token)
+        if not isinstance(opening, OpenChannel):
+            frames.close()
+            return
+        frames.patience(None)
         with contextlib.suppress(ConnectionGone, HeadwaterError):
-            opening = decode_control(frames.receive())
-            if isinstance(opening, OpenChannel) and hmac.compare_digest(opening.token, self.token):
-                while True:
-                    frame = frames.receive()
-                    sender, receiver = ends_of(frame)
-                    with self._begun:
-                        self._begun.wait_for(lambda: self._epoch >= opening.epoch)
-                        if self._epoch != opening.epoch or receiver not in self._loops:
-                            break
-                        self._deliver(sender, receiver, frame)
+            while True:
+                frame = frames.receive()
+                sender, receiver = ends_of(frame)
+                with self._begun:
+                    self._begun.wait_for(lambda: self._epoch >= opening.epoch)
+                    if self._epoch != opening.epoch or receiver not in self._loops:
+                        break
+                    self._deliver(sender, receiver, frame)
         frames.close()
 
     def _deliver(self, sender: int, receiver: int, frame: bytes) -> None:
@@ -173,9 +174,6 @@ class NodeProcess:
                 loop.do(lambda node: node.quiet(QuietStage(command.stage)))
         elif isinstance(command, AskRows):
             return RowsTold(self._rows(command))
-        elif isinstance(command, AskHeld):
-            held = self._loops[command.node].do(lambda node: command.row in node.tables[command.table].rows)
-            return HeldTold(held)
         elif isinstance(command, AskDerivations):
             derived = (command.table, command.row)
             return DerivationsTold(
