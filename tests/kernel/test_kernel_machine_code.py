@@ -55,10 +55,10 @@ import numpy as np
 from headwater.kernel import compiled, rowops
 from headwater.kernel.compiled import Kernel
 print("numba" in sys.modules)
-state = np.full(3, 255, np.uint8)
-rowops.settle(np.array([0, 2], np.int32), state)
-print(state.tolist(), isinstance(rowops.settle, Kernel), isinstance(rowops.add, Kernel))
-print(sum(rowops.settle.stats.cache_misses.values()))
+state = np.full(1000, 255, np.uint8)
+rowops.clear_bits(np.arange(0, 1000, 2, dtype=np.int32), state, np.uint8(0xF7))
+print(state[:3].tolist(), isinstance(rowops.clear_bits, Kernel), isinstance(rowops.add, Kernel))
+print(sum(rowops.clear_bits.stats.cache_misses.values()))
 """
 
 
@@ -81,10 +81,10 @@ def test_a_function_is_compiled_once_wherever_the_package_is(tmp_path: Path):
     said, told = used(package.parent, tmp_path / "cache")
     assert said == ["False", "[247, 255, 247] False True", "1"] and "compiling" in told
     kept = sorted((tmp_path / "cache").rglob("*.nbc"))
-    assert [path.name.partition("-")[0] for path in kept] == ["rowops.settle"]
+    assert [path.name.partition("-")[0] for path in kept] == ["rowops.clear_bits"]
     shutil.copytree(package, tmp_path / "upgrade" / "headwater", ignore=shutil.ignore_patterns("__pycache__"))
     source = tmp_path / "upgrade" / "headwater" / "kernel" / "rowops.py"
-    source.write_text(source.read_text().replace('"""Clear `DYING`."""', '"""Clear it."""\n'))
+    source.write_text(source.read_text().replace('"""Clear all bits', '"""\nClear every bit'))
     said, told = used(tmp_path / "upgrade", tmp_path / "cache")
     assert said == ["False", "[247, 255, 247] False True", "0"] and told == ""
     assert sorted((tmp_path / "cache").rglob("*.nbc")) == kept

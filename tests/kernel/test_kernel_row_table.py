@@ -36,7 +36,7 @@ def delete(relation: Relation, rows: list[tuple[int, ...]]) -> None:
 def longest_run(relation: Relation) -> int:
     taken = np.tile(relation.slots != 0, 2)
     runs = np.split(taken, np.flatnonzero(np.diff(taken)) + 1)
-    return max(run.shape[0] for run in runs if run[0])
+    return max((run.shape[0] for run in runs if run[0]), default=0)
 
 
 @pytest.mark.parametrize("seed", range(examples(4)))

@@ -28,7 +28,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from headwater.kernel.compiled import compiled
+from headwater.kernel.compiled import WIDTHS, compiled, load_endings
 from headwater.kernel.hashing import hash_row
 from headwater.kernel.memory import Room, Unbounded, grown, zeros
 from headwater.kernel.prefetch import BLOCK
@@ -175,6 +175,7 @@ class Accumulating:
         if top + extra > self.rows.shape[0]:
             size = max(top + extra, self.rows.shape[0] * 2)
             self._ask((size - self.rows.shape[0]) * 8 * (self.arity + 5))
+            load_endings(size, min(WIDTHS))
             self._before = grown(self._before, size)
             self._marks = grown(self._marks, size)
             self._free = grown(self._free, size)

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from headwater.kernel import room
 from headwater.kernel.compiled import compiled
-from headwater.kernel.rowops import ALL_COUNTED
+from headwater.kernel.rowops import ALL_COUNTED, storable
 from headwater.kernel.states import LIVE, STORED, TOUCHED
 
 if TYPE_CHECKING:
@@ -34,8 +34,9 @@ def append(tuples, first, arity, rows, state, sizes, created, count_column, head
     for t in range(first, tuples.shape[0]):
         fits = True
         for j in range(arity):
-            rows[top, j] = tuples[t, j]
-            if rows[top, j] != tuples[t, j]:
+            if storable(tuples[t, j], rows):
+                rows[top, j] = tuples[t, j]
+            else:
                 fits = False
         if not fits:
             break

@@ -1,8 +1,9 @@
 """Machine code for the kernel: numba functions, compiled once for a machine (see `machine_code`).
 
 Importing the kernel loads neither numba nor machine code: whoever only reads rows needs none of it. A function is
-loaded when it is first called, so that a program waits for what it uses and for nothing else. What ends a version is
-loaded before one begins (`load_endings`): keeping or undoing it must not fail, and compiling takes memory. Nodes load
+loaded when it is first called, so that a program waits for what it uses and for nothing else; what would have to be
+compiled is interpreted while there is little to do (see `interpreted`). What ends a version is loaded before there is
+much in a relation (`load_endings`): keeping or undoing it must not fail, and compiling takes memory. Nodes load
 everything when they come up (`load`).
 
 Rows are stored in 32 bits where their numbers fit, else in 64 (see `relation`). A signature says `stored` for them:
@@ -11,13 +12,16 @@ such a function is compiled for each of the two when it is first called with it.
 
 from __future__ import annotations
 
+import gc
 import sys
 import threading
-from collections.abc import Callable, Iterable
-from functools import cache, partial, update_wrapper
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import cache, cached_property, partial, update_wrapper
 from typing import Any, Literal
 
-from headwater.kernel.machine_code import Function, digest_of, kept, machine_code_folder
+from headwater.kernel.interpreted import SHORT, Patience, as_python
+from headwater.kernel.machine_code import Function, digest_of, is_kept, kept, machine_code_folder
 
 Ending = Literal["any", "chains"] | None
 """Where a version may need a function to end."""
@@ -36,6 +40,25 @@ OPTIONS: dict[str, Any] = {
 """How functions are compiled."""
 INLINED: dict[str, Any] = {**OPTIONS, "forceinline": True, "no_cpython_wrapper": True}
 """How those are that only compiled ones call."""
+
+
+@contextmanager
+def _compiling() -> Iterator[None]:
+    """What makes compiling quicker: nothing is collected meanwhile, and loops of probes have no use for vectors."""
+    from numba.core import config as of_numba
+    from numba.core.compiler_lock import global_compiler_lock
+
+    config: Any = of_numba
+    with global_compiler_lock:
+        collected, vectors = gc.isenabled(), config.LOOP_VECTORIZE
+        gc.disable()
+        config.LOOP_VECTORIZE = 0
+        try:
+            yield
+        finally:
+            config.LOOP_VECTORIZE = vectors
+            if collected:
+                gc.enable()
 
 
 @cache
@@ -58,9 +81,36 @@ class Kernel:
         update_wrapper(self, function)
 
     def __call__(self, *arguments: Any) -> Any:
-        load([self])
+        if not self.kept and self._patience.lasts(arguments):
+            return self._patience.run(self.as_python, arguments)
+        try:
+            load([self], _widths if self.ending else ())
+        except MemoryError:
+            if self.ending is None:
+                raise
+            return self._patience.run(self.as_python, arguments)
         assert self.machine_code is not None
         return self.machine_code(*arguments)
+
+    @cached_property
+    def kept(self) -> bool:
+        """Whether it has been compiled on this machine, by an earlier process."""
+        return is_kept(self.digest)
+
+    @cached_property
+    def digest(self) -> str:
+        """What its machine code is known by."""
+        assert self.signature is not None
+        return digest_of(self.function, self.signature, _python)
+
+    @cached_property
+    def as_python(self) -> Function:
+        """The function that does the same without machine code."""
+        return as_python(self.function, _interpreted)
+
+    @cached_property
+    def _patience(self) -> Patience:
+        return Patience(self.function)
 
     def compile(self) -> Function:
         """The machine code, from the cache if it is there.
@@ -76,11 +126,12 @@ class Kernel:
             return inlined
         _announce()
         called: Any = numba.njit(**OPTIONS)(self.function)
-        called._cache = kept(self.function, digest_of(self.function, self.signature, _python))
+        called._cache = kept(self.function, self.digest)
         if STORED in self.signature:
             called._compile_for_args = partial(_of_width, called, self.signature)
         else:
-            called.compile(self.signature)
+            with _compiling():
+                called.compile(self.signature)
             called.disable_compile()
         function: Function = called
         return function
@@ -89,7 +140,8 @@ class Kernel:
         """Have the machine code for stored numbers of so many bytes, if the function is given any."""
         if self.signature is not None and STORED in self.signature:
             code: Any = self.machine_code
-            code.compile(self.signature.replace(STORED, WIDTHS[width]))
+            with _compiling():
+                code.compile(self.signature.replace(STORED, WIDTHS[width]))
 
     def give_way(self, machine_code: Function) -> None:
         """Let every module of the kernel that has this function have its machine code instead."""
@@ -105,7 +157,8 @@ def _of_width(called: Any, signature: str, *arguments: Any) -> Any:
     """The machine code for rows as these arguments store them: numba asks for it when it meets others."""
     before, _, _ = signature.rpartition("(")[2].partition(STORED)
     place = before.replace("[:, ::1]", "").count(",")
-    return called.compile(signature.replace(STORED, WIDTHS[arguments[place].itemsize]))
+    with _compiling():
+        return called.compile(signature.replace(STORED, WIDTHS[arguments[place].itemsize]))
 
 
 class Instruction(Kernel):
@@ -117,18 +170,42 @@ class Instruction(Kernel):
         made: Function = intrinsic(self.function)
         return made
 
+    @cached_property
+    def as_python(self) -> Function:
+        """Instructions only make it quicker."""
+        return _nothing
+
+
+def _nothing(*_: Any) -> None:
+    """What an instruction does where Python runs a kernel."""
+
 
 _kernels: list[Kernel] = []
 """All functions, those that others call before the others."""
 _behind: dict[int, Kernel] = {}
 """The functions behind machine code that is loaded."""
+_widths = {min(WIDTHS)}
+"""How many bytes the numbers of relations have taken so far."""
+_large: set[Ending] = set()
+"""Where there have been many rows, so that all is loaded that ends a version."""
 _loading = threading.RLock()
+
+
+def _kernel(value: object) -> Kernel | None:
+    """What a value is, or what is behind it if it is machine code."""
+    return value if isinstance(value, Kernel) else _behind.get(id(value))
 
 
 def _python(value: object) -> Function | None:
     """The Python function behind a kernel, or behind its machine code."""
-    kernel = value if isinstance(value, Kernel) else _behind.get(id(value))
+    kernel = _kernel(value)
     return None if kernel is None else kernel.function
+
+
+def _interpreted(value: object) -> Function | None:
+    """What stands for a kernel, or for its machine code, where Python runs those that call it."""
+    kernel = _kernel(value)
+    return None if kernel is None else kernel.as_python
 
 
 def compiled(signature: str | None = None, *, ending: Ending = None) -> Callable[[Function], Function]:
@@ -164,7 +241,16 @@ def load(kernels: Iterable[Kernel] | None = None, widths: Iterable[int] = ()) ->
                 kernel.ready(width)
 
 
-@cache
-def load_endings(width: int, where: Ending = "any") -> None:
-    """Load what may be needed to end a version, for stored numbers of so many bytes."""
-    load([kernel for kernel in _kernels if kernel.ending == where], [width])
+def load_endings(rows: int, width: int, where: Ending = "any") -> None:
+    """Load what may be needed to end a version, before there are so many rows with numbers of so many bytes. What is
+    not loaded can be interpreted, and what is loaded is so for all widths that there are."""
+    widths = _widths | {width}
+    if (rows <= SHORT or where in _large) and widths == _widths:
+        return
+    large = {*_large, where} if rows > SHORT else _large
+    load(
+        [kernel for kernel in _kernels if kernel.ending in large or (kernel.ending and kernel.machine_code)],
+        widths,
+    )
+    _widths.update(widths)
+    _large.update(large)

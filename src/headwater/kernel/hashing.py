@@ -53,7 +53,7 @@ def hash_row(rows, row, columns):
     return tag_of(h)
 
 
-@compiled("void(int64[::1], int64[::1])", ending="any")
+@compiled("void(int64[::1], int64[::1])")
 def move_slots(old, new):
     """Move all entries of a table into a larger empty one."""
     mask = np.int64(new.shape[0] - 1)

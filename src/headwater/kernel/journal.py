@@ -14,10 +14,7 @@ from headwater.kernel.compiled import compiled
 from headwater.kernel.hashing import hash_row, home
 from headwater.kernel.prefetch import BLOCK, prefetch
 from headwater.kernel.row_table import forget
-from headwater.kernel.states import DYING, LEADING, LIVE, TOUCHED, VISIBLE, WAS
-
-PASSING = np.uint8(0xFF ^ (DYING | TOUCHED | WAS | LEADING))
-"""All bits but those that say something about the open version."""
+from headwater.kernel.states import TOUCHED
 
 
 @compiled()
@@ -43,67 +40,33 @@ def touch(row, rows, state, sizes, journal_rows, journal, rank_column, count_col
 
 
 @compiled(
-    "UniTuple(int64, 2)(int32[::1], int32[::1], int64[::1], uint8[::1], int32[::1], int32[::1])", ending="any"
+    "UniTuple(int64, 2)(int32[::1], int32[::1], int64[::1], uint8[::1], uint8, uint8, uint8, int32[::1], int32[::1])",
+    ending="any",
 )
-def changed(journal_rows, created, sizes, state, lost, gained):
-    """Write the rows that were there and are not to `lost`, those that are there and were not to `gained`."""
+def sift(journal_rows, created, sizes, state, bits, one, other, ones, others):
+    """Write the rows of the version with some bits as in `one` to `ones`, and those with these as in `other` to
+    `others`, if there is room for any; how many these are."""
     n = np.int64(0)
     m = np.int64(0)
-    for i in range(sizes[3]):
-        row = journal_rows[i]
-        s = state[row] & (WAS | VISIBLE)
-        if s == WAS:
-            lost[n] = row
+    for i in range(sizes[3] + sizes[4]):
+        row = journal_rows[i] if i < sizes[3] else created[i - sizes[3]]
+        s = state[row] & bits
+        if s == one:
+            ones[n] = row
             n += 1
-        elif s == VISIBLE:
-            gained[m] = row
-            m += 1
-    for i in range(sizes[4]):
-        row = created[i]
-        if state[row] & (WAS | VISIBLE) == VISIBLE:
-            gained[m] = row
+        elif s == other and others.shape[0] > 0:
+            others[m] = row
             m += 1
     return n, m
 
 
-@compiled("int64(int32[::1], int32[::1], int64[::1], uint8[::1], int32[::1])", ending="any")
-def dead_rows(journal_rows, created, sizes, state, dead):
-    """Write the rows without support to `dead`."""
-    n = np.int64(0)
+@compiled("void(int32[::1], int32[::1], int64[::1], uint8[::1], uint8[::1])", ending="any")
+def seal(journal_rows, created, sizes, state, sealed):
+    """End a version: each row gets the state that the next one finds (`SEALED`)."""
     for i in range(sizes[3]):
-        if state[journal_rows[i]] & LIVE == 0:
-            dead[n] = journal_rows[i]
-            n += 1
+        state[journal_rows[i]] = sealed[state[journal_rows[i]]]
     for i in range(sizes[4]):
-        if state[created[i]] & LIVE == 0:
-            dead[n] = created[i]
-            n += 1
-    return n
-
-
-@compiled()
-def sealed(state):
-    """A state as the next version finds it: what is visible now is what was there."""
-    s = state & PASSING
-    if s & VISIBLE != 0:
-        s |= WAS
-    return s
-
-
-@compiled("void(int32[::1], int32[::1], int64[::1], uint8[::1])", ending="any")
-def seal(journal_rows, created, sizes, state):
-    """End a version: what is visible now is what was there when the next one begins."""
-    for i in range(sizes[3]):
-        state[journal_rows[i]] = sealed(state[journal_rows[i]])
-    for i in range(sizes[4]):
-        state[created[i]] = sealed(state[created[i]])
-
-
-@compiled("void(int64, uint8[::1])", ending="any")
-def seal_all(top, state):
-    """What `seal` does, to all rows."""
-    for row in range(top):
-        state[row] = sealed(state[row])
+        state[created[i]] = sealed[state[created[i]]]
 
 
 @compiled("void(int32[::1], int64[:, ::1], stored[:, ::1], uint8[::1], int64, int64, int64)", ending="any")

@@ -42,6 +42,17 @@ def machine_code_folder() -> Path:
     return folder
 
 
+@cache
+def _names() -> str:
+    """The names of all that is kept when the process first asks."""
+    return " ".join(path.name for path in machine_code_folder().glob("*.nbi"))
+
+
+def is_kept(digest: str) -> bool:
+    """Whether there was machine code with this digest when the process first asked for any."""
+    return digest in _names()
+
+
 def digest_of(function: Function, signature: str, called: Callable[[object], Function | None]) -> str:
     """What tells the machine code of a function from that of any other.
 

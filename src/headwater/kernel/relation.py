@@ -35,14 +35,24 @@ import numpy.typing as npt
 
 from headwater.kernel import hashing, journal, room, rowops, version_end
 from headwater.kernel.appending import appended
-from headwater.kernel.compiled import load_endings
 from headwater.kernel.index import Index
 from headwater.kernel.lists import Lists
 from headwater.kernel.memory import Room, Unbounded, zeros
 from headwater.kernel.prefetch import BLOCK
 from headwater.kernel.room import NARROW, WIDE
 from headwater.kernel.row_table import ENTRY_BYTES, SHORTEST, Slots, fill_table, table_size
-from headwater.kernel.states import DYING, LEADING, LIVE, STORED, TOUCHED, VISIBLE, WAS
+from headwater.kernel.states import (
+    DYING,
+    KILLED,
+    LEADING,
+    LIVE,
+    NO_BITS,
+    STORED,
+    TOUCHED,
+    VISIBLE,
+    WAS,
+    translate,
+)
 
 Ints = npt.NDArray[np.int64]
 Rows = npt.NDArray[np.int32]
@@ -219,7 +229,6 @@ class Relation:
     def _new_index(self, columns: tuple[int, ...]) -> Index | Lists:
         if not self.selected:
             return Lists(columns)
-        load_endings(NARROW.itemsize, "chains")  # for wide numbers too: they are narrow again after `clear`
         return Index(columns)
 
     def index(self, columns: Sequence[int]) -> Index | Lists:
@@ -350,7 +359,7 @@ class Relation:
 
     def hide(self, rows: Rows) -> None:
         """Make dead rows invisible at once, where no round of going down follows."""
-        rowops.hide(rows, self.state)
+        rowops.clear_bits(rows, self.state, rowops.NOT_VISIBLE)
 
     def kill_all(self) -> None:
         """Make every row dead and invisible at once. Rows keep their places, so what comes back costs little."""
@@ -363,7 +372,7 @@ class Relation:
             self.backup = Backup(
                 self.rows[:top, self.arity :].copy(), self.state[:top].copy(), int(self.sizes[3])
             )
-        rowops.kill_all(self.sizes[0], self.state)
+        translate(self.state[: self.sizes[0]], KILLED)
 
     def lift(self, ranks: int) -> None:
         """Raise the ranks of all rows, so that they are above those of another relation. Nothing is journaled: taking
@@ -412,7 +421,7 @@ class Relation:
 
     def settle(self, rows: Rows) -> None:
         """Clear `DYING`: the present round of going down is over for these rows."""
-        rowops.settle(rows, self.state)
+        rowops.clear_bits(rows, self.state, rowops.NOT_DYING)
 
     def find(self, tuples: Ints) -> Rows:
         """The row number of each tuple, -1 where it is not stored."""
@@ -459,7 +468,9 @@ class Relation:
         if not most:
             return NO_ROWS, NO_ROWS
         lost, gained = np.empty(entries, np.int32), np.empty(most, np.int32)
-        n, m = journal.changed(self.journal_rows, self.created, self.sizes, self.state, lost, gained)
+        n, m = journal.sift(
+            self.journal_rows, self.created, self.sizes, self.state, WAS | VISIBLE, WAS, VISIBLE, lost, gained
+        )
         if most < PIECE:
             return lost[:n], gained[:m]
         return _first(lost, n), _first(gained, m)
@@ -474,7 +485,9 @@ class Relation:
         if not most:
             return NO_ROWS
         dead = np.empty(most, np.int32)
-        n = journal.dead_rows(self.journal_rows, self.created, self.sizes, self.state, dead)
+        n, _ = journal.sift(
+            self.journal_rows, self.created, self.sizes, self.state, LIVE, NO_BITS, LIVE, dead, NO_ROWS
+        )
         return dead[:n] if most < PIECE else _first(dead, n)
 
     def proceed(self) -> None:

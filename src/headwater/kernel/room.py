@@ -7,7 +7,7 @@ what there is room for.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -40,19 +40,25 @@ def rows(relation: Relation, extra: int) -> None:
             (size - relation.state.shape[0]) * relation.row_bytes,
             f"room for {size:,} rows of {relation.name}",
         )
+        ready_to_end(relation, size, relation.rows.dtype)
         relation.rows = grown(relation.rows, size, empty)
         for index in relation.indexes.values():
             index.reserve(size)
         relation.state = grown(relation.state, size)  # last: its length says what there is room for
 
 
+def ready_to_end(relation: Relation, rows: int, stored: np.dtype[Any]) -> None:
+    """Have what ends versions of a relation with so many rows, whose numbers are stored so."""
+    load_endings(rows, stored.itemsize)
+    if relation.selected:
+        load_endings(rows, stored.itemsize, "chains")
+
+
 def widen(relation: Relation) -> None:
     """Store numbers in 64 bits from now on."""
     if relation.rows.dtype == WIDE:
         return
-    load_endings(WIDE.itemsize)
-    if relation.selected:
-        load_endings(WIDE.itemsize, "chains")
+    ready_to_end(relation, relation.state.shape[0], WIDE)
     relation.ask(WIDE.itemsize * relation.rows.size, f"rows of {relation.name} with numbers of 64 bits")
     wide: npt.NDArray[np.int64] = empty(relation.rows.shape, WIDE)
     wide[: relation.sizes[0]] = relation.rows[: relation.sizes[0]]
@@ -132,6 +138,7 @@ def successor(relation: Relation, expected: int, *, distinct: bool = False) -> R
     made = type(relation)(relation.name, relation.arity, selected=relation.selected, room=relation.room)
     size = expected + SPARE
     made.ask(size * (relation.row_bytes + 16), f"room for {size:,} rows of {relation.name}")
+    ready_to_end(made, size, relation.rows.dtype)
     made.rows = empty((size, relation.width), relation.rows.dtype)
     made.largest = relation.largest
     made.distinct = distinct

@@ -84,7 +84,7 @@ def approach(count, rows, arity, state, slots, scratch):
         scratch[BLOCK + i] = p
 
 
-@compiled("void(uint32[::1], stored[:, ::1], int64[::1], uint8[::1], int64, int64[::1])", ending="any")
+@compiled("void(uint32[::1], stored[:, ::1], int64[::1], uint8[::1], int64, int64[::1])")
 def fill_table(slots, rows, columns, state, top, scratch):
     """Enter all stored rows, which are distinct, into an empty table."""
     size = slots.shape[0]

@@ -18,16 +18,24 @@ from headwater.kernel.hashing import home, mix, tag_of
 from headwater.kernel.journal import noted, touch
 from headwater.kernel.prefetch import BLOCK, prefetch
 from headwater.kernel.row_table import approach, mark_of
-from headwater.kernel.states import DYING, LEADING, LIVE, STORED, TOUCHED, VISIBLE, WAS
+from headwater.kernel.states import DYING, LEADING, LIVE, STORED, TOUCHED, VISIBLE
 
 ALL_COUNTED = np.int64(-1)
 """The sign of a count that has all derivations there have been since the row became live: without any left, it is
 derived no more. Where some were not counted, and in states from before there was such a sign, a count is above 0. A
 dead row has this in the place of its count, or 0."""
+LEAST_NARROW, MOST_NARROW = -(2**31), 2**31 - 1
+"""What rows of 32-bit numbers can store."""
 NOT_DYING = np.uint8(0xFF ^ DYING)
 NOT_LIVE = np.uint8(0xFF ^ LIVE)
 NOT_VISIBLE = np.uint8(0xFF ^ VISIBLE)
 NOT_LEADING = np.uint8(0xFF ^ LEADING)
+
+
+@compiled()
+def storable(number, rows):
+    """Whether a number can be stored in rows as they are."""
+    return rows.itemsize > 4 or LEAST_NARROW <= number <= MOST_NARROW
 
 
 @compiled()
@@ -113,8 +121,9 @@ def add(
                 row = np.int64(free[spare - 1]) if spare > 0 else top
                 fits = True
                 for j in range(arity):
-                    rows[row, j] = tuples[t, j]
-                    if rows[row, j] != tuples[t, j]:
+                    if storable(tuples[t, j], rows):
+                        rows[row, j] = tuples[t, j]
+                    else:
                         fits = False
                 if not fits:
                     sizes[0], sizes[1], sizes[2] = top, stored, spare
@@ -260,13 +269,6 @@ def fall(which, rows, state, sizes, journal_rows, journal, rank_column, count_co
         state[row] = (state[row] & NOT_VISIBLE) | DYING
 
 
-@compiled("void(int32[::1], uint8[::1])")
-def hide(which, state):
-    """Make visible rows invisible that are in the journal already, since they have died."""
-    for i in range(which.shape[0]):
-        state[which[i]] &= NOT_VISIBLE
-
-
 @compiled(
     "int64(int64[::1], stored[:, ::1], uint8[::1], int64[::1], int32[::1], int64[:, ::1],"
     " int64, int64, int64, int64, int32[::1])"
@@ -324,11 +326,11 @@ def lead(which, rows, state, sizes, journal_rows, journal, rank_column, count_co
         state[row] |= LEADING
 
 
-@compiled("void(int32[::1], uint8[::1])")
-def settle(which, state):
-    """Clear `DYING`."""
+@compiled("void(int32[::1], uint8[::1], uint8)")
+def clear_bits(which, state, others):
+    """Clear all bits but some others, of rows that are in the journal already or for which nothing need be undone."""
     for i in range(which.shape[0]):
-        state[which[i]] &= NOT_DYING
+        state[which[i]] &= others
 
 
 @compiled("void(int64[:, ::1], int64, stored[:, ::1], uint8[::1], uint32[::1], int32[::1], int64[::1])")
@@ -342,12 +344,3 @@ def find(tuples, arity, rows, state, slots, out, scratch):
             t = start + i
             p = arrive(tuples, t, arity, rows, slots, scratch[i], scratch[BLOCK + i])
             out[t] = np.int32((np.int64(slots[p]) & mask) - 1)
-
-
-@compiled("void(int64, uint8[::1])")
-def kill_all(top, state):
-    """Make every stored row dead and invisible; all count as touched."""
-    for row in range(top):
-        s = state[row]
-        if s & STORED != 0:
-            state[row] = (s & WAS) | STORED | TOUCHED

@@ -16,7 +16,7 @@ import numpy as np
 from headwater.kernel import journal, room
 from headwater.kernel.lists import Lists
 from headwater.kernel.memory import shrunk
-from headwater.kernel.states import LIVE, STORED
+from headwater.kernel.states import LIVE, SEALED, STORED, translate
 
 if TYPE_CHECKING:
     from headwater.kernel.relation import Relation, Rows
@@ -79,9 +79,9 @@ def _still_dead(relation: Relation, ghosts: Rows, dead: Rows) -> Rows:
 def commit(relation: Relation, plan: CommitPlan) -> bool:
     """Forget the journal and do what is planned; return whether the relation was compacted at a cost of its own."""
     if relation.backup is not None:
-        journal.seal_all(relation.sizes[0], relation.state)
+        translate(relation.state[: relation.sizes[0]], SEALED)
     elif relation.sizes[3] or relation.sizes[4]:
-        journal.seal(relation.journal_rows, relation.created, relation.sizes, relation.state)
+        journal.seal(relation.journal_rows, relation.created, relation.sizes, relation.state, SEALED)
     _forget(relation)
     if plan.empty and _emptied(relation):
         return False

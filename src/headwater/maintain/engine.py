@@ -20,9 +20,7 @@ from headwater.events import (
     Reason,
     Stopped,
 )
-from headwater.kernel.compiled import load_endings
 from headwater.kernel.relation import CHUNK, Relation
-from headwater.kernel.room import NARROW
 from headwater.maintain.definition import Definition, following
 from headwater.maintain.followed import FollowedStratum
 from headwater.maintain.grouping import Grouping
@@ -128,7 +126,6 @@ class Engine:
 
         `possible` names further base relations that may change on other nodes, if there are any.
         """
-        load_endings(NARROW.itemsize)
         deltas = self._deltas
         changing = {*delete, *insert, *possible}
         for name in dict.fromkeys((*delete, *insert)):

@@ -1,0 +1,166 @@
+"""Kernels that Python runs: they do what machine code does, and a small program needs nothing else."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from kernel_stream import Stream
+from oracle_clingo import solve
+from oracle_lockstep import Lockstep, examples
+from oracle_programs import RandomProgram
+from oracle_strategies import Version, programs, streams
+
+import headwater
+from headwater.kernel import compiled, interpreted
+from headwater.kernel.compiled import Kernel
+from headwater.kernel.interpreted import LONGEST_INTERPRETED, SHORT, Patience
+
+
+@contextmanager
+def without_machine_code() -> Iterator[list[str]]:
+    """Have Python run all kernels; the names of those that ran."""
+    ran: list[str] = []
+    swapped = []
+
+    def runner(kernel: Kernel) -> Any:
+        patience = Patience(kernel.function)
+
+        def run(*arguments: Any) -> Any:
+            ran.append(kernel.function.__name__)
+            return patience.run(kernel.as_python, arguments)
+
+        return run
+
+    runners = {id(kernel): runner(kernel) for kernel in compiled._kernels if kernel.signature is not None}
+    for name, module in list(sys.modules.items()):
+        if name.startswith(compiled.PACKAGE):
+            for known, value in list(vars(module).items()):
+                kernel = compiled._kernel(value)
+                if kernel is not None and id(kernel) in runners:
+                    swapped.append((module, known, value))
+                    setattr(module, known, runners[id(kernel)])
+    try:
+        yield ran
+    finally:
+        for module, known, value in swapped:
+            setattr(module, known, value)
+
+
+@pytest.mark.parametrize("selected", [False, True])
+@pytest.mark.parametrize("arity", [1, 2, 3])
+def test_random_versions_of_a_relation(arity: int, selected: bool):
+    with without_machine_code() as ran:
+        stream = Stream(arity, arity, selected=selected, counts=(0, 1, 10, 40))
+        stream.relation.index(list(range(arity))[:1])
+        for number in range(6 * examples(2)):
+            stream.version(8, keep=number % 3 != 1)
+    assert {"add", "subtract", "kill", "fall", "revive", "show", "seal", "enter", "leave"} <= set(ran)
+
+
+@settings(max_examples=examples(4))
+@given(programs(limited=True), streams(), st.sampled_from(["support", "dred", "recompute"]))
+def test_random_programs(program: RandomProgram, stream: list[Version], strategy: str):
+    with without_machine_code() as ran:
+        lockstep = Lockstep(program.text(), [strategy], tables=program.tables)
+        for version in stream:
+            lockstep.follow(
+                version, lambda state: solve(program, {name: state[name] for name in program.base})
+            )
+    assert ran or not any(lockstep.state.values())
+
+
+def test_little_to_do(monkeypatch: pytest.MonkeyPatch):
+    def kernel(numbers, limit, out):
+        for i in range(numbers.shape[0]):
+            out[i] = numbers[i] * limit
+
+    patience, few, many = Patience(kernel), np.arange(3), np.arange(SHORT + 1)
+    assert patience.lasts((few, 7, np.empty(10**6))) and not patience.lasts((many, 7, np.empty(3)))
+    clock = iter([0.0, LONGEST_INTERPRETED / 2, 1.0, 1.0 + LONGEST_INTERPRETED])
+    monkeypatch.setattr(interpreted.time, "thread_time", lambda: next(clock))
+    patience.run(kernel, (few, 7, np.empty(3)))
+    assert patience.lasts((few, 7, few))
+    patience.run(kernel, (few, 7, np.empty(3)))
+    assert not patience.lasts((few, 7, few))
+
+
+@pytest.mark.parametrize("ending", ["any", None])
+def test_what_ends_a_version_needs_no_memory_for_machine_code(ending, monkeypatch: pytest.MonkeyPatch):
+    def double(numbers):
+        for i in range(numbers.shape[0]):
+            numbers[i] *= 2
+
+    def refuse(self: Kernel):
+        raise MemoryError
+
+    monkeypatch.setattr(Kernel, "compile", refuse)
+    kernel, numbers = Kernel(double, "void(int64[::1])", ending=ending), np.arange(SHORT + 1)
+    if ending is None:
+        with pytest.raises(MemoryError):
+            kernel(numbers)
+    else:
+        kernel(numbers)
+        assert numbers.tolist() == list(range(0, 2 * SHORT + 2, 2))
+
+
+def test_endings_are_loaded_for_all_widths_from_many_rows_on(monkeypatch: pytest.MonkeyPatch):
+    loads: list[tuple[set[str], set[int]]] = []
+    kernels = [Kernel(test_little_to_do, "void()", ending=where) for where in ("any", "chains", None)]
+    monkeypatch.setattr(compiled, "_kernels", kernels)
+    monkeypatch.setattr(compiled, "_widths", {4})
+    monkeypatch.setattr(compiled, "_large", set())
+    monkeypatch.setattr(
+        compiled, "load", lambda which, widths: loads.append(({k.ending for k in which}, set(widths)))
+    )
+    compiled.load_endings(SHORT, 4)
+    assert loads == []
+    compiled.load_endings(SHORT, 8)
+    assert loads == [(set(), {4, 8})]
+    compiled.load_endings(SHORT + 1, 4)
+    compiled.load_endings(SHORT + 1, 8)
+    assert loads[1:] == [({"any"}, {4, 8})]
+    compiled.load_endings(SHORT + 1, 4, "chains")
+    assert loads[2:] == [({"any", "chains"}, {4, 8})]
+
+
+FIRST_TRY = """
+import sys
+import headwater
+db = headwater.connect()
+db.define('''
+reach(X, Y) :- link(X, Y).
+reach(X, Y) :- link(X, Z), reach(Z, Y).
+degree(X, count<Y>) :- reach(X, Y).
+''')
+db.apply(insert={'link': [(1, 2), (2, 3), (3, 1), (3, 4)]})
+db.apply(delete={'link': [(3, 1)]})
+print(sorted(db['reach'].rows()), sorted(db['degree'].rows()), 'numba' in sys.modules)
+"""
+
+
+def test_a_first_try_compiles_nothing(tmp_path: Path):
+    """A few rows, on a machine where nothing was ever compiled."""
+    done = subprocess.run(
+        [sys.executable, "-c", FIRST_TRY],
+        env={
+            **os.environ,
+            "PYTHONPATH": str(Path(headwater.__file__).parent.parent),
+            "HEADWATER_CACHE": str(tmp_path),
+        },
+        capture_output=True,
+        text=True,
+        timeout=200,
+        check=True,
+    )
+    expected = "[(1, 2), (1, 3), (1, 4), (2, 3), (2, 4), (3, 4)] [(1, 3), (2, 2), (3, 1)] False"
+    assert done.stdout.strip() == expected and done.stderr == ""
