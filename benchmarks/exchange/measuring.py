@@ -35,6 +35,18 @@ def timed(work: Callable[[], T]) -> tuple[float, T]:
     return time.process_time() - started, result
 
 
+def rest() -> None:
+    """From now on, what is there is not looked through for garbage, until `stir`: before each turn, that took longer
+    than the turn did."""
+    gc.collect()
+    gc.freeze()
+
+
+def stir() -> None:
+    """Look through everything again."""
+    gc.unfreeze()
+
+
 class SharingChange(NamedTuple):
     """Rows to insert and to delete, by relation."""
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.exchange.figures import ANEW, DRED, PROPAGATE, RECOMPUTE
+from benchmarks.exchange.deletions import ANEW, DRED, PROPAGATE, RECOMPUTE
 from benchmarks.pictures import BLUE, GREY, ORANGE, save
 from benchmarks.report import BenchmarkReport, ReportRow
 

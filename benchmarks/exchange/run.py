@@ -6,7 +6,8 @@ import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from benchmarks.exchange.figures import cycles, deletions, joining, updates
+from benchmarks.exchange.deletions import deletions
+from benchmarks.exchange.figures import cycles, joining, updates
 from benchmarks.exchange.pictures import draw
 from benchmarks.markdown import markdown
 from benchmarks.options import BenchmarkOptions

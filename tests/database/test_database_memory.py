@@ -104,7 +104,7 @@ def test_an_index():
 def test_new_strings():
     db = reach(strict=False, memory="8 MB")
     db.apply(insert={"name": [("first",)]})
-    names = [(f"name {i}",) for i in range(100_000)]
+    names = [(f"name {i}" * 10,) for i in range(100_000)]
     refused(db, lambda: db.apply(insert={"name": names}), "new strings")
     goes_on(db)
 

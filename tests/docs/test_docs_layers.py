@@ -14,7 +14,10 @@ USERS = ("files", "cli", "demo")
 """Layers that may use the package as its users do: `import headwater`."""
 
 
-DOORS = {("database/database.py", "headwater.pipeline")}
+DOORS = {
+    ("database/database.py", "headwater.pipeline"),
+    ("values/strings.py", "headwater.kernel.texts"),
+}
 """Doors into layers below, named in ARCHITECTURE.md: a method that imports what it opens when it is called."""
 
 

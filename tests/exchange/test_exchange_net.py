@@ -6,7 +6,7 @@ import os
 import random
 
 import pytest
-from exchange_support import COMMON
+from exchange_support import COMMON, confederation, rows
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -72,3 +72,36 @@ def test_nothing_is_compared_whole_where_no_values_are_equal(monkeypatch: pytest
     viewer = found["T"]
     for report in (viewer.preview(), viewer.update()):
         assert report.changes.inserted("K") == [(100, 1)] and report.changes.deleted("L") == [(3, 3)]
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "distrust from U(2, 5).",
+        "distrust through m2.",
+        "distrust U(n, c) from GUS.",
+        "distrust U(n, c) if c = 2.",
+    ],
+)
+def test_conditions_that_come_are_previewed_without_computing_all_again(
+    condition: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = confederation()
+    ubio, biosql = found["uBio"], found["BioSQL"]
+    ubio.trust(condition)
+    ubio.edit(insert={"U": [(9, 5)]})
+    ubio.publish()
+    monkeypatch.setattr(PeerInstance, "recomputed", lambda self: pytest.fail("all is computed again"))
+    program, version = biosql.instance.program(), biosql.instance.database.version
+    before = rows(biosql, "B")
+    told = biosql.preview()
+    assert (biosql.instance.program(), biosql.instance.database.version) == (program, version)
+    assert rows(biosql, "B") == before
+    done = biosql.update()
+    assert (9, 5) in rows(biosql, "U") and (3, 9) in rows(biosql, "B")
+    for said in (told.changes, done.changes):
+        assert set(said.inserted("B")) == rows(biosql, "B") - before
+        assert set(said.deleted("B")) == before - rows(biosql, "B")
+    ubio.trust(remove=condition)
+    ubio.publish()
+    assert biosql.preview().changes == biosql.update().changes

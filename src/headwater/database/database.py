@@ -294,14 +294,27 @@ class Database:
         return self._afterwards(self._versions.advance(to))
 
     def what_if(
-        self, insert: Mapping[str, Any] | None = None, delete: Mapping[str, Any] | None = None
+        self,
+        insert: Mapping[str, Any] | None = None,
+        delete: Mapping[str, Any] | None = None,
+        *,
+        redefine: str | os.PathLike[str] | Program | None = None,
     ) -> Changes:
-        """What `apply` would do, without doing it: worked out, then taken back. No version, nothing in the log."""
-        return self._what_if(given_rows("insert", insert), by_relation("delete", delete))
+        """What `apply` would do, without doing it: worked out, then taken back. No version, nothing in the log.
+
+        With `redefine`, what that and then `apply` would do, together.
+        """
+        program = None if redefine is None else read_definition(redefine)
+        return self._what_if(given_rows("insert", insert), by_relation("delete", delete), program)
 
     @changes
-    def _what_if(self, insert: Mapping[str, Any], delete: Mapping[str, Any]) -> Changes:
-        return self._versions.suppose(insert, delete, react=True)
+    def _what_if(
+        self, insert: Mapping[str, Any], delete: Mapping[str, Any], program: Program | None
+    ) -> Changes:
+        if program is None:
+            return self._versions.suppose(insert, delete, react=True)
+        refuse_doubtful(program, self.catalog, whole=True)
+        return self._versions.suppose_definition(program, whole=True, insert=insert, delete=delete)[1]
 
     def _afterwards(self, done: Changes) -> Changes:
         self._running.after_version()

@@ -123,8 +123,15 @@ class Versions:
             described, before = self.standing.described(), self.standing.catalog.program.relations
         return self._done(version, described, before)
 
-    def suppose_definition(self, program: Program, *, whole: bool) -> tuple[Catalog, Changes]:
-        """What `define` would do, and the catalog there would be: worked out, then taken back."""
+    def suppose_definition(
+        self,
+        program: Program,
+        *,
+        whole: bool,
+        insert: Mapping[str, Any] | None = None,
+        delete: Mapping[str, Any] | None = None,
+    ) -> tuple[Catalog, Changes]:
+        """What `define` would do, and then `apply`, with the catalog there would be: worked out, then taken back."""
         with (
             self.runner.interrupts,
             Version(self.standing.number, self.standing.time(), guard=self.guard) as version,
@@ -133,10 +140,14 @@ class Versions:
             version.join(self.standing)
             catalog = self._defined(program, None, whole)
             self._check_subscribed(catalog)
-            catalog = completed(catalog, self.stored)
+            catalog = completed(catalog.with_rows(insert or {}, self.stored), self.stored)
             self.outbox.check(catalog)
             self._define(version, catalog, {}, whole=whole)
             self._react(version, unseen=self._not_changed(program, catalog))
+            if insert or delete:
+                deletes = self._find(delete or {}, version)
+                self.runner.proceed(version, deletes, self._encode(self.standing.coming, insert or {}))
+                version.changes = self.runner.changes()
             for change in version.changes.values():
                 change.resolve()
             before = self.standing.catalog.program.relations

@@ -142,17 +142,23 @@ class PeerInstance:
             done.append((self.database.redefine(self.compiled.program), self.compiled))
         if base:
             self.database.apply(insert={name: list(rows) for name, rows in base.items() if rows})
+        listed = self._listed(self.compiled)
+        if listed.insert or listed.delete:
+            done.append((self.database.apply(listed.insert, listed.delete), self.compiled))
+        return done
+
+    def _listed(self, compiled: CompiledMappings) -> RowChanges:
+        """What has to change for the lists of conditions to hold the rows that they name."""
         insert: dict[str, list[Row]] = {}
         delete: dict[str, list[Row]] = {}
-        for listed, relations in self.compiled.lists.items():
+        for listed, relations in compiled.lists.items():
             for relation, atoms in relations.items():
                 wanted = set(map(_values, atoms))
                 name = RowList(listed, relation).name
-                there = set(self.database[name].rows())
-                insert[name], delete[name] = list(wanted - there), list(there - wanted)
-        if any(insert.values()) or any(delete.values()):
-            done.append((self.database.apply(insert, delete), self.compiled))
-        return done
+                there = set(self.database[name].rows()) if name in self.database else set()
+                if wanted != there:
+                    insert[name], delete[name] = list(wanted - there), list(there - wanted)
+        return RowChanges(insert, delete)
 
     def _program(self) -> str:
         texts = self.database.texts
@@ -278,10 +284,9 @@ class PeerInstance:
         if own:
             insert[LOG] = [(t.id.number, encode(t).decode()) for t in transactions]
         marks: dict[str, Any] = dict(more_marks or {})
-        policies = self.policies
         for transaction in transactions:
             marks[transaction.id.peer] = transaction.id.number
-            policies = policies.after(transaction.id.peer, transaction.policy)
+        policies = self._policies_after(transactions)
         changed = policies != self.policies
         coming = self._compile(policies) if changed else self.compiled
         done = [(self.database.apply(insert, rows.delete, marks=marks), self.compiled)]
@@ -289,6 +294,28 @@ class PeerInstance:
             self.policies, self.compiled = policies, coming
             done += self._take_on({})
         return done + self.reconcile()
+
+    def _policies_after(self, transactions: Iterable[Transaction]) -> Policies:
+        policies = self.policies
+        for transaction in transactions:
+            policies = policies.after(transaction.id.peer, transaction.policy)
+        return policies
+
+    def supposed(self, transactions: Sequence[Transaction]) -> Step | None:
+        """What taking transactions on would do, worked out and taken back, at the cost of doing it. Nothing where
+        something has to be decided, before or by it: decisions take versions of their own."""
+        policies = self._policies_after(transactions)
+        if not self.undecided() or _reject(policies):
+            return None
+        rows = self.changes_of(transactions)
+        if policies == self.policies:
+            done, coming = self.database.what_if(rows.insert, rows.delete), self.compiled
+        else:
+            coming = self._compile(policies)
+            listed = self._listed(coming)
+            insert, delete = {**rows.insert, **listed.insert}, {**rows.delete, **listed.delete}
+            done = self.database.what_if(insert, delete, redefine=coming.program)
+        return (done, coming) if self.undecided(done) else None
 
     # ------------------------------------------------------------------ keys and equalities
 
@@ -322,8 +349,7 @@ class PeerInstance:
         """Whether there is nothing to decide: no row has a rival or is withheld, no condition rejects, no values are
         equal to others. With `changes`, whether these bring nothing of the kind."""
         compiled, names = self.compiled, self.compiled.names
-        conditions = (condition for each in self.policies.conditions().values() for condition in each)
-        if any(condition.rejects for condition in conditions):
+        if _reject(self.policies):
             return False
         watched = [
             *(names.same(number) for number in compiled.equalities.numbers),
@@ -392,6 +418,11 @@ class PeerInstance:
     def program(self) -> Program:
         """What the database runs."""
         return self.compiled.program
+
+
+def _reject(policies: Policies) -> bool:
+    """Whether a condition gives rows the priority 0."""
+    return any(condition.rejects for each in policies.conditions().values() for condition in each)
 
 
 def _values(atom: Atom) -> Row:

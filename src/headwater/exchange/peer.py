@@ -213,11 +213,9 @@ class Peer:
         if not transactions:
             return NetChange()
         instance = self._instance
-        if instance.undecided() and not any(transaction.policy for transaction in transactions):
-            rows = instance.changes_of(transactions)
-            done = instance.database.what_if(rows.insert, rows.delete)
-            if instance.undecided(done):
-                return NetChange.of(done, instance.compiled, self.name)
+        supposed = instance.supposed(transactions)
+        if supposed is not None:
+            return self._of_steps([supposed])
         before = None if instance.as_stored else self._shown(instance)
         beside = instance.recomputed()
         try:

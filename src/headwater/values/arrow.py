@@ -42,7 +42,6 @@ from headwater.values.types import BINARY, BOOL, DATE, FLOAT, INT, INTERVAL, MOS
 
 __all__ = ["arrow_type", "column_type", "encode_arrow", "to_table", "type_from_arrow"]
 
-_STRING_BYTES = 2**31 - 1
 MOST_STRINGS_TAKEN_SINGLY = 4096
 """Longer columns are always reduced to their distinct strings first."""
 STRINGS_COMPARED = 100
@@ -200,12 +199,15 @@ def _check_range(codes: Codes, first: int, last: int, words: str = OUTSIDE) -> N
 
 
 def _texts(chunk: Any, type: Type, dictionaries: Dictionaries, intern: bool) -> Codes | None:
-    """Only the distinct strings (or bytes) are looked up, and of a dictionary only those that some row uses."""
+    """Only the distinct strings (or bytes) are looked up, and of a dictionary only those that some row uses; all
+    strings, where that costs no more."""
     import pyarrow as pa
 
-    if type == STRING and _mostly_distinct(chunk):
-        return _string_codes(chunk.to_pylist(), dictionaries.strings, intern)
-    if isinstance(chunk, pa.DictionaryArray):
+    strings = dictionaries.strings
+    listed = isinstance(chunk, pa.DictionaryArray)
+    if type == STRING and not listed and (strings.takes_columns(len(chunk)) or _mostly_distinct(chunk)):
+        return strings.encode_texts(chunk, intern=intern)
+    if listed:
         used, places = np.unique(numbers_of(chunk.indices), return_inverse=True)
         distinct = chunk.dictionary.take(pa.array(used))
         if distinct.null_count:
@@ -218,7 +220,7 @@ def _texts(chunk: Any, type: Type, dictionaries: Dictionaries, intern: bool) -> 
         encoded = chunk.dictionary_encode()  # every entry is used, in the order of the first row that does
         distinct, places = encoded.dictionary, numbers_of(encoded.indices)
     if type == STRING:
-        codes = _string_codes(distinct.to_pylist(), dictionaries.strings, intern)
+        codes = strings.encode_texts(distinct, intern=intern)
     else:
         codes = encode_canonical(distinct.to_pylist(), type, dictionaries, intern=intern)
     return codes[places.reshape(-1)]
@@ -227,17 +229,10 @@ def _texts(chunk: Any, type: Type, dictionaries: Dictionaries, intern: bool) -> 
 def _mostly_distinct(chunk: Any) -> bool:
     """Whether hardly any string of a short chunk comes twice, by the first ones: finding out which do costs a third
     of looking all of them up."""
-    import pyarrow as pa
-
-    if isinstance(chunk, pa.DictionaryArray) or len(chunk) > MOST_STRINGS_TAKEN_SINGLY:
+    if len(chunk) > MOST_STRINGS_TAKEN_SINGLY:
         return False
     some = chunk.slice(0, STRINGS_COMPARED).to_pylist()
     return len(set(some)) >= 0.95 * len(some)
-
-
-def _string_codes(values: Sequence[str], strings: Dictionary, intern: bool) -> Codes:
-    """The codes of Arrow's strings: all can be written in UTF-8, as canonical ones."""
-    return strings.encode(values) if intern else strings.find_all(values)
 
 
 # ------------------------------------------------------------------ out
@@ -332,13 +327,8 @@ def _string_array(
 ) -> Any:
     import pyarrow as pa
 
+    if not dictionary:
+        return strings.texts(codes, nulls)
     used, places = np.unique(codes, return_inverse=True)
-    places = places.reshape(-1)
-    values = strings.decode(used)
-    distinct = pa.array(values, pa.string())
-    if dictionary:
-        return pa.DictionaryArray.from_arrays(pa.array(places.astype(np.int32), mask=nulls), distinct)
-    lengths = np.fromiter(map(len, values), dtype=np.int64, count=len(values))
-    if 4 * int(lengths[places].sum()) > _STRING_BYTES:  # one Arrow string array holds 2 GiB
-        return pa.array(list(map(values.__getitem__, places.tolist())), pa.string(), mask=nulls)
-    return distinct.take(pa.array(places, mask=nulls))
+    indices = pa.array(places.reshape(-1).astype(np.int32), mask=nulls)
+    return pa.DictionaryArray.from_arrays(indices, strings.texts(used))

@@ -220,15 +220,17 @@ def _encode_plain(values: Sequence[Any], type: Type, dictionaries: Dictionaries,
 
 
 def _encode_strings(values: Sequence[str], strings: Dictionary, intern: bool) -> Codes:
-    """Long columns are reduced to their distinct strings by Arrow, which is faster than a Python dict."""
-    if len(values) >= _FEWEST_ENCODED_BY_ARROW:
+    """Long columns are reduced to their distinct strings by Arrow, which is faster than a Python dict; or looked up
+    as they are, where that costs no more."""
+    if len(values) >= _FEWEST_ENCODED_BY_ARROW or strings.takes_columns(len(values)):
         import pyarrow
 
-        encoded = pyarrow.array(values, pyarrow.large_string()).dictionary_encode()
-        distinct = encoded.dictionary.to_pylist()
-        codes = strings.encode(distinct) if intern else strings.find_all(distinct)
+        texts = pyarrow.array(values, pyarrow.large_string())
+        if strings.takes_columns(len(values)):
+            return strings.encode_texts(texts, intern=intern)
+        encoded = texts.dictionary_encode()
         indices: NDArray[np.int32] = numbers_of(encoded.indices)
-        return codes[indices]
+        return strings.encode_texts(encoded.dictionary, intern=intern)[indices]
     "".join(values).encode()  # raises UnicodeEncodeError, as Arrow does
     return strings.encode(values) if intern else strings.find_all(values)
 

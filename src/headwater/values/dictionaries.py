@@ -7,6 +7,7 @@ from collections.abc import Callable
 from headwater.values.dictionary import Dictionary
 from headwater.values.keys import known_by
 from headwater.values.special import Specials
+from headwater.values.strings import Strings
 from headwater.values.types import STRING, Type
 
 
@@ -18,7 +19,7 @@ class Dictionaries:
 
     def __init__(self, ask: Callable[[int, str], None] = lambda needed, what: None):
         """Start empty; `ask` is told what many new values would take, and may refuse."""
-        self.strings = Dictionary(ask=ask)
+        self.strings: Dictionary = Strings(ask)
         self.lists = Dictionary(known_by, ask=ask)
         self.specials = Specials(ask=ask)
 

@@ -24,6 +24,8 @@ from numpy.typing import NDArray
 
 Codes = NDArray[np.int64]
 SAMPLE = 1000
+MOST_ARROW_BYTES = 2**31 - 1
+"""What one Arrow array of strings holds at most."""
 ENTRY = 120
 """About what a short value takes, with its places in the table and in the list."""
 
@@ -79,6 +81,28 @@ class Dictionary:
             places = missing.tolist()
             codes[missing] = self._add([keys[i] for i in places], [values[i] for i in places])
         return codes
+
+    def encode_texts(self, array: Any, *, intern: bool) -> Codes:
+        """The codes of an Arrow array of strings without nulls; without `intern`, -1 for those not here."""
+        values = array.to_pylist()
+        return self.encode(values) if intern else self.find_all(values)
+
+    def takes_columns(self, count: int) -> bool:
+        """Whether so many strings at once are looked up as a column, at no cost for each."""
+        return False
+
+    def texts(self, codes: Codes, nulls: NDArray[np.bool_] | None = None) -> Any:
+        """The strings with these codes as an Arrow array, null where `nulls` says so; an array of chunks, if they
+        are too long for one."""
+        import pyarrow as pa
+
+        used, places = np.unique(codes, return_inverse=True)
+        places = places.reshape(-1)
+        values = self.decode(used)
+        lengths = np.fromiter(map(len, values), dtype=np.int64, count=len(values))
+        if 4 * int(lengths[places].sum()) > MOST_ARROW_BYTES:
+            return pa.array(list(map(values.__getitem__, places.tolist())), pa.string(), mask=nulls)
+        return pa.array(values, pa.string()).take(pa.array(places, mask=nulls))
 
     def find_all(self, values: Sequence[Any], keys: Sequence[Hashable] | None = None) -> Codes:
         """The codes of all `values`, -1 for those not here; nothing is added."""

@@ -46,15 +46,17 @@ class TemporaryDictionary(Dictionary):
         return own if own < 0 else self._start + own
 
     def decode(self, codes: Iterable[int] | Codes) -> list[Any]:
-        listed = codes.tolist() if isinstance(codes, np.ndarray) else list(codes)
         if not self._values:
-            return self._below.decode(listed)
-        below, own, start = self._below._values, self._values, self._start
-        return [below[code] if code < start else own[code - start] for code in listed]
+            return self._below.decode(codes)
+        listed = codes.tolist() if isinstance(codes, np.ndarray) else list(codes)
+        own, start = self._values, self._start
+        below = iter(self._below.decode([code for code in listed if code < start]))
+        return [next(below) if code < start else own[code - start] for code in listed]
 
     def since(self, start: int) -> list[Any]:
         """The values with codes `start` and above, in order."""
-        return self._below._values[start : self._start] + self._values[max(0, start - self._start) :]
+        below = self._below.decode(range(min(start, self._start), self._start))
+        return below + self._values[max(0, start - self._start) :]
 
     @property
     def nbytes(self) -> int:
