@@ -42,7 +42,7 @@ _QUALIFIED = """
 QUALIFIED.4: /[^\\W\\d]\\w*\\.[^\\W\\d]\\w*(?=\\s*\\()/
 """
 _STATEMENTS = "start: _statement*"
-_CALL = 'call: HASH? IDENT "("'
+_CALL = 'call: HASH? IDENT located? "("'
 
 
 @cache
