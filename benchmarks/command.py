@@ -319,7 +319,21 @@ def exchange(quick: bool, out: Path | None, repeat: int, only: tuple[int, ...]) 
     metavar="URL",
     help="Measure TPC-H in this database, too, as the paper does; an empty one is filled.",
 )
-def sketch(quick: bool, out: Path | None, repeat: int, only: tuple[str, ...], postgres: str | None) -> None:
+@click.option(
+    "--postgres-scale",
+    type=click.FloatRange(min=0, min_open=True),
+    default=1,
+    show_default=True,
+    help="The scale of TPC-H there.",
+)
+def sketch(
+    quick: bool,
+    out: Path | None,
+    repeat: int,
+    only: tuple[str, ...],
+    postgres: str | None,
+    postgres_scale: float,
+) -> None:
     """Provenance sketches: sections 10.2 to 10.6 of the paper.
 
     Maintenance beside capturing again, in DuckDB; captures, uses, and mixes of updates and queries on Spark, beside
@@ -336,7 +350,9 @@ def sketch(quick: bool, out: Path | None, repeat: int, only: tuple[str, ...], po
         if out is not None:
             write(report, out)
 
-    report = _measured("sketch", lambda bar: run(options, bar, only, postgres, kept), drawn=out is not None)
+    report = _measured(
+        "sketch", lambda bar: run(options, bar, only, postgres, postgres_scale, kept), drawn=out is not None
+    )
     if out is not None:
         for path in write(report, out):
             click.echo(f"wrote {path}")

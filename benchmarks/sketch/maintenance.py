@@ -3,7 +3,8 @@ much.
 
 Both sides do all of it: fetching what changed from the backend and following it, or running the capture query there.
 Sides take turns. Rows come in one round and go in the next, but for large shares of a table, which only come.
-Sketches of both are compared after each change.
+Capturing takes long, and as long after any change of a size, so that it is done in every third round of small ones:
+once after rows came, once after they went. Sketches of both are compared then.
 """
 
 from __future__ import annotations
@@ -36,6 +37,9 @@ MOST_DELETED = 10_000
 """Of changes of more rows only insertions are measured, after smaller ones have warmed everything."""
 ROUNDS_OF_MANY = 2
 """So often."""
+ROUNDS_A_CAPTURE = 3
+"""In every such round of small changes the sketch is captured again: an odd number, so that rows have come one time
+and gone the next."""
 Changes = Callable[[int, int], dict[str, pa.Table]]
 """Rows to insert into tables, given how many and a seed."""
 
@@ -96,7 +100,7 @@ def measured(
     kept = {query.name: kept_query(backend, query, switches) for query in queries}
     seed = 0
     for size in sizes:
-        times: dict[str, list[tuple[float, float]]] = {query.name: [] for query in queries}
+        times: dict[str, tuple[list[float], list[float]]] = {query.name: ([], []) for query in queries}
         fragments: dict[str, int] = {}
         rounds = (repeats + 1) // 2 * 2 if size <= MOST_DELETED else ROUNDS_OF_MANY
         for repeat in range(-WARMING if size <= MOST_DELETED else 0, rounds):
@@ -106,15 +110,15 @@ def measured(
                 for table, rows in query.changes(size, seed).items():
                     backend.update(table, None if deleting else rows, rows if deleting else None)
             for query in queries:
-                if repeat == -WARMING:
-                    kept[query.name].maintain()
+                seconds = _maintained(kept[query.name])
+                if repeat < 0:
                     continue
-                *both, fragments[query.name] = _duel(backend, query, kept[query.name])
-                if repeat >= 0:
-                    times[query.name].append((both[0], both[1]))
+                times[query.name][0].append(seconds)
+                if size > MOST_DELETED or repeat % ROUNDS_A_CAPTURE == 0:
+                    seconds, fragments[query.name] = _recaptured(backend, query, kept[query.name])
+                    times[query.name][1].append(seconds)
         for query in queries:
-            maintained = tuple(one for one, _ in times[query.name])
-            whole = tuple(other for _, other in times[query.name])
+            maintained, whole = map(tuple, times[query.name])
             state, single = kept[query.name].nbytes, len(scans(kept[query.name].plan)) == 1
             share, compared = size / query.rows, fragments[query.name]
             yield MaintenancePoint(query, size, share, maintained, whole, state, single, compared)
@@ -140,16 +144,20 @@ def kept_query(backend: SqlBackend, query: MaintainedQuery, switches: Switches |
     return maintainer
 
 
-def _duel(backend: SqlBackend, query: MaintainedQuery, maintainer: Maintainer) -> tuple[float, float, int]:
-    """Seconds of both sides, and the fragments of the fresh sketch."""
+def _maintained(maintainer: Maintainer) -> float:
     started = time.perf_counter()
     maintainer.maintain()
-    between = time.perf_counter()
+    return time.perf_counter() - started
+
+
+def _recaptured(backend: SqlBackend, query: MaintainedQuery, maintainer: Maintainer) -> tuple[float, int]:
+    """The seconds of a capture, and the fragments of the fresh sketch."""
+    started = time.perf_counter()
     fresh = _captured(backend, maintainer.plan, query.slot, maintainer)
-    ended = time.perf_counter()
+    seconds = time.perf_counter() - started
     if not maintainer.sketch.parts[0].fragments >= fresh:
         raise WrongAnswer("wrong-answer", f"the maintained sketch of {query.name} lacks fragments")
-    return between - started, ended - between, len(fresh)
+    return seconds, len(fresh)
 
 
 def _captured(backend: SqlBackend, plan: Operator, slot: Slot, maintainer: Maintainer) -> frozenset[int]:

@@ -46,9 +46,12 @@ def tpch(stage: Stage) -> list[ReportRow]:
         return _maintained(stage, "TPC-H", backend, tpch_queries(data, texts, _fragments(stage)), SIZES)
 
 
-def tpch_in_postgres(stage: Stage, address: str) -> list[ReportRow]:
+def tpch_in_postgres(stage: Stage, address: str, scale: float) -> list[ReportRow]:
     """The same in PostgreSQL, which the paper measured with."""
     data, texts = _tpch(stage.options.quick)
+    if not stage.options.quick:
+        data = TpchData(scale)
+        stage.notes.append(f"TPC-H in PostgreSQL has scale {scale:g}.")
     backend = loaded_in_postgres(address, data.tables, INDEXES)
     queries = tpch_queries(data, texts, _fragments(stage))
     return _maintained(stage, "TPC-H in PostgreSQL", backend, queries, (10, 1000))
@@ -152,6 +155,7 @@ def run(
     progress: Onlooker | None = None,
     only: Sequence[str] = (),
     postgres: str | None = None,
+    postgres_scale: float = 1,
     kept: Callable[[BenchmarkReport], None] = lambda report: None,
 ) -> BenchmarkReport:
     """Measure (the parts asked for); raises `WrongAnswer` as soon as two answers differ.
@@ -162,7 +166,7 @@ def run(
     rows: list[ReportRow] = []
     parts = [measure for name, measure in SKETCH_PARTS.items() if not only or name in only]
     if postgres is not None:
-        parts.append(partial(tpch_in_postgres, address=postgres))
+        parts.append(partial(tpch_in_postgres, address=postgres, scale=postgres_scale))
     stage.notes += [
         "The paper maintains 3.9 to 2497 times as fast as it captures on TPC-H, two to three orders of magnitude"
         " up to 1,000 rows elsewhere, and breaks even at 2.5 to 5.5 % of the table; its backend is PostgreSQL.",
