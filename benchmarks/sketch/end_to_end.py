@@ -7,6 +7,7 @@ compared.
 
 from __future__ import annotations
 
+import sys
 import tempfile
 import time
 import zlib
@@ -60,24 +61,41 @@ def workload(quick: bool) -> CrimesWorkload:
 
 @contextmanager
 def opened(load: CrimesWorkload) -> Iterator[Sketches]:
-    """The crimes as a Delta table of sorted files, and sketches of 100 ranges on beat."""
+    """The crimes as a Delta table of sorted files, and sketches of 100 ranges on beat. All parts share one session
+    (`spark_stopped`)."""
     import deltalake
 
     import headwater as hw
 
     session = hw.spark_session("local[2]", conf=load.settings)
+    with tempfile.TemporaryDirectory() as folder:
+        path = str(Path(folder) / "crimes")
+        rows = load.data.table()
+        size = -(-rows.num_rows // load.files)
+        for number in range(load.files):
+            deltalake.write_deltalake(path, rows.slice(number * size, size), mode="append")
+        with hw.sketches(session, Path(folder) / "state") as sketches:
+            sketches.table("crimes", path, format="delta", partition="beat", ranges=100)
+            yield sketches
+
+
+@contextmanager
+def spark_stopped() -> Iterator[None]:
+    """A session that was started meanwhile is stopped at the end."""
+    before = _session()
     try:
-        with tempfile.TemporaryDirectory() as folder:
-            path = str(Path(folder) / "crimes")
-            rows = load.data.table()
-            size = -(-rows.num_rows // load.files)
-            for number in range(load.files):
-                deltalake.write_deltalake(path, rows.slice(number * size, size), mode="append")
-            with hw.sketches(session, Path(folder) / "state") as sketches:
-                sketches.table("crimes", path, format="delta", partition="beat", ranges=100)
-                yield sketches
+        yield
     finally:
-        session.stop()
+        session = _session()
+        if session is not None and session is not before:
+            session.stop()
+
+
+def _session() -> Any:
+    """The session that there is; without Spark none was started."""
+    from headwater.spark.session import running_session
+
+    return running_session() if "pyspark" in sys.modules else None
 
 
 def captures(stage: Stage) -> list[ReportRow]:

@@ -14,7 +14,7 @@ from benchmarks.markdown import markdown
 from benchmarks.options import BenchmarkOptions
 from benchmarks.report import BenchmarkReport, Check, Measure, ReportRow, Target
 from benchmarks.sketch.crimes import CrimesData
-from benchmarks.sketch.end_to_end import MIXES, captures, mixed
+from benchmarks.sketch.end_to_end import MIXES, captures, mixed, spark_stopped
 from benchmarks.sketch.in_postgres import INDEXES, loaded_in_postgres
 from benchmarks.sketch.maintenance import (
     MaintainedQuery,
@@ -173,9 +173,10 @@ def run(
         "Delta tables are read from their files by Spark, without Delta's jar; both sides read the same ones.",
         "The paper (section 10.4) gives no ratios for mixes in its text.",
     ]
-    for measure in parts:
-        rows += measure(stage)
-        kept(stage.report(rows))
+    with spark_stopped():
+        for measure in parts:
+            rows += measure(stage)
+            kept(stage.report(rows))
     return stage.report(rows)
 
 
