@@ -196,3 +196,23 @@ def test_processes_end_with_a_program_that_just_leaves():
         while any(Path(f"/proc/{node}/cmdline").exists() for node in nodes) and time.monotonic() < deadline:
             time.sleep(0.05)
         assert not any(Path(f"/proc/{node}/cmdline").exists() for node in nodes)
+
+
+def test_ranked_rows_that_replace_each_other_over_tcp():
+    """What is taken back goes along with what is told, as bytes, too."""
+    text = """c1 cost(@S, @D, min<C>) :- #link(@S, @D, C).
+      c2 cost(@S, @D, min<C>) :- #link(@S, @Z, C1), cost(@Z, @D, C2), C = C1 + C2."""
+    ring = [(f"n{one}", f"n{(one + step) % 6}", 3 + one) for one in range(6) for step in (1, 5)]
+    rows = []
+    for transport, more in (("simulated", {}), ("tcp", {"processes": 2})):
+        with hw.network(text, ring, transport=transport, annotation="support", **more) as net:
+            net.run()
+            for cost in (9, 1, 4):
+                net.set_cost(("n2", "n3"), cost)
+                net.run()
+            net.fail("n4", "n5")
+            net.run()
+            rows.append(net["cost"].rows())
+            kinds = {message.kind for message in net.timeline()}
+            assert kinds == {"Supported", "Replaced", "Withdrawn"}, transport
+    assert rows[0] == rows[1] and len(rows[0]) == 36
