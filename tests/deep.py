@@ -77,7 +77,7 @@ def parts(seed: int) -> Iterator[Part]:
     yield tests("killed stores", "store/test_store_crash.py", seed, done={"kills": 3 * 8})
     yield tests("killed peers", "exchange/test_exchange_interrupted.py", seed, done={"kills": 2 * 20})
     yield tests("killed with databases", "exchange/test_exchange_killed.py", seed, done={"kills": 10})
-    for path in sorted(TESTS.glob("*/test_*.py")):
+    for path in sorted(TESTS.glob("**/test_*.py")):
         if path.parent.name == "oracle" or _tries_more(path):
             yield tests(path.stem.removeprefix("test_"), str(path.relative_to(TESTS)), seed)
 

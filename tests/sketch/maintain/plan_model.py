@@ -297,6 +297,7 @@ class ModelBackend:
     history: dict[str, list[tuple[list[dict[str, Any]], list[dict[str, Any]]]]] = field(default_factory=dict)
     asked: int = 0
     types: Mapping[str, pa.Schema] = field(default_factory=dict)
+    key_seconds: float = 0.0
     dialect = "model"
 
     def schemas(self) -> dict[str, TableSchema]:
@@ -313,6 +314,9 @@ class ModelBackend:
 
     def rows(self, table: str) -> int:
         return len(self.tables[table])
+
+    def seconds_for_keys(self, table: str) -> float:
+        return self.key_seconds
 
     def run(
         self,

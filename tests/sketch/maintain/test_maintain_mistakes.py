@@ -3,6 +3,7 @@ somewhere."""
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -126,6 +127,41 @@ def test_rows_that_are_kept_follow_their_table():
     assert kept.fragments() == {0, 1}
     kept.change("r", insert=[(2, 1.0, 25)])
     assert kept.fragments() == {0, 1, 2}
+
+
+def test_filters_that_are_dear_are_made_when_lookups_have_cost_as_much(monkeypatch: pytest.MonkeyPatch):
+    kept = Kept("SELECT r.g FROM r, s WHERE r.g = s.k", [(1, 1.0, 5)], [(1, 0)], Switches(kept_rows=0))
+    kept.backend.key_seconds = 3.0
+    clock = iter(range(1000))
+    monkeypatch.setattr(
+        "headwater.sketch.maintain.join_walk.time", SimpleNamespace(perf_counter=lambda: next(clock))
+    )
+    (block,) = kept.maintainer._blocks()
+    made = []
+    for g in range(2, 7):  # a lookup takes a second
+        kept.change("r", insert=[(g, 1.0, 15)])
+        assert kept.fragments() == {0}
+        made.append(len(block._blooms))
+    assert made == [0, 0, 0, 1, 1] and block.left_out == 2
+
+
+def test_large_tables_are_kept_by_their_keys_and_read_again_when_they_stay(monkeypatch: pytest.MonkeyPatch):
+    """s counts as large; it is looked up in until it has had one version for a while."""
+    monkeypatch.setattr("headwater.sketch.maintain.join_walk.FEW_KEPT", 0)
+    text = "SELECT r.g FROM r, s WHERE r.g = s.k AND r.x = s.y"
+    kept = Kept(text, [(1, 1.0, 5)], [(1, 5), (1, 15), (2, 25), (None, 5)])
+    (block,) = kept.maintainer._blocks()
+    (s,) = (scan.access for scan in block.block.scans if scan.table == "s")
+    kept.change("r", insert=[(1, 1.0, 15), (2, 1.0, 5), (None, 1.0, 5)])
+    assert kept.fragments() == {0, 1}
+    kept.change("s", insert=[(3, 35)])
+    assert kept.fragments() == {0, 1}
+    versions = []
+    for g in (3, 2, 4, 1):
+        kept.change("r", insert=[(g, 1.0, 35 if g == 3 else 25)])
+        assert kept.fragments() == ({0, 1, 3} if g == 3 else {0, 1, 2, 3})
+        versions.append(block._walk._kept[s].version)
+    assert versions == [0, 0, 1, 1]
 
 
 @pytest.mark.parametrize("lookups", [True, False])

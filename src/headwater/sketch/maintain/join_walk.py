@@ -12,6 +12,7 @@ A lookup that finds very many rows gives up, and the block is run in the backend
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -78,6 +79,8 @@ class JoinWalk:
         self.columns = tuple(columns)
         self.most_kept = kept_rows
         self.asked = 0
+        self.spent: dict[int, float] = {}
+        """The seconds that lookups in accesses have taken."""
         self._kept: dict[int, KeptRows] = {}
         self._newer: dict[int, tuple[int, int]] = {}
         """Of accesses that are kept as they were before: the version now, and how often rows were asked for since."""
@@ -341,12 +344,14 @@ class _WalkedVersion:
         first = {pair.other_attribute.id: pair.attribute.id for pair in reversed(step.pairs)}
         keys = [rows.columns[first[each.id]] for each in step.lookup.keys]
         walk.asked += 1
+        started = time.perf_counter()
         found = self.changes.backend.lookup(
             step.lookup,
             keys,
             versions=self.changes.versions,
             most=_most_found(rows),
         )
+        walk.spent[step.target] = walk.spent.get(step.target, 0.0) + time.perf_counter() - started
         if found is None:
             raise TooManyRows
         return walk.found_rows(walk.accesses[step.target], step.lookup, found)

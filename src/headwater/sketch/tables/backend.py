@@ -104,6 +104,10 @@ class Backend(Protocol):
         """About how many rows a table has."""
         ...
 
+    def seconds_for_keys(self, table: str) -> float:
+        """About how long it takes to fetch a whole column of a table; 0 where that is no matter."""
+        ...
+
     def layout(self, table: str, attribute: str, version: int | None = None) -> TableLayout | None:
         """How rows lie in blocks that can be skipped by an attribute; `None` where nobody knows."""
         ...

@@ -120,6 +120,9 @@ class SparkBackend:
         layout = found.layout(column, found.version())
         return layout.rows if layout else found.frame(self.session, found.version(), ()).count()
 
+    def seconds_for_keys(self, table: str) -> float:
+        return 0.0
+
     def layout(self, table: str, attribute: str, version: int | None = None) -> TableLayout | None:
         found = self._table(table)
         return found.layout(attribute, found.version() if version is None else version)

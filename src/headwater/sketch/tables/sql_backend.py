@@ -53,6 +53,8 @@ if TYPE_CHECKING:
 
 MOST_TEXTS_KEPT = 256
 """How many rendered plans are kept for when they are run again."""
+SECONDS_A_KEY = 1e-5
+"""What fetching a value takes from PostgreSQL, which gives rows one by one."""
 DIALECTS = {"duckdb": "duckdb", "postgresql": "postgres"}
 
 
@@ -149,6 +151,14 @@ class SqlBackend:
         self._schema(table)
         with self._transactions.transaction() as connection:
             return int(_one(connection, f"SELECT count(*) FROM {quoted(table)}"))
+
+    def seconds_for_keys(self, table: str) -> float:
+        self._schema(table)
+        if self.dialect == "duckdb":
+            return 0.0
+        with self._transactions.transaction() as connection:
+            said = f"SELECT reltuples FROM pg_class WHERE oid = to_regclass({quoted_text(quoted(table))})"
+            return max(0.0, float(_one(connection, said)) * SECONDS_A_KEY)
 
     def layout(self, table: str, attribute: str, version: int | None = None) -> TableLayout | None:
         return None
