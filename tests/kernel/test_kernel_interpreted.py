@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,9 +22,10 @@ from oracle_programs import RandomProgram
 from oracle_strategies import Version, programs, streams
 
 import headwater
-from headwater.kernel import compiled, interpreted
+from headwater.kernel import compiled, interpreted, join
 from headwater.kernel.compiled import Kernel
 from headwater.kernel.interpreted import LONGEST_INTERPRETED, SHORT, Patience
+from headwater.kernel.texts import TextColumn, Texts
 
 
 @contextmanager
@@ -92,6 +94,41 @@ def test_little_to_do(monkeypatch: pytest.MonkeyPatch):
     assert patience.lasts((few, 7, few))
     patience.run(kernel, (few, 7, np.empty(3)))
     assert not patience.lasts((few, 7, few))
+
+
+def test_what_is_broken_off_has_done_nothing():
+    """Machine code is not interrupted: a function that Python runs must not be left in the middle either."""
+
+    def kernel(numbers, sizes, out):
+        for i in range(numbers.shape[0]):
+            numbers[i] += 1
+            sizes[0] += 1
+            if i == 3:
+                raise KeyboardInterrupt
+
+    numbers, sizes = np.arange(10), np.zeros(1, np.int64)
+    with pytest.raises(KeyboardInterrupt):
+        Patience(kernel).run(kernel, (numbers, sizes, np.empty(10**6)))
+    assert numbers.tolist() == list(range(10)) and sizes.tolist() == [0]
+
+
+def test_numbers_that_are_none_and_those_beyond_all_say_nothing():
+    """Warnings may be errors where a program runs, and machine code gives none."""
+    infinite = np.array([[np.inf, -np.inf, 0.0], [1.8e308, 1e308, 0.0]]).view(np.int64)
+    out, constants, columns = np.empty((2, 4), np.int64), np.empty(0, np.int64), np.array([0])
+    with without_machine_code(), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        join.append_float_sum(infinite, 0, 1, constants, False, columns, out)
+    assert np.isnan(out.view(np.float64)[0, 1]) and np.isposinf(out.view(np.float64)[1, 1])
+
+
+def test_strings_are_found_by_python_too():
+    words = [b"", b"a", b"a" * 7, b"a" * 8, b"abcdefgh" * 4, b"abcdefgh" * 9 + b"xyz", "漢字🐙".encode()]
+    with without_machine_code() as ran:
+        texts = Texts()
+        assert texts.add(TextColumn.of([*words, *words])).tolist() == [*range(7), *range(7)]
+    assert set(ran) == {"find_texts", "add_texts"}
+    assert texts.find(TextColumn.of(words[::-1])).tolist() == [6, 5, 4, 3, 2, 1, 0]
 
 
 @pytest.mark.parametrize("ending", ["any", None])

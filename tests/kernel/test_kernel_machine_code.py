@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import subprocess
@@ -10,7 +11,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numba
+import pytest
+
 import headwater
+from headwater.kernel import machine_code
 from headwater.kernel.machine_code import digest_of
 
 CALLED = """
@@ -88,3 +93,52 @@ def test_a_function_is_compiled_once_wherever_the_package_is(tmp_path: Path):
     said, told = used(tmp_path / "upgrade", tmp_path / "cache")
     assert said == ["False", "[247, 255, 247] False True", "0"] and told == ""
     assert sorted((tmp_path / "cache").rglob("*.nbc")) == kept
+
+
+def misses(folder: Path, monkeypatch: pytest.MonkeyPatch) -> int:
+    """How often a function has to be compiled with the cache in a folder."""
+    monkeypatch.setattr(machine_code, "machine_code_folder", lambda: folder)
+    function = made()
+    called: Any = numba.njit(lambda x: x * 3)
+    called._cache = machine_code.kept(function, "digest")
+    called.compile("int64(int64)")
+    assert called(5) == 15
+    return sum(called.stats.cache_misses.values())
+
+
+@pytest.mark.parametrize("ending", ["nbi", "nbc"])
+@pytest.mark.parametrize("left", [0, 10, 200])
+def test_what_is_damaged_is_compiled_again(
+    ending: str, left: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Files that were cut short: the index, or what it leads to."""
+    assert [misses(tmp_path, monkeypatch) for _ in range(2)] == [1, 0]
+    (damaged,) = tmp_path.glob(f"*.{ending}")
+    damaged.write_bytes(damaged.read_bytes()[:left])
+    assert [misses(tmp_path, monkeypatch) for _ in range(2)] == [1, 0]
+
+
+def test_what_cannot_be_kept_is_used_all_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """As where a disk is full."""
+    folder = tmp_path / "folder"
+    folder.mkdir()
+
+    def refuse(path: str, *_: Any) -> Any:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), path)
+
+    monkeypatch.setattr("numba.core.caching.open", refuse, raising=False)
+    monkeypatch.setattr("numba.core.caching.IndexDataCacheFile._load_index", lambda _: {})
+    assert [misses(folder, monkeypatch) for _ in range(2)] == [1, 1]
+    assert not list(folder.iterdir())
+
+
+def test_without_a_home_there_is_a_folder(monkeypatch: pytest.MonkeyPatch):
+    def homeless() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    for name in ("HEADWATER_CACHE", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(machine_code.Path, "home", homeless)
+    folder = machine_code.machine_code_folder.__wrapped__()
+    assert folder.is_dir()
+    folder.rmdir()

@@ -132,6 +132,36 @@ def test_what_is_refused_for_memory_leaves_nothing_behind():
     assert strings.encode(more).tolist() == list(range(MANY_STRINGS, 2 * MANY_STRINGS))
 
 
+@pytest.mark.parametrize("length", [20, 20_000])
+def test_strings_that_come_often_take_room_once(length: int):
+    texts = Texts()
+    values = [f"{i % 10}".encode() * length for i in range(4_000_000 // length)]
+    assert texts.add(TextColumn.of(values)).tolist() == [i % 10 for i in range(len(values))]
+    assert texts.nbytes < 1_500_000 < sum(map(len, values))
+    assert texts.bytes_of(7) == b"7" * length
+
+
+def test_strings_are_refused_together_and_nothing_is_taken():
+    """Room is made a piece at a time: what is refused later takes what was added before back."""
+    asked: list[int] = []
+
+    def ask(needed: int, what: str) -> None:
+        asked.append(needed)
+        if needed > 2_000_000:
+            raise MemoryError(what)
+
+    texts = Texts(ask)
+    texts.add(TextColumn.of([b"here"]))
+    many = TextColumn.of([f"{i}".encode() for i in range(200_000)])
+    for _ in range(5):
+        with pytest.raises(MemoryError):
+            texts.add(many)
+        assert (len(texts), texts.find(TextColumn.of([b"here", b"7"])).tolist()) == (1, [0, -1])
+    assert len(asked) > 5 and max(asked) < 5_000_000, "trying again asks for no more"
+    more = [f"other {i}".encode() for i in range(3000)]
+    assert texts.add(TextColumn.of([b"here", *more])).tolist() == list(range(3001))
+
+
 def test_what_was_broken_off_before_it_counted_is_written_over():
     strings = by_columns()
     strings.encode(["a", "b"])

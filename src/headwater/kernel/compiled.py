@@ -162,7 +162,12 @@ def _of_width(called: Any, signature: str, *arguments: Any) -> Any:
 
 
 class Instruction(Kernel):
-    """A kernel that is given as code of LLVM: `function` is what `numba.extending.intrinsic` takes."""
+    """A kernel that is given as code of LLVM: `function` is what `numba.extending.intrinsic` takes; `meaning` does
+    the same in Python."""
+
+    def __init__(self, function: Function, meaning: Function):
+        super().__init__(function, None)
+        self._meaning = meaning
 
     def compile(self) -> Function:
         from numba.extending import intrinsic
@@ -172,12 +177,11 @@ class Instruction(Kernel):
 
     @cached_property
     def as_python(self) -> Function:
-        """Instructions only make it quicker."""
-        return _nothing
+        return self._meaning
 
 
-def _nothing(*_: Any) -> None:
-    """What an instruction does where Python runs a kernel."""
+def nothing(*_: Any) -> None:
+    """What an instruction means that only makes others quicker."""
 
 
 _kernels: list[Kernel] = []
@@ -221,10 +225,14 @@ def compiled(signature: str | None = None, *, ending: Ending = None) -> Callable
     return decorate
 
 
-def instruction(function: Function) -> Function:
-    """An instruction of the processor, as a function that compiled ones can call."""
-    _kernels.append(Instruction(function, None))
-    return _kernels[-1]
+def instruction(meaning: Function = nothing) -> Callable[[Function], Function]:
+    """An instruction of the processor, as a function that compiled ones can call; and what it means in Python."""
+
+    def decorate(function: Function) -> Function:
+        _kernels.append(Instruction(function, meaning))
+        return _kernels[-1]
+
+    return decorate
 
 
 def load(kernels: Iterable[Kernel] | None = None, widths: Iterable[int] = ()) -> None:

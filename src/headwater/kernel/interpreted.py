@@ -6,7 +6,8 @@ into it yet (see `Patience`). So a first try of some rows is done before a compi
 version waits for more than what it is itself. Where there is no memory to load machine code, a version can still end.
 
 What holds: a kernel writes the same into its arrays either way. Numbers are numpy's, which wrap around as those of
-machine code do.
+machine code do. Python can be interrupted between any two steps, by a signal or for want of memory, and machine code
+cannot: so short arrays are put back if it is, as if the function had not been called.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from types import FunctionType
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from headwater.kernel.machine_code import Function
 
@@ -50,16 +52,30 @@ class Patience:
     def lasts(self, arguments: tuple[Any, ...]) -> bool:
         """Whether there is little to do, and little has been done so far."""
         return self._spent < LONGEST_INTERPRETED and all(
-            not isinstance(value, np.ndarray) or value.shape[0] <= SHORT or place in self._outputs
-            for place, value in enumerate(arguments)
+            value.shape[0] <= SHORT for value in self._arrays(arguments)
         )
 
     def run(self, function: Function, arguments: tuple[Any, ...]) -> Any:
-        """Have Python run it; what comes back are Python's numbers, as from machine code."""
+        """Have Python run it, all of it or nothing; what comes back are Python's numbers, as from machine code."""
         begin = time.thread_time()
-        with np.errstate(over="ignore"):
-            result = function(*arguments)
+        before = [(value, value.copy()) for value in self._arrays(arguments) if value.shape[0] <= SHORT]
+        try:
+            with np.errstate(all="ignore"):
+                result = function(*arguments)
+        except BaseException:
+            for value, copied in before:
+                if value.flags.writeable:
+                    value[...] = copied
+            raise
         self._spent += time.thread_time() - begin
         if isinstance(result, tuple):
             return tuple(map(int, result))
         return None if result is None else int(result)
+
+    def _arrays(self, arguments: tuple[Any, ...]) -> list[npt.NDArray[Any]]:
+        """What it reads, and what it changes: a buffer for what comes out is neither."""
+        return [
+            value
+            for place, value in enumerate(arguments)
+            if isinstance(value, np.ndarray) and place not in self._outputs
+        ]

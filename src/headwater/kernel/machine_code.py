@@ -6,7 +6,8 @@ it was made from: the function, the functions and constants that it uses, and it
 stays good through upgrades, environments and places, until one of these is another; then only what uses it is
 compiled again. (numba itself sees to its own version and to the processor.)
 
-The folder is below `HEADWATER_CACHE` or the user's cache folder; a temporary one where that cannot be written.
+The folder is below `HEADWATER_CACHE` or the user's cache folder; a temporary one where that cannot be written. It is
+only a cache: what is damaged there is compiled again, and what finds no place there is compiled by the next process.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import hashlib
 import os
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from types import CodeType
@@ -28,16 +30,14 @@ Function = Callable[..., Any]
 @cache
 def machine_code_folder() -> Path:
     """The folder of all machine code; a temporary one where no folder can be written."""
-    root = (
-        os.environ.get("HEADWATER_CACHE") or os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    )
-    folder = Path(root) / "headwater" / "kernel"
+    root = os.environ.get("HEADWATER_CACHE") or os.environ.get("XDG_CACHE_HOME")
     try:
+        folder = (Path(root) if root else Path.home() / ".cache") / "headwater" / "kernel"
         folder.mkdir(parents=True, exist_ok=True)
         probe = folder / f".probe-{os.getpid()}"
         probe.touch()
         probe.unlink()
-    except OSError:
+    except (OSError, RuntimeError):  # the latter where a user has no home
         folder = Path(tempfile.mkdtemp(prefix="headwater-kernel-"))
     return folder
 
@@ -115,6 +115,22 @@ def kept(function: Function, digest: str) -> Any:
         _locator_classes = [Locator]  # type: ignore[list-item]
 
     class KeptFunction(caching.FunctionCache):
+        """A cache without which all goes on."""
+
         _impl_class = KeptResult
+
+        def load_overload(self, sig: Any, target_context: Any) -> Any:
+            try:
+                return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
+            except MemoryError:
+                raise
+            except Exception:  # whatever unpickling makes of a damaged file
+                with suppress(OSError):
+                    os.unlink(self._cache_file._index_path)
+                return None
+
+        def save_overload(self, sig: Any, data: Any) -> None:
+            with suppress(OSError):
+                super().save_overload(sig, data)  # type: ignore[no-untyped-call]
 
     return KeptFunction(function)  # type: ignore[no-untyped-call]

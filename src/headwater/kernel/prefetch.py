@@ -13,7 +13,7 @@ BLOCK = 128
 """How many rows are asked for before the first of them is used."""
 
 
-@instruction
+@instruction()
 def prefetch(context, array, place):
     """Ask for the entry of an array at a place (counted through all its rows); there is no harm in a wrong one."""
     from llvmlite import ir  # type: ignore[import-untyped]

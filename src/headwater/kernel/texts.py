@@ -37,6 +37,8 @@ FEWEST_SLOTS = 1 << 10
 FEWEST_BYTES = 1 << 14
 GIVEN = "Array(uint8, 1, 'C', True)"
 """How signatures name bytes that are only read, as Arrow's are."""
+FEWEST_ADDED, FEWEST_BYTES_ADDED = 1 << 13, 1 << 18
+"""Room is made for so many strings at once, or for as many as there are."""
 WORD, STRIPE = 8, 32
 """Bytes that are taken at once, by one lane and by all four."""
 
@@ -68,7 +70,12 @@ class _Stand(NamedTuple):
     known: int
 
 
-@instruction
+def word_of(array, place):
+    """What `word_at` means."""
+    return array[place : place + WORD].view(np.uint64)[0]
+
+
+@instruction(word_of)
 def word_at(context, array, place):
     """Eight bytes of an array of bytes from a place on, as one number; the place need not be a multiple of eight."""
     from llvmlite import ir  # type: ignore[import-untyped]
@@ -257,23 +264,34 @@ class Texts:
         return self._found(given)[0]
 
     def add(self, given: TextColumn) -> Ints:
-        """The numbers of strings; new ones are added in the order given."""
+        """The numbers of strings; new ones are added in the order given. All of them or, for want of memory, none."""
         numbers, tags, missing = self._found(given)
-        if not missing:
-            return numbers
-        if missing == len(given):
-            which, length = np.arange(missing), int(given.places[-1] - given.places[0])
-        else:
+        if missing:
             which = np.flatnonzero(numbers < 0)
-            length = int((given.places[which + 1] - given.places[which]).sum())
-        data, places, slots = self._room(missing, length)
-        self._taken += missing
-        count = add_texts(
-            given.data, given.places, which, tags, data, places, slots, self._stand.known, numbers
-        )
-        self._taken -= missing - (count - self._stand.known)
-        self._stand = _Stand(data, places, slots, count)
+            try:
+                self._stand = self._with(given, which, tags, numbers)
+            except BaseException:
+                self._taken = int(np.count_nonzero(self._stand.slots))
+                raise
         return numbers
+
+    def _with(self, given: TextColumn, which: Ints, tags: Ints, numbers: Ints) -> _Stand:
+        """What there will be with some of the strings given. Many of them may be the same: they are added a piece at
+        a time, each about as large as what there is, so that room is made for what is new and little more."""
+        stand, start = self._stand, 0
+        ends = np.cumsum(given.places[which + 1] - given.places[which])
+        while start < which.shape[0]:
+            there = int(ends[start - 1]) if start else 0
+            length = max(FEWEST_BYTES_ADDED, int(stand.places[stand.known]))
+            longest = int(np.searchsorted(ends, there + length, "right"))
+            stop = max(start + 1, min(longest, start + max(FEWEST_ADDED, stand.known), which.shape[0]))
+            data, places, slots = self._room(stand, stop - start, int(ends[stop - 1]) - there)
+            count = add_texts(
+                given.data, given.places, which[start:stop], tags, data, places, slots, stand.known, numbers
+            )
+            self._taken += count - stand.known
+            stand, start = _Stand(data, places, slots, count), stop
+        return stand
 
     def number(self, text: bytes, *, intern: bool) -> int:
         """The number of one string; if it is new, it is added or -1."""
@@ -286,9 +304,9 @@ class Texts:
         missing = find_texts(given.data, given.places, *self._stand, tags, numbers, scratch)
         return numbers, tags, missing
 
-    def _room(self, more: int, length: int) -> tuple[Bytes, Ints, Ints]:
+    def _room(self, stand: _Stand, more: int, length: int) -> tuple[Bytes, Ints, Ints]:
         """Arrays with room for so many more strings, with so many bytes in all."""
-        data, places, slots, count = self._stand
+        data, places, slots, count = stand
         last, size = int(places[count]) + length, slots.shape[0]
         while size < 2 * (self._taken + more):
             size *= 2
@@ -298,8 +316,7 @@ class Texts:
         longest = places.shape[0]
         if count + more + 1 > longest:
             longest = max(count + more + 1, longest * 3 // 2)
-        needed = room - data.shape[0] + 8 * (longest - places.shape[0]) + 8 * (size - slots.shape[0])
-        self._ask(needed, f"{more:,} new strings")
+        self._ask(room + 8 * (longest + size) - self.nbytes, f"{more:,} new strings")
         data, places = grown(data, room, empty), grown(places, longest)
         if size > slots.shape[0]:
             larger = zeros((size,), np.int64)

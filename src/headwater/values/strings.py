@@ -109,8 +109,8 @@ class Strings(Dictionary):
             texts = Texts(self._ask)
             texts.add(_column_of(self._values))
             self._read = np.ones(len(self._values), bool)
-            self._codes = {}
             self._texts = texts
+            self._codes = {}  # last: what is there is right with a table and without
         return self._texts
 
     # ------------------------------------------------------------------ to strings
