@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from headwater.kernel.interpreted import SHORT
 from headwater.kernel.texts import TextColumn, Texts
 from headwater.values.codec import Codec
 from headwater.values.dictionary import Dictionary
@@ -231,3 +232,8 @@ def test_rows_come_and_go_by_columns():
     assert codec.from_table(encoded, (STRING, INT), "r", columns).tolist() == matrix.tolist()
     over = temporary_codec(codec)
     assert over.find_rows([("n1", 1), ("new", 1)], (STRING, INT), relation="r", columns=columns)[1] == 1
+
+
+def test_tables_are_never_interpreted():
+    """Reading eight bytes at once has no meaning in Python: arrays are too long for that from the beginning."""
+    assert Texts()._stand.data.shape[0] > SHORT

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from headwater.database import Database
+from headwater.exchange.barred import BarredRows
 from headwater.exchange.edit import Row
 from headwater.exchange.reconciliation import (
     OWN,
@@ -44,8 +45,11 @@ class Reconciler:
         compiled: CompiledMappings,
         conditions: Mapping[str, tuple[TrustCondition, ...]],
         history: History = no_history,
+        barred: BarredRows | None = None,
     ):
+        """`barred` may know something of the candidates from earlier versions."""
         self._database = database
+        self._barred_rows = barred or BarredRows()
         self._compiled = compiled
         self._history = history
         self._conditions = {
@@ -103,10 +107,12 @@ class Reconciler:
         """The candidates of a peer to which a condition gives the priority 0."""
         for relation in self._compiled.choosing:
             each = self._conditions.get(peer, ()) if relation.peer == peer else ()
-            if any(condition.rejects and self._ranks(condition, relation) for condition in each):
-                for row in self._database[self._compiled.names.candidates(relation)].rows():
-                    if self.rejecting(relation, row) is not None:
-                        yield relation, row
+            ranking = self._ranking(relation) if each else []
+            if any(condition.rejects for condition in ranking):
+                found = self._barred_rows.of(
+                    self._database, self._compiled, relation, ranking, self.rejecting
+                )
+                yield from ((relation, row) for row in found)
 
     def _pairs(self, peer: str) -> Iterator[tuple[RelationRow, RelationRow]]:
         for relation in self._compiled.keyed:

@@ -17,6 +17,7 @@ from typing import Any
 from headwater.database import Database
 from headwater.database.answers import Answers
 from headwater.errors import DataError, RuleError, UnknownRelation
+from headwater.exchange.barred import BarredRows
 from headwater.exchange.border import Border
 from headwater.exchange.conflicts import Reconciler
 from headwater.exchange.description import ConfederationDescription
@@ -82,6 +83,7 @@ class PeerInstance:
         self.schemas = read_schemas(description)
         self.mappings = parse(description.mappings, description.source)
         self._border: Border | None = None
+        self._barred = BarredRows()
         self.database = Database(path, **{"strict": False, **description.options})
         try:
             self.policies = self._known_policies(base)
@@ -322,7 +324,8 @@ class PeerInstance:
     @property
     def reconciler(self) -> Reconciler:
         """What decides about rows that cannot all be true."""
-        return Reconciler(self.database, self.compiled, self.policies.conditions(), self.history)
+        conditions = self.policies.conditions()
+        return Reconciler(self.database, self.compiled, conditions, self.history, self._barred)
 
     def reconcile(self) -> list[Step]:
         """Withhold and let in rows as their priorities say; nothing where no peer chooses."""
