@@ -49,8 +49,6 @@ from headwater.values.types import INT
 
 KEYS = "_keys"
 """The table of keys that rows are asked for by."""
-SOON_MADE = 0.1
-"""Filters that take so few seconds are made when they could first save something."""
 
 
 class BlockDelta(Stateless):
@@ -80,7 +78,6 @@ class BlockDelta(Stateless):
         self._filters = {scan.access: self._local_filters(scan) for scan in block.scans}
         self._here = self._compiled_here()
         self._blooms: dict[KeyPair, BloomFilter] = {}
-        self._filter_costs: dict[str, float] = {}
         self._plans: dict[BlockInputs, Operator] = {}
         self._walk = JoinWalk(block, self.accesses, self.columns, switches.kept_rows)
         self.asked = 0
@@ -228,15 +225,8 @@ class BlockDelta(Stateless):
         return staying
 
     def _is_worth_it(self, pair: KeyPair, changes: TableChanges) -> bool:
-        """Whether there is a filter, or lookups that one would save have taken as long as making it: whatever comes,
-        not more than twice as long is spent as was needed."""
-        if pair in self._blooms:
-            return True
-        table = self.accesses[pair.other].scan.table
-        cost = self._filter_costs.get(table)
-        if cost is None:
-            cost = self._filter_costs[table] = changes.backend.seconds_for_keys(table)
-        return cost <= SOON_MADE or self._walk.spent.get(pair.other, 0.0) >= cost
+        """Whether there is a filter, or lookups have taken as long as making one."""
+        return pair in self._blooms or self._walk.is_worth_it(pair.other, changes)
 
     def _given(self, changes: TableChanges) -> Iterator[tuple[int, pa.Table]]:
         """The deltas of accesses that changed, without what can have no part in the result.

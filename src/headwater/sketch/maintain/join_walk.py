@@ -46,6 +46,8 @@ STAYS_AFTER = 3
 """More are read again when they are asked for so often at one version."""
 MOST_BYTES_KEPT = 8 * 2**20
 """Of one access."""
+SOON_READ = 0.1
+"""What takes so few seconds to read as a whole is read when that could first save a lookup."""
 KEY_TYPES = ("int", "string", "date")
 """Types of keys that are compared here as every backend compares them."""
 OldPartners = Callable[[KeyPair, pa.Array], Bools]
@@ -81,6 +83,8 @@ class JoinWalk:
         self.asked = 0
         self.spent: dict[int, float] = {}
         """The seconds that lookups in accesses have taken."""
+        self._costs: dict[int, float] = {}
+        """Those that reading keys of all their rows would take."""
         self._kept: dict[int, KeptRows] = {}
         self._newer: dict[int, tuple[int, int]] = {}
         """Of accesses that are kept as they were before: the version now, and how often rows were asked for since."""
@@ -226,12 +230,23 @@ class JoinWalk:
         access = step.target
         version = changes.versions[self.accesses[access].scan.table]
         known = self._kept.get(access)
+        if known is None and not self.is_worth_it(access, changes):
+            return None
         if known is None or (known.rows is not None and known.version != version):
             if known is not None and not self._stays(access, known, version):
                 return None
             known = self._kept[access] = self._read_whole(access, version, changes)
         usable = known.rows is not None and (len(known.rows) <= FEW_KEPT or known.can_be_joined(step.pairs))
         return known if usable else None
+
+    def is_worth_it(self, access: int, changes: TableChanges) -> bool:
+        """Whether lookups in an access have taken as long as reading keys of all its rows, or that takes no time to
+        speak of: whatever comes, not more than twice as long is spent as was needed."""
+        cost = self._costs.get(access)
+        if cost is None:
+            cost = changes.backend.seconds_for_keys(self.accesses[access].scan.table)
+            self._costs[access] = cost
+        return cost <= SOON_READ or self.spent.get(access, 0.0) >= cost
 
     def _stays(self, access: int, known: KeptRows, version: int) -> bool:
         """Whether a table has had this version for as long as it takes for its rows to be read again."""
