@@ -2,9 +2,9 @@
 
 Importing the kernel loads neither numba nor machine code: whoever only reads rows needs none of it. A function is
 loaded when it is first called, so that a program waits for what it uses and for nothing else; what would have to be
-compiled is interpreted while there is little to do (see `interpreted`). What ends a version is loaded before there is
-much in a relation (`load_endings`): keeping or undoing it must not fail, and compiling takes memory. Nodes load
-everything when they come up (`load`).
+compiled, or would be the first to need numba, is interpreted while there is little to do (see `interpreted`). What
+ends a version is loaded before there is much in a relation (`load_endings`): keeping or undoing it must not fail, and
+compiling takes memory. Nodes load everything when they come up (`load`).
 
 Rows are stored in 32 bits where their numbers fit, else in 64 (see `relation`). A signature says `stored` for them:
 such a function is compiled for each of the two when it is first called with it.
@@ -26,6 +26,8 @@ from headwater.kernel.machine_code import Function, digest_of, is_kept, kept, ma
 Ending = Literal["any", "chains"] | None
 """Where a version may need a function to end."""
 PACKAGE = __name__.removesuffix("compiled")
+COMPILER = "numba"
+"""What is loaded with the first machine code, which takes as long as some thousand rows."""
 STORED = "stored["
 """How signatures name the numbers of stored rows."""
 WIDTHS = {4: "int32[", 8: "int64["}
@@ -81,7 +83,7 @@ class Kernel:
         update_wrapper(self, function)
 
     def __call__(self, *arguments: Any) -> Any:
-        if not self.kept and self._patience.lasts(arguments):
+        if not (self.kept and COMPILER in sys.modules) and self._patience.lasts(arguments):
             return self._patience.run(self.as_python, arguments)
         try:
             load([self], _widths if self.ending else ())

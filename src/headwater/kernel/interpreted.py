@@ -1,9 +1,10 @@
 """Kernels as Python runs them: the same functions, without machine code.
 
-Compiling takes seconds, and a program with a few rows needs none of it. What has never been compiled on this machine
-is interpreted as long as there is little to do: every array that it is given is short, and not much time has gone
-into it yet (see `Patience`). So a first try of some rows is done before a compiler would have been loaded, and no
-version waits for more than what it is itself. Where there is no memory to load machine code, a version can still end.
+Compiling takes seconds, loading the compiler with what was compiled before takes half a second, and a program with
+a few rows needs none of it. So kernels are interpreted as long as there is little to do: every array that they are
+given is short, and not much time has gone into one of them yet (see `Patience`). A first try of some rows, or a
+command that looks at them, is done before a compiler would have been loaded. Where there is no memory to load machine
+code, a version can still end.
 
 What holds: a kernel writes the same into its arrays either way. Numbers are numpy's, which wrap around as those of
 machine code do. Python can be interrupted between any two steps, by a signal or for want of memory, and machine code
