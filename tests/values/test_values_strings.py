@@ -163,6 +163,31 @@ def test_strings_are_refused_together_and_nothing_is_taken():
     assert texts.add(TextColumn.of([b"here", *more])).tolist() == list(range(3001))
 
 
+def test_what_is_known_is_found_without_memory_for_a_table():
+    """A database that is full must let rows be deleted."""
+    full = False
+
+    def ask(needed: int, what: str) -> None:
+        if full:
+            raise MemoryError(what)
+
+    strings = Strings(ask)
+    known = [f"{i}" for i in range(MANY_STRINGS - 1)]
+    strings.encode(known)
+    full = True
+    many = [*known, *known]
+    codes = [*range(MANY_STRINGS - 1), *range(MANY_STRINGS - 1)]
+    assert strings.find_all([*many, "z"]).tolist() == [*codes, -1]
+    assert strings.encode(many).tolist() == codes
+    for intern in (True, False):
+        assert strings.encode_texts(pa.array(many), intern=intern).tolist() == codes
+    with pytest.raises(MemoryError):
+        strings.encode([*many, "z"])
+    full = False
+    assert strings.encode([*many, "z"]).tolist() == [*codes, MANY_STRINGS - 1]
+    assert strings.takes_columns(1), "now there is a table"
+
+
 def test_what_was_broken_off_before_it_counted_is_written_over():
     strings = by_columns()
     strings.encode(["a", "b"])

@@ -278,14 +278,14 @@ class Texts:
     def _with(self, given: TextColumn, which: Ints, tags: Ints, numbers: Ints) -> _Stand:
         """What there will be with some of the strings given. Many of them may be the same: they are added a piece at
         a time, each about as large as what there is, so that room is made for what is new and little more."""
-        stand, start = self._stand, 0
+        stand, start, what = self._stand, 0, f"{which.shape[0]:,} new strings"
         ends = np.cumsum(given.places[which + 1] - given.places[which])
         while start < which.shape[0]:
             there = int(ends[start - 1]) if start else 0
             length = max(FEWEST_BYTES_ADDED, int(stand.places[stand.known]))
             longest = int(np.searchsorted(ends, there + length, "right"))
             stop = max(start + 1, min(longest, start + max(FEWEST_ADDED, stand.known), which.shape[0]))
-            data, places, slots = self._room(stand, stop - start, int(ends[stop - 1]) - there)
+            data, places, slots = self._room(stand, stop - start, int(ends[stop - 1]) - there, what)
             count = add_texts(
                 given.data, given.places, which[start:stop], tags, data, places, slots, stand.known, numbers
             )
@@ -304,8 +304,8 @@ class Texts:
         missing = find_texts(given.data, given.places, *self._stand, tags, numbers, scratch)
         return numbers, tags, missing
 
-    def _room(self, stand: _Stand, more: int, length: int) -> tuple[Bytes, Ints, Ints]:
-        """Arrays with room for so many more strings, with so many bytes in all."""
+    def _room(self, stand: _Stand, more: int, length: int, what: str) -> tuple[Bytes, Ints, Ints]:
+        """Arrays with room for so many more strings, with so many bytes in all; `what` it is for."""
         data, places, slots, count = stand
         last, size = int(places[count]) + length, slots.shape[0]
         while size < 2 * (self._taken + more):
@@ -316,7 +316,7 @@ class Texts:
         longest = places.shape[0]
         if count + more + 1 > longest:
             longest = max(count + more + 1, longest * 3 // 2)
-        self._ask(room + 8 * (longest + size) - self.nbytes, f"{more:,} new strings")
+        self._ask(room + 8 * (longest + size) - self.nbytes, what)
         data, places = grown(data, room, empty), grown(places, longest)
         if size > slots.shape[0]:
             larger = zeros((size,), np.int64)

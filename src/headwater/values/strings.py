@@ -59,15 +59,15 @@ class Strings(Dictionary):
 
     def encode_texts(self, array: Any, *, intern: bool) -> Codes:
         """The codes of an Arrow array of strings without nulls; without `intern`, -1 for those not here."""
-        if not self.takes_columns(len(array)):
+        texts = self._table_for(len(array))
+        if texts is None:
             return super().encode_texts(array, intern=intern)
-        return self._looked_up(_column(array), intern)
+        return texts.add(_column(array)) if intern else texts.find(_column(array))
 
     def encode(self, values: Sequence[Any], keys: Sequence[Hashable] | None = None) -> Codes:
         """The codes of all `values`; new ones are added in the order given."""
-        if not self.takes_columns(len(values)):
-            return super().encode(values)
-        return self._looked_up(_column_of(values), True)
+        texts = self._table_for(len(values))
+        return super().encode(values) if texts is None else texts.add(_column_of(values))
 
     def code(self, value: Any) -> int:
         """The code of `value`, which is added if it is new."""
@@ -84,13 +84,8 @@ class Strings(Dictionary):
         return self._remembered(value, False) if code is None else code
 
     def _find_keys(self, keys: Sequence[Any]) -> Codes:
-        if not self.takes_columns(len(keys)):
-            return super()._find_keys(keys)
-        return self._looked_up(_column_of(keys), False)
-
-    def _looked_up(self, column: TextColumn, intern: bool) -> Codes:
-        texts = self._table()
-        return texts.add(column) if intern else texts.find(column)
+        texts = self._table_for(len(keys))
+        return super()._find_keys(keys) if texts is None else texts.find(_column_of(keys))
 
     def _remembered(self, value: str, intern: bool) -> int:
         assert self._texts is not None
@@ -100,6 +95,16 @@ class Strings(Dictionary):
                 self._codes.clear()
             self._codes[value] = code
         return code
+
+    def _table_for(self, count: int) -> Texts | None:
+        """The table, if so many strings at once are worth one and there is memory for it: what is known can be found
+        without, so rows can be deleted where no more can be inserted."""
+        if not self.takes_columns(count):
+            return None
+        try:
+            return self._table()
+        except MemoryError:
+            return None
 
     def _table(self) -> Texts:
         """The table; from the first time on, it has all strings."""
