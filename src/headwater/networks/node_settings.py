@@ -115,7 +115,7 @@ class NodeSettings:
 
     def prepare(self, node: NetworkNode) -> None:
         """Tell a node what it need know beside its plan."""
-        node.selection_period = self.selection_period
+        node.selections.period = self.selection_period
         if self.sharing_delay:
             node.sharing = MessageSharing(self.sharing_delay)
 

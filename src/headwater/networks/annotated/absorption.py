@@ -180,6 +180,9 @@ class Absorption(Scheme):
             self._due = None
             self._flush()
 
+    def holds_back(self) -> bool:
+        return self._due is not None
+
     def _free(self, variables: list[int]) -> None:
         for variable in variables:
             self.own.take_back(variable)

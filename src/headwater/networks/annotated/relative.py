@@ -110,6 +110,9 @@ class RelativeScheme(Scheme):
                 shipped.told.update(kept)
                 self._tell(relation, row, tuple(kept))
 
+    def holds_back(self) -> bool:
+        return bool(self._waiting)
+
     def wants(self) -> QuietStage:
         if self.test is not None:
             return QuietStage.COLLECT

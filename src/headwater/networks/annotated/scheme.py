@@ -139,6 +139,10 @@ class Scheme(Protocol):
         """What it waits with until no node has anything to do and no message is under way."""
         return QuietStage.NOTHING
 
+    def holds_back(self) -> bool:
+        """Whether something that has happened waits for a time to pass before it is told."""
+        return False
+
     def begin(self, stage: QuietStage) -> None:
         """Such a moment has come, and this is the most urgent that any node wants."""
         return

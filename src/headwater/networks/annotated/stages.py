@@ -1,7 +1,8 @@
 """What can begin at moments when no node has work and no message is under way.
 
 Some schemes need such moments: rows may be derived again only when all that has to fall has fallen. Each node says
-what it wants to begin, and the most urgent stage that any of them wants begins on all.
+what it wants to begin, and the most urgent stage that any of them wants begins on all. Rows that will expire and
+timers that will fire are no work: a network that is never quiet has such moments, too.
 """
 
 from __future__ import annotations

@@ -17,6 +17,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Iterable, MutableSequence
+from functools import partial
 from typing import Any
 
 from headwater.errors import DataError, EvaluationError
@@ -24,7 +25,6 @@ from headwater.networks.annotated.scheme import Recovering, Scheme, SchemeMaker
 from headwater.networks.annotated.stages import QuietStage
 from headwater.networks.orders.order import EvaluationOrder, Update
 from headwater.networks.orders.pipelined import Pipelined
-from headwater.networks.runtime.best_rows import BestRows
 from headwater.networks.runtime.directory import FIRST, Directory
 from headwater.networks.runtime.given_rows import SAME_TIME, GivenRows
 from headwater.networks.runtime.messages import (
@@ -39,38 +39,20 @@ from headwater.networks.runtime.messages import (
     Withdrawn,
 )
 from headwater.networks.runtime.moment import NodeMoment
-from headwater.networks.runtime.passing_on import Selector
 from headwater.networks.runtime.publishing import publishers
 from headwater.networks.runtime.reactions import Reactions
 from headwater.networks.runtime.replacing import LastTold
 from headwater.networks.runtime.row_table import Entry, Row, RowTable
+from headwater.networks.runtime.selections import Selections
 from headwater.networks.runtime.sharing import MessageSharing
 from headwater.networks.runtime.timers import NodeTimers
-from headwater.networks.runtime.watching import EVENT_SIGN, WatchedRow
-from headwater.networks.strands.network_program import Best, PassingOn
+from headwater.networks.runtime.watching import EVENT_SIGN, TracedTable, WatchedRow
+from headwater.networks.strands.network_program import Best
 from headwater.networks.strands.node_plan import NodePlan
 from headwater.networks.strands.strand import Firing
 from headwater.rules.checked import UpdateKind
 
 INFERENCES_BETWEEN_PAUSES = 1 << 10
-
-
-class _Watching:
-    """Takes down the rows that a traced table gains and loses."""
-
-    def __init__(self, node: NetworkNode, relation: str):
-        self.node = node
-        self.relation = relation
-
-    def appeared(self, row: Row) -> None:
-        self._take_down("+", row)
-
-    def vanished(self, row: Row) -> None:
-        self._take_down("-", row)
-
-    def _take_down(self, sign: str, row: Row) -> None:
-        node = self.node
-        node.watched.append(WatchedRow(node.clock(), node.number, self.relation, sign, row))
 
 
 class NetworkNode:
@@ -103,12 +85,8 @@ class NetworkNode:
         """Called now and then while strands run; may raise."""
         self.order = order()
         self._firing = Firing(self.tables, self._found)
-        self._best: dict[str, BestRows] = {}
-        self._selectors = [
-            Selector(plan, self.tables, passing, self.best_rows(passing)) for passing in plan.program.passing
-        ]
-        self._selecting = {selector.candidates: selector for selector in self._selectors}
-        self._publishers = publishers(plan, self.tables, self.best_rows)
+        self.selections = Selections(plan, self.tables)
+        self._publishers = publishers(plan, self.tables, self.selections.best_rows)
         self.given = GivenRows(plan)
         self.expires = False
         """Whether rows with a lifetime expire here, by this node's clock, and not by the driver's."""
@@ -121,9 +99,6 @@ class NetworkNode:
         self._last_told = LastTold()
         self.sharing: MessageSharing | None = None
         """What holds messages back, so that they go together."""
-        self.selection_period = 0.0
-        """Seconds for which best rows wait before they pass on, so that better ones may come meanwhile."""
-        self._passing_at: float | None = None
         self.scheme: Scheme = scheme(self)
         self.reactions: Reactions | None = None
         self._timers = NodeTimers(plan.program.timers)
@@ -139,7 +114,7 @@ class NetworkNode:
             table = plan.numbers[relation]
             if not plan.relations[table].event:
                 tables = self.tables if self.reactions is None else self.reactions.tables
-                tables[table].watchers.append(_Watching(self, relation))
+                tables[table].watchers.append(TracedTable(partial(self._trace, relation)))
 
     # ------------------------------------------------------------------ what drivers call
 
@@ -212,14 +187,22 @@ class NetworkNode:
         """What it waits with until no node has anything to do."""
         return QuietStage.ITERATE if self.order.waits() else self.scheme.wants()
 
+    def has_stages(self) -> bool:
+        """Whether it ever wants something to begin when all nodes are at rest."""
+        return not isinstance(self.order, Pipelined) or type(self.scheme).wants is not Scheme.wants
+
+    def holds_back(self) -> bool:
+        """Whether something that has happened waits for a time to pass: messages for others, or better rows."""
+        shares = self.sharing is not None and self.sharing.next() is not None
+        return shares or self.selections.ends is not None or self.scheme.holds_back()
+
     def quiet(self, stage: QuietStage) -> None:
         """No node has anything to do: the most urgent stage that any of them wants begins."""
         if stage is QuietStage.ITERATE:
             self.order.quiet(self)
         else:
             self.scheme.begin(stage)
-            for selector in self._selectors:
-                selector.release()
+            self.selections.release()
         self.work()
 
     def now(self) -> float:
@@ -251,9 +234,8 @@ class NetworkNode:
                     row = (row[0], self.reactions.moment.number(), *timer.rest)
                 self.reactions.happened(UpdateKind.RAISE, self.plan.numbers[timer.relation], row)
         self.scheme.woken()
-        if self._passing_at is not None and now >= self._passing_at - SAME_TIME:
-            self._passing_at = None
-            self._pass_on()
+        if self.selections.over(now):
+            self.selections.pass_on(self.scheme, self.arrive)
         self.work()
         if self.sharing is not None:
             for receiver, message in self.sharing.due(now):
@@ -269,7 +251,11 @@ class NetworkNode:
 
     def _stay_awake(self) -> None:
         """Ask to be woken when the next row expires, the next timer fires, or what waits is due."""
-        times = [self._timers.next(), self.given.next_expiry() if self.expires else None, self._passing_at]
+        times = [
+            self._timers.next(),
+            self.given.next_expiry() if self.expires else None,
+            self.selections.ends,
+        ]
         if self.sharing is not None:
             times.append(self.sharing.next())
         first = min((moment for moment in times if moment is not None), default=None)
@@ -293,18 +279,7 @@ class NetworkNode:
             if self.reactions is not None:
                 return self.reactions.tables[self.plan.numbers[view]].rows
             return self.tables[self.plan.numbers[view]].rows
-        return self.best_rows(view).rows()
-
-    def best_rows(self, spec: Best | PassingOn) -> BestRows:
-        """The best of some candidates, kept up from the first time that somebody asks."""
-        found = self._best.get(spec.candidates)
-        if found is None:
-            table = self.tables[self.plan.numbers[spec.candidates]]
-            found = self._best[spec.candidates] = BestRows(spec.selections)
-            for row in table.rows:
-                found.appeared(row)
-            table.watchers.append(found)
-        return found
+        return self.selections.best_rows(view).rows()
 
     def entry(self, relation: str, row: Row) -> Entry | None:
         """A row that lives here, with what it carries."""
@@ -369,7 +344,10 @@ class NetworkNode:
         """An event happens here."""
         name = self.plan.relations[relation].name
         if name in self.plan.program.watched:
-            self.watched.append(WatchedRow(self.clock(), self.number, name, EVENT_SIGN, row))
+            self._trace(name, EVENT_SIGN, row)
+
+    def _trace(self, relation: str, sign: str, row: Row) -> None:
+        self.watched.append(WatchedRow(self.clock(), self.number, relation, sign, row))
 
     # ------------------------------------------------------------------ what schemes ask for
 
@@ -385,9 +363,7 @@ class NetworkNode:
         self.order.arrived(Update(relation, row, value))
 
     def falls(self, relation: int, row: Row, rank: int, teller: int) -> None:
-        selector = self._selecting.get(relation)
-        if selector is not None:
-            selector.falls(row, rank, teller)
+        self.selections.falls(relation, row, rank, teller)
 
     def send(self, receiver: int, message: Message) -> None:
         if self.sharing is not None:
@@ -415,9 +391,7 @@ class NetworkNode:
         """Merge an update into its table, by the scheme."""
         entry = self.scheme.store(update, stamp)
         if entry is not None:
-            selector = self._selecting.get(update.relation)
-            if selector is not None:
-                selector.more(update.row)
+            self.selections.more(update.relation, update.row)
         return entry
 
     def fire(self, entry: Entry, news: Any, stamp: int) -> None:
@@ -447,30 +421,16 @@ class NetworkNode:
         """Work off updates, and pass best rows on, until nothing is left that need not wait."""
         while True:
             self.order.run(self)
-            passed = self._may_pass_on() and self._pass_on()
-            if not passed and not self.scheme.settled():
+            if not self._pass_on_at_once() and not self.scheme.settled():
                 return
 
-    def _may_pass_on(self) -> bool:
-        """Whether best rows pass on at once; else the period begins, if there are any."""
-        period, ready = self.selection_period, self.scheme.passes_on
-        waiting = period and ready and any(selector.waiting() for selector in self._selectors)
-        if waiting and self._passing_at is None:
-            self._passing_at = self.clock() + self.selection_period
+    def _pass_on_at_once(self) -> bool:
+        """Pass best rows on, if they need not wait for a period; whether there were any."""
+        if not self.selections.period:
+            return self.selections.pass_on(self.scheme, self.arrive)
+        if self.selections.begin_period(self.scheme, self.clock()):
             self._stay_awake()
-        return not self.selection_period
-
-    def _pass_on(self) -> bool:
-        """Pass best rows on inside their recursion; whether there were any."""
-        passed = False
-        for selector in self._selectors:
-            if self.scheme.passes_on and selector.waiting():
-                rows, scheme = self.tables[selector.candidates].rows, self.scheme
-                for row in selector.take(lambda row, fallen: scheme.replaces(rows[row], fallen)):  # noqa: B023
-                    self.arrive(selector.relation, row, scheme.passed(rows[row]))
-                    passed = True
-                self.scheme.beaten(selector.relation, selector.beaten())
-        return passed
+        return False
 
     def _publish(self) -> bool:
         """Delete and insert what publishers say; whether there was anything."""

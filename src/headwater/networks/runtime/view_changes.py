@@ -54,7 +54,7 @@ class ViewChanges:
         for name in views:
             view = node.plan.program.views[name]
             if isinstance(view, Best):
-                self._views[name] = _Selected(node.best_rows(view))
+                self._views[name] = _Selected(node.selections.best_rows(view))
             else:
                 stored = _Stored()
                 node.tables[node.plan.numbers[view]].watchers.append(stored)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from headwater.networks.runtime.row_table import Row
@@ -23,3 +24,16 @@ class WatchedRow:
     def __str__(self) -> str:
         values = ", ".join(map(str, self.row))
         return f"{self.time:.3f} s  {self.sign} {self.relation}({values})"
+
+
+class TracedTable:
+    """Has the rows that a table gains and loses taken down, each with its sign."""
+
+    def __init__(self, take_down: Callable[[str, Row], None]):
+        self._take_down = take_down
+
+    def appeared(self, row: Row) -> None:
+        self._take_down("+", row)
+
+    def vanished(self, row: Row) -> None:
+        self._take_down("-", row)

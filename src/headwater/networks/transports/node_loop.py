@@ -30,46 +30,62 @@ T = TypeVar("T")
 Carry = Callable[[int, Sequence[Message]], None]
 """Carries messages to a node, in order."""
 
+SECONDS_BETWEEN_WAVES = 0.05
+"""Where nodes wait for a time to pass, and nothing else happens."""
 MOST_MESSAGES_HELD = 512
 """How much a node may have said before it is carried, while messages wait for it."""
 
 
 @dataclass(frozen=True)
 class Counters:
-    """What a node has sent and received so far; `timers` says that it waits for a time to pass, `wants` what it waits
-    with until all is quiet."""
+    """What a node has sent and received so far; `timers` says that it waits for a time to pass, `held` that something
+    which has happened does, `wants` what it waits with until all nodes are at rest."""
 
     sent: int
     received: int
     timers: bool = False
     wants: QuietStage = QuietStage.NOTHING
+    held: bool = False
+
+
+def at_rest(before: Sequence[Counters] | None, now: Sequence[Counters]) -> bool:
+    """Whether two waves say that no node has anything to do before some time comes, and no message is under way."""
+    if before is None or list(before) != list(now) or any(counters.held for counters in now):
+        return False
+    return sum(counters.sent for counters in now) == sum(counters.received for counters in now)
 
 
 def settled(before: Sequence[Counters] | None, now: Sequence[Counters]) -> bool:
-    """Whether two waves say that all is quiet.
+    """Whether two waves say that all is quiet: at rest, and there is no time to wait for.
 
     >>> one, other = [Counters(3, 2), Counters(0, 1)], [Counters(3, 2), Counters(1, 1)]
     >>> settled(one, one), settled(other, one), settled(other, other)
     (True, False, False)
     """
-    if before is None or list(before) != list(now) or any(counters.timers for counters in now):
-        return False
-    return sum(counters.sent for counters in now) == sum(counters.received for counters in now)
+    return at_rest(before, now) and not any(counters.timers for counters in now)
 
 
-def settle(wave: Callable[[], Sequence[Counters]], begin: Callable[[QuietStage], None]) -> None:
-    """Wait until all is quiet, and no node waits for that; else the most urgent stage begins on all of them."""
+def settle(
+    wave: Callable[[], Sequence[Counters]],
+    begin: Callable[[QuietStage], None],
+    over: Callable[[], bool] = lambda: False,
+) -> None:
+    """Wait until all is quiet and no node wants anything, or it is `over`; at rest, the most urgent stage that some
+    node wants begins on all of them."""
     before: Sequence[Counters] | None = None
-    while True:
+    while not over():
         now = wave()
-        if settled(before, now):
+        if at_rest(before, now):
             stage = min(counters.wants for counters in now)
-            if stage is QuietStage.NOTHING:
+            if stage is not QuietStage.NOTHING:
+                begin(stage)
+                before = None
+                continue
+            if settled(before, now):
                 return
-            begin(stage)
-            before = None
-        else:
-            before = now
+        if any(counters.timers for counters in now):
+            time.sleep(SECONDS_BETWEEN_WAVES)
+        before = now
 
 
 class NodeEnded(RuntimeError):
@@ -212,7 +228,8 @@ class NodeLoop:
                 found.set_exception(self._failure)
             else:
                 node = self._node
-                found.set_result(Counters(node.sent, node.received, bool(self._wakes), node.wants()))
+                timers = bool(self._wakes)
+                found.set_result(Counters(node.sent, node.received, timers, node.wants(), node.holds_back()))
 
     def _last(self) -> None:
         """Whoever still waits is told that it is over."""

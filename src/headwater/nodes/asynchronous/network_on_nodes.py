@@ -133,7 +133,8 @@ class NetworkOnNodes:
             self._nodes.interrupts.check()
             counts = self._nodes.ask(CountMessages())
             return [
-                Counters(part.sent, part.received, part.timers, QuietStage(part.wants)) for part in counts
+                Counters(part.sent, part.received, part.timers, QuietStage(part.wants), part.timers)
+                for part in counts
             ]
 
         def begin(stage: QuietStage) -> None:

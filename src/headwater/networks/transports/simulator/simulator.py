@@ -40,6 +40,8 @@ from headwater.networks.transports.simulator.traffic import Traffic
 from headwater.rules.checked import Kind
 
 _MESSAGE, _IDLE, _WAKE, _CALL, _SERVED = range(5)
+_TIMES = (_WAKE, _CALL)
+"""Events that are under way to nobody: times that will come."""
 SECONDS_TO_END_AN_EVENT = 2.0
 """How long Ctrl-C waits for the end of what a node is doing."""
 
@@ -81,6 +83,7 @@ class Simulator:
         self._interrupted: float | None = None
         self._broken: str | None = None
         self.nodes = [self._node(number) for number in range(directory.nodes)]
+        self._stages = any(node.has_stages() for node in self.nodes[:1])
         self.links = links or alike(LinkQuality())
         self.last_message = 0.0
         """When the last message arrived: the time of convergence, once all is quiet."""
@@ -94,6 +97,8 @@ class Simulator:
         self.traffic = Traffic()
         self._chance = random.Random(seed)
         self._events: list[tuple[float, int, int, Any]] = []
+        self._under_way = 0
+        """How many of the events are more than times that will come."""
         self._sequence = 0
         self._first = -(1 << 60)
         """The sequence of the first event that came before all others of its time."""
@@ -172,6 +177,7 @@ class Simulator:
             for place, message in enumerate(messages):
                 what = (self.nodes[sender], self.nodes[receiver], message)
                 heappush(self._events, (self.now, self._first + place, _MESSAGE, what))
+                self._under_way += 1
 
     def partition(self, *parts: Iterable[int]) -> None:
         """Nothing gets from one part to another from now on."""
@@ -228,13 +234,15 @@ class Simulator:
         interrupted, steps = self._interrupts.pending, 0
         while True:
             while self._events and (until is None or self._events[0][0] <= until):
+                if self._events[0][0] > self.now and self._quiet():
+                    continue
                 self._step()
                 steps += 1
                 if interrupted():
                     return False
                 if look is not None and not steps % STEPS_BETWEEN_LOOKS:
                     look()
-            if self._events or not self._quiet():
+            if not self._quiet():
                 return True
 
     def progress(self) -> str:
@@ -259,17 +267,21 @@ class Simulator:
         return not self._events
 
     def _quiet(self) -> bool:
-        stage = min(node.wants() for node in self.nodes if node.number not in self.faults.down_nodes)
-        if stage is QuietStage.NOTHING:
+        """Begin what nodes want to begin at rest, if they are; whether something has begun."""
+        if self._under_way or not self._stages:
             return False
-        for node in self.nodes:
-            if node.number not in self.faults.down_nodes:
-                node.quiet(stage)
-                self._take(node)
+        there = [node for node in self.nodes if node.number not in self.faults.down_nodes]
+        stage = min(node.wants() for node in there)
+        if stage is QuietStage.NOTHING or any(node.holds_back() for node in there):
+            return False
+        for node in there:
+            node.quiet(stage)
+            self._take(node)
         return True
 
     def _step(self) -> None:
         self.now, _, kind, what = heappop(self._events)
+        self._under_way -= kind not in _TIMES
         if kind == _MESSAGE:
             (self._queue if self.service else self._deliver)(*what)
         elif kind == _SERVED:
@@ -319,6 +331,7 @@ class Simulator:
             and receiver.takes_together(events[0][3][2])
         ):
             sender, _, message = heappop(events)[3]
+            self._under_way -= 1
             if self._arrives(sender, receiver, message):
                 receiver.take_in(sender.number, message)
         receiver.work()
@@ -387,6 +400,7 @@ class Simulator:
 
     def _push(self, time: float, kind: int, what: Any) -> None:
         self._sequence += 1
+        self._under_way += kind not in _TIMES
         heappush(self._events, (time, self._sequence, kind, what))
 
     # ------------------------------------------------------------------ what there is

@@ -89,6 +89,7 @@ class CountersTold:
     bytes: int
     timers: bool
     wants: int
+    held: bool
 
 
 @dataclass(frozen=True)

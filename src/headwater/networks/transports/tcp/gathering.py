@@ -103,10 +103,6 @@ class Processes:
             self._started[number].kill()
         self.start(missing)
 
-    def all_run(self) -> bool:
-        """Whether none has ended."""
-        return all(process.runs() for process in self._started.values())
-
     def connection(self, number: int) -> Frames:
         if number not in self._connections:
             raise ConnectionGone(f"process {number} has not come back")

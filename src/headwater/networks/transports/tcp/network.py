@@ -296,9 +296,8 @@ class TcpNetwork:
             self.settle()
             return True
         while (left := until - self.now) > 0:
-            if not self._processes.all_run():
-                self._surely(self._wave)
-            time.sleep(min(left, SECONDS_BETWEEN_LOOKS))
+            self._surely(lambda: self._settled(lambda: self.now >= until))
+            time.sleep(max(0.0, min(left, SECONDS_BETWEEN_LOOKS, until - self.now)))
         return self._surely(lambda: settled(self._wave(), self._wave()))
 
     def settle(self) -> None:
@@ -311,15 +310,15 @@ class TcpNetwork:
         if sum(each.sent for each in told) != sum(each.sent for each in self._counted.values()):
             self.last_message = self.now
         self._counted = dict(enumerate(told))
-        return [Counters(t.sent, t.received, t.timers, QuietStage(t.wants)) for t in told]
+        return [Counters(t.sent, t.received, t.timers, QuietStage(t.wants), t.held) for t in told]
 
-    def _settled(self) -> None:
+    def _settled(self, over: Callable[[], bool] = lambda: False) -> None:
         self.waves = 0
 
         def begin(stage: QuietStage) -> None:
             self._ask_all(BeginStage(int(stage)))
 
-        settle(self._wave, begin)
+        settle(self._wave, begin, over)
 
     # ------------------------------------------------------------------ what there is
 

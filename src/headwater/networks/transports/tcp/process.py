@@ -240,6 +240,7 @@ class NodeProcess:
             self._bytes,
             any(each.timers for each in found),
             int(min((each.wants for each in found), default=QuietStage.NOTHING)),
+            any(each.held for each in found),
         )
 
     def _rows(self, command: AskRows) -> tuple[tuple[Any, ...], ...]:
