@@ -45,6 +45,8 @@ Fact = tuple[int, Row]
 class DRedScheme(Scheme):
     """One node's rows: entries carry the set of those who say that they follow, as bits."""
 
+    waits_for_rest = True
+
     def __init__(self, host: Host, *, requests: bool = False):
         self.host = host
         self.requests = requests

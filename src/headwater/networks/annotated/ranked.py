@@ -76,6 +76,8 @@ class RankAndClaims:
 class RankedScheme(Scheme):
     """One node's rows with their ranks."""
 
+    waits_for_rest = True
+
     def __init__(self, host: Host):
         self.host = host
         self.instances = LocalInstances(host)

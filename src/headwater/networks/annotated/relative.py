@@ -53,6 +53,8 @@ class ShippedInstances:
 class RelativeScheme(Scheme):
     """One node's part of the graph: entries carry the instances of their rows."""
 
+    waits_for_rest = True
+
     def __init__(self, host: Host, shipping: Shipping = LAZY):
         self.host = host
         self.shipping = shipping

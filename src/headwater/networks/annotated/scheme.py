@@ -86,6 +86,9 @@ class Scheme(Protocol):
     """One node's side of an annotation. Most need not be told of idle moments, quiet ones and the time: where nothing
     is said, nothing is done about them."""
 
+    waits_for_rest: bool = False
+    """Whether it ever wants something to begin when all nodes are at rest."""
+
     @property
     def steady(self) -> bool:
         """Whether rows that are not there are not expected back: nothing is published before."""

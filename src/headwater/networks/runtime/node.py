@@ -189,7 +189,7 @@ class NetworkNode:
 
     def has_stages(self) -> bool:
         """Whether it ever wants something to begin when all nodes are at rest."""
-        return not isinstance(self.order, Pipelined) or type(self.scheme).wants is not Scheme.wants
+        return not isinstance(self.order, Pipelined) or self.scheme.waits_for_rest
 
     def holds_back(self) -> bool:
         """Whether something that has happened waits for a time to pass: messages for others, or better rows."""

@@ -16,10 +16,12 @@ from __future__ import annotations
 import contextlib
 import heapq
 import logging
+import math
 import os
 import time
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -63,7 +65,7 @@ log = logging.getLogger("headwater.networks")
 
 MOST_LOSSES_IN_A_ROW = 4
 SECONDS_BETWEEN_LOOKS = 0.05
-"""How often it is looked whether all processes are there, while time passes."""
+"""How often it is looked whether all is quiet still, while time passes."""
 
 T = TypeVar("T")
 
@@ -295,9 +297,13 @@ class TcpNetwork:
         if until is None:
             self.settle()
             return True
-        while (left := until - self.now) > 0:
-            self._surely(lambda: self._settled(lambda: self.now >= until))
-            time.sleep(max(0.0, min(left, SECONDS_BETWEEN_LOOKS, until - self.now)))
+        losses, end = self.losses, max(until, self.now)
+        asked = end - self.now
+        while self.now < end:
+            self._surely(partial(self._settled, end))
+            if self.losses > losses:  # the new epoch has as long as was asked for
+                losses, end = self.losses, self.now + asked
+            time.sleep(max(0.0, min(SECONDS_BETWEEN_LOOKS, end - self.now)))
         return self._surely(lambda: settled(self._wave(), self._wave()))
 
     def settle(self) -> None:
@@ -312,13 +318,13 @@ class TcpNetwork:
         self._counted = dict(enumerate(told))
         return [Counters(t.sent, t.received, t.timers, QuietStage(t.wants), t.held) for t in told]
 
-    def _settled(self, over: Callable[[], bool] = lambda: False) -> None:
+    def _settled(self, until: float = math.inf) -> None:
         self.waves = 0
 
         def begin(stage: QuietStage) -> None:
             self._ask_all(BeginStage(int(stage)))
 
-        settle(self._wave, begin, over)
+        settle(self._wave, begin, lambda: self.now >= until)
 
     # ------------------------------------------------------------------ what there is
 
