@@ -42,7 +42,7 @@ def run(
         " that delete, the rival, a new peer, all of them.",
         "Where most goes, we do what `from base data` does, as soon as that is foreseen, and less of it: room is made"
         " once, and rows that had one derivation are not looked for. Most of both sides' time is then taking in the"
-        " rows to delete, of strings nine tenths: the ratio comes near to 1, with strings on either side.",
+        " rows to delete: the ratio comes near to 1.",
         "From scratch, both sides do it once before it counts: a process that first reads so much takes memory"
         " for it from the system, which makes that up to three times as long for us.",
     ]
