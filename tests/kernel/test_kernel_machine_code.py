@@ -95,13 +95,14 @@ def test_a_function_is_compiled_once_wherever_the_package_is(tmp_path: Path):
     assert sorted((tmp_path / "cache").rglob("*.nbc")) == kept
 
 
-def misses(folder: Path, monkeypatch: pytest.MonkeyPatch) -> int:
+def misses(folder: Path, monkeypatch: pytest.MonkeyPatch, *signatures: str) -> int:
     """How often a function has to be compiled with the cache in a folder."""
     monkeypatch.setattr(machine_code, "machine_code_folder", lambda: folder)
     function = made()
     called: Any = numba.njit(lambda x: x * 3)
     called._cache = machine_code.kept(function, "digest")
-    called.compile("int64(int64)")
+    for signature in signatures or ("int64(int64)",):
+        called.compile(signature)
     assert called(5) == 15
     return sum(called.stats.cache_misses.values())
 
@@ -116,6 +117,16 @@ def test_what_is_damaged_is_compiled_again(
     (damaged,) = tmp_path.glob(f"*.{ending}")
     damaged.write_bytes(damaged.read_bytes()[:left])
     assert [misses(tmp_path, monkeypatch) for _ in range(2)] == [1, 0]
+
+
+def test_files_of_two_processes_that_got_one_name_are_told_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    both = ("int32(int32)", "int64(int64)")
+    assert [misses(tmp_path, monkeypatch, *both) for _ in range(2)] == [2, 0]
+    first, second = sorted(tmp_path.glob("*.nbc"))
+    first.write_bytes(second.read_bytes())
+    assert [misses(tmp_path, monkeypatch, *both) for _ in range(2)] == [2, 0]
 
 
 def test_what_cannot_be_kept_is_used_all_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -92,6 +92,7 @@ def _take_code(digest: Any, code: CodeType, *, documented: bool = False) -> None
 def kept(function: Function, digest: str) -> Any:
     """The cache of a function's machine code, for numba."""
     from numba.core import caching
+    from numba.core.sigutils import normalize_signature
 
     class Locator(caching._CacheLocator):
         """Tells numba where, and under which name."""
@@ -121,13 +122,17 @@ def kept(function: Function, digest: str) -> Any:
 
         def load_overload(self, sig: Any, target_context: Any) -> Any:
             try:
-                return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
+                found = super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
+                if found is None or found.signature.args == normalize_signature(sig)[0]:  # type: ignore[no-untyped-call]
+                    return found
+                # Two processes that compiled it for rows of different widths gave their files one name.
             except MemoryError:
                 raise
             except Exception:  # whatever unpickling makes of a damaged file
-                with suppress(OSError):
-                    os.unlink(self._cache_file._index_path)
-                return None
+                pass
+            with suppress(OSError):
+                os.unlink(self._cache_file._index_path)
+            return None
 
         def save_overload(self, sig: Any, data: Any) -> None:
             with suppress(OSError):
