@@ -63,7 +63,7 @@ def changed(edges: list[Edge]) -> Database:
 
 def growth(nodes: int, edges: int, seed: int) -> int:
     """By how many bytes this process grows when it loads a closure; 0 where the system does not tell."""
-    changed(random_digraph(20, 30, seed))  # what is loaded once, such as compiled code, is no part of it
+    changed(random_digraph(600, 700, seed))  # what is loaded once, such as machine code, is no part of it
     before = resident_bytes()
     database = changed(random_digraph(nodes, edges, seed))
     grown = max(0, resident_bytes() - before)
