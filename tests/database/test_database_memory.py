@@ -109,6 +109,20 @@ def test_new_strings():
     goes_on(db)
 
 
+def test_new_strings_that_come_a_few_at_a_time():
+    """No piece is large, and all of them together are: what is full lets rows be read and deleted."""
+    db = reach(strict=False, memory="8 MB")
+    with pytest.raises(hw.OutOfMemory, match="with others that came before, would take"):
+        for start in range(0, 100_000, 50):
+            db.apply(insert={"name": [(f"{i}" * 200,) for i in range(start, start + 50)]})
+    assert 7 * MB < db.memory.used <= 8 * MB
+    before = len(db["name"])
+    with pytest.raises(hw.OutOfMemory):
+        db.apply(insert={"name": [("new" * 20_000,)]})
+    assert len(db["name"]) == before and ("0" * 200,) in db["name"]
+    assert db.apply(delete={"name": [("0" * 200,)]})["name"].counts == (0, 1)
+
+
 @pytest.mark.parametrize("form", ["rows", "arrow"])
 def test_reading(form: str):
     db = reach(strict=False, memory="24 MB")

@@ -2,7 +2,8 @@
 
 What is kept (rows, indexes, dictionaries) is measured where it is kept, when somebody asks for more; nothing is
 counted up and down, so nothing can drift. What is large and passes (a matrix of decoded rows) is asked for, and
-counted only then. Whoever asks for little need not ask: less than `least` bytes never decides anything.
+counted only then. Whoever asks for little need not ask: less than `least` bytes never decides anything, unless it
+stays and there is more and more of it (`ask_to_keep`).
 
 A large request is also compared with what the system has left, whatever the budget says: else the system would
 kill the process, at a time and for a reason that nobody could tell.
@@ -59,6 +60,8 @@ class MemoryBudget:
         self._release = release
         self._holders: weakref.WeakSet[Holder] = weakref.WeakSet()
         self._measured: MemoryUse | None = None
+        self._little = 0
+        """What was asked for in small pieces, to be kept, since they were last compared with the budget."""
 
     def keep(self, holder: Holder) -> None:
         """Count what this holds from now on, until it is gone."""
@@ -108,6 +111,14 @@ class MemoryBudget:
                     f"{what} would take {shown_size(needed)}, and the system has {shown_size(left)} left"
                 )
                 raise OutOfMemory("out-of-memory", message, hint=HINT)
+
+    def ask_to_keep(self, needed: int, what: str) -> None:
+        """As `ask`, of what stays and may come in pieces of any size: small ones are asked for together."""
+        asked = self._little + needed
+        if asked >= self.least:
+            self.ask(asked, what if needed >= self.least else f"{what}, with others that came before,")
+            asked = 0
+        self._little = asked
 
     @contextmanager
     def lifted(self) -> Iterator[None]:

@@ -71,7 +71,7 @@ class Codec:
     def __init__(self, budget: MemoryBudget | None = None) -> None:
         """Start with empty dictionaries, which count in the budget."""
         self.budget = budget or MemoryBudget()
-        self.dictionaries = Dictionaries(ask=self.budget.ask)
+        self.dictionaries = Dictionaries(ask=self.budget.ask_to_keep)
         self.strings, self.lists = self.dictionaries.strings, self.dictionaries.lists
         self.specials = self.dictionaries.specials
         self.budget.keep(self)
