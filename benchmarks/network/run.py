@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import datetime
 import json
+import multiprocessing
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 from benchmarks.machine import load, machine, versions
@@ -48,7 +50,9 @@ def run(
     growth = []
     for size in (QUICK_SIZES if quick else SIZES) if "growth" in wanted else ():
         told(f"{size:,} nodes")
-        growth.append(grow(size, seed))
+        # a process of its own: what it holds is what the network holds
+        with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as other:
+            growth.append(other.submit(grow, size, seed).result())
     found = {name: version for name, version in versions().items() if name in ("headwater", "python")}
     return NetworkReport(
         quick,
