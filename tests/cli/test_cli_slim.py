@@ -36,6 +36,7 @@ def loaded(folder: Folder, *arguments: str) -> str:
         ("query", "-s", "state", "reach('a', X)"),
         ("query", "-s", "state", "reach(a, c)"),
         ("explain", "-s", "state"),
+        ("why", "-s", "state", "reach(a,c)"),
         ("check", "reach.dl"),
     ],
     ids=" ".join,
@@ -51,8 +52,11 @@ def test_nor_does_reading_a_state_that_was_changed_since(state: Folder) -> None:
     assert loaded(state, "show", "-s", "state", "back") == "loaded: []"
 
 
-def test_asking_for_a_derivation_loads_what_it_needs(state: Folder) -> None:
-    assert loaded(state, "why", "-s", "state", "reach(a,c)") == "loaded: ['numba', 'llvmlite']"
+def test_asking_for_a_derivation_among_many_rows_loads_what_it_needs(state: Folder) -> None:
+    state.write("many/link.csv", "x,y\n" + "".join(f"n{i},n{i + 1}\n" for i in range(2000)))
+    state.write("near.dl", ".decl link(x: symbol, y: symbol)\n.input link\ntwo(X, Y) :- link(X, Z), link(Z, Y).")
+    state.done("run", "near.dl", "-F", "many", "-s", "large")
+    assert loaded(state, "why", "-s", "large", "two(n7,n9)") == "loaded: ['numba', 'llvmlite']"
 
 
 KINDS = """

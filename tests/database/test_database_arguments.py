@@ -168,7 +168,14 @@ CALLS: dict[str, Callable[[Database], Call]] = {
     "apply": lambda db: Call(
         db.apply, {"insert": {"link": [(9, 9)]}, "delete": {"link": [(1, 2)]}, "marks": {"source": 1}}
     ),
-    "what_if": lambda db: Call(db.what_if, {"insert": {"link": [(9, 9)]}, "delete": {"link": [(1, 2)]}}),
+    "what_if": lambda db: Call(
+        db.what_if,
+        {
+            "insert": {"link": [(9, 9)]},
+            "delete": {"link": [(1, 2)]},
+            "redefine": "link(x: int, y: int). reach(X, Y) :- link(X, Y).",
+        },
+    ),
     "apply, rows to insert": lambda db: Call(lambda rows: db.apply({"link": rows}), {"rows": [(1, 2)]}),
     "apply, rows of a new relation": lambda db: Call(
         lambda rows: db.apply({"fresh": rows}), {"rows": [(1, 2)]}
