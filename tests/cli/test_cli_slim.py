@@ -54,7 +54,9 @@ def test_nor_does_reading_a_state_that_was_changed_since(state: Folder) -> None:
 
 def test_asking_for_a_derivation_among_many_rows_loads_what_it_needs(state: Folder) -> None:
     state.write("many/link.csv", "x,y\n" + "".join(f"n{i},n{i + 1}\n" for i in range(2000)))
-    state.write("near.dl", ".decl link(x: symbol, y: symbol)\n.input link\ntwo(X, Y) :- link(X, Z), link(Z, Y).")
+    state.write(
+        "near.dl", ".decl link(x: symbol, y: symbol)\n.input link\ntwo(X, Y) :- link(X, Z), link(Z, Y)."
+    )
     state.done("run", "near.dl", "-F", "many", "-s", "large")
     assert loaded(state, "why", "-s", "large", "two(n7,n9)") == "loaded: ['numba', 'llvmlite']"
 
