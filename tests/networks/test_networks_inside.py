@@ -77,6 +77,24 @@ def test_a_network_whose_rules_failed_runs_no_more_and_its_twin_does():
     assert twin["d"].rows() == [("b", 4)]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "p1 share(@X, C) :- #link(@X, @Y, L), C = 10 / (L - 2).",
+        "materialize(link, infinity, infinity, keys(1, 2)). materialize(share, infinity, infinity, keys(1))."
+        " p1 share(@X, C) :- ask(@X, N), link(@X, Y, L), C := N / (L - 2).",
+    ],
+    ids=["a view", "an event"],
+)
+def test_the_rule_that_failed_is_told_with_its_place_and_its_node(text: str):
+    with pytest.raises(hw.HeadwaterError) as error:
+        net = hw.network(text, LINKS)
+        net.insert("ask", [("b", 10)])
+        net.run()
+    assert error.value.code == "division-by-zero" and error.value.place is not None
+    assert error.value.message == "10 / 0, in rule p1, at b"
+
+
 def test_an_interrupted_run_goes_on():
     """Ctrl-C while a rule runs: the event is seen to its end, and what is left is done by the next run."""
     calls = 0

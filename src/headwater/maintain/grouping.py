@@ -20,9 +20,9 @@ from headwater.kernel.memory import grown
 from headwater.kernel.relation import Relation
 from headwater.maintain.exchange import ADD, LOSE
 from headwater.maintain.workspace import NO_CHANGE, Delta, Redefined, Rows, RuleSet, Workspace, quiet
-from headwater.plan.execute import EARLIER, GAINED, LOST, PRESENT, Access, placed
+from headwater.plan.execute import EARLIER, GAINED, LOST, PRESENT, Access
 from headwater.plan.steps import Ints
-from headwater.rules.checked import CheckedRule, RelationInfo
+from headwater.rules.checked import CheckedRule, RelationInfo, placed
 from headwater.values.group_sums import AnySums, add_codes, aggregated, empty_sums
 from headwater.values.scalars import show
 from headwater.values.special import NULL, has_special

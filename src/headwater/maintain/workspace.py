@@ -14,10 +14,10 @@ from headwater.kernel.states import OLD
 from headwater.maintain.demanded import Demanded, Differing
 from headwater.maintain.exchange import Alone, Exchange
 from headwater.maintain.interrupts import Interrupts
-from headwater.plan.execute import Access, Executor, Sink, placed
+from headwater.plan.execute import Access, Executor, Sink
 from headwater.plan.order import Planner
 from headwater.plan.steps import Ints, Plan
-from headwater.rules.checked import Absent, CheckedRule, Premise, RelationInfo, Stratum
+from headwater.rules.checked import Absent, CheckedRule, Premise, RelationInfo, Stratum, placed
 from headwater.values.codec import Codec
 from headwater.values.functions import Functions
 from headwater.version.spectator import Spectator

@@ -14,7 +14,6 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from headwater.errors import EvaluationError, OutOfMemory
 from headwater.kernel import join, list_join
 from headwater.kernel.lists import Lists
 from headwater.kernel.prefetch import BLOCK
@@ -22,7 +21,6 @@ from headwater.kernel.relation import NO_ROWS, Relation, Stored, least_bytes
 from headwater.kernel.states import EITHER, KEPT, NEW, OLD, STANDING_OR_DYING, Accept
 from headwater.language.program import Call, Constant, Term, Variable
 from headwater.plan.steps import AddNumbers, AntiJoin, Extend, Filter, Generate, Ints, Join, Plan, Start
-from headwater.rules.checked import CheckedRule
 from headwater.values.codec import Codec
 from headwater.values.functions import Functions
 from headwater.values.layout import constant_code
@@ -459,11 +457,3 @@ class Executor:
         args = [self._term(arg, columns, types, bindings) for arg in term.args]
         call = self.functions.resolved(term.function, [type_ for _, type_ in args])
         return call.apply([column for column, _ in args], self.codec), call.result
-
-
-def placed(error: EvaluationError | OutOfMemory, rule: CheckedRule) -> EvaluationError | OutOfMemory:
-    """The error, with the rule that was running if it does not say where it happened."""
-    if error.place is not None:
-        return error
-    message = f"{error.message}, in rule {rule.written or rule.label}"
-    return type(error)(error.code, message, place=rule.place, hint=error.hint)

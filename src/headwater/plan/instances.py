@@ -19,12 +19,12 @@ import numpy.typing as npt
 from headwater.errors import EvaluationError
 from headwater.kernel.relation import Relation
 from headwater.language.program import Variable
-from headwater.plan.execute import PRESENT, Executor, placed
+from headwater.plan.execute import PRESENT, Executor
 from headwater.plan.order import Planner, needs
 from headwater.plan.steps import Ints, Plan
 from headwater.plan.stored_rows import Key, StoredRows
 from headwater.plan.templates import Template, with_named_wildcards
-from headwater.rules.checked import UNIT, Absent, CheckedRule, Premise, RelationInfo, Stratum
+from headwater.rules.checked import UNIT, Absent, CheckedRule, Premise, RelationInfo, Stratum, placed
 
 
 class Derivation(NamedTuple):

@@ -25,7 +25,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
 
-from headwater.errors import Place
+from headwater.errors import EvaluationError, OutOfMemory, Place
 from headwater.language.program import Column, Constant, Term, Variable, Wildcard
 from headwater.values.layout import Layout
 from headwater.values.types import Type
@@ -401,3 +401,11 @@ class Checked:
             left_out=frozenset(left_out),
             unstored=Unstored(infos, self.virtual),
         )
+
+
+def placed(error: EvaluationError | OutOfMemory, rule: CheckedRule) -> EvaluationError | OutOfMemory:
+    """The error, with the rule that was running if it does not say where it happened."""
+    if error.place is not None:
+        return error
+    message = f"{error.message}, in rule {rule.written or rule.label}"
+    return type(error)(error.code, message, place=rule.place, hint=error.hint)

@@ -411,11 +411,20 @@ class NetworkNode:
 
     def work(self) -> None:
         """Do all that need not wait: updates, and what events and new rows set off."""
-        if self.reactions is None:
-            self._settle()
-            return
-        self.follow()
-        self.reactions.run()
+        try:
+            if self.reactions is None:
+                self._settle()
+            else:
+                self.follow()
+                self.reactions.run()
+        except EvaluationError as error:
+            raise self._here(error) from error
+
+    def _here(self, error: EvaluationError) -> EvaluationError:
+        """The error of a rule, with the node at which it ran."""
+        address = self.directory.address(self.number)
+        at = f"node {self.number}" if address is None else str(address)
+        return EvaluationError(error.code, f"{error.message}, at {at}", place=error.place, hint=error.hint)
 
     def _settle(self) -> None:
         """Work off updates, and pass best rows on, until nothing is left that need not wait."""

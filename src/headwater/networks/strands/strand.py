@@ -14,15 +14,16 @@ rows older than s in the premises before k, and rows as old as s or older in tho
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any
 
+from headwater.errors import EvaluationError
 from headwater.language.program import Call, Constant, Term, Variable
 from headwater.networks.runtime.row_table import Entry, Row, RowTable
 from headwater.networks.strands.localisation import is_ready
 from headwater.networks.strands.scalars import MOMENT, Evaluator, Moment, Registers
-from headwater.rules.checked import Absent, CheckedRule, Compute, Item, Premise, Test
+from headwater.rules.checked import Absent, CheckedRule, Compute, Item, Premise, Test, placed
 from headwater.rules.terms import calls, part_terms
 from headwater.values.volatile import VOLATILE
 
@@ -67,8 +68,10 @@ class Strand:
     step: Step
     lookups: tuple[tuple[int, tuple[int, ...]], ...]
     """The tables, by number, that it looks rows up in, and by which columns."""
-    of_moment: int | None = None
+    of_moment: int | None
     """The register of the firing's moment, in strands of update rules."""
+    checked: CheckedRule = field(compare=False, repr=False)
+    """The rule itself, for those who must say which one it is."""
 
     def fire(self, firing: Firing, row: Row, entry: Entry | None, stamp: int) -> None:
         """Call `firing.found` with each row of the head that follows, and the entries it rests on."""
@@ -81,7 +84,10 @@ class Strand:
         if self.start(row, firing.registers):
             if self.position >= 0:
                 firing.entries[self.position] = entry
-            self.step(firing)
+            try:
+                self.step(firing)
+            except EvaluationError as error:
+                raise placed(error, self.checked) from error
 
 
 class StrandMaker:
@@ -152,6 +158,7 @@ class _Making:
             step,
             tuple(self.lookups),
             self.places.get(MOMENT),
+            self.rule,
         )
 
     def _next(self, left: Sequence[Item]) -> Item:
