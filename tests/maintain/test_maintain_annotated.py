@@ -153,9 +153,10 @@ def test_numbers_of_variables_are_used_again_between_versions():
 def test_a_row_takes_at_most_500_bytes_and_flaps_widen_nothing():
     """Rows, expressions, indexes and all, on a network of 50 nodes and 200 links; some come and go."""
     links = [(source, target) for source, target, _ in transit_stub(2).rows()]
-    db = hw.connect(strategy="absorption")
-    db.define(CLOSURE)
-    db.apply(insert={"link": links[:3]})
+    for given in (links, links[:3]):  # the first loads what is loaded once, such as machine code
+        db = hw.connect(strategy="absorption")
+        db.define(CLOSURE)
+        db.apply(insert={"link": given})
     tracemalloc.start()
     try:
         before, _ = tracemalloc.get_traced_memory()
