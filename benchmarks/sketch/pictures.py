@@ -123,7 +123,10 @@ def _switches(report: BenchmarkReport) -> Any:
     axes.set(
         xscale="log", yscale="log", xlabel="rows changed", ylabel="milliseconds", title="12b, d: filters"
     )
-    axes.legend(frameon=False, fontsize=8, title="dashed: without", title_fontsize=8)
+    for formatted in (axes.yaxis.set_major_formatter, axes.yaxis.set_minor_formatter):
+        formatted(lambda value, _: f"{value:g}")
+    if filtered:
+        axes.legend(frameon=False, fontsize=8, title="dashed: without", title_fontsize=8)
     return figure
 
 
