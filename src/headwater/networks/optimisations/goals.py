@@ -130,8 +130,8 @@ def _location(
         if not order:
             raise RuleError(
                 "goal",
-                f"what is asked of {call.relation} says no address",
-                hint="give a constant for a column with @",
+                f"the goal asks for rows of {call.relation} by columns that hold no address: no node can be asked",
+                hint="give a constant for a column with @, or leave the goal out: then all rows are derived",
             )
         return call.bound.index(order[0]) + (len(call.bound) if name == call.seeded else 0)
     return info.location
