@@ -38,7 +38,7 @@ def measure(stage: Stage) -> list[ReportRow]:
         database.apply(insert={"link": edges})
         duels = {
             change: Duel(
-                PART, f"{change} {named}", DUCKDB, "longer", Target("at most", 1.5), series=change, size=size
+                PART, f"{change} {named}", DUCKDB, "longer", Target("at most", 1.1), series=change, size=size
             )
             for change in ("delete", "insert")
         }
