@@ -79,11 +79,29 @@ def test_a_rejected_row_stays_away_until_it_is_inserted_again(bio: Path) -> None
     assert lines(run("show", bio, "BioSQL", "B"))[-1] == "0 rows"
     run("edit", bio, "BioSQL", "--insert", "B(3, 2)")
     assert lines(run("show", bio, "BioSQL", "B"))[-1] == "1 row"
+    run("edit", bio, "BioSQL", "--delete", "B(3, 2)")
+    run("edit", bio, "BioSQL", "--delete", "B(3, 2)")
+    assert lines(run("show", bio, "BioSQL", "B"))[-1] == "0 rows"
+    run("edit", bio, "BioSQL", "--reinstate", "B(3, 2)")
+    assert "m1(G(3, 5, 2))" in run("why", bio, "BioSQL", "B(3, 2)").output
+
+
+def test_a_transaction_waits_for_what_it_depends_on(bio: Path) -> None:
+    run("edit", bio, "GUS", "--insert", "G(3, 5, 2)")
+    run("edit", bio, "uBio", "--insert", "U(2, 5)", "--depends", "GUS:1")
+    run("publish", bio, "uBio")
+    assert "waiting for what they depend on: uBio:1" in run("update", bio, "BioSQL", "--yes").output
+    run("publish", bio)
+    run("update", bio, "BioSQL", "--yes")
+    assert json.loads(run("status", bio, "BioSQL", "--json").output)[0]["to_take"] == {}
 
 
 @pytest.mark.parametrize(
     ("command", "more", "code"),
     [
+        ("edit", ("GUS", "--insert", "G(1, 2, 3)", "--depends", "Gus:1"), "unknown-peer"),
+        ("edit", ("GUS", "--insert", "G(1, 2, 3)", "--depends", "GUS"), "transaction-id"),
+        ("edit", ("GUS", "--reinstate", "G(1, 2, 3)"), "not-rejected"),
         ("edit", ("Gus", "--insert", "G(1, 2, 3)"), "unknown-peer"),
         ("edit", ("GUS", "--insert", "B(1, 2)"), "not-yours"),
         ("edit", ("GUS", "--insert", "G(1, 2)"), "wrong-arity"),

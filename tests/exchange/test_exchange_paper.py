@@ -10,6 +10,7 @@ from exchange_support import ALL, M1, M3, M4, PEERS, TOKENS, c, confederation, r
 
 import headwater as hw
 from headwater.annotations.clearance import Clearance
+from headwater.exchange.edit import TransactionId
 from headwater.language.mappings.internal import InternalNames
 
 G = {(1, 2, 3), (3, 5, 2)}
@@ -62,6 +63,26 @@ def test_the_curation_deletion_stays_and_can_be_taken_back():
     bio.edit(insert={"B": [(3, 2)]})
     bio.edit(delete={"B": [(3, 2)]})  # the contribution goes, what others send is seen again
     assert (3, 2) in bio["B"] and rows(bio, "B") == B
+
+
+def test_a_rejection_ends_without_a_contribution():
+    """Reinstated, the row is there as long as others bring it, and with their provenance."""
+    found = confederation()
+    bio, gus, ubio = found["BioSQL"], found["GUS"], found["uBio"]
+    bio.edit(delete={"B": [(3, 2), (3, 2)]})
+    found.exchange()
+    assert (2, c(2)) not in ubio["U"]
+    bio.edit(reinstate={"B": [(3, 2)]})
+    found.exchange()
+    assert rows(bio, "B") == B and (2, c(2)) in ubio["U"]
+    assert bio.why("B", (3, 2)).expression(TOKENS) == "m1(p3) + m4(p1·p2) + m4(p1·m2(p3))"
+    with pytest.raises(hw.DataError) as caught:
+        bio.edit(reinstate={"B": [(3, 2)]})
+    assert caught.value.code == "not-rejected"
+    gus.edit(delete={"G": [(3, 5, 2)]})
+    ubio.edit(delete={"U": [(2, 5)]})
+    found.exchange()
+    assert rows(bio, "B") == {(3, 5), (1, 3)}
 
 
 def test_example_4_trust():
@@ -201,7 +222,9 @@ def test_example_4_explained():
     said = str(bio.why_rejected("B", (1, 3)))
     assert "kept out: m1(G(1, 2, 3)): distrust B(i, n) from GUS if n >= 3." in said
     bio.edit(delete={"B": [(3, 2)]})
-    assert "rejected by its users in BioSQL:3" in str(bio.why_rejected("B", (3, 2)))
+    assert "rejected by its users in BioSQL:3\n" in str(bio.why_rejected("B", (3, 2)))
+    bio.edit(delete={"B": [(3, 2), (3, 2)]})
+    assert bio.why_rejected("B", (3, 2)).curated == (TransactionId("BioSQL", 3), TransactionId("BioSQL", 4))
     assert str(bio.why_rejected("B", (3, 5))) == "B(3, 5) is at BioSQL"
     assert "no mapping brings it" in str(bio.why_rejected("B", (9, 9)))
 

@@ -90,22 +90,34 @@ def init(file: Path, peers: tuple[str, ...]) -> None:
 @peer_argument
 @click.option("--insert", multiple=True, metavar="ROW", help="A row that comes: 'B(3, 5)'.")
 @click.option("--delete", multiple=True, metavar="ROW", help="A row that goes, or is rejected from now on.")
-def edit(file: Path, peer: str, insert: tuple[str, ...], delete: tuple[str, ...]) -> None:
+@click.option("--reinstate", multiple=True, metavar="ROW", help="A rejected row that others may bring again.")
+@click.option("--depends", multiple=True, metavar="TRANSACTION", help="What others must have first: 'GUS:3'.")
+def edit(
+    file: Path,
+    peer: str,
+    insert: tuple[str, ...],
+    delete: tuple[str, ...],
+    reinstate: tuple[str, ...],
+    depends: tuple[str, ...],
+) -> None:
     """Edit relations of PEER, deletes first: one transaction. Others see it once it is published.
 
     \b
     Examples:
       headwater exchange edit bio.toml BioSQL --insert 'B(3, 5)'
       headwater exchange edit bio.toml BioSQL --delete 'B(3, 2)'
+      headwater exchange edit bio.toml BioSQL --reinstate 'B(3, 2)'
+      headwater exchange edit bio.toml uBio --insert 'U(2, 5). U(3, 5)' --depends GUS:1
     """
     from headwater.cli.peers import opened, rows_by_relation
 
-    if not (insert or delete):
-        raise click.UsageError("nothing to edit: give --insert or --delete")
+    if not (insert or delete or reinstate):
+        raise click.UsageError("nothing to edit: give --insert, --delete or --reinstate")
     with opened(file) as confederation:
         found = confederation[peer]
         come, go = rows_by_relation(found, "--insert", insert), rows_by_relation(found, "--delete", delete)
-        click.echo(found.edit(come, go))
+        again = rows_by_relation(found, "--reinstate", reinstate)
+        click.echo(found.edit(come, go, reinstate=again, depends=depends))
 
 
 @exchange.command()
@@ -217,6 +229,7 @@ def why(file: Path, peer: str, row: str) -> None:
 
     Of a row that is not there, say what keeps it out."""
     from headwater.cli.peers import one_row, opened
+    from headwater.errors import DataError
 
     with opened(file) as confederation:
         found = confederation[peer]
@@ -224,6 +237,7 @@ def why(file: Path, peer: str, row: str) -> None:
         rejected = found.why_rejected(relation, asked)
         if not rejected.there:
             click.echo(str(rejected))
+            raise DataError("no-such-row", f"{row} is not there")
         click.echo(str(found.why(relation, asked)))
 
 

@@ -112,25 +112,50 @@ class Peer:
         insert: Mapping[str, Any] | None = None,
         delete: Mapping[str, Any] | None = None,
         *,
+        reinstate: Mapping[str, Any] | None = None,
         depends: Iterable[str | TransactionId] = (),
     ) -> TransactionId:
         """Edit own relations, deletes first: one transaction, visible here at once, to others once it is published.
 
         Deleting a row that was inserted here takes the contribution back; deleting any other row rejects it, for
-        good, until it is inserted again. The transaction depends on those named.
+        good, until it is inserted again or the rejection ends: `reinstate` names rejected rows that mappings may bring
+        again, without contributing them. The transaction depends on those named.
         """
         gone = arguments.mapping("delete", delete, '{"B": rows}')
         come = arguments.mapping("insert", insert, '{"B": rows}')
-        edits = (*self._instance.edits("-", gone), *self._instance.edits("+", come))
+        again = arguments.mapping("reinstate", reinstate, '{"B": rows}')
+        edits = (
+            *self._reinstating(self._instance.edits("+", again)),
+            *self._instance.edits("-", gone),
+            *self._instance.edits("+", come),
+        )
         if not edits:
             raise DataError("no-edits", "there is nothing to edit", hint='edit(insert={"B": [(3, 5)]})')
-        needed = tuple(
-            each if isinstance(each, TransactionId) else TransactionId.parse(each) for each in depends
-        )
-        transaction = Transaction(self._next(), edits, needed)
+        transaction = Transaction(self._next(), edits, tuple(map(self._known, depends)))
         self._instance.take([transaction], own=True)
         self._show()
         return transaction.id
+
+    def _known(self, named: str | TransactionId) -> TransactionId:
+        """A transaction that another can depend on: of a peer that there is."""
+        found = named if isinstance(named, TransactionId) else TransactionId.parse(named)
+        peers = [peer.name for peer in self._instance.description.peers]
+        if found.peer not in peers:
+            hint = did_you_mean(found.peer, peers) or f"there are: {', '.join(peers)}"
+            raise DataError("unknown-peer", f"{found} is of no peer that there is", hint=hint)
+        return found
+
+    def _reinstating(self, edits: Iterable[Edit]) -> Iterator[Edit]:
+        """What ends the rejection of rows: they are inserted, and taken back."""
+        for edit in edits:
+            if self._instance.state(self.name, (edit.relation, edit.row)) is not RowState.REJECTED:
+                raise DataError(
+                    "not-rejected",
+                    f"{edit.relation}{edit.row!r} is not rejected at {self.name}",
+                    hint="why_rejected says what keeps a row out",
+                )
+            yield edit
+            yield Edit("-", edit.relation, edit.row)
 
     def _next(self) -> TransactionId:
         return TransactionId(self.name, self._instance.taken(self.name) + 1)
@@ -396,12 +421,15 @@ class Peer:
 
     def _touching(self, peer: str, relation: str, row: Row, sign: str) -> tuple[TransactionId, ...]:
         """The last transactions of a peer in a row that did this to a row."""
-        found: tuple[TransactionId, ...] = ()
+        found: dict[TransactionId, None] = {}
         for transaction in self._history(peer):
             for edit in transaction.edits:
                 if (edit.relation, edit.row) == (relation, row):
-                    found = () if edit.sign != sign else (*found, transaction.id)
-        return found
+                    if edit.sign == sign:
+                        found[transaction.id] = None
+                    else:
+                        found = {}
+        return tuple(found)
 
     def _history(self, peer: str) -> Iterator[Transaction]:
         """The transactions of a peer that were taken on here."""

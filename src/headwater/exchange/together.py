@@ -105,4 +105,6 @@ class Together:
 
 
 def _inserted(transaction: Transaction) -> list[Edit]:
-    return [edit for edit in transaction.edits if edit.sign == "+"]
+    """What a transaction inserts, and does not take back itself."""
+    last = {(edit.relation, edit.row): edit for edit in transaction.edits}
+    return [edit for edit in last.values() if edit.sign == "+"]
