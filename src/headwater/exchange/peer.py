@@ -137,12 +137,16 @@ class Peer:
         return transaction.id
 
     def _known(self, named: str | TransactionId) -> TransactionId:
-        """A transaction that another can depend on: of a peer that there is."""
+        """A transaction that another can depend on: of a peer that there is, and not one that this peer has
+        still to make: all would wait for it, and for what comes after."""
         found = named if isinstance(named, TransactionId) else TransactionId.parse(named)
         peers = [peer.name for peer in self._instance.description.peers]
         if found.peer not in peers:
             hint = did_you_mean(found.peer, peers) or f"there are: {', '.join(peers)}"
             raise DataError("unknown-peer", f"{found} is of no peer that there is", hint=hint)
+        if found.number < 1 or found.peer == self.name and found.number >= self._next().number:
+            hint = "edits, publish and status say the ids of those there are"
+            raise DataError("unknown-transaction", f"there is no transaction {found}", hint=hint)
         return found
 
     def _reinstating(self, edits: Iterable[Edit]) -> Iterator[Edit]:

@@ -12,6 +12,8 @@ from dataclasses import replace
 
 from headwater.errors import LanguageError
 from headwater.language.datalog import parse
+from headwater.language.datalog.comments import blank_comments
+from headwater.language.datalog.quoted import STRING
 from headwater.language.datalog.render import MARK, render
 from headwater.language.mappings.compile import CompiledMappings
 from headwater.language.program import (
@@ -26,21 +28,23 @@ from headwater.language.program import (
     Rule,
     Variable,
 )
+from headwater.language.source import SourceText
 
 _FORM = "ask: ans(x, y) :- U(x, z), U(y, z)."
-_QUALIFIED = re.compile(r"\b([^\W\d]\w*)\.([^\W\d]\w*)(?=\s*\()")
+_QUALIFIED = re.compile(rf"(?P<string>{STRING})|\b[^\W\d]\w*\.[^\W\d]\w*(?=\s*\()")
+_RULE = re.compile(rf"{STRING}|(?P<rule>[:?]-)")
 
 
 def question_text(text: str, compiled: CompiledMappings, peer: str) -> str:
     """The question as the peer's database understands it."""
 
     def output(found: re.Match[str]) -> str:
-        return compiled.names.output(compiled.schemas.named(found[0]))
+        return found["string"] or compiled.names.output(compiled.schemas.named(found[0]))
 
-    text = _QUALIFIED.sub(output, text)
+    text = _QUALIFIED.sub(output, blank_comments(SourceText("<question>", text)))
     if not text.strip():
         raise LanguageError("syntax", "the question is empty", hint=_FORM)
-    if ":-" not in text and "?-" not in text:
+    if not any(found["rule"] for found in _RULE.finditer(text)):
         text = f"?- {text.strip().removesuffix('.')}."
     program = parse(f'{MARK}\n#line 1 "<question>"\n{text}', "<question>")
     own = {head.relation for rule in program.rules for head in rule.heads}

@@ -17,11 +17,11 @@ from __future__ import annotations
 import re
 
 from headwater.errors import LanguageError
-from headwater.language.datalog.quoted import ActiveStatements
+from headwater.language.datalog.quoted import STRING, ActiveStatements
 from headwater.language.source import SourceText
 
 _INTERESTING = re.compile(
-    r'(?P<string>"(?:\\.|[^"\\\n])*")'
+    rf"(?P<string>{STRING})"
     r'|(?P<open_string>")'
     r"|(?P<line>//[^\n]*)"
     r"|(?P<block>/\*.*?\*/)"

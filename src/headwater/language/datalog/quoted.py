@@ -19,7 +19,9 @@ from headwater.language.datalog.constants import string
 INNER = "\udc22"
 """Stands for a double quote in a string that was written in single ones; no text in Unicode has it."""
 
-_WRITTEN = re.compile(r'"(?:\\.|[^"\\\n])*"|\'((?:\\.|[^\'\\\n])*)\'')
+STRING = r'"(?:\\.|[^"\\\n])*"'
+"""How strings are written, but in active rules."""
+_WRITTEN = re.compile(rf"{STRING}|'((?:\\.|[^'\\\n])*)'")
 """Strings; the group is what stands in single quotes."""
 _STOP = re.compile(rf"{_WRITTEN.pattern}|(?P<stop>\.)(?=\s|\Z)")
 _BEGUN = re.compile(r"\bon\s*[+±-]|\bon\s+#?[^\W\d]")

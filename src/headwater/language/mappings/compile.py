@@ -30,7 +30,8 @@ from headwater.language.mappings.internal import (
     RowList,
     check_names,
 )
-from headwater.language.mappings.mapping import Egd, Mappings, PeerRelation, Schemas, Tgd
+from headwater.language.mappings.mapping import Egd, Mappings, PeerRelation, Schemas, Tgd, fresh
+from headwater.language.mappings.null_flow import check_null_flow
 from headwater.language.mappings.origins import ConditionOrigins
 from headwater.language.mappings.policy import TrustCondition
 from headwater.language.mappings.weak_acyclicity import check_weak_acyclicity
@@ -89,6 +90,7 @@ def compiled(
     """The program of a confederation, with the conditions of its peers. Relations with keys may withhold rows."""
     check_names(schemas.columns)
     check_weak_acyclicity(mappings, schemas)
+    check_null_flow(mappings, schemas)
     found = _Compiler(schemas, mappings, policies, Equalities(schemas, mappings))
     found.run()
     program = Program(tuple(found.rules), tuple(found.declarations.values()), source="<exchange>")
@@ -266,9 +268,15 @@ class _Compiler:
             premises += [
                 Positive(Atom(self._same_as(each, exclusion), (first, also))) for each, first, also in equal
             ]
-            own = f"{label}_{number}" if number else label
-            self.by_rule[own] = mapping.label
+            own = self._rule_label(mapping.label, f"{label}_{number}" if number else label)
             self._rule(own, replace(head, args=terms), [*premises, *more], mapping)
+
+    def _rule_label(self, label: str, wanted: str) -> str:
+        """The label of another rule of a mapping; no other mapping is called so."""
+        taken = {*self.by_rule, *self.mappings.labels} - {label}
+        own = fresh(wanted, taken)
+        self.by_rule[own] = label
+        return own
 
     # ------------------------------------------------------------------ equalities
 
@@ -307,8 +315,7 @@ class _Compiler:
             body += [
                 Positive(Atom(self._same_as(of, exclusion), (first, also))) for of, first, also in each.equal
             ]
-            own = f"{label}_{place}" if place else label
-            self.by_rule[own] = key.label
+            own = self._rule_label(key.label, f"{label}_{place}" if place else label)
             head = Atom(self.names.members(number, exclusion), (each.value, each.hub))
             self._rule(own, head, body, egd)
 

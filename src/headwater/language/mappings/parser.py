@@ -9,6 +9,7 @@ All bare names are variables; strings are quoted. A mapping without a label is n
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,7 @@ from headwater.errors import LanguageError, RuleError
 from headwater.language.datalog import constants
 from headwater.language.datalog.comments import blank_comments
 from headwater.language.datalog.nesting import refuse_deep
-from headwater.language.datalog.quoted import text_of
+from headwater.language.datalog.quoted import STRING, text_of
 from headwater.language.datalog.terms import TermReader
 from headwater.language.datalog.trees import end_of, is_word, start_of, trees, words
 from headwater.language.mappings.grammar import mappings_grammar, policy_grammar
@@ -32,6 +33,7 @@ from headwater.values.clearance_levels import LEVELS
 if TYPE_CHECKING:
     from lark import Lark, Token, Tree
 
+_BLANKS = re.compile(rf"({STRING})|\s+")
 _MAPPING_FORM = "write m4: B(i, c), U(n, c) -> B(i, n), or m3: B(i, n) -> exists c U(n, c), and end with '.'"
 _POLICY_FORM = (
     "write distrust B(i, n) from GUS if n >= 3, with from, by, through, below, if, priority, and '.'"
@@ -40,7 +42,7 @@ _POLICY_FORM = (
 
 def parse(text: str, source: str = "<mappings>") -> Mappings:
     """The mappings that a text has; refuses what is not in the language, and unsafe mappings."""
-    where, tree = _tree(text, source, mappings_grammar(), _MAPPING_FORM)
+    where, _, tree = _tree(text, source, mappings_grammar(), _MAPPING_FORM)
     reader = _MappingReader(where)
     for number, mapping in enumerate(trees(tree), start=1):
         reader.mapping(mapping, number)
@@ -49,11 +51,20 @@ def parse(text: str, source: str = "<mappings>") -> Mappings:
 
 def parse_policy(text: str, source: str = "<trust>") -> tuple[TrustCondition, ...]:
     """The trust conditions that a text has."""
-    where, tree = _tree(text, source, policy_grammar(), _POLICY_FORM)
-    return tuple(_condition(where, statement) for statement in trees(tree))
+    where, blanked, tree = _tree(text, source, policy_grammar(), _POLICY_FORM)
+    return tuple(
+        _condition(where, statement, _plain(blanked[start_of(statement) : end_of(statement)]))
+        for statement in trees(tree)
+    )
 
 
-def _tree(text: str, source: str, grammar: Lark, form: str) -> tuple[SourceText, Tree[Token]]:
+def _plain(written: str) -> str:
+    """A condition on one line: strings as they are, one blank for blanks and comments between."""
+    return _BLANKS.sub(lambda found: found[1] or " ", written)
+
+
+def _tree(text: str, source: str, grammar: Lark, form: str) -> tuple[SourceText, str, Tree[Token]]:
+    """The text, the same with its comments blanked, and what it says."""
     from lark.exceptions import UnexpectedInput
 
     from headwater.language.datalog.stuck import find_stuck
@@ -62,7 +73,7 @@ def _tree(text: str, source: str, grammar: Lark, form: str) -> tuple[SourceText,
     blanked = blank_comments(where)
     refuse_deep(where, blanked)
     try:
-        return where, grammar.parse(blanked)
+        return where, blanked, grammar.parse(blanked)
     except UnexpectedInput:
         stuck = find_stuck(where, blanked, grammar)
         found = stuck.found_in_words()
@@ -123,6 +134,7 @@ class _MappingReader:
                     )
         if not equal:
             tgd = Tgd(label, body, tuple(heads), existentials, place, text)
+            self._check_functions(tgd)
             self.tgds.append(check_tgd(tgd))
             return
         left, right = equal[0].left, equal[0].right
@@ -134,6 +146,19 @@ class _MappingReader:
                 hint="write B(i, n), B(i, m) -> n = m. Several are several mappings",
             )
         self.egds.append(check_egd(Egd(label, body, left.name, right.name, place, text)))
+
+    def _check_functions(self, tgd: Tgd) -> None:
+        """Refuse new values that could not be told from those of another mapping: `m` with `c_d`, `m_c` with `d`."""
+        for other in self.tgds:
+            made = {other.skolem(name) for name in other.existentials}
+            alike = next((name for name in tgd.existentials if tgd.skolem(name) in made), None)
+            if alike is not None:
+                raise RuleError(
+                    "duplicate-label",
+                    f"new values of {tgd.label} and of {other.label} would both be called {tgd.skolem(alike)}",
+                    place=tgd.place,
+                    hint=f"label a mapping differently, or rename {alike}",
+                )
 
     def _literals(self, node: Tree[Token]) -> tuple[Literal, ...]:
         found: list[Literal] = []
@@ -161,7 +186,7 @@ class _MappingReader:
         return atom
 
 
-def _condition(source: SourceText, node: Tree[Token]) -> TrustCondition:
+def _condition(source: SourceText, node: Tree[Token], text: str) -> TrustCondition:
     terms = TermReader(source, _any_name)
     stance, *rest = node.children
     atom: Atom | None = None
@@ -192,7 +217,6 @@ def _condition(source: SourceText, node: Tree[Token]) -> TrustCondition:
         _check_rating(terms, node, str(stance), atom, said)
     if "bound" in said:
         _check_bound(terms, node, str(stance), said)
-    text = " ".join(source.text[start_of(node) : end_of(node)].split())
     return TrustCondition(
         "trust" if stance == "trust" else "distrust",
         atom,
