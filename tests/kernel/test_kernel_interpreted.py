@@ -22,9 +22,11 @@ from oracle_programs import RandomProgram
 from oracle_strategies import Version, programs, streams
 
 import headwater
-from headwater.kernel import compiled, interpreted, join
+from headwater.kernel import compiled, interpreted, join, rowops
 from headwater.kernel.compiled import Kernel
 from headwater.kernel.interpreted import LONGEST_INTERPRETED, SHORT, Patience
+from headwater.kernel.prefetch import BLOCK
+from headwater.kernel.relation import Relation
 from headwater.kernel.texts import TextColumn, Texts
 
 
@@ -67,6 +69,29 @@ def test_random_versions_of_a_relation(arity: int, selected: bool):
         for number in range(6 * examples(2)):
             stream.version(8, keep=number % 3 != 1)
     assert {"add", "subtract", "kill", "fall", "revive", "show", "seal", "enter", "leave"} <= set(ran)
+
+
+@pytest.mark.parametrize("seed", range(examples(4)))
+def test_searches_of_a_crowded_table_end_where_machine_code_ends_them(seed: int):
+    """The positions that `approach` leaves in `scratch`: in full groups, across their ends and that of the table."""
+    rng = np.random.default_rng(seed)
+    relation = Relation("r", 1)
+    relation.add(np.column_stack([rng.permutation(4000)[:400], np.zeros(400, np.int64)]), 1)
+    assert relation.slots.shape[0] == 1024
+    relation.slots[:] = np.where(
+        relation.slots == 0, rng.integers(0, 2, 1024) * relation.slots[7], relation.slots
+    )
+    relation.slots[-40:] = relation.slots.max()
+    relation.slots[:20] = relation.slots.max()
+    asked = rng.integers(0, 5000, (BLOCK, 1))
+    compiled.load([kernel := compiled._kernel(rowops.find)], [4])
+    found = []
+    for run in (kernel.machine_code, kernel.as_python):
+        scratch, out = np.empty(2 * BLOCK, np.int64), np.empty(BLOCK, np.int32)
+        with np.errstate(all="ignore"):
+            run(asked, 1, relation.rows, relation.state, relation.slots, out, scratch)
+        found.append((scratch.tolist(), out.tolist()))
+    assert found[0] == found[1]
 
 
 @settings(max_examples=examples(4))

@@ -26,6 +26,7 @@ from headwater.kernel.compiled import compiled
 from headwater.kernel.hashing import hash_row, home
 from headwater.kernel.prefetch import BLOCK, prefetch
 from headwater.kernel.states import STORED
+from headwater.kernel.vectors import GROUP, search_end
 
 Slots = npt.NDArray[np.uint32]
 SHORTEST = 32
@@ -59,28 +60,36 @@ def mark_of(tag, size):
 
 
 @compiled()
+def probe(position, mark, slots):
+    """The position of the first slot from this one on that is empty or has this mark."""
+    mask = np.int64(slots.shape[0] - 1)
+    p = position
+    while True:
+        begin = p & -GROUP
+        p = search_end(slots, p, mark, mask)
+        if p < begin + GROUP:
+            break
+        p &= mask
+    return p
+
+
+@compiled()
 def approach(count, rows, arity, state, slots, scratch):
     """Look for a block of rows whose tags are in `scratch`, as far as it goes without the rows, which are asked for
     meanwhile. Their slots have been asked for. `scratch` gets, behind the tags, the position of the first slot with
-    that mark, or of the empty one before it."""
+    that mark, or of the empty one before it (see `vectors`)."""
     size = slots.shape[0]
     mask = np.int64(size - 1)
     width = rows.shape[1]
     for i in range(count):
-        mark = mark_of(scratch[i], size)
-        p = home(scratch[i], size)
-        while True:
-            entry = np.int64(slots[p])
-            if entry == 0:
-                break
-            if entry ^ mark <= mask:
-                row = (entry & mask) - 1
-                prefetch(rows, row * width)
-                if arity > 2:
-                    prefetch(rows, row * width + arity)
-                prefetch(state, row)
-                break
-            p = (p + 1) & mask
+        p = probe(home(scratch[i], size), mark_of(scratch[i], size), slots)
+        row = (
+            np.int64(slots[p]) & mask
+        ) - 1  # or -1, which nothing is before: asking costs less than a wrong guess
+        prefetch(rows, row * width)
+        if arity > 2:
+            prefetch(rows, row * width + arity)
+        prefetch(state, row)
         scratch[BLOCK + i] = p
 
 
