@@ -326,3 +326,44 @@ def test_priority_0_rejects_with_rivals_and_without(keyed):
     if keyed:
         viewer.resolve("C", keep=(1, "gull"))
         assert rows(viewer, "C") == {(1, "gull"), (2, "tern")}
+
+
+def test_resolving_keeps_what_goes_with_the_row_and_shows_it():
+    """Rows that agree in what the key determines are no rivals; a row that falls with its transaction is kept too."""
+    found = hw.exchange(
+        peers={
+            "A": {"R": "id: int, name: string, tag: int"},
+            "B": {"S": "id: int, name: string, tag: int"},
+            "C": {"T": "id: int, name: string, tag: int"},
+        },
+        mappings="a: R(i, n, t) -> T(i, n, t). b: S(i, n, t) -> T(i, n, t). key: T(i, n, t), T(i, m, u) -> n = m.",
+    )
+    found["A"].edit(insert={"R": [(1, "gull", 1), (1, "gull", 2), (2, "tern", 1)]})
+    found["B"].edit(insert={"S": [(1, "mew", 1)]})
+    found["C"].edit(insert={"T": [(2, "skua", 1)]})
+    found.exchange()
+    assert rows(found["C"], "T") == {(2, "skua", 1)}
+    found["C"].resolve("T", keep=(1, "gull", 1))
+    assert rows(found["C"], "T") == {(2, "skua", 1), (1, "gull", 1)}
+    assert not found["C"].why_rejected("T", (1, "gull", 2)).curated
+
+
+def test_rows_with_two_keys_are_grouped_by_the_key_in_which_they_conflict():
+    found = hw.exchange(
+        peers={"A": {"R": "id: int, name: string"}, "C": {"T": "id: int, name: string"}},
+        mappings="""
+            a: R(i, n) -> T(i, n).
+            id: T(i, n), T(i, m) -> n = m.
+            name: T(i, n), T(j, n) -> i = j.
+        """,
+    )
+    for row in ((1, "gull"), (1, "mew"), (3, "mew")):
+        found["A"].edit(insert={"R": [row]})
+    found.exchange()
+    grouped = {(str(c.key), tuple(option.row for option in c.options)) for c in found["C"].conflicts}
+    assert grouped == {
+        ("{'id': 1}", ((1, "gull"), (1, "mew"))),
+        ("{'name': 'mew'}", ((1, "mew"), (3, "mew"))),
+    }
+    found["C"].resolve("T", keep=(1, "mew"))
+    assert rows(found["C"], "T") == {(1, "mew")} and not found["C"].conflicts

@@ -79,13 +79,17 @@ class Reconciler:
                 return done
             done.append(self._database.apply(insert, delete))
 
-    def decisions(self, peer: str) -> dict[RelationRow, Decision]:
-        """What becomes of the rows of a peer that have rivals, and of those that came with them in a transaction.
+    def decisions(
+        self, peer: str, without: frozenset[RelationRow] = frozenset()
+    ) -> dict[RelationRow, Decision]:
+        """What becomes of the rows of a peer that have rivals, and of those that came with them in a transaction; or
+        would, `without` some of them.
 
         A transaction falls if a row that needs it is not accepted; then rows that it had beaten are looked at again.
         """
-        barred = dict.fromkeys(self._barred(peer), Decision.REJECTED)
-        pairs = [pair for pair in self._pairs(peer) if barred.keys().isdisjoint(pair)]
+        barred = {key: Decision.REJECTED for key in self._barred(peer) if key not in without}
+        out = barred.keys() | without
+        pairs = [pair for pair in self._pairs(peer) if out.isdisjoint(pair)]
         together = Together(self._database, self._compiled, self._history)
         known: dict[RelationRow, int] = {}
 
@@ -114,9 +118,12 @@ class Reconciler:
                 )
                 yield from ((relation, row) for row in found)
 
-    def _pairs(self, peer: str) -> Iterator[tuple[RelationRow, RelationRow]]:
+    def _pairs(
+        self, peer: str, of: PeerRelation | None = None
+    ) -> Iterator[tuple[RelationRow, RelationRow]]:
+        """Rivals of a peer, or of one of its relations."""
         for relation in self._compiled.keyed:
-            if relation.peer == peer:
+            if relation.peer == peer and of in (None, relation):
                 arity = len(self._compiled.schemas.columns[relation])
                 for row in self._database[self._compiled.names.rivals(relation)].rows():
                     yield (relation, row[:arity]), (relation, row[arity:])
@@ -133,21 +140,44 @@ class Reconciler:
             if relation.peer != peer:
                 continue
             columns = self._compiled.schemas.columns[relation]
-            (key, *_) = [
-                each.key for each in self._compiled.equalities.key_dependencies() if each.relation == relation
-            ]
-            groups: dict[Row, list[Row]] = {}
-            for row in sorted((row for each, row in rivals if each == relation), key=order_key):
-                groups.setdefault(tuple(row[i] for i in key), []).append(row)
-            for values, rows in groups.items():
+            rows = sorted((row for each, row in rivals if each == relation), key=order_key)
+            for key, group in self._groups(relation, rows):
                 options = tuple(
                     ConflictOption(
                         row, self.priority(relation, row), decided.get((relation, row), Decision.ACCEPTED)
                     )
-                    for row in rows
+                    for row in group
                 )
-                named = {columns[i].name: value for i, value in zip(key, values, strict=True)}
+                named = {columns[place].name: group[0][place] for place in key}
                 yield Conflict(peer, relation.name, named, options)
+
+    def _groups(
+        self, relation: PeerRelation, rows: Sequence[Row]
+    ) -> Iterator[tuple[tuple[int, ...], list[Row]]]:
+        """Rows by each key of a relation, where they differ in what it determines; a row that differs from none by
+        any key is in a group of the first."""
+        determined: dict[tuple[int, ...], list[int]] = {}
+        for each in self._compiled.equalities.key_dependencies():
+            if each.relation == relation:
+                determined.setdefault(each.key, []).append(each.column)
+        alone = dict.fromkeys(rows)
+        found: list[tuple[tuple[int, ...], list[Row]]] = []
+        for key, columns in determined.items():
+            groups: dict[Row, list[Row]] = {}
+            for row in rows:
+                groups.setdefault(tuple(row[place] for place in key), []).append(row)
+            for group in groups.values():
+                if any(len({row[column] for row in group}) > 1 for column in columns):
+                    found.append((key, group))
+                    for row in group:
+                        alone.pop(row, None)
+        first = next(iter(determined))
+        yield from found
+        yield from ((first, [row]) for row in alone)
+
+    def rivals(self, relation: PeerRelation, row: Row) -> list[Row]:
+        """The candidates that cannot be true if a row is."""
+        return [other for (_, first), (_, other) in self._pairs(relation.peer, relation) if first == row]
 
     def clashes(self) -> Iterator[ValueClash]:
         """Known values that would have to be equal, each pair once."""

@@ -12,6 +12,7 @@ from headwater.calls import public_class
 from headwater.database.answers import Answers
 from headwater.errors import DataError
 from headwater.exchange.attached import AttachedDatabase
+from headwater.exchange.conflicts import KEPT_BACK
 from headwater.exchange.description import ConfederationDescription
 from headwater.exchange.edit import Edit, PolicyEdit, Row, Transaction, TransactionId
 from headwater.exchange.edit_state import RowState
@@ -374,21 +375,19 @@ class Peer:
         """Resolve a conflict: keep a row and reject its rivals, or reject rows. This is an edit as any other.
 
         In a cycle of mappings rivals may follow from each other. A row whose rival follows from it has none while it
-        is kept back, and one that follows from its rival goes with it: such a row is kept as one's own, and so is one
-        that a condition gives the priority 0.
+        is kept back, and one that follows from its rival goes with it: such a row is kept as one's own. So is one that
+        would be kept back all the same: a condition gives it the priority 0, or it falls with a transaction.
         """
         own = self._instance.own(str(self[relation].relation))
         kept = None if keep is None else self._row(relation, keep)
-        rivals = [] if kept is None else self._rivals(own.name, kept)
+        rivals = [] if kept is None else self._rivals(own, kept)
         edits = [
             Edit("-", own.name, row)
             for row in (*(self._row(relation, each) for each in reject), *rivals)
             for _ in range(2 if self._instance.state(self.name, (own.name, row)) is RowState.INSERTED else 1)
         ]
         if kept is not None and (
-            not rivals
-            or self._instance.reconciler.rejecting(own, kept) is not None
-            or self._goes_with(own, kept, edits)
+            not rivals or self._kept_back(own, kept, rivals) or self._goes_with(own, kept, edits)
         ):
             edits.append(Edit("+", own.name, kept))
         if not edits:
@@ -398,20 +397,24 @@ class Peer:
         self._show()
         return transaction.id
 
+    def _kept_back(self, relation: PeerRelation, row: Row, rivals: Sequence[Row]) -> bool:
+        """Whether a row is kept back also without some of its rivals."""
+        without = frozenset((relation, rival) for rival in rivals)
+        return self._instance.reconciler.decisions(self.name, without).get((relation, row)) in KEPT_BACK
+
     def _goes_with(self, relation: PeerRelation, row: Row, edits: Sequence[Edit]) -> bool:
         """Whether nothing brings a row any more after these edits."""
         changes = self._instance.changes_of([Transaction(self._next(), tuple(edits))])
         done = self._instance.database.what_if(changes.insert, changes.delete)
         return row in done[self._instance.compiled.names.candidates(relation)].deleted
 
-    def _rivals(self, relation: str, kept: Row) -> list[Row]:
+    def _rivals(self, relation: PeerRelation, kept: Row) -> list[Row]:
         for conflict in self.conflicts:
-            rows = [option.row for option in conflict.options]
-            if conflict.relation == relation and kept in rows:
-                return [row for row in rows if row != kept]
+            if conflict.relation == relation.name and kept in (option.row for option in conflict.options):
+                return self._instance.reconciler.rivals(relation, kept)
         raise DataError(
             "no-conflict",
-            f"{relation}{kept!r} is in no conflict",
+            f"{relation.name}{kept!r} is in no conflict",
             hint="conflicts lists those there are; rows are deleted by edit",
         )
 
