@@ -3,7 +3,9 @@ equal. Certain rows and answers are those without nulls at the end; two constant
 
 from __future__ import annotations
 
-from exchange_chase import ChaseMapping, Name, Row, _unified
+from dataclasses import dataclass
+
+from exchange_chase import ChaseAtom, ChaseMapping, Name, Row, _unified
 
 from headwater import LabelledNull
 
@@ -12,9 +14,31 @@ class Clash(Exception):
     """Two constants would have to be equal."""
 
 
+@dataclass(frozen=True)
+class ChaseEquality:
+    """Whatever makes the body hold makes two of its variables the same."""
+
+    label: str
+    body: tuple[ChaseAtom, ...]
+    left: str
+    right: str
+
+    def __str__(self) -> str:
+        return f"{self.label}: {', '.join(map(str, self.body))} -> {self.left} = {self.right}."
+
+    @staticmethod
+    def key(label: str, name: Name, arity: int, key: tuple[int, ...], column: int) -> ChaseEquality:
+        """Rows of a relation that agree in `key` agree in `column`."""
+        first = tuple(f"a{i}" for i in range(arity))
+        second = tuple(first[i] if i in key else f"b{i}" for i in range(arity))
+        return ChaseEquality(
+            label, (ChaseAtom(name, first), ChaseAtom(name, second)), f"a{column}", f"b{column}"
+        )
+
+
 class EqualChase:
-    def __init__(self, mappings: list[ChaseMapping], keys: list[tuple[Name, tuple[int, ...], int]], base):
-        self.mappings, self.keys = mappings, keys
+    def __init__(self, mappings: list[ChaseMapping], equalities: list[ChaseEquality], base):
+        self.mappings, self.equalities = mappings, equalities
         self.above: dict = {}
         self.rows: dict[Name, set[Row]] = {name: set(rows) for name, rows in base.items()}
 
@@ -33,16 +57,19 @@ class EqualChase:
             if before == {name: frozenset(rows) for name, rows in self.rows.items()}:
                 return self.rows
 
-    def apply(self, mapping: ChaseMapping) -> None:
+    def bindings(self, body: tuple[ChaseAtom, ...]) -> list[dict]:
         found: list[dict] = [{}]
-        for atom in mapping.body:
+        for atom in body:
             found = [
                 more
                 for binding in found
                 for row in self.rows.get(atom.name, ())
                 if (more := _unified(atom.terms, row, binding)) is not None
             ]
-        for binding in found:
+        return found
+
+    def apply(self, mapping: ChaseMapping) -> None:
+        for binding in self.bindings(mapping.body):
             arguments = tuple(binding[name] for name in mapping.frontier)
             for existential in mapping.existentials:
                 made = LabelledNull(f"{mapping.label}_{existential}", arguments)
@@ -52,12 +79,10 @@ class EqualChase:
                 self.rows.setdefault(head.name, set()).add(row)
 
     def merge(self) -> bool:
-        for name, key, column in self.keys:
-            known: dict = {}
-            for row in sorted(self.rows.get(name, ()), key=str):
-                other = known.setdefault(tuple(row[i] for i in key), row[column])
-                if other != row[column]:
-                    self.equate(other, row[column])
+        for each in self.equalities:
+            for binding in self.bindings(each.body):
+                if binding[each.left] != binding[each.right]:
+                    self.equate(binding[each.left], binding[each.right])
                     return True
         return False
 

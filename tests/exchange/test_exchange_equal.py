@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 from exchange_chase import ChaseMapping, weakly_acyclic
-from exchange_equal import Clash, EqualChase
+from exchange_equal import ChaseEquality, Clash, EqualChase
 from exchange_support import COMMON
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -31,20 +31,23 @@ def random_setting(chance: random.Random):
             if weakly_acyclic([*mappings, made]):
                 mappings.append(made)
                 break
-    keys = []
-    for name in chance.sample(list(arities), chance.randint(1, 2)):
+    equalities = []
+    for number, name in enumerate(chance.sample(list(arities), chance.randint(1, 2))):
         columns = list(range(arities[name]))
         column = chance.choice(columns)
         key = tuple(c for c in columns if c != column)[: chance.choice((1, 2))]
-        keys.append((name, key, column))
-    return arities, mappings, keys
+        made = None if chance.random() < 0.5 else random_equality(chance, f"k{number}", arities)
+        equalities.append(made or ChaseEquality.key(f"k{number}", name, arities[name], key, column))
+    return arities, mappings, equalities
 
 
-def dependency(number: int, arities, name, key, column) -> str:
-    first = [f"a{i}" for i in range(arities[name])]
-    second = [first[i] if i in key else f"b{i}" for i in range(arities[name])]
-    atoms = [f"{name[0]}.{name[1]}({', '.join(terms)})" for terms in (first, second)]
-    return f"k{number}: {atoms[0]}, {atoms[1]} -> a{column} = b{column}."
+def random_equality(chance: random.Random, label: str, arities) -> ChaseEquality | None:
+    """Of any form: over several relations, along a chain, within one row, with constants."""
+    body = random_mapping(chance, label, list(arities), arities).body
+    if chance.random() < 0.4:
+        body += random_mapping(chance, label, list(arities), arities).body[:1]
+    names = sorted({term for atom in body for term in atom.terms if isinstance(term, str)})
+    return ChaseEquality(label, body, *chance.sample(names, 2)) if len(names) > 1 else None
 
 
 def decided(instance: PeerInstance) -> dict:
@@ -65,8 +68,8 @@ def decided_anew(peer) -> dict:
 
 def compare(seed: int, steps: int = 8) -> int:
     chance = random.Random(seed)
-    arities, mappings, keys = random_setting(chance)
-    texts = [*map(str, mappings), *(dependency(i, arities, *key) for i, key in enumerate(keys))]
+    arities, mappings, equal = random_setting(chance)
+    texts = [*map(str, mappings), *map(str, equal)]
     peers = {
         name[0]: {name[1]: ", ".join(f"c{i}: int" for i in range(arity))} for name, arity in arities.items()
     }
@@ -80,7 +83,7 @@ def compare(seed: int, steps: int = 8) -> int:
         peer[name[0]].edit(insert={name[1]: list(rows)}, delete={name[1]: list(gone)} if gone else None)
         base[name] = (base[name] - gone) | rows
         peer.exchange()
-        chase = EqualChase(mappings, keys, base)
+        chase = EqualChase(mappings, equal, base)
         seen = peer[chance.choice(list(peer))]
         clashed = any(
             len(seen.instance.database[seen.instance.compiled.names.clash(number)])
@@ -130,17 +133,18 @@ def equalities(peer) -> list[set]:
 
 @pytest.mark.parametrize("seed", range(EXAMPLES))
 def test_hubs_make_equal_what_pairs_make_equal(seed):
-    """Also where constants clash: what is equal through a hub is what the pairs that keys equate come to."""
+    """Also where constants clash: what is equal through a hub is what the pairs that are equated come to."""
     chance = random.Random(seed)
-    arities, mappings, keys = random_setting(chance)
-    texts = [*map(str, mappings), *(dependency(i, arities, *key) for i, key in enumerate(keys))]
+    arities, mappings, equal = random_setting(chance)
+    texts = [*map(str, mappings), *map(str, equal)]
     text = re.sub(r"P\d\.", "P.", "\n".join(texts))
     schema = {name: ", ".join(f"c{i}: int?" for i in range(arity)) for (_, name), arity in arities.items()}
     hubs = hw.exchange(peers={"P": schema}, mappings=text)["P"]
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(compiler, "keys_of", lambda equalities, number: None)
+        patched.setattr(compiler, "sides_of", lambda egd: None)
         pairs = hw.exchange(peers={"P": schema}, mappings=text)["P"]
-    assert "member_" in hubs.instance.compiled.program.text
+    within = any(each.left in atom.terms and each.right in atom.terms for each in equal for atom in each.body)
+    assert "member_" in hubs.instance.compiled.program.text or within
     assert "member_" not in pairs.instance.compiled.program.text
     there: dict = {name: set() for name in arities}
     for _ in range(8):
@@ -156,11 +160,20 @@ def test_hubs_make_equal_what_pairs_make_equal(seed):
     pairs.close()
 
 
-def test_a_class_of_many_equal_values_costs_their_pairs():
+@pytest.mark.parametrize(
+    "dependency",
+    [
+        "S(x, z), S(x, v) -> z = v.",
+        "S(x, z), W(y, v) -> z = v.",
+        "S(x, z), S(u, v), R(x, y), R(u, w) -> z = v.",
+        "S(x, z), S(x, v), x < 5 -> z = v.",
+    ],
+)
+def test_a_class_of_many_equal_values_costs_their_pairs(dependency):
     """Each pair has few derivations: adding a value to a class of k takes about k of them, and not k²."""
     found = hw.exchange(
         peers={"A": {"R": "x: int, y: int"}, "B": {"S": "x: int, z: int"}, "V": {"W": "y: int, z: int"}},
-        mappings="m: R(x, y) -> exists z S(x, z), W(y, z). key: S(x, z), S(x, v) -> z = v.",
+        mappings=f"m: R(x, y) -> exists z S(x, z), W(y, z). equal: {dependency}",
     )
     found["A"].edit(insert={"R": [(1, number) for number in range(80)]})
     found.exchange()
@@ -169,3 +182,29 @@ def test_a_class_of_many_equal_values_costs_their_pairs():
     report = database.apply(insert={"A_R_l": [(1, 100)]})
     assert len(database["same_1_e"]) == 81 * 80
     assert report.statistics.derivations < 12 * 81
+
+
+def test_a_clash_does_not_make_two_keys_one():
+    """The unknown value of P is 1 and 2, which cannot be; what stands beside 1 does not stand beside 2."""
+    found = hw.exchange(
+        peers={
+            "A": {"I": "i: int", "Q": "i: int, x: int"},
+            "B": {"P": "i: int, x: int", "R": "x: int, n: int"},
+        },
+        mappings="""
+            p: I(i) -> exists x P(i, x).
+            m: Q(i, x) -> exists n R(x, n).
+            equal: P(i, x), Q(i, z) -> x = z.
+            key: R(x, n), R(x, m) -> n = m.
+        """,
+    )
+    found["A"].edit(insert={"I": [(0,)], "Q": [(0, 1), (0, 2)]})
+    found["B"].edit(insert={"R": [(1, 7)]})
+    found.exchange()
+    viewer = found["B"]
+    assert [str(clash) for clash in viewer.clashes] == ["1 = 2 by equal: cannot be"]
+    beside_2 = hw.LabelledNull("m_n", (2,))
+    assert set(viewer["R"].rows(nulls=True)) == {(1, 7), (2, beside_2)}
+    assert set(viewer["Q"].rows()) == {(0, 1), (0, 2)} and viewer["P"].rows() == [(0, 1)]
+    assert set(viewer.query("ans(x, n) :- R(x, n).", nulls=True)) == {(1, 7), (2, beside_2)}
+    found.close()

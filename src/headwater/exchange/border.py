@@ -66,9 +66,10 @@ class Border:
 
 
 def _chosen(database: Database, same: str) -> dict[Code, Code]:
-    """For each code of a class of equal values, that of the value to show: the first constant, else the first null.
+    """For each code of an unknown value that is equal to others, that of the value to show: the first constant, else
+    the first null. Constants are shown as they are, though an unknown value may be equal to two of them.
 
-    Of a class, all pairs are there but those of two constants: two looks at what a value is equal to see all of it.
+    Of a class, all pairs are there but those of two constants: a look at what an unknown value is equal to sees all.
     """
     answers = database[same].where()
     pairs = answers.matrix
@@ -79,12 +80,13 @@ def _chosen(database: Database, same: str) -> dict[Code, Code]:
     ranks[ranked] = np.arange(len(codes))
     left, right = (np.searchsorted(codes, pairs[:, column]) for column in (0, 1))
     least = ranks.copy()
-    for _ in range(2):
-        seen = least.copy()
-        np.minimum.at(least, left, seen[right])
-    return dict(zip(codes.tolist(), codes[ranked][least].tolist(), strict=True))
+    np.minimum.at(least, left, ranks[right])
+    chosen = zip(codes.tolist(), codes[ranked][least].tolist(), values, strict=True)
+    return {code: shown for code, shown, value in chosen if isinstance(value, LabelledNull)}
 
 
-def _order(value: object) -> tuple[bool, object]:
-    unknown = isinstance(value, LabelledNull)
-    return unknown, str(value) if unknown else order_key((value,))
+def _order(value: object) -> tuple[int, object]:
+    """Known values first; a null of a database is at least in a table somewhere."""
+    if isinstance(value, LabelledNull):
+        return 2, str(value)
+    return (1, "") if value is None else (0, order_key((value,)))

@@ -119,8 +119,8 @@ class Peer:
         """Edit own relations, deletes first: one transaction, visible here at once, to others once it is published.
 
         Deleting a row that was inserted here takes the contribution back; deleting any other row rejects it, for
-        good, until it is inserted again or the rejection ends: `reinstate` names rejected rows that mappings may bring
-        again, without contributing them. The transaction depends on those named.
+        good, until it is inserted again or the rejection ends: `reinstate` names rejected rows that mappings may
+        bring again, without contributing them. The transaction depends on those named.
         """
         gone = arguments.mapping("delete", delete, '{"B": rows}')
         come = arguments.mapping("insert", insert, '{"B": rows}')

@@ -20,8 +20,8 @@ from itertools import combinations
 from headwater.errors import RuleError
 from headwater.language.datalog.render import render
 from headwater.language.mappings.brought import BroughtRow, negated
-from headwater.language.mappings.equalities import Equalities, KeyDependency, is_known, rules_of_equality
-from headwater.language.mappings.hubs import keys_of, memberships, rules_of_hubs
+from headwater.language.mappings.equalities import Equalities, is_known
+from headwater.language.mappings.hubs import HubSide, memberships, rules_of_edges, rules_of_hubs, sides_of
 from headwater.language.mappings.internal import (
     NOTHING,
     ExcludedOrigin,
@@ -286,38 +286,47 @@ class _Compiler:
         if (number, exclusion) in self._same:
             return name
         self._same.add((number, exclusion))
-        keys = keys_of(self.equalities, number)
-        if keys is not None:
-            for key in keys:
-                self._memberships(number, key, exclusion)
+        sources = []
+        hubs = False
+        for egd in self.mappings.egds:
+            if self.equalities.of(egd) != number:
+                continue
+            sides = sides_of(egd)
+            if sides is None:
+                sources.append(self._equated(egd, exclusion))
+            else:
+                hubs = True
+                self._memberships(number, sides, exclusion)
+        if hubs:
             for head, body in rules_of_hubs(self.names, number, exclusion):
                 self._rule(None, head, body)
-            return name
-        sources = []
-        for egd in self.mappings.egds:
-            if self.equalities.of(egd) == number:
-                head = Atom(
-                    self.names.equated(egd.label, exclusion), (Variable(egd.left), Variable(egd.right))
-                )
-                differ = Comparison("!=", head.args[0], head.args[1])
-                self._bodies(self.names.rule(egd.label, exclusion), egd, head, [differ], exclusion)
-                sources.append(head.relation)
-        for head, body in rules_of_equality(name, self.names.clash(number, exclusion), sources):
-            self._rule(None, head, body)
+        if sources:
+            clash, direct = self.names.clash(number, exclusion), self.names.direct(number, exclusion)
+            for head, body in rules_of_edges(name, clash, direct, sources):
+                self._rule(None, head, body)
         return name
 
-    def _memberships(self, number: int, key: KeyDependency, exclusion: Exclusion) -> None:
-        """The rules by which a key puts values into hubs."""
-        (egd,) = (each for each in self.mappings.egds if each.label == key.label)
-        label = self.names.rule(key.label, exclusion)
-        for place, each in enumerate(memberships(self.equalities, key)):
-            body: list[Literal] = [Positive(Atom(self._output(key.relation, exclusion), each.row))]
-            body += [
-                Positive(Atom(self._same_as(of, exclusion), (first, also))) for of, first, also in each.equal
-            ]
-            own = self._rule_label(key.label, f"{label}_{place}" if place else label)
-            head = Atom(self.names.members(number, exclusion), (each.value, each.hub))
-            self._rule(own, head, body, egd)
+    def _equated(self, egd: Egd, exclusion: Exclusion) -> str:
+        """The relation of the pairs that a dependency equates."""
+        head = Atom(self.names.equated(egd.label, exclusion), (Variable(egd.left), Variable(egd.right)))
+        differ = Comparison("!=", head.args[0], head.args[1])
+        self._bodies(self.names.rule(egd.label, exclusion), egd, head, [differ], exclusion)
+        return head.relation
+
+    def _memberships(self, number: int, sides: Sequence[HubSide], exclusion: Exclusion) -> None:
+        """The rules by which a dependency puts values into hubs."""
+        place = 0
+        for side, name in zip(sides, (self.names.members, self.names.partners), strict=True):
+            for each in memberships(self.equalities, side):
+                body = [self._premise(literal, exclusion) for literal in each.body]
+                body += [
+                    Positive(Atom(self._same_as(of, exclusion), (first, also)))
+                    for of, first, also in each.equal
+                ]
+                label = self.names.rule(side.egd.label, exclusion)
+                own = self._rule_label(side.egd.label, f"{label}_{place}" if place else label)
+                place += 1
+                self._rule(own, Atom(name(number, exclusion), (each.value, each.hub)), body, side.egd)
 
     def _candidates(self, relation: PeerRelation) -> None:
         """Candidates of a relation with keys, and the pairs of them that agree in a key and differ beside it."""

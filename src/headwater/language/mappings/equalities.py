@@ -6,19 +6,18 @@ is symmetric and transitive. Two different constants that would have to be equal
 `same_1_e`, or the clash would spread to rows that have no part in it. Joins at such positions, and constants there,
 hold for values that are the same or in `same_1_e`; whoever shows rows puts one value of each class in place of all.
 
-Exact under deletes, since all of it is rules. Where keys alone equate values, pairs come from hubs (see `hubs`); else
-from the pairs that dependencies equate, where a class of k nulls costs k³ derivations of k² pairs.
+Exact under deletes, since all of it is rules: see `hubs`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import product
 
 from headwater.errors import RuleError
 from headwater.language.mappings.mapping import Egd, Mappings, PeerRelation, Schemas, Tgd, fresh, variables
-from headwater.language.program import Atom, Call, Comparison, Constant, Literal, Positive, Term, Variable
+from headwater.language.program import Call, Comparison, Constant, Literal, Positive, Term, Variable
 
 Position = tuple[PeerRelation, int]
 MOST_JOINS_BY_EQUALITY = 6
@@ -81,11 +80,17 @@ class Equalities:
 
     def of(self, egd: Egd) -> int:
         """The class whose values a dependency equates."""
+        number = self.class_of(egd, egd.left)
+        assert number is not None, "a safe dependency has its variables in its body"
+        return number
+
+    def class_of(self, egd: Egd, name: str) -> int | None:
+        """The class of the positions of a variable, if values may be equal to others there."""
         for atom in egd.premises:
             for column, term in enumerate(atom.args):
-                if isinstance(term, Variable) and term.name == egd.left:
-                    return self.classes[self.schemas.find(atom), column]
-        raise AssertionError("a safe dependency has its variables in its body")
+                if isinstance(term, Variable) and term.name == name:
+                    return self.classes.get((self.schemas.find(atom), column))
+        return None
 
     # ------------------------------------------------------------------ joins
 
@@ -126,7 +131,7 @@ class Equalities:
         """The body with another variable for each further occurrence of a value that may be equal to others."""
         seen: set[str] = set()
         taken = {name for atom in mapping.premises for name in variables(atom.args)}
-        compared = {name for each in mapping.body if isinstance(each, Comparison) for name in _names(each)}
+        compared = {name for each in mapping.body if isinstance(each, Comparison) for name in names_in(each)}
         body: list[Literal] = []
         choices: list[tuple[int, Term, Variable]] = []
         for literal in mapping.body:
@@ -200,7 +205,8 @@ def _put(term: Term, values: dict[str, Term]) -> Term:
     return values.get(term.name, term) if isinstance(term, Variable) else term
 
 
-def _names(literal: Comparison) -> Iterator[str]:
+def names_in(literal: Comparison) -> Iterator[str]:
+    """The variables that a comparison is about."""
     todo: list[Term] = [literal.left, literal.right]
     while todo:
         term = todo.pop()
@@ -208,23 +214,3 @@ def _names(literal: Comparison) -> Iterator[str]:
             yield term.name
         elif isinstance(term, Call):
             todo += term.args
-
-
-def rules_of_equality(same: str, clash: str, sources: Sequence[str]) -> Iterator[tuple[Atom, list[Literal]]]:
-    """`same` as the closure of what `sources` equate, and the pairs of constants that it would hold."""
-    a, b, c = Variable("a"), Variable("b"), Variable("c")
-    both: list[Literal] = [is_known(a), is_known(c)]
-    for source in sources:
-        given = Positive(Atom(source, (a, c)))
-        for head in ((a, c), (c, a)):
-            for unknown in (a, c):
-                yield Atom(same, head), [given, *is_unknown(unknown)]
-        yield Atom(clash, (a, c)), [given, *both]
-    through: list[Literal] = [
-        Positive(Atom(same, (a, b))),
-        Positive(Atom(same, (b, c))),
-        Comparison("!=", a, c),
-    ]
-    for unknown in (a, c):
-        yield Atom(same, (a, c)), [*through, *is_unknown(unknown)]
-    yield Atom(clash, (a, c)), [*through, *both]

@@ -92,19 +92,23 @@ class InternalNames:
         return f"same_{number}_e{self.number(exclusion)}"
 
     def members(self, number: int, exclusion: Exclusion = NOTHING) -> str:
-        """Values, and the hubs of the keys that they stand beside."""
+        """Values, and the hubs that the left sides of dependencies put them into."""
         return f"member_{number}_e{self.number(exclusion)}"
 
-    def open_hubs(self, number: int, exclusion: Exclusion = NOTHING) -> str:
-        """Hubs with a member that nobody knows."""
-        return f"open_{number}_e{self.number(exclusion)}"
+    def partners(self, number: int, exclusion: Exclusion = NOTHING) -> str:
+        """Values, and the hubs that the right sides put them into."""
+        return f"partner_{number}_e{self.number(exclusion)}"
+
+    def direct(self, number: int, exclusion: Exclusion = NOTHING) -> str:
+        """Pairs of values that dependencies without sides make equal, both ways round."""
+        return f"direct_{number}_e{self.number(exclusion)}"
 
     def linked(self, number: int, exclusion: Exclusion = NOTHING) -> str:
-        """The members of such hubs."""
+        """Values that are equal to others through a hub, and the hub."""
         return f"linked_{number}_e{self.number(exclusion)}"
 
     def reached(self, number: int, exclusion: Exclusion = NOTHING) -> str:
-        """Values, and the hubs that have a member which equals them."""
+        """Values, and the hubs to which a value is linked that equals them."""
         return f"reached_{number}_e{self.number(exclusion)}"
 
     def clash(self, number: int, exclusion: Exclusion = NOTHING) -> str:
