@@ -367,3 +367,16 @@ def test_rows_with_two_keys_are_grouped_by_the_key_in_which_they_conflict():
     }
     found["C"].resolve("T", keep=(1, "mew"))
     assert rows(found["C"], "T") == {(1, "mew")} and not found["C"].conflicts
+
+
+def test_what_fell_with_a_transaction_stays_away_when_the_peer_is_opened_again(tmp_path):
+    peers = {"A": {"R": "id: int, n: int"}, "C": {"T": "id: int, n: int"}}
+    mappings = "a: R(i, n) -> T(i, n). key: T(i, n), T(i, m) -> n = m."
+    with hw.exchange(peers=peers, mappings=mappings, path=tmp_path) as found:
+        found["A"].edit(insert={"R": [(1, 1), (2, 2)]})
+        found["C"].edit(insert={"T": [(1, 5)]})
+        found.exchange()
+        assert rows(found["C"], "T") == {(1, 5)}
+    with hw.exchange(peers=peers, mappings=mappings, path=tmp_path) as found:
+        assert rows(found["C"], "T") == {(1, 5)}
+        assert rows(found["A"], "T") == {(1, 5)}

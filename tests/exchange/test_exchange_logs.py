@@ -166,6 +166,15 @@ def test_a_missing_entry_and_a_shortened_log_are_noticed(three: Path) -> None:
     assert caught.value.code == "log-shortened"
 
 
+def test_a_missing_first_entry_is_noticed(three: Path) -> None:
+    """By whoever has not read it: what comes after may not be taken without it."""
+    entry_file(three, "GUS", 1).unlink()
+    with pytest.raises(StoreError, match="from transaction 1 on.*missing") as caught:
+        list(open_logs(three).read("GUS", 0))
+    assert caught.value.code == "damaged"
+    assert [one.id.number for one in open_logs(three).read("GUS", 1)] == [2, 3]
+
+
 def test_an_entry_of_another_log_is_not_taken_for_one(three: Path) -> None:
     other = three / "other"
     logs = open_logs(other)

@@ -160,6 +160,23 @@ def test_what_users_do_and_nobody_captured_survives_an_application(address: tupl
     assert sorted(flat(captured), key=str) == edits(("+", (1, 1)), ("+", (9, 9)))
 
 
+def test_a_row_that_does_not_fit_is_refused_until_it_is_corrected(address: tuple[str, str]) -> None:
+    """However it was captured meanwhile: rows that are not there any more are in nobody's way."""
+    table = WrappedTable("V", "V", (WrappedColumn("x", INT, nullable=False), WrappedColumn("y", INT)))
+    with opened(address, table) as wrapper:
+        mark = wrapper.capture({}).mark
+        user(address, table, insert=[(1, 2), (None, 3)])
+        for _ in range(2):
+            with pytest.raises(ExchangeError, match="takes no NULL") as caught:
+                wrapper.capture(mark)
+            assert caught.value.code == "bad-value"
+        user(address, table, delete=[(None, 3)], insert=[(4, 3)])
+        captured = wrapper.capture(mark)
+        edits = [edit for each in captured.transactions for edit in each]
+        assert sorted(edits, key=str) == [Edit("+", "V", (1, 2)), Edit("+", "V", (4, 3))]
+        assert wrapper.capture(captured.mark).transactions == ()
+
+
 def test_names_are_quoted_and_values_are_never_part_of_a_statement(address: tuple[str, str]) -> None:
     nasty = '\'; DROP TABLE "a"; -- %s :x \\ \u00e9\n'
     with opened(address, ODD, peer="a 'b' \"c\"") as wrapper:

@@ -154,5 +154,6 @@ def _wrapped(
     columns = []
     for number, column in enumerate(instance.schemas.columns[relation]):
         assert column.type is not None
-        columns.append(WrappedColumn(column.name, column.type, (relation, number) in unknown))
+        labelled = (relation, number) in unknown
+        columns.append(WrappedColumn(column.name, column.type, labelled, column.nullable))
     return WrappedTable(relation.name, table, tuple(columns))

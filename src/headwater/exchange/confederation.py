@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from threading import Lock
 from types import TracebackType
 
 from headwater.calls import public_class
@@ -26,13 +27,15 @@ class Confederation(Mapping[str, Peer]):
         self.logs = logs if logs is not None else LogsInMemory()
         self.path = path
         self._open: dict[str, Peer] = {}
+        self._opening = Lock()
 
     def __getitem__(self, name: str) -> Peer:
         described: PeerDescription = self.description.peer(name)
-        if described.name not in self._open:
-            folder = None if self.path is None else self.path / "peers" / described.name
-            self._open[described.name] = Peer(described.name, self.description, self.logs, folder)
-        return self._open[described.name]
+        with self._opening:  # or two threads that ask at once would both open it
+            if described.name not in self._open:
+                folder = None if self.path is None else self.path / "peers" / described.name
+                self._open[described.name] = Peer(described.name, self.description, self.logs, folder)
+            return self._open[described.name]
 
     def __contains__(self, name: object) -> bool:
         return any(peer.name == name for peer in self.description.peers)

@@ -75,9 +75,10 @@ class PeerInstance:
         description: ConfederationDescription,
         path: Path | None = None,
         base: Mapping[str, Sequence[Row]] | None = None,
-        history: History = no_history,
+        history: History | None = None,
     ):
-        self.history = history
+        """Without a `history`, nothing is decided until there is one: `decide_by`."""
+        self.history: History = history or no_history
         self.name = name
         self.description = description
         self.schemas = read_schemas(description)
@@ -89,10 +90,16 @@ class PeerInstance:
             self.policies = self._known_policies(base)
             self.compiled = self._compile(self.policies)
             self._take_on(base or {})
-            self.reconcile()
+            if history is not None:
+                self.reconcile()
         except BaseException:
             self.database.close()
             raise
+
+    def decide_by(self, history: History) -> None:
+        """Know the transactions that were taken on, and decide what these leave to decide."""
+        self.history = history
+        self.reconcile()
 
     def close(self) -> None:
         """Release the files."""

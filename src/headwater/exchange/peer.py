@@ -44,9 +44,9 @@ class Peer:
         self.name = name
         self._logs = logs
         self._instance = PeerInstance(name, description, path)
-        self._instance.history = self._history
         self._attached: AttachedDatabase | None = None
         try:
+            self._instance.decide_by(self._history)
             self._restore()
             described = description.peer(name)
             if described.database is not None:

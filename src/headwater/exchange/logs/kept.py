@@ -55,6 +55,8 @@ class KeptLogs:
                 f"the log of {peer} at {self.place.what} ends at transaction {there}, and {after} were read before",
                 hint="it was removed, or put back to an old copy: restore it; what was imported is kept",
             )
+        if starts and starts[0] > after + 1:
+            raise self._damaged(peer, after + 1, f"it is missing, though there is one from {starts[0]} on")
         before: LogEntry | None = None
         for start, following in itertools.zip_longest(starts, starts[1:]):
             if following is not None and following <= after + 1:

@@ -14,6 +14,7 @@ import datetime
 import decimal
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from headwater.errors import ExchangeError
@@ -28,7 +29,7 @@ from headwater.exchange.wrappers.pgoutput import (
     Texts,
     parse_message,
 )
-from headwater.exchange.wrappers.stored_rows import from_stored
+from headwater.exchange.wrappers.stored_rows import StoredEdits, from_stored
 from headwater.exchange.wrappers.wrapper import Captured, CaptureMark, WrappedTable
 from headwater.values.forms import parse_time, parse_timestamp, parse_timestamp_ntz
 
@@ -112,6 +113,7 @@ def _read(
     described: dict[int, DecodedTable] = {}
     transactions: list[tuple[Edit, ...]] = []
     edits: list[Edit] = []
+    read = StoredEdits()
     ours, end = False, 0
     for message in messages:
         if isinstance(message, DecodedBegin):
@@ -130,28 +132,33 @@ def _read(
             ours = ours or table.name == NOTES
             wrapped = tables.get(table.name) or tables.get(f"{table.schema}.{table.name}")
             if wrapped is not None:
-                edits += _edits(wrapped, table, message)
+                edits += _edits(read, wrapped, table, message)
         elif isinstance(message, DecodedCommit):
             end = message.end
             if edits and not ours:
                 transactions.append(tuple(edits))
+    read.check()
     return transactions, end
 
 
-def _edits(wrapped: WrappedTable, table: DecodedTable, message: DecodedRow) -> Iterator[Edit]:
-    if message.old is not None:
-        yield Edit("-", wrapped.relation, _row(wrapped, table, message.old))
-    if message.new is not None:
-        yield Edit("+", wrapped.relation, _row(wrapped, table, message.new))
+def _edits(
+    read: StoredEdits, wrapped: WrappedTable, table: DecodedTable, message: DecodedRow
+) -> Iterator[Edit]:
+    for sign, texts in (("-", message.old), ("+", message.new)):
+        if texts is not None:
+            edit = read.edit(sign, wrapped, _stored(wrapped, table, texts))
+            if edit is not None:
+                yield edit
 
 
-def _row(wrapped: WrappedTable, table: DecodedTable, texts: Texts) -> tuple[Any, ...]:
+def _stored(wrapped: WrappedTable, table: DecodedTable, texts: Texts) -> dict[str, Any]:
     stored: dict[str, Any] = dict(zip(table.columns, texts, strict=True))
     for column in wrapped.columns:
         text = stored.get(column.name)
         if text is not None:
-            stored[column.name] = _FROM_TEXT[column.type.name](text)
-    return from_stored(wrapped, stored)
+            with suppress(ValueError):  # what has no value of ours (an infinite date) is refused as it is written
+                stored[column.name] = _FROM_TEXT[column.type.name](text)
+    return stored
 
 
 def _interval(text: str) -> datetime.timedelta:

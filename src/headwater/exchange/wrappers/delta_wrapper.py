@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from headwater.errors import ExchangeError
 from headwater.exchange.edit import Edit
-from headwater.exchange.wrappers.stored_rows import from_stored, to_stored
+from headwater.exchange.wrappers.stored_rows import StoredEdits, from_stored, to_stored
 from headwater.exchange.wrappers.wrapper import Captured, CaptureMark, InstanceChange, WrappedTable
 from headwater.pipeline.delta import plain, require_wheel
 from headwater.values.arrow_types import arrow_type
@@ -129,19 +129,23 @@ class DeltaWrapper:
                 hint="restore the table; what was captured before is kept",
             )
         ours = {int(commit["version"]) for commit in table.history() if commit.get(METADATA) == self.peer}
+        read = StoredEdits()
         for version in range(after + 1, newest + 1):
             if version not in ours:
-                yield from self._commit_edits(wrapped, table, version)
+                yield from self._commit_edits(read, wrapped, table, version)
+        read.check()
 
-    def _commit_edits(self, wrapped: WrappedTable, table: Any, version: int) -> Iterator[Edit]:
+    def _commit_edits(
+        self, read: StoredEdits, wrapped: WrappedTable, table: Any, version: int
+    ) -> Iterator[Edit]:
         if table.metadata().configuration.get("delta.enableChangeDataFeed") == "true":
             found = plain(table.load_cdf(starting_version=version, ending_version=version)).to_pylist()
             signs = {"insert": "+", "update_postimage": "+", "delete": "-", "update_preimage": "-"}
-            edits = [
-                Edit(signs[row["_change_type"]], wrapped.relation, from_stored(wrapped, row))  # type: ignore[arg-type]
-                for row in found
-            ]
-            yield from sorted(edits, key=lambda edit: edit.sign == "+")
+            changes = sorted(
+                ((signs[row["_change_type"]], row) for row in found), key=lambda change: change[0] == "+"
+            )
+            edits = (read.edit(sign, wrapped, row) for sign, row in changes)
+            yield from (edit for edit in edits if edit is not None)
             return
         before, after = set(self._rows(wrapped, version - 1)), set(self._rows(wrapped, version))
         yield from (Edit("-", wrapped.relation, row) for row in before - after)

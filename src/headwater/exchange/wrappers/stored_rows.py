@@ -21,6 +21,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from headwater.errors import ExchangeError
+from headwater.exchange.edit import Edit
 from headwater.exchange.wrappers.wrapper import WrappedColumn, WrappedTable
 from headwater.foreign.types import NoSqlType, sql_type
 from headwater.values.label_text import literal, parse_label
@@ -72,6 +73,8 @@ def from_stored(table: WrappedTable, stored: Mapping[str, Any]) -> tuple[Any, ..
 def _value(table: WrappedTable, column: WrappedColumn, stored: Mapping[str, Any]) -> Any:
     value, label = stored[column.name], stored.get(column.name + LABEL)
     try:
+        if value is None and label is None and not column.nullable:
+            raise ValueError("it takes no NULL")
         if value is None:
             return None if label is None else parse_label(label)
         return canonical(value, column.type)
@@ -81,3 +84,30 @@ def _value(table: WrappedTable, column: WrappedColumn, stored: Mapping[str, Any]
             f"{table.table}.{column.name} holds {show(label if value is None else value)}: {error}",
             hint=f"it should be of type {column.type}; correct the row there",
         ) from None
+
+
+class StoredEdits:
+    """Edits of stored rows, in the order in which users made them. A row that does not fit its relation cannot be
+    taken; one that has been corrected since was never there."""
+
+    def __init__(self) -> None:
+        self._misfits: dict[tuple[Any, ...], list[ExchangeError]] = {}
+
+    def edit(self, sign: Any, table: WrappedTable, stored: Mapping[str, Any]) -> Edit | None:
+        """The edit; nothing of a row that does not fit."""
+        try:
+            return Edit(sign, table.relation, from_stored(table, stored))
+        except ExchangeError as error:
+            row = (table.relation, *(stored.get(name) for name in stored_columns(table)))
+            there = self._misfits.setdefault(row, [])
+            if sign == "+":
+                there.append(error)
+            elif there:
+                there.pop()
+            return None
+
+    def check(self) -> None:
+        """Refuse rows that do not fit and are still there."""
+        for there in self._misfits.values():
+            for error in there:
+                raise error

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from headwater.exchange.edit import Edit
-from headwater.exchange.wrappers.stored_rows import from_stored, stored_columns
+from headwater.exchange.wrappers.stored_rows import StoredEdits, from_stored, stored_columns
 from headwater.exchange.wrappers.wrapper import Captured, CaptureMark, WrappedTable
 from headwater.foreign.own_names import beside
 from headwater.foreign.schema import has_table, split_name
@@ -72,7 +72,7 @@ class TriggerCapture:
             rows = list(_read(connection, wrapped, log))
             if rows:
                 numbers.append([wrapped.relation, [number for _, number, _ in rows]])
-            found += rows
+            found += [(transaction, number, edit) for transaction, number, edit in rows if edit is not None]
         return Captured(tuple(_transactions(found)), {"taken": numbers})
 
     def applying(self, connection: Any, tables: Tables, on: bool) -> None:
@@ -122,16 +122,20 @@ def _delete_number(log: Any) -> Any:
     return log.delete().where(log.c[NUMBER] == bindparam("gone"))
 
 
-def _read(connection: Any, wrapped: WrappedTable, log: Any) -> Iterator[tuple[Any, int, Edit]]:
+def _read(connection: Any, wrapped: WrappedTable, log: Any) -> Iterator[tuple[Any, int, Edit | None]]:
     """Transaction, number and edit, in the order of numbers: that in which changes of one row were made."""
     from sqlalchemy import select
 
+    edits = StoredEdits()
     for row in connection.execute(select(log).order_by(log.c[NUMBER])).mappings():
-        yield row[TRANSACTION], row[NUMBER], Edit(row[SIGN], wrapped.relation, from_stored(wrapped, row))
+        yield row[TRANSACTION], row[NUMBER], edits.edit(row[SIGN], wrapped, row)
+    edits.check()
 
 
 def _transactions(found: list[tuple[Any, int, Edit]]) -> Iterator[tuple[Edit, ...]]:
     """Edits by transaction; those of which none is known are one each time they are captured."""
+    if not found:
+        return
     if any(transaction is None for transaction, _, _ in found):
         yield tuple(edit for _, _, edit in found)
         return

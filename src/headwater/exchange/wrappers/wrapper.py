@@ -24,11 +24,12 @@ CaptureMark = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class WrappedColumn:
-    """A column of a relation, its type, and whether mappings can put labelled nulls into it."""
+    """A column of a relation, its type, whether mappings can put labelled nulls into it, and whether it takes NULL."""
 
     name: str
     type: Type
     labelled: bool = False
+    nullable: bool = True
 
 
 @dataclass(frozen=True)
