@@ -338,17 +338,57 @@ def test_clearing_keeps_the_indexes():
 
 
 def test_what_ends_a_version_is_loaded_for_all_numbers_that_there_are(monkeypatch: pytest.MonkeyPatch):
-    """Before there are many rows; what few rows need can be interpreted until then."""
+    """Before there are many rows; what few rows need can be interpreted until then. A version that made all rows is
+    undone by clearing the relation, so what puts rows back is loaded by the first that finds some."""
     loaded: list[tuple[int, int, str]] = []
     monkeypatch.setattr(
         room, "load_endings", lambda rows, width, where="any": loaded.append((rows, width, where))
     )
     relation = Relation("r", 2, selected=True)
     relation.add(np.array([(row, 1, 0) for row in range(1000)], np.int64), 1)
-    assert all(width == 4 for _, width, _ in loaded)
-    assert {where for rows, _, where in loaded if rows >= 1000} == {"any", "chains"}
+    assert {(width, where) for _, width, where in loaded} == {(4, "any")}
+    assert max(rows for rows, _, _ in loaded) >= 1000
+    relation.commit()
+    for change in (
+        lambda: relation.add(np.array([(1000, 1, 0)], np.int64), 1),
+        lambda: relation.fall(np.array([1], np.int32)),
+        relation.kill_all,
+    ):
+        loaded.clear()
+        relation.ready = False
+        change()
+        everything = {(4, "any"), (4, "earlier"), (4, "chains")}
+        assert {(width, where) for rows, width, where in loaded if rows >= 1000} == everything
+        relation.rollback()
+    loaded.clear()
     relation.add(np.array([(1, 1 << 40, 0)], np.int64), 1)
-    assert {where for rows, width, where in loaded if rows >= 1000 and width == 8} == {"any", "chains"}
+    everything = {(8, "any"), (8, "earlier"), (8, "chains")}
+    assert {(width, where) for rows, width, where in loaded if rows >= 1000} == everything
+
+
+def test_what_removes_rows_is_loaded_before_a_version_that_made_and_lost_them_ends(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    relation = Relation("r", 1)
+    relation.add(np.array([(row, 0) for row in range(1000)], np.int64), 1)
+    relation.kill(np.arange(10, dtype=np.int32))
+    loaded: list[str] = []
+    monkeypatch.setattr(room, "load_endings", lambda rows, width, where="any": loaded.append(where))
+    relation.prepare()
+    assert loaded == ["any", "earlier"]
+    relation.commit()
+    assert relation.stored == 990
+
+
+def test_a_version_that_made_all_rows_is_undone_without_machine_code(monkeypatch: pytest.MonkeyPatch):
+    relation = Relation("r", 1)
+    relation.index([0])
+    relation.add(np.array([(row, 0) for row in range(1000)], np.int64), 1)
+    for name in ("restore", "uncreate", "remove"):
+        monkeypatch.setattr(version_end.journal, name, None)
+    relation.rollback()
+    assert_same(relation, Model(), between=True)
+    assert relation.state.shape[0] < 100
 
 
 def test_the_one_row_without_columns():

@@ -175,7 +175,7 @@ class Accumulating:
         if top + extra > self.rows.shape[0]:
             size = max(top + extra, self.rows.shape[0] * 2)
             self._ask((size - self.rows.shape[0]) * 8 * (self.arity + 5))
-            load_endings(size, min(WIDTHS))
+            load_endings(size, min(WIDTHS), "counts")
             self._before = grown(self._before, size)
             self._marks = grown(self._marks, size)
             self._free = grown(self._free, size)
@@ -310,7 +310,7 @@ def list_owned(owners, rows, arity, before, marks, following, heads, earlier, fo
 @compiled(
     "void(boolean, int64[::1], int64[:, ::1], int64[::1], uint8[::1], uint32[::1], int64[::1], int64[::1],"
     " int64[::1], int64[::1], int64[::1], int64[::1])",
-    ending="any",
+    ending="counts",
 )
 def end_counts(undo, columns, rows, before, marks, slots, free, sizes, touched, following, previous, heads):
     """Forget what counts were before, or go back to it; rows without a count go."""

@@ -3,7 +3,7 @@
 Importing the kernel loads neither numba nor machine code: whoever only reads rows needs none of it. A function is
 loaded when it is first called, so that a program waits for what it uses and for nothing else; what would have to be
 compiled, or would be the first to need numba, is interpreted while there is little to do (see `interpreted`). What
-ends a version is loaded before there is much in a relation (`load_endings`): keeping or undoing it must not fail, and
+ends a version is loaded before there is much to end (`load_endings`): keeping or undoing it must not fail, and
 compiling takes memory. Nodes load everything when they come up (`load`).
 
 Rows are stored in 32 bits where their numbers fit, else in 64 (see `relation`). A signature says `stored` for them:
@@ -12,19 +12,19 @@ such a function is compiled for each of the two when it is first called with it.
 
 from __future__ import annotations
 
-import gc
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from functools import cache, cached_property, partial, update_wrapper
 from typing import Any, Literal
 
+from headwater.kernel.compiling import INLINED, OPTIONS, compiling
 from headwater.kernel.interpreted import SHORT, Patience, as_python
 from headwater.kernel.machine_code import Function, digest_of, is_kept, kept, machine_code_folder
 
-Ending = Literal["any", "chains"] | None
-"""Where a version may need a function to end."""
+Ending = Literal["any", "earlier", "chains", "counts"] | None
+"""Where a version may need a function to end: with any rows, with some that were there before it, with chains of rows,
+or with counts (see `accumulating`)."""
 PACKAGE = __name__.removesuffix("compiled")
 COMPILER = "numba"
 """What is loaded with the first machine code, which takes as long as some thousand rows."""
@@ -32,35 +32,6 @@ STORED = "stored["
 """How signatures name the numbers of stored rows."""
 WIDTHS = {4: "int32[", 8: "int64["}
 """What that stands for, by the bytes that a number takes."""
-OPTIONS: dict[str, Any] = {
-    "nogil": True,
-    "error_model": "numpy",
-    "boundscheck": False,
-    "_nrt": False,
-    "no_cfunc_wrapper": True,
-}
-"""How functions are compiled."""
-INLINED: dict[str, Any] = {**OPTIONS, "forceinline": True, "no_cpython_wrapper": True}
-"""How those are that only compiled ones call."""
-
-
-@contextmanager
-def _compiling() -> Iterator[None]:
-    """What makes compiling quicker: nothing is collected meanwhile, and loops of probes have no use for vectors."""
-    from numba.core import config as of_numba
-    from numba.core.compiler_lock import global_compiler_lock
-
-    config: Any = of_numba
-    with global_compiler_lock:
-        collected, vectors = gc.isenabled(), config.LOOP_VECTORIZE
-        gc.disable()
-        config.LOOP_VECTORIZE = 0
-        try:
-            yield
-        finally:
-            config.LOOP_VECTORIZE = vectors
-            if collected:
-                gc.enable()
 
 
 @cache
@@ -115,12 +86,7 @@ class Kernel:
         return Patience(self.function)
 
     def compile(self) -> Function:
-        """The machine code, from the cache if it is there.
-
-        Kernels never allocate: they write into arrays they are given. So numba's reference counting is off, which
-        makes them about five times as fast where small functions over arrays are called for every row. Wrappers that
-        nobody calls are not made: they take a quarter of the time to compile.
-        """
+        """The machine code, from the cache if it is there."""
         import numba
 
         if self.signature is None:
@@ -132,7 +98,7 @@ class Kernel:
         if STORED in self.signature:
             called._compile_for_args = partial(_of_width, called, self.signature)
         else:
-            with _compiling():
+            with compiling():
                 called.compile(self.signature)
             called.disable_compile()
         function: Function = called
@@ -142,7 +108,7 @@ class Kernel:
         """Have the machine code for stored numbers of so many bytes, if the function is given any."""
         if self.signature is not None and STORED in self.signature:
             code: Any = self.machine_code
-            with _compiling():
+            with compiling():
                 code.compile(self.signature.replace(STORED, WIDTHS[width]))
 
     def give_way(self, machine_code: Function) -> None:
@@ -159,7 +125,7 @@ def _of_width(called: Any, signature: str, *arguments: Any) -> Any:
     """The machine code for rows as these arguments store them: numba asks for it when it meets others."""
     before, _, _ = signature.rpartition("(")[2].partition(STORED)
     place = before.replace("[:, ::1]", "").count(",")
-    with _compiling():
+    with compiling():
         return called.compile(signature.replace(STORED, WIDTHS[arguments[place].itemsize]))
 
 
@@ -217,7 +183,7 @@ def _interpreted(value: object) -> Function | None:
 def compiled(signature: str | None = None, *, ending: Ending = None) -> Callable[[Function], Function]:
     """A function to be compiled with the given signature; without one, it is inlined into compiled functions.
 
-    `ending`: a version may need it to end, in any database or where there are chains of rows.
+    `ending`: a version may need it to end, and where.
     """
 
     def decorate(function: Function) -> Function:

@@ -69,7 +69,7 @@ def seal(journal_rows, created, sizes, state, sealed):
         state[created[i]] = sealed[state[created[i]]]
 
 
-@compiled("void(int32[::1], int64[:, ::1], stored[:, ::1], uint8[::1], int64, int64, int64)", ending="any")
+@compiled("void(int32[::1], int64[:, ::1], stored[:, ::1], uint8[::1], int64, int64, int64)", ending="earlier")
 def restore(touched, journal, rows, state, rank_column, count_column, head_rank_column):
     """Undo a version: put rows back as the journal has them."""
     for i in range(touched.shape[0]):
@@ -83,7 +83,7 @@ def restore(touched, journal, rows, state, rank_column, count_column, head_rank_
 @compiled(
     "void(int32[::1], int64[::1], stored[:, ::1], uint8[::1], uint32[::1], int32[::1], int64[::1], int64[::1], int64,"
     " int64)",
-    ending="any",
+    ending="earlier",
 )
 def remove(dead, columns, rows, state, slots, free, sizes, scratch, count_column, lists):
     """Take rows out of the table over whole rows, a block at a time (see `prefetch`). Their places are free, unless
@@ -111,7 +111,7 @@ def remove(dead, columns, rows, state, slots, free, sizes, scratch, count_column
 
 @compiled(
     "void(int32[::1], int64[::1], stored[:, ::1], uint8[::1], uint32[::1], int32[::1], int64[::1])",
-    ending="any",
+    ending="earlier",
 )
 def uncreate(created, columns, rows, state, slots, free, sizes):
     """Undo the creation of rows, the last one first: a place goes back to where it came from, so `free` has room."""

@@ -199,7 +199,7 @@ def slot_of(row, tag, start, rows, columns, slots, pool):
 
 @compiled(
     "int64(int32[::1], int64, stored[:, ::1], int64[::1], int64[::1], int32[::1], int64[::1], int64[::1])",
-    ending="any",
+    ending="earlier",
 )
 def enter(which, start, rows, columns, slots, pool, sizes, scratch):
     """Enter rows from position `start` on; stop early, and say where, when the table or the pool is too full."""
@@ -253,7 +253,7 @@ def enter(which, start, rows, columns, slots, pool, sizes, scratch):
 @compiled(
     "void(int64, int32[::1], stored[:, ::1], uint8[::1], int64[::1], int64[::1], int32[::1], int64[::1], int32[::1],"
     " int64[::1], int64)",
-    ending="any",
+    ending="earlier",
 )
 def leave(how, which, rows, state, columns, slots, pool, sizes, free, relation_sizes, count_column):
     """Rows that leave their lists, the last one first.

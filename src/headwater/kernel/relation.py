@@ -162,6 +162,8 @@ class Relation:
         """Whether no live row has ever had a second support (not always told where that is so)."""
         self.distinct = False
         """Whether whoever fills it has promised that no tuple will be added twice in the open transition."""
+        self.ready = False
+        """Whether all is loaded that ends a version which changes earlier rows (few rows have no need of it)."""
         self.lifted = 0
         self.proceeded = False
         """Whether the open version has had more than one transition."""
@@ -369,6 +371,7 @@ class Relation:
             top = int(self.sizes[0])
             own = self.rows.itemsize * (self.width - self.arity) + 1
             self.ask(top * own, f"a copy of what {self.name} was before")
+            room.ready_to_end(self, self.state.shape[0], self.rows.dtype)
             self.backup = Backup(
                 self.rows[:top, self.arity :].copy(), self.state[:top].copy(), int(self.sizes[3])
             )

@@ -47,11 +47,15 @@ def rows(relation: Relation, extra: int) -> None:
         relation.state = grown(relation.state, size)  # last: its length says what there is room for
 
 
-def ready_to_end(relation: Relation, rows: int, stored: np.dtype[Any]) -> None:
-    """Have what ends versions of a relation with so many rows, whose numbers are stored so."""
+def ready_to_end(relation: Relation, rows: int, stored: np.dtype[Any], *, leaving: bool = False) -> None:
+    """Have what ends the open version of a relation with so many rows, whose numbers are stored so. Where it has made
+    all of them, and none is `leaving`, undoing it is clearing the relation."""
     load_endings(rows, stored.itemsize)
-    if relation.selected:
-        load_endings(rows, stored.itemsize, "chains")
+    if leaving or relation.pinned or relation.sizes[1] > relation.sizes[4]:
+        load_endings(rows, stored.itemsize, "earlier")
+        if relation.selected:
+            load_endings(rows, stored.itemsize, "chains")
+        relation.ready = True
 
 
 def widen(relation: Relation) -> None:
@@ -120,6 +124,8 @@ def journal(relation: Relation, extra: int) -> None:
     """Make room for `extra` more entries of the journal: one at most for each row from before the version, and none
     where there is a copy of all of these."""
     before = 0 if relation.backup is not None else int(relation.sizes[1] - relation.sizes[4])
+    if before and not relation.ready:
+        ready_to_end(relation, relation.state.shape[0], relation.rows.dtype)
     entries = min(int(relation.sizes[3]) + extra, before)
     if entries > relation.journal_rows.shape[0]:
         size = min(max(entries, relation.journal_rows.shape[0] * 2), before)

@@ -57,6 +57,7 @@ def planned(relation: Relation) -> CommitPlan:
     left = ghosts[:of_ghosts] if of_dead == 0 else np.concatenate((ghosts, dead[:of_dead]))
     if removed.shape[0]:
         room.leaving(relation, removed.shape[0])
+        room.ready_to_end(relation, relation.state.shape[0], relation.rows.dtype, leaving=True)
     if dead.shape[0] >= FEWEST_ROWS_REBUILT_WITHOUT and not relation.pinned:
         rest = int(np.count_nonzero(relation.state[: relation.sizes[0]] & LIVE))
         if rest * 2 <= dead.shape[0]:
@@ -101,10 +102,11 @@ def rollback(relation: Relation) -> None:
         relation.rows[:top, relation.arity :] = relation.backup.ranks
         relation.state[:top] = relation.backup.state
         entries = relation.backup.journal
-    journal.restore(
-        relation.journal_rows[:entries], relation.journal, relation.rows, relation.state,
-        relation.rank_column, relation.count_column, relation.head_rank_column,
-    )  # fmt: skip
+    if entries:
+        journal.restore(
+            relation.journal_rows[:entries], relation.journal, relation.rows, relation.state,
+            relation.rank_column, relation.count_column, relation.head_rank_column,
+        )  # fmt: skip
     _lower(relation)
     created = relation.created[: relation.sizes[4]]
     if created.shape[0] == relation.stored and not relation.pinned and _emptied(relation):
