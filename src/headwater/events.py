@@ -222,6 +222,18 @@ class KindChosen(Event):
         return f"{self.relation} is {self.kind} from now on: {why}"
 
 
+@dataclass(frozen=True)
+class ReadWhole(Event):
+    """What maintains a sketch has read all rows of a table, or their keys: from now on it asks for less."""
+
+    code: ClassVar[str] = "read-whole"
+    relation: str
+    rows: int
+
+    def __str__(self) -> str:
+        return f"read {self.rows:,} rows of {self.relation} once, to look up less from now on"
+
+
 EVENTS: dict[str, type[Event]] = {kind.code: kind for kind in Event.__subclasses__()}
 """All kinds of events by code."""
 

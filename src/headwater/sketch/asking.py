@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from headwater.errors import HeadwaterError, SketchError
+from headwater.events import Event
 from headwater.language.sql.algebra import scans
 from headwater.language.sql.query import SqlQuery
 from headwater.sketch.advice import DEFAULT_RANGES, advise, make_ranges
@@ -257,7 +258,8 @@ class AskedQuery:
 
     def _maintain_and_use(self, reason: str, predicted: dict[str, float]) -> SketchAnswer:
         done = self.brought_up()
-        return self._use(f"{reason}; {done.reason}", predicted, "maintain", done.changed, done.seconds)
+        answer = self._use(f"{reason}; {done.reason}", predicted, "maintain", done.changed, done.seconds)
+        return replace(answer, decision=replace(answer.decision, events=done.events))
 
     def can_be_brought_up(self) -> bool:
         """Maintain the sketch for another query's sake, and keep that; whether it could be."""
@@ -295,20 +297,22 @@ class AskedQuery:
         seen = dict(newest.versions if maintainer.versions is None else maintainer.versions)
         deltas = self._deltas(seen, {} if maintainer.is_lost else maintainer.columns_read)
         self._check_facts(deltas)
+        events: tuple[Event, ...] = ()
         if maintainer.is_lost:
             with self._shown("making the state of"):
                 maintainer.capture(self.at)
                 maintainer = self._fitting(maintainer)
             changed, reason = 0, "its state was made from the tables"
         else:
-            maintainer.apply(deltas, self.at)
-            changed, reason = sum(delta.size for delta in deltas.values()), "its tables changed"
+            done = maintainer.apply(deltas, self.at)
+            changed, events = sum(delta.size for delta in deltas.values()), done.events
+            reason = "; ".join(("its tables changed", *(f"{each} was filled anew" for each in done.refilled)))
         self.kept = self.kept.with_sketch(maintainer.sketch)
         seconds = time.perf_counter() - started
         if changed:
             self.kept = replace(self.kept, costs=self.kept.costs.observed("maintain", changed, seconds))
         said = self._decision("maintain", reason, {}, seconds, maintainer.sketch)
-        return replace(said, changed=changed, maintaining=seconds)
+        return replace(said, changed=changed, maintaining=seconds, events=events)
 
     def _deltas(self, seen: Mapping[str, int], read: Mapping[str, frozenset[str]]) -> dict[str, TableDelta]:
         """What has changed since some versions, of columns that are read and of those that facts are about."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from headwater.events import Event
 from headwater.sketch.cost import Way
 
 
@@ -29,6 +30,8 @@ class SketchDecision:
     changed: int = 0
     maintaining: float = 0.0
     surplus: float = 0.0
+    events: tuple[Event, ...] = ()
+    """What maintenance did once, beyond the change: tables that were read as a whole."""
 
     @property
     def saved(self) -> float | None:
@@ -44,6 +47,7 @@ class SketchDecision:
             said += f", at most {self.surplus:.1%} of the rows needlessly, as the sketch does not shrink"
         if self.changed:
             said += f", maintained by {self.changed} rows in {self.maintaining:.3f} s"
+        said += "".join(f", {event}" for event in self.events)
         if self.saved is not None and self.way != "plain":
             said += f", {abs(self.saved):.3f} s {'less' if self.saved >= 0 else 'more'} than plain"
         return said

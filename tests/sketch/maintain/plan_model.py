@@ -25,7 +25,7 @@ from headwater.language.sql import scalars as s
 from headwater.language.sql.tables import TableSchema
 from headwater.sketch.ranges import Ranges
 from headwater.sketch.sketch import Slot
-from headwater.sketch.tables.backend import News, TableDelta, WantedRows, news_by_table
+from headwater.sketch.tables.backend import CountsKeys, News, TableDelta, WantedRows, news_by_table
 from headwater.sketch.tables.key_lookup import KeyLookup
 from headwater.values.arrow_types import arrow_type
 
@@ -317,6 +317,10 @@ class ModelBackend:
 
     def seconds_for_keys(self, table: str) -> float:
         return self.key_seconds
+
+    @property
+    def counts_keys(self) -> CountsKeys:
+        return "here"
 
     def run(
         self,

@@ -65,7 +65,7 @@ def test_examples_4_1_and_4_2_the_delta_is_s8_annotated_with_r3(shop: ModelBacke
     delta = shop.changes("sales", 0, 1)
     assert delta.rows.to_pylist() == named("sales", [S8]) and delta.signs.tolist() == [1]
     (scan,) = scans(parse("SELECT * FROM sales", {"sales": SALES}).plan)
-    rows = annotate(delta, scan, [attribute.id for attribute in scan.attributes], PRICE)
+    rows = annotate(delta, {attribute.id: attribute.name for attribute in scan.attributes}, PRICE)
     assert rows.fragments.sets().rows() == [{R3}] and rows.counts.tolist() == [1]
 
 
@@ -200,7 +200,7 @@ def test_the_scan_of_a_delta_is_the_table_access_operator(cross: ModelBackend):
     update(cross)
     (scan,) = scans(parse("SELECT * FROM r", TABLES).plan)
     assert isinstance(scan, Scan)
-    rows = annotate(cross.changes("r", 0, 1), scan, [scan.attributes[0].id], CROSS)
+    rows = annotate(cross.changes("r", 0, 1), {scan.attributes[0].id: scan.attributes[0].name}, CROSS)
     assert dict(zip(rows.columns[scan.attributes[0].id].to_pylist(), rows.counts.tolist(), strict=True)) == {
         10: 1,
         1: -1,

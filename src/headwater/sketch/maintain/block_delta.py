@@ -33,14 +33,15 @@ from headwater.language.sql.algebra import (
 )
 from headwater.language.sql.scalars import Attribute, Compare, Function, Scalar, attributes_in, conjunction
 from headwater.sketch.maintain.annotated import AnnotatedRows, together
-from headwater.sketch.maintain.bloom import BloomFilter, can_be_hashed
 from headwater.sketch.maintain.columnwise import Columnwise, compile_scalar
 from headwater.sketch.maintain.fragment_sets import Bools, FragmentSets
 from headwater.sketch.maintain.join_walk import JoinWalk
 from headwater.sketch.maintain.joined_rows import TooManyRows
 from headwater.sketch.maintain.numbering import FragmentNumbers
 from headwater.sketch.maintain.operator import Stateless, TableChanges
-from headwater.sketch.maintain.stateless import projected, selected
+from headwater.sketch.maintain.partners import PartnerKeys, Partners
+from headwater.sketch.maintain.row_tests import RowTest, compile_test
+from headwater.sketch.maintain.stateless import projected
 from headwater.sketch.maintain.stateless_block import KeyPair, StatelessBlock, tested_together
 from headwater.sketch.maintain.switches import Switches
 from headwater.sketch.maintain.table_access import FreshIds, GivenAccess, annotate
@@ -77,16 +78,20 @@ class BlockDelta(Stateless):
         self._read = read
         self._filters = {scan.access: self._local_filters(scan) for scan in block.scans}
         self._here = self._compiled_here()
-        self._blooms: dict[KeyPair, BloomFilter] = {}
+        self._keys = PartnerKeys(block, self.accesses, fresh, switches)
         self._plans: dict[BlockInputs, Operator] = {}
         self._walk = JoinWalk(block, self.accesses, self.columns, switches.kept_rows)
         self.asked = 0
-        """How often the backend was asked, and `left_out` how many rows of deltas need not go there."""
-        self.left_out = 0
+        """How often the backend was asked."""
 
     @property
     def nbytes(self) -> int:  # type: ignore[override]
-        return self._walk.nbytes + sum(bloom.nbytes for bloom in self._blooms.values())
+        return self._walk.nbytes + self._keys.nbytes
+
+    @property
+    def left_out(self) -> int:
+        """How many rows of deltas need not go to the backend."""
+        return self._keys.left_out
 
     @property
     def computes_here(self) -> bool:
@@ -149,23 +154,21 @@ class BlockDelta(Stateless):
         return known if len(known) == len(columns) else None
 
     @cached_property
-    def _tests(self) -> list[Columnwise]:
+    def _tests(self) -> list[RowTest]:
         """All conditions of a block with one access, those that read no column too."""
-        compiled = (compile_scalar(each) for each in tested_together(self.block.conditions))
+        compiled = (compile_test(each) for each in tested_together(self.block.conditions))
         return [each for each in compiled if each is not None]
 
-    def _local_filters(self, scan: Scan) -> list[Columnwise]:
+    def _local_filters(self, scan: Scan) -> list[RowTest]:
         """The conditions on an access that need no backend."""
         here = [each for each in self.block.about(scan) if compile_scalar(each) is not None]
-        compiled = (compile_scalar(each) for each in tested_together(here))
+        compiled = (compile_test(each) for each in tested_together(here))
         return [each for each in compiled if each is not None]
 
     def _evaluate_here(self, changes: TableChanges) -> AnnotatedRows:
         assert changes.deltas is not None and self._here is not None
-        scan = self.block.scans[0]
-        rows = annotate(changes.deltas[scan.table], scan, self._read[scan.access], self.numbers)
-        for condition in self._tests:
-            rows = selected(rows, condition)
+        access = self.accesses[self.block.scans[0].access]
+        rows = annotate(changes.deltas[access.scan.table], access.names, self.numbers, self._tests)
         return projected(rows, self._here)
 
     # ------------------------------------------------------------------ several accesses
@@ -176,6 +179,7 @@ class BlockDelta(Stateless):
                 return self._walked(changes)
             except TooManyRows:
                 self._can_walk = False
+                self._keys.forget_counts()
         given = dict(self._given(changes))
         parts = []
         for changed in _subsets(tuple(given)):
@@ -204,29 +208,22 @@ class BlockDelta(Stateless):
             found = self._walk.change(
                 rows,
                 changes,
-                lambda pair, keys: self._old_partners(pair, keys, changes),
+                lambda pair, keys: self._partners(pair, keys, changes, rows.get(pair.other)),
                 () if self.switches.push_selections else tuple(itertools.chain(*self._filters.values())),
             )
         finally:
             self.asked += self._walk.asked - asked
         for number, annotated in rows.items():
-            self._learn(number, annotated)
+            self._keys.learn(number, annotated)
         return found
 
-    def _old_partners(self, pair: KeyPair, keys: pa.Array, changes: TableChanges) -> Bools:
-        """Which keys an old row of the pair's other access may have; `_learn` comes when the version is done."""
-        bloom = None
-        if self.switches.bloom_filters and can_be_hashed(keys.type) and self._is_worth_it(pair, changes):
-            bloom = self._bloom(pair, changes)
-        if bloom is None:
-            return np.ones(len(keys), bool)
-        staying = bloom.may_hold(keys)
-        self.left_out += int((~staying).sum())
-        return staying
-
-    def _is_worth_it(self, pair: KeyPair, changes: TableChanges) -> bool:
-        """Whether there is a filter, or lookups have taken as long as making one."""
-        return pair in self._blooms or self._walk.is_worth_it(pair.other, changes)
+    def _partners(
+        self, pair: KeyPair, keys: pa.Array, changes: TableChanges, delta: AnnotatedRows | None
+    ) -> Partners:
+        """How many rows of the pair's other access have keys, once that is worth knowing."""
+        if not self._keys.are_kept(pair) and not self._walk.is_worth_it(pair.other, changes):
+            return Partners.unknown(len(keys))
+        return self._keys.partners(pair, keys, changes, delta)
 
     def _given(self, changes: TableChanges) -> Iterator[tuple[int, pa.Table]]:
         """The deltas of accesses that changed, without what can have no part in the result.
@@ -245,65 +242,24 @@ class BlockDelta(Stateless):
         }
         for number in sorted(rows, key=lambda access: len(rows[access])):
             staying = self._with_old_partners(number, rows[number], changes)
-            self._learn(number, rows[number].where(~staying))
+            self._keys.learn(number, rows[number].where(~staying))
             rows[number] = rows[number].where(staying)
         for number, annotated in rows.items():
-            self._learn(number, annotated)
+            self._keys.learn(number, annotated)
             yield number, self.accesses[number].table_of(annotated)
 
     def _annotated(self, scan: Scan, delta: TableDelta) -> AnnotatedRows:
         """What of a delta passes the conditions on its access."""
-        wanted = [attribute.id for attribute in self.accesses[scan.access].wanted]
-        annotated = annotate(delta, scan, wanted, self.numbers)
-        if self.switches.push_selections:
-            for each in self._filters[scan.access]:
-                annotated = selected(annotated, each)
-        return annotated
-
-    def _learn(self, access: int, rows: AnnotatedRows) -> None:
-        """Let filters know the keys of a delta, those of deleted rows too."""
-        for pair, bloom in self._blooms.items():
-            if pair.other == access and len(rows):
-                bloom.add(rows.columns[pair.other_attribute.id])
+        tests = self._filters[scan.access] if self.switches.push_selections else ()
+        return annotate(delta, self.accesses[scan.access].names, self.numbers, tests)
 
     def _with_old_partners(self, access: int, rows: AnnotatedRows, changes: TableChanges) -> Bools:
         """Which rows of a delta may join with old rows of all other accesses, by filters."""
         staying = np.ones(len(rows), bool)
-        if not self.switches.bloom_filters:
-            return staying
         for pair in self.block.key_pairs:
-            if (
-                pair.access == access
-                and staying.any()
-                and can_be_hashed(rows.columns[pair.attribute.id].type)
-            ):
-                bloom = self._bloom(pair, changes)
-                if bloom is not None:
-                    staying &= bloom.may_hold(rows.columns[pair.attribute.id])
-        self.left_out += int((~staying).sum())
+            if pair.access == access and staying.any():
+                staying &= self._keys.may_have_had(pair, rows.columns[pair.attribute.id], changes)
         return staying
-
-    def _bloom(self, pair: KeyPair, changes: TableChanges) -> BloomFilter | None:
-        """The keys of the other side, as of now and of the delta that led here."""
-        bloom = self._blooms.get(pair)
-        if bloom is None:
-            scan = self.accesses[pair.other].scan
-            keys = changes.backend.run(self._keys(scan, pair.other_attribute), versions=changes.versions)
-            column = _one_chunk(keys.column(0))
-            if not can_be_hashed(column.type):
-                return None
-            bloom = BloomFilter(2 * len(column))
-            bloom.add(column)
-            deltas = changes.deltas or {}
-            if scan.table in deltas:
-                bloom.add(_one_chunk(deltas[scan.table].rows.column(pair.other_attribute.name)))
-            self._blooms[pair] = bloom
-        return bloom
-
-    def _keys(self, scan: Scan, attribute: Attribute) -> Operator:
-        about = self.block.about(scan)
-        source: Operator = Select(scan, conjunction(about)) if about else scan
-        return GroupBy(source, (Named(attribute, attribute),), ())
 
     # ------------------------------------------------------------------ the backend
 

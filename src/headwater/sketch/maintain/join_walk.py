@@ -2,10 +2,10 @@
 the rows with the keys at hand (section 5.5, with the fetches of 9.4).
 
 Of changed accesses R and S, ΔR⋈S_old + R_new⋈ΔS is their delta. The backend holds new states; an old one is the new
-one without its delta. Two cases need no question: what a Bloom filter says no old row has, joins with the delta of
-the other side only; and where nothing is left, nothing is asked. So new orders with their lines cost no statement,
-and deleted ones two, however many tables are joined with them afterwards: each of these is asked once, for all
-changes together.
+one without its delta. What is kept of keys (`partners`) says where no question is needed: rows that had no partners
+before join with the delta of the other side only, and so do those that have none now. So new orders with their lines
+cost no statement, nor do deleted ones, however many tables are joined with them afterwards: each of these is asked
+once, for all changes together. Where nothing is read of an access but its key, the number of its rows is enough.
 
 A lookup that finds very many rows gives up, and the block is run in the backend instead (`block_delta`).
 """
@@ -20,9 +20,10 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
+from headwater.events import ReadWhole
 from headwater.language.sql.scalars import Attribute, Compare, attributes_in, conjunction
 from headwater.sketch.maintain.annotated import AnnotatedRows
-from headwater.sketch.maintain.columnwise import Columnwise, as_column, compile_scalar, holds
+from headwater.sketch.maintain.columnwise import Columnwise, as_column, compile_scalar
 from headwater.sketch.maintain.fragment_sets import Bools, FragmentSets
 from headwater.sketch.maintain.joined_rows import (
     JoinedRows,
@@ -32,6 +33,8 @@ from headwater.sketch.maintain.joined_rows import (
     matched,
 )
 from headwater.sketch.maintain.operator import TableChanges
+from headwater.sketch.maintain.partners import Partners, is_counted_only
+from headwater.sketch.maintain.row_tests import RowTest, compile_test
 from headwater.sketch.maintain.stateless_block import KeyPair, StatelessBlock
 from headwater.sketch.maintain.table_access import GivenAccess
 from headwater.sketch.tables.key_lookup import KeyLookup
@@ -50,8 +53,8 @@ SOON_READ = 0.1
 """What takes so few seconds to read as a whole is read when that could first save a lookup."""
 KEY_TYPES = ("int", "string", "date")
 """Types of keys that are compared here as every backend compares them."""
-OldPartners = Callable[[KeyPair, pa.Array], Bools]
-"""Which of some keys an old row of the pair's other access may have."""
+FindPartners = Callable[[KeyPair, pa.Array], Partners]
+"""How many rows of the pair's other access have keys."""
 
 
 @dataclass(frozen=True)
@@ -62,8 +65,10 @@ class WalkStep:
     pairs: tuple[KeyPair, ...]
     """From bound accesses to the target."""
     lookup: KeyLookup
-    conditions: tuple[Columnwise, ...]
+    conditions: tuple[RowTest, ...]
     """What can be tested as soon as the target is bound."""
+    is_counted: bool
+    """Whether nothing of the target matters but how many rows have a key."""
 
 
 class JoinWalk:
@@ -119,7 +124,7 @@ class JoinWalk:
         return {each.id: compile_scalar(self.block.meaning(each)) for each in self.columns}
 
     @cached_property
-    def _conditions(self) -> list[tuple[frozenset[int], Columnwise | None]]:
+    def _conditions(self) -> list[tuple[frozenset[int], RowTest | None]]:
         """What must hold across accesses, beside equal keys."""
         joined = {frozenset((pair.attribute.id, pair.other_attribute.id)) for pair in self._keys}
         found = []
@@ -135,11 +140,11 @@ class JoinWalk:
                 )
             )
             if len(about) != 1 and not is_key:
-                found.append((about, compile_scalar(each)))
+                found.append((about, compile_test(each)))
         return found
 
     @cached_property
-    def _constants(self) -> tuple[Columnwise, ...]:
+    def _constants(self) -> tuple[RowTest, ...]:
         """Conditions that read no access: no step binds what they are about."""
         return tuple(each for about, each in self._conditions if not about and each is not None)
 
@@ -149,16 +154,16 @@ class JoinWalk:
         self,
         deltas: Mapping[int, AnnotatedRows],
         changes: TableChanges,
-        old_partners: OldPartners,
-        untested: Sequence[Columnwise] = (),
+        partners: FindPartners,
+        untested: Sequence[RowTest] = (),
     ) -> AnnotatedRows:
         """What the deltas of accesses do to the block. They fulfil what is said of each alone, but for what is
         `untested`."""
-        version = _WalkedVersion(self, self._rows_of_deltas(deltas), changes, old_partners)
+        version = _WalkedVersion(self, self._rows_of_deltas(deltas), changes, partners)
         found = version.change()
-        for condition in (*self._constants, *untested):
+        for test in (*self._constants, *untested):
             if found is not None and len(found):
-                found = found.where(holds(condition(found.columns), len(found)))
+                found = found.where(test(found.columns, len(found)))
         return self._annotated(found)
 
     def _rows_of_deltas(self, deltas: Mapping[int, AnnotatedRows]) -> dict[int, JoinedRows]:
@@ -205,7 +210,8 @@ class JoinWalk:
                 if compiled is not None and about <= now and not about <= bound
             )
             lookup = self._lookup(self.accesses[target], pairs)
-            known = self._steps[(bound, target)] = WalkStep(target, pairs, lookup, conditions)
+            is_counted = is_counted_only(self.accesses[target], pairs[0].other_attribute)
+            known = self._steps[(bound, target)] = WalkStep(target, pairs, lookup, conditions, is_counted)
         return known
 
     def _lookup(self, access: GivenAccess, pairs: Sequence[KeyPair]) -> KeyLookup:
@@ -259,6 +265,9 @@ class JoinWalk:
         lookup = self._lookup(self.accesses[access], ())
         self.asked += 1
         found = changes.backend.lookup(lookup, (), versions=changes.versions, most=self.most_kept)
+        read = self.most_kept if found is None else found.num_rows
+        if read > FEW_KEPT:
+            changes.events.append(ReadWhole(self.accesses[access].scan.table, read))
         if found is None or found.nbytes > MOST_BYTES_KEPT:
             return KeptRows(version, None)
         return KeptRows(version, self.found_rows(self.accesses[access], lookup, found))
@@ -284,7 +293,7 @@ class _WalkedVersion:
     walk: JoinWalk
     deltas: Mapping[int, JoinedRows]
     changes: TableChanges
-    old_partners: OldPartners
+    partners: FindPartners
 
     def change(self) -> JoinedRows | None:
         """Each changed access in turn: its delta with those before it as they are now, those after it as they were.
@@ -331,17 +340,21 @@ class _WalkedVersion:
             return self._tested(
                 kept.joined(rows.where(valid), step.pairs, bound, _most_found(rows)), step, bound
             )
-        may = valid.copy()
+        before, after = valid.copy(), valid.copy()
         for pair, column in zip(step.pairs, keys, strict=True):
-            may &= self.old_partners(pair, column)
-        if may.any():
-            asking = rows.where(may)
-            found = self._looked_up(asking, step)
-            parts.append(matched(asking, found, step.pairs, bound))
-            if delta is not None and is_old:
-                parts.append(matched(asking, replace(delta, counts=-delta.counts), step.pairs, bound))
-        if delta is not None and not is_old and not may.all():
-            parts.append(matched(rows.where(valid & ~may), delta, step.pairs, bound))
+            found = self.partners(pair, column)
+            if found.exact and len(step.pairs) == 1 and step.is_counted:
+                return self._tested(_counted(rows, pair, valid, found, bound, is_old=is_old), step, bound)
+            before, after = before & (found.before > 0), after & (found.after > 0)
+        asked = before & after
+        if asked.any():
+            asking = rows.where(asked)
+            parts.append(matched(asking, self._looked_up(asking, step), step.pairs, bound))
+        if delta is not None and is_old and before.any():
+            gone = replace(delta, counts=-delta.counts)
+            parts.append(matched(rows.where(before), gone, step.pairs, bound))
+        if delta is not None and not is_old and not before.all():
+            parts.append(matched(rows.where(valid & ~before), delta, step.pairs, bound))
         return self._tested(concatenated_rows(parts), step, bound)
 
     @staticmethod
@@ -351,7 +364,7 @@ class _WalkedVersion:
             return JoinedRows(bound, {}, np.empty(0, np.int64), {})
         for condition in step.conditions:
             if len(joined):
-                joined = joined.where(holds(condition(joined.columns), len(joined)))
+                joined = joined.where(condition(joined.columns, len(joined)))
         return joined
 
     def _looked_up(self, rows: JoinedRows, step: WalkStep) -> JoinedRows:
@@ -370,6 +383,17 @@ class _WalkedVersion:
         if found is None:
             raise TooManyRows
         return walk.found_rows(walk.accesses[step.target], step.lookup, found)
+
+
+def _counted(
+    rows: JoinedRows, pair: KeyPair, valid: Bools, partners: Partners, bound: frozenset[int], *, is_old: bool
+) -> JoinedRows:
+    """Rows with partners of which nothing is read but their number."""
+    times = np.where(valid, partners.before if is_old else partners.after, 0)
+    there = np.flatnonzero(times)
+    joined = rows.take(there)
+    columns = {**joined.columns, pair.other_attribute.id: joined.columns[pair.attribute.id]}
+    return JoinedRows(bound, columns, joined.counts * times[there], joined.fragments)
 
 
 def _most_found(rows: JoinedRows) -> int:

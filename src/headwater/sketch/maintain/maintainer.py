@@ -20,6 +20,7 @@ import numpy as np
 import pyarrow as pa
 
 from headwater.errors import SketchError
+from headwater.events import Event
 from headwater.language.sql.algebra import Operator, scans
 from headwater.sketch.maintain.block_delta import BlockDelta
 from headwater.sketch.maintain.compiling import compile_plan
@@ -52,6 +53,8 @@ class Maintained:
     asked: int
     """How often the backend was asked to join."""
     refilled: tuple[str, ...]
+    events: tuple[Event, ...] = ()
+    """What was done once, beyond the change."""
 
 
 class Maintainer:
@@ -184,6 +187,7 @@ class Maintainer:
             time.perf_counter() - started,
             sum(block.asked for block in self._blocks()) - asked,
             tuple(changes.refilled),
+            tuple(changes.events),
         )
 
     def _new_merge(self) -> Merge | GrowingMerge:

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
+from headwater.events import Event
 from headwater.sketch.maintain.annotated import AnnotatedRows
 from headwater.sketch.tables.backend import Backend, TableDelta
 
@@ -32,6 +33,8 @@ class TableChanges:
     deltas: Mapping[str, TableDelta] | None = None
     refilled: list[str] = field(default_factory=list)
     """The buffers that ran dry and were filled anew: what cost more than the change."""
+    events: list[Event] = field(default_factory=list)
+    """What else did: tables that were read as a whole."""
 
     @property
     def is_first(self) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -11,10 +11,9 @@ import pyarrow as pa
 from headwater.language.sql.algebra import Scan
 from headwater.language.sql.scalars import Attribute
 from headwater.sketch.maintain.annotated import AnnotatedRows
-from headwater.sketch.maintain.columnwise import Columnwise
 from headwater.sketch.maintain.fragment_sets import FragmentSets
 from headwater.sketch.maintain.numbering import FragmentNumbers
-from headwater.sketch.maintain.stateless import selected
+from headwater.sketch.maintain.row_tests import RowTest
 from headwater.sketch.sketch import Slot
 from headwater.sketch.tables.backend import TableDelta, fragment_column
 from headwater.values.types import INT
@@ -23,15 +22,32 @@ COUNT = "_count"
 """The column of given rows that says how often each has come or gone."""
 
 
-def annotate(delta: TableDelta, scan: Scan, wanted: Iterable[int], numbers: FragmentNumbers) -> AnnotatedRows:
-    """A table's delta as one access sees it: rows with the fragments that they are in."""
-    names = {attribute.id: attribute.name for attribute in scan.attributes}
-    columns = {id: _column(delta.rows, names[id]) for id in wanted}
-    fragments = [
-        each.ranges.fragments(_column(delta.rows, each.slot.attribute)) + numbers.first(each.slot)
-        for each in numbers.of_table(scan.table)
-    ]
-    return AnnotatedRows(columns, delta.signs, FragmentSets.matrix(fragments, len(delta.signs)))
+def annotate(
+    delta: TableDelta,
+    wanted: Mapping[int, str],
+    numbers: FragmentNumbers,
+    tests: Iterable[RowTest] = (),
+) -> AnnotatedRows:
+    """What of a table's delta passes the tests, as one access sees it: these columns, by the ids of its attributes,
+    and the fragments that rows are in."""
+    columns = {id: _column(delta.rows, name) for id, name in wanted.items()}
+    slots = [(each, _column(delta.rows, each.slot.attribute)) for each in numbers.of_table(delta.table)]
+    signs = delta.signs
+    for test in tests:
+        passing = np.flatnonzero(test(columns, len(signs)))
+        if len(passing) < len(signs):
+            places = pa.array(passing)
+            columns = {id: _taken(column, places) for id, column in columns.items()}
+            slots = [(each, _taken(column, places)) for each, column in slots]
+            signs = signs[passing]
+        if not len(signs):
+            return AnnotatedRows(columns, signs, FragmentSets(np.zeros(1, np.int64), np.empty(0, np.int64)))
+    fragments = [each.ranges.fragments(column) + numbers.first(each.slot) for each, column in slots]
+    return AnnotatedRows(columns, signs, FragmentSets.matrix(fragments, len(signs)))
+
+
+def _taken(column: pa.Array, places: pa.Array) -> pa.Array:
+    return column.take(places) if len(places) else column.slice(0, 0)
 
 
 def _column(table: pa.Table, name: str) -> pa.Array:
@@ -53,6 +69,8 @@ class GivenAccess:
         self.partitioned_by = tuple(by_name[slot.attribute] for slot in self.slots)
         self.fragments = tuple(fresh.attribute(fragment_column(slot)) for slot in self.slots)
         self.count = fresh.attribute(COUNT)
+        self.names = {attribute.id: attribute.name for attribute in self.wanted}
+        """The columns that are read of deltas, by the ids of their attributes."""
 
     @property
     def name(self) -> str:
@@ -77,13 +95,6 @@ class GivenAccess:
         """The delta in the place of the access, with fragments and counts."""
         attributes = (*self.wanted, *self.fragments, self.count)
         return Scan(self.name, self.name, self.scan.access, attributes)
-
-    def table(self, delta: TableDelta, filters: Sequence[Columnwise]) -> pa.Table:
-        """The rows of a delta for `given`, of those that pass the filters."""
-        rows = annotate(delta, self.scan, (attribute.id for attribute in self.wanted), self.numbers)
-        for each in filters:
-            rows = selected(rows, each)
-        return self.table_of(rows)
 
     def table_of(self, rows: AnnotatedRows) -> pa.Table:
         """Annotated rows of this access as a table."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
     from headwater.sketch.tables.key_lookup import KeyLookup
     from headwater.sketch.tables.layout import TableLayout
+
+
+CountsKeys = Literal["here", "there", "never"]
 
 
 @dataclass(frozen=True)
@@ -106,6 +109,12 @@ class Backend(Protocol):
 
     def seconds_for_keys(self, table: str) -> float:
         """About how long it takes to fetch a whole column of a table; 0 where that is no matter."""
+        ...
+
+    @property
+    def counts_keys(self) -> CountsKeys:
+        """Where rows are counted by a key: `here`, since columns come out whole fast; `there`; `never`, since deltas
+        are joined there anyway."""
         ...
 
     def layout(self, table: str, attribute: str, version: int | None = None) -> TableLayout | None:

@@ -40,18 +40,30 @@ class DirectConnections:
         self._lock = threading.Lock()
         self._all: list[Any] = []
         self._opened = 0
+        self.open_transactions = 0
 
     @contextmanager
     def transaction(self) -> Iterator[DirectConnection]:
         """One transaction of this thread."""
         connection = self.connection()
-        connection.raw.begin()
+        with self._lock:
+            self.open_transactions += 1
         try:
-            yield connection
-        except BaseException:
-            connection.raw.rollback()
-            raise
-        connection.raw.commit()
+            connection.raw.begin()
+            try:
+                yield connection
+            except BaseException:
+                connection.raw.rollback()
+                raise
+            connection.raw.commit()
+        finally:
+            with self._lock:
+                self.open_transactions -= 1
+
+    @property
+    def count(self) -> int:
+        """How many connections there are."""
+        return len(self._all)
 
     def connection(self) -> DirectConnection:
         """This thread's; a statement without a transaction is one of its own."""

@@ -11,6 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from headwater.errors import SketchError
+from headwater.language.sql.tables import TableColumn
 from headwater.sketch.tables.sql_records import do, quoted, quoted_text
 
 _IN_POSTGRES = """
@@ -67,3 +69,27 @@ def _collated(definition: str) -> set[str]:
         return set()
     columns = parse_one(definition, dialect="duckdb").find_all(exp.ColumnDef)
     return {column.name for column in columns if column.find(exp.CollateColumnConstraint, exp.Collate)}
+
+
+def refuse_other_order(dialect: str, connection: Any, table: str, column: TableColumn) -> None:
+    """Refuse an attribute of strings that this process does not order as the database does."""
+    if column.compared_there and column.type is not None and column.type.name == "string":
+        raise SketchError(
+            "unordered-attribute",
+            f"only the database can compare values of {table}.{column.name}",
+            hint="choose a number or a date, or a column of strings without a collation or padding",
+        )
+    if dialect != "postgres" or column.type is None or column.type.name != "string":
+        return
+    said = do(
+        connection,
+        "SELECT coalesce((SELECT collation_name FROM information_schema.columns WHERE table_name = "
+        f"{quoted_text(table)} AND column_name = {quoted_text(column.name)}), (SELECT datcollate "
+        "FROM pg_database WHERE datname = current_database()))",
+    )[0][0]
+    if said not in ("C", "POSIX", "C.UTF-8", "C.utf8"):
+        raise SketchError(
+            "unordered-attribute",
+            f"{table}.{column.name} is ordered by the collation {said}",
+            hint='choose a number or a date, or give the column COLLATE "C"',
+        )

@@ -23,7 +23,14 @@ from headwater.language.sql.tables import TableColumn, TableSchema
 from headwater.pipeline.refusals import refusals
 from headwater.sketch.ranges import Ranges, RangeValue
 from headwater.sketch.sketch import Sketch, SketchPart, Slot
-from headwater.sketch.tables.backend import News, TableDelta, WantedRows, fragment_column, news_by_table
+from headwater.sketch.tables.backend import (
+    CountsKeys,
+    News,
+    TableDelta,
+    WantedRows,
+    fragment_column,
+    news_by_table,
+)
 from headwater.sketch.tables.bags import Numbers, netted, signed
 from headwater.sketch.tables.key_lookup import KeyLookup
 from headwater.sketch.tables.layout import TableLayout
@@ -122,6 +129,10 @@ class SparkBackend:
 
     def seconds_for_keys(self, table: str) -> float:
         return 0.0
+
+    @property
+    def counts_keys(self) -> CountsKeys:
+        return "never"
 
     def layout(self, table: str, attribute: str, version: int | None = None) -> TableLayout | None:
         found = self._table(table)

@@ -28,11 +28,12 @@ from headwater.language.sql.scalars import Attribute, Scalar, substitute
 from headwater.language.sql.tables import TableColumn, TableSchema
 from headwater.sketch.ranges import Ranges
 from headwater.sketch.sketch import Slot
-from headwater.sketch.tables.backend import News, TableDelta, WantedRows
+from headwater.sketch.tables.backend import CountsKeys, News, TableDelta, WantedRows
 from headwater.sketch.tables.bags import Numbers, net_change, signed
 from headwater.sketch.tables.key_lookup import KeyLookup, is_dense
+from headwater.sketch.tables.known_versions import KnownVersions
 from headwater.sketch.tables.layout import TableLayout
-from headwater.sketch.tables.own_comparison import OwnComparisons, own_comparisons
+from headwater.sketch.tables.own_comparison import OwnComparisons, own_comparisons, refuse_other_order
 from headwater.sketch.tables.recent_changes import RecentChange, RecentChanges
 from headwater.sketch.tables.sql_records import (
     RecordedVersion,
@@ -50,6 +51,7 @@ from headwater.values.types import INT
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from sqlalchemy import Engine
 
 MOST_TEXTS_KEPT = 256
 """How many rendered plans are kept for when they are run again."""
@@ -74,11 +76,13 @@ class SqlBackend:
         self._names = itertools.count()
         self._records = SqlRecords(self.dialect)
         self._recent = RecentChanges()
+        self._known = KnownVersions(_file_of(self.engine))
         self._stored_as_given: set[str] = set()
         """Tables whose columns hold values as they are given: of others a change must be read back."""
         self._transactions = SqlTransactions(self.engine, patience)
         self._texts: dict[tuple[Operator, tuple[tuple[str, str], ...]], str] = {}
         self._lookups: WeakKeyDictionary[KeyLookup, dict[tuple[bool, ...], str]] = WeakKeyDictionary()
+        self._names_wanted: WeakKeyDictionary[WantedRows, tuple[TableSchema, list[str]]] = WeakKeyDictionary()
         self._asked_for: WeakKeyDictionary[WantedRows, tuple[str, tuple[Attribute, ...]]] = (
             WeakKeyDictionary()
         )
@@ -160,12 +164,17 @@ class SqlBackend:
             said = f"SELECT reltuples FROM pg_class WHERE oid = to_regclass({quoted_text(quoted(table))})"
             return max(0.0, float(_one(connection, said)) * SECONDS_A_KEY)
 
+    @property
+    def counts_keys(self) -> CountsKeys:
+        return "here" if self.dialect == "duckdb" else "there"
+
     def layout(self, table: str, attribute: str, version: int | None = None) -> TableLayout | None:
         return None
 
     def sample(self, table: str, attribute: str, most: int) -> pa.ChunkedArray:
         column = self._column(table, attribute)
-        self._check_order(table, column)
+        with self._transactions.transaction() as connection:
+            refuse_other_order(self.dialect, connection, table, column)
         rows = self.rows(table)
         part = ""
         if rows > most:
@@ -279,9 +288,8 @@ class SqlBackend:
         return News({table: now.version for table, now in recorded.items()}, deltas)
 
     def _news_at_hand(self, seen: Mapping[str, int], wanted: Mapping[str, WantedRows]) -> News | None:
-        """The same by one statement and no transaction, if all that changed went through this process."""
-        with self._transactions.refusals():
-            recorded = self._records.glance(self._transactions.direct(), tuple(seen))
+        """The same by one statement or none, if all that changed went through this process."""
+        recorded = self._known.of(seen) or self._glanced(tuple(seen))
         if recorded is None:
             return None
         deltas = {}
@@ -293,6 +301,17 @@ class SqlBackend:
                     return None
                 deltas[table] = delta
         return News({table: now.version for table, now in recorded.items()}, deltas)
+
+    def _glanced(self, tables: Sequence[str]) -> dict[str, RecordedVersion] | None:
+        """What is recorded of tables, by one statement; known from now on if nobody else is at the database."""
+        mark = self._known.mark()
+        with self._transactions.refusals():
+            if mark is not None and not self._transactions.is_alone():
+                mark = None
+            recorded = self._records.glance(self._transactions.direct(), tables)
+        if recorded is not None and mark is not None:
+            self._known.learn(mark, recorded)
+        return recorded
 
     def _changes(self, connection: Any, table: str, after: int, upto: int, wanted: WantedRows) -> TableDelta:
         text, shown = self._changes_text(table, wanted)
@@ -308,16 +327,23 @@ class SqlBackend:
         found = self._recent.between(table, after, now.version, now.mark)
         if found is None:
             return None
-        names = [
-            each.name
-            for each in self._schema(table).columns
-            if wanted.columns is None or each.name in wanted.columns
-        ]
+        names = self._names_of(table, wanted)
         rows = [change.rows.select(names) for change in found]
         signs = [change.signs for change in found]
         joined = rows[0] if len(rows) == 1 else pa.concat_tables(rows)
         net = net_change(joined, signs[0] if len(signs) == 1 else np.concatenate(signs))
         return TableDelta(table, after, now.version, *net)
+
+    def _names_of(self, table: str, wanted: WantedRows) -> list[str]:
+        """The columns that are wanted, in the order of the table."""
+        schema = self._schema(table)
+        known = self._names_wanted.get(wanted)
+        if known is None or known[0] is not schema:
+            names = [
+                each.name for each in schema.columns if wanted.columns is None or each.name in wanted.columns
+            ]
+            known = self._names_wanted[wanted] = schema, names
+        return known[1]
 
     def _changes_text(self, table: str, wanted: WantedRows) -> tuple[str, tuple[Attribute, ...]]:
         """The statement that reads the record of a table's changes, but for the versions; and its columns."""
@@ -352,6 +378,8 @@ class SqlBackend:
         change = self._transactions.until_done(lambda: self._changed(table, rows, signs, counted))
         if table in self._stored_as_given:
             self._recent.remember(table, change)
+            if self._known.is_wanted(table) and self._transactions.moment is None:
+                self._glanced((table,))
         return change.version
 
     def _changed(self, table: str, rows: pa.Table, signs: Numbers, counted: pa.Table) -> RecentChange:
@@ -378,30 +406,6 @@ class SqlBackend:
             raise SketchError("unknown-column", f"{table} has no column {attribute}")
         return column
 
-    def _check_order(self, table: str, column: TableColumn) -> None:
-        """Strings must be ordered as this process orders them."""
-        if column.compared_there and column.type is not None and column.type.name == "string":
-            raise SketchError(
-                "unordered-attribute",
-                f"only the database can compare values of {table}.{column.name}",
-                hint="choose a number or a date, or a column of strings without a collation or padding",
-            )
-        if self.dialect != "postgres" or column.type is None or column.type.name != "string":
-            return
-        with self._transactions.transaction() as connection:
-            said = _one(
-                connection,
-                "SELECT coalesce((SELECT collation_name FROM information_schema.columns WHERE table_name = "
-                f"{quoted_text(table)} AND column_name = {quoted_text(column.name)}), (SELECT datcollate "
-                "FROM pg_database WHERE datname = current_database()))",
-            )
-        if said not in ("C", "POSIX", "C.UTF-8", "C.utf8"):
-            raise SketchError(
-                "unordered-attribute",
-                f"{table}.{column.name} is ordered by the collation {said}",
-                hint='choose a number or a date, or give the column COLLATE "C"',
-            )
-
 
 def _as_held(rows: pa.Table | None, schema: TableSchema) -> pa.Table | None:
     """Rows as they come out again: padded strings without blanks at their end."""
@@ -415,6 +419,12 @@ def _as_held(rows: pa.Table | None, schema: TableSchema) -> pa.Table | None:
             place = rows.schema.get_field_index(column.name)
             rows = rows.set_column(place, column.name, pc.utf8_rtrim(rows.column(column.name), " "))
     return rows
+
+
+def _file_of(engine: Engine) -> str | None:
+    """The file of a DuckDB database."""
+    path = engine.url.database if engine.dialect.name == "duckdb" else None
+    return path if path and not path.startswith(":memory:") else None
 
 
 def _one(connection: Any, text: str) -> Any:

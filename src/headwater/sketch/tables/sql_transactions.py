@@ -95,6 +95,14 @@ class SqlTransactions:
         """DuckDB, for a statement that is a transaction of its own."""
         return self._direct.connection()
 
+    def is_alone(self) -> bool:
+        """Whether nobody else has a connection to DuckDB's file now, and no transaction of ours is open."""
+        pool: Any = self.engine.pool
+        if self._direct.open_transactions or pool.checkedout():
+            return False
+        ((connections,),) = self.direct().do("SELECT * FROM duckdb_connection_count()")
+        return bool(connections == self._direct.count + pool.checkedin())
+
     def until_done(self, action: Callable[[], Done]) -> Done:
         """Do something that is a transaction of its own, again if others were in the way; in a moment, once."""
         if self._open.moment is not None:

@@ -1,0 +1,198 @@
+"""Conditions as tests of the rows of a delta: which of them it is true for.
+
+What holds: a test says of each row what Arrow computes of the condition (`columnwise`). Where a condition only
+compares whole numbers, dates and decimals with each other or with constants, the same is computed over arrays of
+integers: a delta of ten rows costs little but the calls that it takes, and these take a tenth of the time of Arrow's.
+
+>>> import pyarrow as pa
+>>> from headwater.language.sql.scalars import Attribute, Compare, Value
+>>> from headwater.values.types import INT
+>>> small = compile_test(Compare("<", Attribute(0, "x", INT), Value(3, INT)))
+>>> small({0: pa.array([1, 5, None])}, 3).tolist()
+[True, False, False]
+"""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import operator
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from headwater.language.sql.scalars import And, Attribute, Compare, InList, Or, Scalar, Value
+from headwater.sketch.maintain.columnwise import Columnwise, compile_scalar, holds
+from headwater.sketch.maintain.fragment_sets import Bools, Ints
+
+MOST_DIGITS_OF_WORDS = 18
+"""Decimals of so many digits fit into 64 bits."""
+_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
+    "=": operator.eq,
+    "<>": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+_FIRST_DAY = datetime.date(1970, 1, 1).toordinal()
+_LARGEST = 2**63 - 1
+
+
+class _NoIntegers(Exception):  # noqa: N818
+    """Columns or constants that are not integers of the same unit: Arrow computes it."""
+
+
+@dataclass(frozen=True)
+class _Integers:
+    """A column as integers of one unit: days, or a number's units of `scale` digits."""
+
+    values: Ints
+    missing: Bools | None
+    scale: int | None
+    """Digits after the point; `None` for days."""
+
+
+_Compiled = Callable[[Mapping[int, Any]], Any]
+
+
+class RowTest:
+    """A condition of which only those rows count that it is true for."""
+
+    def __init__(self, condition: Columnwise, by_integers: _Compiled | None):
+        self._condition = condition
+        self._by_integers = by_integers
+
+    def __call__(self, columns: Mapping[int, Any], rows: int) -> Bools:
+        """Where it is true: neither false nor unknown."""
+        if self._by_integers is not None:
+            try:
+                found: Bools = self._by_integers(columns)
+                return found
+            except _NoIntegers:
+                self._by_integers = None  # a column has its type for good
+        return holds(self._condition(columns), rows)
+
+
+def compile_test(condition: Scalar) -> RowTest | None:
+    """A test of rows; `None` if only a backend can compute the condition."""
+    compiled = compile_scalar(condition)
+    if compiled is None:
+        return None
+    try:
+        return RowTest(compiled, _compiled(condition))
+    except _NoIntegers:
+        return RowTest(compiled, None)
+
+
+def _compiled(condition: Scalar) -> _Compiled:
+    """Where a condition is true. AND and OR of what is true need not know what is false and what is unknown."""
+    match condition:
+        case And(parts=parts) | Or(parts=parts):
+            together = operator.and_ if isinstance(condition, And) else operator.or_
+            return _folded([_compiled(part) for part in parts], together)
+        case Compare(operator=name, left=Attribute(id=left), right=Attribute(id=right)) if name in _OPERATORS:
+            return _of_columns(_OPERATORS[name], left, right)
+        case Compare(operator=name, left=Attribute(id=id), right=Value(value=value)) if name in _OPERATORS:
+            return _of_constant(_OPERATORS[name], id, _constant(value))
+        case InList(argument=Attribute(id=id), items=items):
+            values = [each.value if isinstance(each, Value) else None for each in items]
+            return _folded([_of_constant(operator.eq, id, _constant(each)) for each in values], operator.or_)
+        case _:
+            raise _NoIntegers
+
+
+def _folded(parts: list[_Compiled], together: Callable[[Any, Any], Any]) -> _Compiled:
+    first, *others = parts
+
+    def run(columns: Mapping[int, Any]) -> Any:
+        found = first(columns)
+        for part in others:
+            found = together(found, part(columns))
+        return found
+
+    return run
+
+
+def _of_constant(
+    compare: Callable[[Any, Any], Any], id: int, constant: decimal.Decimal | datetime.date
+) -> _Compiled:
+    units: dict[int | None, int] = {}
+
+    def run(columns: Mapping[int, Any]) -> Any:
+        column = _integers(columns[id])
+        unit = units.get(column.scale)
+        if unit is None:
+            unit = units[column.scale] = _units(constant, column.scale)
+        found = compare(column.values, unit)
+        return found if column.missing is None else found & ~column.missing
+
+    return run
+
+
+def _of_columns(compare: Callable[[Any, Any], Any], left: int, right: int) -> _Compiled:
+    def run(columns: Mapping[int, Any]) -> Any:
+        one, other = _integers(columns[left]), _integers(columns[right])
+        if one.scale != other.scale:
+            raise _NoIntegers
+        found = compare(one.values, other.values)
+        for missing in (one.missing, other.missing):
+            found = found if missing is None else found & ~missing
+        return found
+
+    return run
+
+
+def _constant(value: object) -> decimal.Decimal | datetime.date:
+    if isinstance(value, bool) or not isinstance(value, int | decimal.Decimal | datetime.date):
+        raise _NoIntegers
+    if isinstance(value, datetime.datetime):
+        raise _NoIntegers
+    return decimal.Decimal(value) if isinstance(value, int) else value
+
+
+def _units(constant: decimal.Decimal | datetime.date, scale: int | None) -> int:
+    """How many units a constant is."""
+    if isinstance(constant, datetime.date):
+        if scale is not None:
+            raise _NoIntegers
+        return constant.toordinal() - _FIRST_DAY
+    if scale is None or not constant.is_finite():
+        raise _NoIntegers
+    scaled = constant.scaleb(scale)
+    if scaled != scaled.to_integral_value() or abs(scaled) > _LARGEST:
+        raise _NoIntegers
+    return int(scaled)
+
+
+def _integers(column: Any) -> _Integers:
+    kind = column.type
+    if pa.types.is_date32(kind):
+        scale, words = None, column.view(pa.int32())
+    elif pa.types.is_signed_integer(kind):
+        scale, words = 0, column
+    elif pa.types.is_decimal128(kind) and kind.precision <= MOST_DIGITS_OF_WORDS:
+        return _Integers(_low_words(column), _missing(column), kind.scale)
+    else:
+        raise _NoIntegers
+    missing = _missing(column)
+    if missing is not None:
+        words = words.fill_null(0)
+    return _Integers(words.to_numpy(zero_copy_only=False), missing, scale)
+
+
+def _low_words(column: Any) -> Ints:
+    """The lower halves of decimals of 128 bits, which are all of those of few digits."""
+    data = column.buffers()[1]
+    if data is None:
+        return np.zeros(len(column), np.int64)
+    words = np.frombuffer(data, np.int64)
+    found: Ints = words[2 * column.offset : 2 * (column.offset + len(column)) : 2]
+    return found
+
+
+def _missing(column: Any) -> Bools | None:
+    return np.asarray(column.is_null()) if column.null_count else None
