@@ -375,8 +375,8 @@ class Peer:
         """Resolve a conflict: keep a row and reject its rivals, or reject rows. This is an edit as any other.
 
         In a cycle of mappings rivals may follow from each other. A row whose rival follows from it has none while it
-        is kept back, and one that follows from its rival goes with it: such a row is kept as one's own. So is one that
-        would be kept back all the same: a condition gives it the priority 0, or it falls with a transaction.
+        is kept back, and one that follows from its rival goes with it: such a row is kept as one's own. So is one
+        that would be kept back all the same: a condition gives it the priority 0, or it falls with a transaction.
         """
         own = self._instance.own(str(self[relation].relation))
         kept = None if keep is None else self._row(relation, keep)

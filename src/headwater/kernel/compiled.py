@@ -23,8 +23,8 @@ from headwater.kernel.interpreted import SHORT, Patience, as_python
 from headwater.kernel.machine_code import Function, digest_of, is_kept, kept, machine_code_folder
 
 Ending = Literal["any", "earlier", "chains", "counts"] | None
-"""Where a version may need a function to end: with any rows, with some that were there before it, with chains of rows,
-or with counts (see `accumulating`)."""
+"""Where a version may need a function to end: with any rows, with some that were there before it, with chains of
+rows, or with counts (see `accumulating`)."""
 PACKAGE = __name__.removesuffix("compiled")
 COMPILER = "numba"
 """What is loaded with the first machine code, which takes as long as some thousand rows."""

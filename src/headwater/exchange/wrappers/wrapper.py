@@ -24,7 +24,7 @@ CaptureMark = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class WrappedColumn:
-    """A column of a relation, its type, whether mappings can put labelled nulls into it, and whether it takes NULL."""
+    """A column of a relation, its type, whether mappings can put labelled nulls into it, whether it takes NULL."""
 
     name: str
     type: Type

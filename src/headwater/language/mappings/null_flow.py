@@ -1,8 +1,8 @@
 """Whether mappings bring NULL to columns that are declared to take none.
 
 Labelled nulls may stand in any column: they are values that somebody has and nobody knows. NULL says that there is
-none. A column without `?` never holds it, so a mapping may not bring it there either: a variable may be NULL if all of
-its columns in the body take it, and no comparison leaves it out.
+none. A column without `?` never holds it, so a mapping may not bring it there either: a variable may be NULL if all
+of its columns in the body take it, and no comparison leaves it out.
 """
 
 from __future__ import annotations
