@@ -118,9 +118,7 @@ class Reconciler:
                 )
                 yield from ((relation, row) for row in found)
 
-    def _pairs(
-        self, peer: str, of: PeerRelation | None = None
-    ) -> Iterator[tuple[RelationRow, RelationRow]]:
+    def _pairs(self, peer: str, of: PeerRelation | None = None) -> Iterator[tuple[RelationRow, RelationRow]]:
         """Rivals of a peer, or of one of its relations."""
         for relation in self._compiled.keyed:
             if relation.peer == peer and of in (None, relation):

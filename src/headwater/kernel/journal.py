@@ -69,7 +69,9 @@ def seal(journal_rows, created, sizes, state, sealed):
         state[created[i]] = sealed[state[created[i]]]
 
 
-@compiled("void(int32[::1], int64[:, ::1], stored[:, ::1], uint8[::1], int64, int64, int64)", ending="earlier")
+@compiled(
+    "void(int32[::1], int64[:, ::1], stored[:, ::1], uint8[::1], int64, int64, int64)", ending="earlier"
+)
 def restore(touched, journal, rows, state, rank_column, count_column, head_rank_column):
     """Undo a version: put rows back as the journal has them."""
     for i in range(touched.shape[0]):

@@ -156,7 +156,9 @@ def _stored(wrapped: WrappedTable, table: DecodedTable, texts: Texts) -> dict[st
     for column in wrapped.columns:
         text = stored.get(column.name)
         if text is not None:
-            with suppress(ValueError):  # what has no value of ours (an infinite date) is refused as it is written
+            with suppress(
+                ValueError
+            ):  # what has no value of ours (an infinite date) is refused as it is written
                 stored[column.name] = _FROM_TEXT[column.type.name](text)
     return stored
 
