@@ -41,3 +41,20 @@ def test_importing_is_quick_and_brings_no_large_library():
 
 def test_a_database_needs_no_optional_library():
     assert run(CONNECT) == [[[1, 2], [1, 3], [2, 3]], []]
+
+
+COLUMNS = """
+import sys
+import numba
+import headwater
+db = headwater.connect()
+db.define("named(name: string, size: int, good: bool). large(N) :- named(N, S, true), S > 10.")
+db.apply(insert={"named": [(f"name {number}", number, number % 2 == 0) for number in range(5000)]})
+assert db["large"].arrow().num_rows == 2494 and len(set(db["large"])) == 2494
+assert "pandas" not in sys.modules
+"""
+
+
+def test_columns_of_strings_and_numbers_do_not_load_pandas():
+    """It takes 50 MB, and longer than to load some hundred thousand rows."""
+    subprocess.run([sys.executable, "-c", COLUMNS], check=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import sys
 import threading
 
 import numba  # noqa: F401  (tables are made once numba is loaded)
@@ -12,6 +13,7 @@ import pytest
 
 from headwater.kernel.interpreted import SHORT
 from headwater.kernel.texts import TextColumn, Texts
+from headwater.values.arrow_numbers import PIECE, array_of, text_array
 from headwater.values.codec import Codec
 from headwater.values.dictionary import Dictionary
 from headwater.values.strings import MANY_STRINGS, MOST_REMEMBERED, Strings
@@ -262,3 +264,27 @@ def test_rows_come_and_go_by_columns():
 def test_tables_are_never_interpreted():
     """Reading eight bytes at once has no meaning in Python: arrays are too long for that from the beginning."""
     assert Texts()._stand.data.shape[0] > SHORT
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_strings_become_arrows_without_its_own_way(seed: int, monkeypatch: pytest.MonkeyPatch):
+    """Several pieces, with the character that is put between strings in some of them and in none."""
+    choose = random.Random(seed)
+    plain = [f"{number}ä" for number in range(PIECE + choose.randrange(PIECE))]
+    texts = plain + [drawn(choose, 60) for _ in range(choose.randrange(2 * PIECE))]
+    expected = pa.array(texts, pa.large_string())
+    monkeypatch.delitem(sys.modules, "pandas", raising=False)
+    assert text_array(texts).equals(expected)
+    assert text_array([]).equals(pa.array([], pa.large_string()))
+    with pytest.raises(UnicodeEncodeError):
+        text_array(["a", "\ud800"])
+
+
+@pytest.mark.parametrize("kind", ["int64", "int32", "float64", "bool"])
+def test_numbers_become_arrows_without_its_own_way(kind: str):
+    numbers = np.arange(100).astype(kind)
+    nulls = np.arange(100) % 7 == 3
+    assert array_of(numbers).equals(pa.array(numbers))
+    assert array_of(numbers, nulls).equals(pa.array(numbers, mask=nulls))
+    assert array_of(numbers[::3], nulls[::3]).equals(pa.array(numbers[::3], mask=nulls[::3]))
+    assert array_of(numbers[:0]).equals(pa.array(numbers[:0]))

@@ -23,7 +23,7 @@ from headwater.maintain.engine import Engine
 from headwater.maintain.view import View
 from headwater.plan.steps import Ints
 from headwater.rules.checked import UNIT, RelationInfo
-from headwater.values.arrow_numbers import numbers_of
+from headwater.values.arrow_numbers import array_of, numbers_of
 from headwater.values.codec import Codec
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def to_table(codec: Codec, rows: Ints, info: RelationInfo) -> pa.Table:
     import pyarrow as pa
 
     if info.arity == 0:
-        return pa.table({VISIBLE: pa.array([True] * rows.shape[0])})
+        return pa.table({VISIBLE: array_of(np.ones(rows.shape[0], bool))})
     return info.layout.stored(codec, np.ascontiguousarray(rows))
 
 
@@ -91,8 +91,8 @@ def _dump(relation: Relation, info: RelationInfo, codec: Codec, ranked: bool) ->
     codes, ranks, visible = relation.dump()
     if not ranked:
         ranks = np.full_like(ranks, UNRANKED)
-    columns = {RANKS[column]: pa.array(ranks[:, column]) for column in range(ranks.shape[1])}
-    columns[VISIBLE] = pa.array(visible)
+    columns = {RANKS[column]: array_of(ranks[:, column]) for column in range(ranks.shape[1])}
+    columns[VISIBLE] = array_of(visible)
     table = to_table(codec, codes, info) if info.arity else None
     for column, values in columns.items():
         table = pa.table({column: values}) if table is None else table.append_column(column, values)
@@ -194,10 +194,9 @@ def dump_soft_state(soft: Mapping[str, SoftState], engine: Engine, codec: Codec)
 
 
 def _dump_soft(state: SoftState, info: RelationInfo, codec: Codec) -> pa.Table:
-    import pyarrow as pa
 
     rows, times = state.dump()
-    return to_table(codec, rows, info).append_column(TIME, pa.array(times, pa.float64()))
+    return to_table(codec, rows, info).append_column(TIME, array_of(np.asarray(times, np.float64)))
 
 
 def load_soft_state(

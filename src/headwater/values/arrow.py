@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headwater.values.arrow_numbers import numbers_of
+from headwater.values.arrow_numbers import array_of, numbers_of
 from headwater.values.arrow_types import (
     arrow_type,
     column_type,
@@ -209,7 +209,7 @@ def _texts(chunk: Any, type: Type, dictionaries: Dictionaries, intern: bool) -> 
         return strings.encode_texts(chunk, intern=intern)
     if listed:
         used, places = np.unique(numbers_of(chunk.indices), return_inverse=True)
-        distinct = chunk.dictionary.take(pa.array(used))
+        distinct = chunk.dictionary.take(array_of(used))
         if distinct.null_count:
             return None
     else:
@@ -290,15 +290,15 @@ def _array(codes: Codes, type: Type | None, dictionaries: Dictionaries, dictiona
         else:
             codes = dictionaries.specials.numbers(codes)
     if type == INT:
-        return pa.array(codes, mask=nulls)
+        return array_of(codes, nulls)
     if type == FLOAT:
-        return pa.array(codes.view(np.float64), mask=nulls)
+        return array_of(codes.view(np.float64), nulls)
     if type == BOOL:
-        return pa.array(codes.astype(bool), mask=nulls)
+        return array_of(codes.astype(bool), nulls)
     if type == DATE:
-        return pa.array(codes.astype(np.int32), mask=nulls).cast(pa.date32())
+        return array_of(codes.astype(np.int32), nulls).cast(pa.date32())
     if type.name.startswith(("time", "timestamp")) or type == INTERVAL:
-        return pa.array(codes, mask=nulls).cast(arrow_type(type))
+        return array_of(codes, nulls).cast(arrow_type(type))
     if type == STRING:
         return _string_array(codes, nulls, dictionaries.strings, dictionary)
     values = decode_column(codes, type, dictionaries)
@@ -330,5 +330,5 @@ def _string_array(
     if not dictionary:
         return strings.texts(codes, nulls)
     used, places = np.unique(codes, return_inverse=True)
-    indices = pa.array(places.reshape(-1).astype(np.int32), mask=nulls)
+    indices = array_of(places.reshape(-1).astype(np.int32), nulls)
     return pa.DictionaryArray.from_arrays(indices, strings.texts(used))

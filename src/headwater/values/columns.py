@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headwater.values.arrow_numbers import numbers_of
+from headwater.values.arrow_numbers import numbers_of, text_array
 from headwater.values.dictionaries import Dictionaries
 from headwater.values.dictionary import Codes, Dictionary
 from headwater.values.instants import EPOCH_DAY
@@ -223,9 +223,7 @@ def _encode_strings(values: Sequence[str], strings: Dictionary, intern: bool) ->
     """Long columns are reduced to their distinct strings by Arrow, which is faster than a Python dict; or looked up
     as they are, where that costs no more."""
     if len(values) >= _FEWEST_ENCODED_BY_ARROW or strings.takes_columns(len(values)):
-        import pyarrow
-
-        texts = pyarrow.array(values, pyarrow.large_string())
+        texts = text_array(values)
         if strings.takes_columns(len(values)):
             return strings.encode_texts(texts, intern=intern)
         encoded = texts.dictionary_encode()

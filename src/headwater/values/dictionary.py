@@ -22,6 +22,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from headwater.values.arrow_numbers import array_of, text_array
+
 Codes = NDArray[np.int64]
 SAMPLE = 1000
 MOST_ARROW_BYTES = 2**31 - 1
@@ -102,7 +104,7 @@ class Dictionary:
         lengths = np.fromiter(map(len, values), dtype=np.int64, count=len(values))
         if 4 * int(lengths[places].sum()) > MOST_ARROW_BYTES:
             return pa.array(list(map(values.__getitem__, places.tolist())), pa.string(), mask=nulls)
-        return pa.array(values, pa.string()).take(pa.array(places, mask=nulls))
+        return text_array(values).take(array_of(places, nulls)).cast(pa.string())
 
     def find_all(self, values: Sequence[Any], keys: Sequence[Hashable] | None = None) -> Codes:
         """The codes of all `values`, -1 for those not here; nothing is added."""

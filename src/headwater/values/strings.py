@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from headwater.values.arrow_numbers import array_of, text_array
 from headwater.values.dictionary import MOST_ARROW_BYTES, Codes, Dictionary
 
 if TYPE_CHECKING:
@@ -142,7 +143,7 @@ class Strings(Dictionary):
         column = self._texts.column()
         if int((column.places[codes + 1] - column.places[codes]).sum()) > MOST_ARROW_BYTES:
             return pa.array(self.decode(codes), pa.string(), mask=nulls)
-        return _arrow(column).take(pa.array(codes, mask=nulls)).cast(pa.string())
+        return _arrow(column).take(array_of(codes, nulls)).cast(pa.string())
 
     def _read_all(self, codes: Codes) -> None:
         """Have these strings as Python has them."""
@@ -168,10 +169,8 @@ class Strings(Dictionary):
 
     @staticmethod
     def _strings_of(texts: Texts, codes: Codes) -> list[str]:
-        import pyarrow as pa
-
         try:
-            return _arrow(texts.column()).take(pa.array(codes)).to_pylist()  # type: ignore[no-any-return]
+            return _arrow(texts.column()).take(array_of(codes)).to_pylist()  # type: ignore[no-any-return]
         except UnicodeDecodeError:  # half a surrogate pair, which Arrow has not
             return [texts.bytes_of(code).decode("utf-8", "surrogatepass") for code in codes.tolist()]
 
@@ -208,13 +207,11 @@ def _column(array: Any) -> TextColumn:
 
 def _column_of(values: Sequence[str]) -> TextColumn:
     """Strings of Python."""
-    import pyarrow as pa
-
     from headwater.kernel.texts import TextColumn
 
     if len(values) > MOST_DECODED_SINGLY:
         try:
-            return _column(pa.array(values, pa.large_string()))
+            return _column(text_array(values))
         except UnicodeEncodeError:  # half a surrogate pair, which Arrow has not
             pass
     return TextColumn.of([value.encode("utf-8", "surrogatepass") for value in values])
