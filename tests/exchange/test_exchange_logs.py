@@ -60,6 +60,17 @@ def test_what_is_published_is_read_in_order_and_once(address: str) -> None:
     assert again.peers() == ["../odd / peer", "GUS"]
 
 
+def test_transactions_that_edit_rows_are_found(address: str) -> None:
+    logs = open_logs(address)
+    odd = ('a"b\\', None, 1.5, LabelledNull("c", ("ü", 2)))
+    logs.append("GUS", [made("GUS", 1, odd), made("GUS", 2, (1,)), made("GUS", 3, (12,))])
+    logs.append("GUS", [made("GUS", 4, (2,), odd)])
+    for rows, numbers in (([odd], [1, 4]), ([(1,)], [2]), ([(12,), (2,)], [3, 4]), ([(9,)], []), ([], [])):
+        found = list(logs.editing("GUS", [("B", row) for row in rows]))
+        assert [one.id.number for one in found] == numbers
+    assert list(logs.editing("GUS", [("C", odd)])) == []
+
+
 def test_a_gap_and_another_content_are_refused(address: str) -> None:
     logs = open_logs(address)
     logs.append("GUS", [made("GUS", 1), made("GUS", 2)])

@@ -93,3 +93,10 @@ def test_null_comes_only_where_it_may(mapping, refused):
     with pytest.raises(hw.errors.RuleError, match=r"B\.S takes no null in y") as error:
         made(mapping, peers)["B"]
     assert error.value.code == "null-value"
+
+
+def test_no_priority_is_above_that_of_own_rows():
+    peer = made()["B"]
+    with pytest.raises(hw.errors.LanguageError, match="above all priorities"):
+        peer.trust("trust from A priority 1000000001.")
+    assert peer.trust("trust from A priority 1000000000.")

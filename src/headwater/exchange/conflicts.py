@@ -22,7 +22,7 @@ from headwater.exchange.reconciliation import (
     decide,
 )
 from headwater.exchange.together import History, RelationRow, Together, no_history
-from headwater.exchange.why import PeerWhy
+from headwater.exchange.why import PeerWhy, unknown_contributors
 from headwater.language.datalog.render import MARK, render
 from headwater.language.mappings.compile import CompiledMappings
 from headwater.language.mappings.mapping import PeerRelation, Schemas
@@ -236,7 +236,7 @@ class Reconciler:
                 continue
             if why is None:
                 found = self._database.why(names.candidates(relation), row)
-                why = PeerWhy(relation.peer, found, self._compiled, lambda peer, name, row: ())
+                why = PeerWhy(relation.peer, found, self._compiled, unknown_contributors)
             if comes_so(condition, why, self._compiled.schemas):
                 return condition
         return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from headwater.exchange.attached import AttachedDatabase
 from headwater.exchange.conflicts import KEPT_BACK
 from headwater.exchange.description import ConfederationDescription
 from headwater.exchange.edit import Edit, PolicyEdit, Row, Transaction, TransactionId
-from headwater.exchange.edit_state import RowState
+from headwater.exchange.edit_state import RowKey, RowState
 from headwater.exchange.instance import PeerInstance, Step
 from headwater.exchange.net_change import NetChange
 from headwater.exchange.policies import statements
@@ -349,7 +349,8 @@ class Peer:
         found = tuple(kept_out(instance.database, instance.compiled, named, asked, conditions))
         curated: tuple[TransactionId, ...] = ()
         if instance.state(named.peer, (named.name, asked)) is RowState.REJECTED:
-            curated = self._touching(named.peer, named.name, asked, "-")
+            key = (named.name, asked)
+            curated = self._touching(named.peer, [key], "-")[key]
         choosing = named in instance.compiled.choosing
         decided = instance.reconciler.decisions(named.peer) if choosing else {}
         withheld = decided[named, asked].value if (named, asked) in decided else ""
@@ -422,25 +423,31 @@ class Peer:
         (found,) = self._instance.rows_of(self[relation].relation, [tuple(row)])
         return found
 
-    def _contributors(self, peer: str, relation: str, row: Row) -> tuple[TransactionId, ...]:
-        """The transactions since the row was last absent in which a peer inserted it."""
-        return self._touching(peer, relation, row, "+")
+    def _contributors(
+        self, peer: str, rows: Collection[RowKey]
+    ) -> Mapping[RowKey, tuple[TransactionId, ...]]:
+        """The transactions since rows were last absent in which a peer inserted them."""
+        return self._touching(peer, rows, "+")
 
-    def _touching(self, peer: str, relation: str, row: Row, sign: str) -> tuple[TransactionId, ...]:
-        """The last transactions of a peer in a row that did this to a row."""
-        found: dict[TransactionId, None] = {}
-        for transaction in self._history(peer):
+    def _touching(
+        self, peer: str, rows: Collection[RowKey], sign: str
+    ) -> dict[RowKey, tuple[TransactionId, ...]]:
+        """The last transactions of a peer in a row that did this to rows."""
+        found: dict[RowKey, dict[TransactionId, None]] = {key: {} for key in rows}
+        for transaction in self._taken_on(peer, self._logs.editing(peer, rows)):
             for edit in transaction.edits:
-                if (edit.relation, edit.row) == (relation, row):
-                    if edit.sign == sign:
-                        found[transaction.id] = None
-                    else:
-                        found = {}
-        return tuple(found)
+                key = (edit.relation, edit.row)
+                if key in found:
+                    found[key] = {**found[key], transaction.id: None} if edit.sign == sign else {}
+        return {key: tuple(each) for key, each in found.items()}
 
     def _history(self, peer: str) -> Iterator[Transaction]:
         """The transactions of a peer that were taken on here."""
-        for transaction in self._logs.read(peer, 0):
+        return self._taken_on(peer, self._logs.read(peer, 0))
+
+    def _taken_on(self, peer: str, published: Iterable[Transaction]) -> Iterator[Transaction]:
+        """Those of some published transactions that were taken on here, and what this peer has not published yet."""
+        for transaction in published:
             if transaction.id.number > self._instance.taken(peer):
                 return
             yield transaction

@@ -6,11 +6,12 @@ publisher who does not know how far it came starts again.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Protocol
 
 from headwater.errors import ExchangeError
 from headwater.exchange.edit import Transaction
+from headwater.exchange.edit_state import RowKey
 
 
 class PublishedLogs(Protocol):
@@ -28,6 +29,9 @@ class PublishedLogs(Protocol):
     def read(self, peer: str, after: int) -> Iterator[Transaction]:
         """What a peer has published after the transaction of this number, in order."""
 
+    def editing(self, peer: str, rows: Collection[RowKey]) -> Iterator[Transaction]:
+        """The transactions that a peer has published, in order, of those that edit one of some rows at least."""
+
 
 class LogsInMemory:
     """The logs of a confederation that lives in one process and leaves nothing behind."""
@@ -44,6 +48,11 @@ class LogsInMemory:
 
     def read(self, peer: str, after: int) -> Iterator[Transaction]:
         yield from self._logs.get(peer, ())[after:]
+
+    def editing(self, peer: str, rows: Collection[RowKey]) -> Iterator[Transaction]:
+        for transaction in self.read(peer, 0):
+            if any((edit.relation, edit.row) in rows for edit in transaction.edits):
+                yield transaction
 
 
 def unpublished(peer: str, last: int, transactions: Sequence[Transaction]) -> list[Transaction]:

@@ -9,7 +9,7 @@ from functools import cached_property
 from headwater.database import Database
 from headwater.exchange.conflicts import Reconciler, comes_so
 from headwater.exchange.edit import Row, TransactionId
-from headwater.exchange.why import PeerWhy
+from headwater.exchange.why import PeerWhy, unknown_contributors
 from headwater.language.datalog.render import MARK, render
 from headwater.language.mappings.compile import CompiledMappings
 from headwater.language.mappings.mapping import PeerRelation, Tgd
@@ -175,7 +175,7 @@ class _Origins:
             output = self.compiled.names.output(self.compiled.schemas.find(atom))
             row = tuple(_value(term, self.values) for term in atom.args)
             why = self.database.why(output, row)
-            found.append(PeerWhy(self.peer, why, self.compiled, lambda peer, name, row: ()))
+            found.append(PeerWhy(self.peer, why, self.compiled, unknown_contributors))
         return tuple(found)
 
     def __contains__(self, condition: TrustCondition) -> bool:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from headwater.database import Database
 from headwater.exchange.edit import Edit, Row, Transaction, TransactionId
 from headwater.exchange.reconciliation import Decision
-from headwater.exchange.why import PeerWhy
+from headwater.exchange.why import PeerWhy, unknown_contributors
 from headwater.language.mappings.compile import CompiledMappings
 from headwater.language.mappings.mapping import PeerRelation
 
@@ -57,7 +57,7 @@ class Together:
     def _of(self, relation: PeerRelation, row: Row) -> list[Transaction]:
         """The transactions of several rows that contributed to a row."""
         found = self._database.why(self._compiled.names.candidates(relation), row)
-        why = PeerWhy(relation.peer, found, self._compiled, lambda peer, name, row: ())
+        why = PeerWhy(relation.peer, found, self._compiled, unknown_contributors)
         wanted = {(one.peer, one.relation, one.row) for one in why.contributions}
         return [
             transaction

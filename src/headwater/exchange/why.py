@@ -6,7 +6,7 @@ rows of peers, mappings as functions, contributions as variables.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -17,6 +17,7 @@ from headwater.annotations.registry import annotation as named_annotation
 from headwater.calls import public_class
 from headwater.errors import EvaluationError
 from headwater.exchange.edit import Row, TransactionId
+from headwater.exchange.edit_state import RowKey
 from headwater.language.mappings.compile import CompiledMappings
 from headwater.provenance.ask.why import Why
 from headwater.provenance.graph.expression import SILENT, NamedPolynomial
@@ -26,8 +27,13 @@ from headwater.values.label_text import literal
 
 Tokens = Mapping[tuple[str, Row], str] | Callable[[str, Row], str] | None
 """Names for contributions, by relation and row; the row itself if there is none."""
-Contributors = Callable[[str, str, Row], tuple[TransactionId, ...]]
-"""The transactions of a peer that inserted a row, as far as they are known."""
+Contributors = Callable[[str, Collection[RowKey]], Mapping[RowKey, tuple[TransactionId, ...]]]
+"""The transactions of a peer that inserted rows, as far as they are known."""
+
+
+def unknown_contributors(peer: str, rows: Collection[RowKey]) -> Mapping[RowKey, tuple[TransactionId, ...]]:
+    """Nobody asks who made a contribution."""
+    return {}
 
 
 @dataclass(frozen=True)
@@ -186,12 +192,15 @@ class PeerWhy:
     @cached_property
     def contributions(self) -> tuple[Contribution, ...]:
         """All contributions that some derivation uses, and who made them."""
-        found = []
+        rows: dict[str, list[RowKey]] = {}
         for node in self._base:
             fact = self._rows[node].fact
             relation = self._compiled.contributions[fact.relation]
-            made = self._contributors(relation.peer, relation.name, fact.row)
-            found.append(Contribution(relation.peer, relation.name, fact.row, made))
+            rows.setdefault(relation.peer, []).append((relation.name, fact.row))
+        found = []
+        for peer, keys in rows.items():
+            made = self._contributors(peer, keys)
+            found += [Contribution(peer, *key, made.get(key, ())) for key in keys]
         return tuple(sorted(found, key=str))
 
     @property

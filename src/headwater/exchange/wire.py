@@ -38,6 +38,17 @@ def encode(transaction: Transaction) -> bytes:
     return json.dumps(said, ensure_ascii=False, separators=(",", ":")).encode()
 
 
+def mention(relation: str, row: Row) -> bytes:
+    """What the line of each transaction holds that edits this row.
+
+    >>> mention("G", (3, "five")) in encode(Transaction(TransactionId("GUS", 1), (Edit("+", "G", (3, "five")),)))
+    True
+    """
+    return json.dumps(
+        [relation, list(map(literal, row))], ensure_ascii=False, separators=(",", ":")
+    ).encode()[1:]
+
+
 def decode(line: bytes) -> Transaction:
     """The transaction that `encode` wrote; refuses anything else."""
     try:

@@ -11,13 +11,16 @@ itself, and hides nothing before it; where a reader stands is its own business, 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Collection, Iterator, Sequence
 
 from headwater.errors import StoreError
 from headwater.exchange.edit import Transaction
+from headwater.exchange.edit_state import RowKey
 from headwater.exchange.logs.entry import Damaged, Incomplete, LogEntry, check_line, seal, unseal
 from headwater.exchange.logs.place import LogPlace
 from headwater.exchange.published import unpublished
+from headwater.exchange.wire import decode, mention
 
 _KEPT = "restore it from a copy; everything before it can be read, and what peers have imported they keep"
 
@@ -47,6 +50,20 @@ class KeptLogs:
 
     def read(self, peer: str, after: int) -> Iterator[Transaction]:
         """What comes after a transaction, in order."""
+        for entry in self._entries(peer, after):
+            for number in range(max(after + 1, entry.first), entry.last + 1):
+                yield entry.transaction(number)
+
+    def editing(self, peer: str, rows: Collection[RowKey]) -> Iterator[Transaction]:
+        """Transactions that edit some rows; others are read over, as bytes."""
+        wanted = re.compile(b"|".join(re.escape(mention(relation, row)) for relation, row in rows))
+        for entry in self._entries(peer, 0) if rows else ():
+            for line in entry.lines:
+                if wanted.search(line) is not None:
+                    yield decode(line)
+
+    def _entries(self, peer: str, after: int) -> Iterator[LogEntry]:
+        """The entries with what comes after a transaction, in order."""
         starts = self.place.numbers(peer)
         if after and (not starts or self.last(peer) < after):
             there = self.last(peer) if starts else 0
@@ -63,8 +80,7 @@ class KeptLogs:
                 continue  # all of it was read; if it is damaged, that does no harm any more
             entry = self._entry(peer, start)
             self._follows(peer, entry, before, following)
-            for number in range(max(after + 1, entry.first), entry.last + 1):
-                yield entry.transaction(number)
+            yield entry
             before = entry
 
     def peers(self) -> list[str]:

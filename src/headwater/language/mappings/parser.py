@@ -22,7 +22,7 @@ from headwater.language.datalog.terms import TermReader
 from headwater.language.datalog.trees import end_of, is_word, start_of, trees, words
 from headwater.language.mappings.grammar import mappings_grammar, policy_grammar
 from headwater.language.mappings.mapping import Egd, Mappings, Tgd, variables, without_wildcards
-from headwater.language.mappings.policy import TrustCondition
+from headwater.language.mappings.policy import HIGHEST_PRIORITY, TrustCondition
 from headwater.language.mappings.rating import SIDES, Rating
 from headwater.language.mappings.safety import check_egd, check_tgd
 from headwater.language.program import Atom, Comparison, Constant, Literal, Positive, Variable, Wildcard
@@ -208,7 +208,7 @@ def _condition(source: SourceText, node: Tree[Token], text: str) -> TrustConditi
         elif part.data == "bound":
             said["bound"] = _bound(terms, part)
         else:
-            said["priority"] = int(str(words(part)[-1]))
+            said["priority"] = _priority(terms, part)
     if said.get("guard"):
         _check_guard(terms, node, atom, said["guard"])
     if "priority" in said and stance == "distrust":
@@ -224,6 +224,15 @@ def _condition(source: SourceText, node: Tree[Token], text: str) -> TrustConditi
         place=terms.place(node),
         **said,  # type: ignore[arg-type]
     )
+
+
+def _priority(terms: TermReader, node: Tree[Token]) -> int:
+    written = words(node)[-1]
+    if int(written) > HIGHEST_PRIORITY:
+        raise terms.refuse(
+            written, f"{written} is above all priorities", f"the highest is {HIGHEST_PRIORITY:,}"
+        )
+    return int(written)
 
 
 def _origin(terms: TermReader, node: Tree[Token]) -> tuple[str, object]:

@@ -24,6 +24,9 @@ Stance = OneOf["trust", "distrust"]
 DEFAULT_PRIORITY = 1
 """Of what a `trust` condition without a number names, and of all rows where a peer has no such conditions."""
 
+HIGHEST_PRIORITY = 1_000_000_000
+"""That a condition can give: below that of a peer's own rows."""
+
 
 @dataclass(frozen=True)
 class TrustCondition:
