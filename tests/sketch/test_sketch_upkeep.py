@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -81,3 +82,35 @@ def test_past_queries_speak_for_an_attribute(tmp_path: Path):
 def test_bounds_are_numbers_from_0_on(tmp_path: Path, wrong: dict[str, int]):
     with pytest.raises(SketchError, match="bad-bound"):
         hw.sketches("duckdb:///x", tmp_path / "state", **wrong)
+
+
+def test_maintenance_writes_nothing_and_a_lost_process_loses_nothing_but_work(tmp_path: Path):
+    """What was captured is in the folder at once; what was maintained since is maintained again."""
+    text = BY_GROUP.format(62)
+    with opened(tmp_path) as sketches:
+        sketches.table("t", partition="x", ranges=10)
+        sketches.ask(text, way="capture")
+        sketches.maintain()
+        (name,) = (kept.name for kept in sketches.list())
+        file = tmp_path / "state" / "queries" / f"{name}.json"
+        written = file.stat().st_mtime_ns, file.read_bytes()
+        for number in range(3):
+            sketches.update("t", insert=[(3, 50 + number, 1, 205 + number)])
+            assert sketches.ask(text, way="maintain").decision.changed == 1
+        assert (file.stat().st_mtime_ns, file.read_bytes()) == written
+        plain = rows(sketches.ask(text, way="plain"))
+        (kept,) = sketches.list()
+        lost = tmp_path / "lost"
+        shutil.copytree(tmp_path / "state", lost, ignore=shutil.ignore_patterns("lock"))
+    with hw.sketches(f"duckdb:///{tmp_path}/t.db", lost) as again:  # as a process that was killed left it
+        (old,) = again.list()
+        assert (old.newest.versions, kept.newest.versions) == ({"t": 0}, {"t": 3})
+        answer = again.ask(text, way="maintain")
+        assert rows(answer) == plain
+        (now,) = again.list()
+        assert now.newest == kept.newest
+    with hw.sketches(
+        f"duckdb:///{tmp_path}/t.db", tmp_path / "state"
+    ) as closed:  # and as it left it in peace
+        (now,) = closed.list()
+        assert now.newest == kept.newest

@@ -27,7 +27,7 @@ from headwater.errors import SketchError
 from headwater.sketch.cost import Costs
 from headwater.sketch.ranges import Ranges, RangeValue
 from headwater.sketch.safety.facts import DataFact
-from headwater.sketch.sketch import Sketch, SketchPart
+from headwater.sketch.sketch import Sketch, SketchPart, Slot
 from headwater.store.durable import make_folder, sync_folder, write_new
 from headwater.store.failure import failed
 from headwater.store.lock import Lock
@@ -83,13 +83,16 @@ class KeptQuery:
         others = tuple(each for each in self.sketches if each.versions != sketch.versions)
         return replace(self, sketches=(*others, sketch)[-MOST_SKETCHES:], refused="")
 
-    def differs(self, other: KeptQuery | None) -> bool:
-        """Whether another process would have to know: it may count anew how often a query was asked, and what that
-        took."""
-        if other is None:
+    def must_be_written(self, other: KeptQuery | None) -> bool:
+        """Whether more would be lost with this process than can be made again by what changed: how often a query was
+        asked and what that took is counted anew, and a sketch that was maintained is maintained again."""
+        if other is None or (self.newest is None) != (other.newest is None):
             return True
-        mine, others = ((each.sketches, each.facts, each.refused) for each in (self, other))
+        mine, others = ((each.facts, each.refused, each._ranges()) for each in (self, other))
         return mine != others
+
+    def _ranges(self) -> tuple[tuple[Slot, Ranges], ...]:
+        return () if self.newest is None else tuple((part.slot, part.ranges) for part in self.newest.parts)
 
 
 def query_name(text: str) -> str:

@@ -313,10 +313,11 @@ class Sketches:
                         del self._maintainers[name]
             raise
         for kept in self._learned:
-            differs = kept.differs(self._queries.get(kept.name))
+            is_due = kept.must_be_written(self._queries.get(kept.name))
             self._queries[kept.name] = kept
-            if differs:
+            if is_due:
                 self._state.write(kept)
+                self._unwritten.discard(kept.name)
             else:
                 self._unwritten.add(kept.name)
 
