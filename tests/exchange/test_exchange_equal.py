@@ -57,9 +57,7 @@ def decided(instance: PeerInstance) -> dict:
 
 def decided_anew(peer) -> dict:
     """What the peer would have if it took all at once, and had decided nothing yet."""
-    now = peer.instance
-    base = {name: rows for name, rows in now.base_rows().items() if not name.endswith("_x")}
-    beside = PeerInstance(now.name, now.description, None, base, now.history)
+    beside = peer.instance.recomputed(decided=False)
     try:
         return decided(beside)
     finally:

@@ -1,4 +1,4 @@
-"""Rows that conditions give the priority 0, of all candidates of a relation together.
+"""What conditions say of candidates: where their data came from, and which of them the priority 0 is given to.
 
 What a condition says of data is asked for once, not for each row. What it says of where data came from is read off
 the lineage of the candidates, which the database keeps right as rows come and go: a version costs what it changes,
@@ -31,6 +31,10 @@ from headwater.provenance.ask.evaluation import Evaluation
 
 NAMED = "exchange_named"
 """The rows that a condition names, where it is asked for them."""
+MOST_ASKED_ABOUT = 16
+"""Rows of a relation whose derivations are asked for before the lineage of all of them is worked out, and kept."""
+MOST_ANSWERS_KEPT = 100_000
+"""Of what guards say of rows."""
 Origins = frozenset[int]
 """Conditions, by their places, whose origins a row's data comes from."""
 NOWHERE: Origins = frozenset()
@@ -43,6 +47,34 @@ class BarredRows:
         self._lineages: dict[
             PeerRelation, tuple[CompiledMappings, tuple[TrustCondition, ...], Evaluation]
         ] = {}
+        self._asked: dict[PeerRelation, int] = {}
+        self._answers: dict[tuple[TrustCondition, Row], bool] = {}
+
+    def guarded(self, condition: TrustCondition, row: Row, ask: Callable[[], bool]) -> bool:
+        """Whether a guard holds for a row, which depends on nothing else: asked once."""
+        if len(self._answers) > MOST_ANSWERS_KEPT:
+            self._answers.clear()
+        if (condition, row) not in self._answers:
+            self._answers[condition, row] = ask()
+        return self._answers[condition, row]
+
+    def origins(
+        self,
+        database: Database,
+        compiled: CompiledMappings,
+        relation: PeerRelation,
+        ranking: Sequence[TrustCondition],
+        row: Row,
+    ) -> Origins | None:
+        """The conditions, by their places, whose origins a candidate's data comes from; `None` where few candidates
+        were asked about so far, or their derivations tell more than lineage does."""
+        if any(c.by is not None for c in ranking) or not database.runner.here:
+            return None
+        self._asked[relation] = asked = self._asked.get(relation, 0) + 1
+        if asked <= MOST_ASKED_ABOUT:
+            return None
+        found: Origins | None = self._lineage(database, compiled, relation, tuple(ranking))[row]
+        return found or NOWHERE
 
     def of(
         self,
@@ -62,13 +94,13 @@ class BarredRows:
             return
         own = database[compiled.names.contributions(relation)].holds(suspects)
         lineage: dict[Row, Origins] = {}
-        if suspects and any(map(_of_origin, ranking)):
+        if suspects and any(map(of_origin, ranking)):
             lineage = dict(self._lineage(database, compiled, relation, tuple(ranking)).items())
         for row, contributed in zip(suspects, own, strict=True):
             naming = (
                 condition
                 for place, condition in enumerate(ranking)
-                if row in named[place] and (not _of_origin(condition) or place in lineage.get(row, NOWHERE))
+                if row in named[place] and (not of_origin(condition) or place in lineage.get(row, NOWHERE))
             )
             first = None if contributed else next(naming, None)
             if first is not None and first.rejects:
@@ -83,7 +115,7 @@ class BarredRows:
     ) -> Evaluation:
         known = self._lineages.get(relation)
         if known is None or known[0] is not compiled or known[1] != ranking:
-            places = [(place, c) for place, c in enumerate(ranking) if _of_origin(c)]
+            places = [(place, c) for place, c in enumerate(ranking) if of_origin(c)]
 
             def base(name: str, row: Row) -> Origins:
                 of = compiled.contributions.get(name)
@@ -103,7 +135,7 @@ class BarredRows:
         return known[2]
 
 
-def _of_origin(condition: TrustCondition) -> bool:
+def of_origin(condition: TrustCondition) -> bool:
     """Whether it says where data came from."""
     origins = (condition.from_peer, condition.from_row, condition.through)
     return any(origin is not None for origin in origins)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from headwater.database import Database
-from headwater.exchange.barred import BarredRows
+from headwater.exchange.barred import BarredRows, of_origin
 from headwater.exchange.edit import Row
 from headwater.exchange.reconciliation import (
     OWN,
@@ -21,7 +21,8 @@ from headwater.exchange.reconciliation import (
     ValueClash,
     decide,
 )
-from headwater.exchange.together import History, RelationRow, Together, no_history
+from headwater.exchange.taken import RelationRow, no_history
+from headwater.exchange.together import Together
 from headwater.exchange.why import PeerWhy, unknown_contributors
 from headwater.language.datalog.render import MARK, render
 from headwater.language.mappings.compile import CompiledMappings
@@ -44,14 +45,14 @@ class Reconciler:
         database: Database,
         compiled: CompiledMappings,
         conditions: Mapping[str, tuple[TrustCondition, ...]],
-        history: History = no_history,
+        together: Together | None = None,
         barred: BarredRows | None = None,
     ):
-        """`barred` may know something of the candidates from earlier versions."""
+        """`together` and `barred` may know something of the candidates from earlier versions."""
         self._database = database
         self._barred_rows = barred or BarredRows()
         self._compiled = compiled
-        self._history = history
+        self._together = together or Together(no_history)
         self._conditions = {
             peer: sorted((c for c in each if c.ranks), key=lambda c: -c.priority)
             for peer, each in conditions.items()
@@ -90,7 +91,6 @@ class Reconciler:
         barred = {key: Decision.REJECTED for key in self._barred(peer) if key not in without}
         out = barred.keys() | without
         pairs = [pair for pair in self._pairs(peer) if out.isdisjoint(pair)]
-        together = Together(self._database, self._compiled, self._history)
         known: dict[RelationRow, int] = {}
 
         def priority(key: RelationRow) -> int:
@@ -102,7 +102,8 @@ class Reconciler:
         while True:
             decided = decide([pair for pair in pairs if not fallen.keys() & set(pair)], priority)
             beaten = barred | {key: each for key, each in decided.items() if each in KEPT_BACK}
-            more = together.falling(peer, beaten) if beaten else {}
+            falling = self._together.falling
+            more = falling(self._database, self._compiled, peer, beaten) if beaten else {}
             if more.keys() <= fallen.keys():
                 return {**decided, **fallen, **barred}
             fallen = {**more, **fallen}
@@ -230,9 +231,15 @@ class Reconciler:
         self, ranking: Sequence[TrustCondition], relation: PeerRelation, row: Row
     ) -> TrustCondition | None:
         """The first condition that names a row."""
-        names, why = self._compiled.names, None
-        for condition in ranking:
+        names, why, origins = self._compiled.names, None, None
+        if any(map(of_origin, ranking)):
+            origins = self._barred_rows.origins(self._database, self._compiled, relation, ranking, row)
+        for place, condition in enumerate(ranking):
             if not self.speaks_of(condition, relation, row):
+                continue
+            if condition.by is None and (origins is not None or not of_origin(condition)):
+                if not of_origin(condition) or (origins is not None and place in origins):
+                    return condition
                 continue
             if why is None:
                 found = self._database.why(names.candidates(relation), row)
@@ -261,11 +268,15 @@ class Reconciler:
                 return False
         if not condition.guard:
             return True
-        bound: list[Comparison] = [
-            Comparison("=", Variable(name), Constant(value)) for name, value in values.items()
-        ]
-        goal = Program(queries=(Query((*bound, *condition.guard)),))
-        return bool(self._database.query(f"{MARK}\n{render(goal)}"))
+
+        def ask() -> bool:
+            bound: list[Comparison] = [
+                Comparison("=", Variable(name), Constant(value)) for name, value in values.items()
+            ]
+            goal = Program(queries=(Query((*bound, *condition.guard)),))
+            return bool(self._database.query(f"{MARK}\n{render(goal)}"))
+
+        return self._barred_rows.guarded(condition, row, ask)
 
 
 def comes_so(condition: TrustCondition, why: PeerWhy, schemas: Schemas) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -24,8 +24,10 @@ from headwater.exchange.description import ConfederationDescription
 from headwater.exchange.edit import Edit, PolicyEdit, Row, Transaction
 from headwater.exchange.edit_state import RowKey, RowState, settled
 from headwater.exchange.policies import Policies
+from headwater.exchange.row_values import rows_of
 from headwater.exchange.schemas import read_schemas
-from headwater.exchange.together import History, no_history
+from headwater.exchange.taken import History, no_history
+from headwater.exchange.together import Together
 from headwater.exchange.wire import decode, encode
 from headwater.language.datalog.render import render
 from headwater.language.mappings import compiled, parse
@@ -34,8 +36,6 @@ from headwater.language.mappings.internal import RowList
 from headwater.language.mappings.mapping import PeerRelation
 from headwater.language.program import Atom, Column, Constant, Declaration, Program
 from headwater.rules.check import check
-from headwater.values.codec import Codec
-from headwater.values.layout import Layout
 from headwater.values.types import INT, STRING
 from headwater.version.changes import Changes
 
@@ -75,11 +75,14 @@ class PeerInstance:
         description: ConfederationDescription,
         path: Path | None = None,
         base: Mapping[str, Sequence[Row]] | None = None,
-        history: History | None = None,
+        published: History = no_history,
+        marks: Mapping[str, Any] | None = None,
     ):
-        """Without a `history`, nothing is decided until there is one: `decide_by`."""
-        self.history: History = history or no_history
+        """`base` are rows to begin with, and `marks` how far the logs were read that they are from; `published` reads
+        logs."""
         self.name = name
+        self.published = published
+        self._together = Together(self.transactions)
         self.description = description
         self.schemas = read_schemas(description)
         self.mappings = parse(description.mappings, description.source)
@@ -89,17 +92,11 @@ class PeerInstance:
         try:
             self.policies = self._known_policies(base)
             self.compiled = self._compile(self.policies)
-            self._take_on(base or {})
-            if history is not None:
-                self.reconcile()
+            self._take_on(base or {}, marks)
+            self.reconcile()
         except BaseException:
             self.database.close()
             raise
-
-    def decide_by(self, history: History) -> None:
-        """Know the transactions that were taken on, and decide what these leave to decide."""
-        self.history = history
-        self.reconcile()
 
     def close(self) -> None:
         """Release the files."""
@@ -144,13 +141,15 @@ class PeerInstance:
         """Refuse conditions that cannot be kept."""
         self._compile(policies)
 
-    def _take_on(self, base: Mapping[str, Sequence[Row]]) -> list[Step]:
+    def _take_on(
+        self, base: Mapping[str, Sequence[Row]], marks: Mapping[str, Any] | None = None
+    ) -> list[Step]:
         """Let the database run the program of the present conditions, and hold the rows of their lists."""
         done = []
         if self._program() != self.compiled.program.text:
             done.append((self.database.redefine(self.compiled.program), self.compiled))
-        if base:
-            self.database.apply(insert={name: list(rows) for name, rows in base.items() if rows})
+        if base or marks:
+            self.database.apply({name: list(rows) for name, rows in base.items() if rows}, marks=marks)
         listed = self._listed(self.compiled)
         if listed.insert or listed.delete:
             done.append((self.database.apply(listed.insert, listed.delete), self.compiled))
@@ -204,24 +203,7 @@ class PeerInstance:
 
     def rows_of(self, relation: PeerRelation, data: Any) -> list[Row]:
         """Rows as tuples of values of the column's types; refuses others, and nulls where there are none."""
-        columns = self.schemas.columns[relation]
-        layout = Layout(
-            tuple(column.name for column in columns),
-            tuple(column.type for column in columns),
-            (True,) * len(columns),
-        )
-        codec = Codec()
-        rows = layout.decode(
-            codec, layout.encode(codec, data if hasattr(data, "__len__") else list(data), relation.name)
-        )
-        for column, described in enumerate(columns):
-            if not described.nullable and any(row[column] is None for row in rows):
-                raise DataError(
-                    "null-value",
-                    f"{relation.name} takes no null in {described.name}",
-                    hint=f"declare it so: {described.name}: {described.type}?",
-                )
-        return rows
+        return rows_of(self.schemas.columns[relation], data, relation.name)
 
     # ------------------------------------------------------------------ taking transactions
 
@@ -332,7 +314,7 @@ class PeerInstance:
     def reconciler(self) -> Reconciler:
         """What decides about rows that cannot all be true."""
         conditions = self.policies.conditions()
-        return Reconciler(self.database, self.compiled, conditions, self.history, self._barred)
+        return Reconciler(self.database, self.compiled, conditions, self._together, self._barred)
 
     def reconcile(self) -> list[Step]:
         """Withhold and let in rows as their priorities say; nothing where no peer chooses."""
@@ -373,6 +355,17 @@ class PeerInstance:
     def taken(self, peer: str) -> int:
         """The number of the last transaction of a peer that was taken on."""
         return int(self.database.marks.get(peer, 0))
+
+    def transactions(self, peer: str, after: int = 0) -> Iterator[Transaction]:
+        """The transactions of a peer after a number that were taken on."""
+        last, reached = self.taken(peer), after
+        for transaction in self.published(peer, after):
+            if transaction.id.number > last:
+                return
+            reached = transaction.id.number
+            yield transaction
+        if peer == self.name and reached < last:
+            yield from (each for each in self.waiting() if each.id.number > reached)
 
     def waiting(self) -> list[Transaction]:
         """The peer's own transactions that are not known to be published."""
@@ -419,11 +412,17 @@ class PeerInstance:
         base = [*(d.relation for d in self.compiled.program.declarations)]
         return {name: self.database[name].rows() for name in base if len(self.database[name])}
 
-    def recomputed(self) -> PeerInstance:
-        """The same from scratch, in memory: what follows from the base rows, without any history."""
+    def recomputed(self, *, decided: bool = True) -> PeerInstance:
+        """The same from scratch, in memory: what follows from the base rows; if not `decided`, with all decisions
+        made anew."""
         options = {key: value for key, value in self.description.options.items() if key not in PLACES}
         description = replace(self.description, options=options)
-        return PeerInstance(self.name, description, None, self.base_rows(), self.history)
+        base = self.base_rows()
+        if not decided:
+            withheld = set(map(self.compiled.names.withheld, self.compiled.choosing))
+            base = {name: rows for name, rows in base.items() if name not in withheld}
+        marks = {peer.name: self.taken(peer.name) for peer in description.peers}
+        return PeerInstance(self.name, description, None, base, self.published, marks)
 
     def program(self) -> Program:
         """What the database runs."""

@@ -43,10 +43,9 @@ class Peer:
     ):
         self.name = name
         self._logs = logs
-        self._instance = PeerInstance(name, description, path)
+        self._instance = PeerInstance(name, description, path, published=self._published)
         self._attached: AttachedDatabase | None = None
         try:
-            self._instance.decide_by(self._history)
             self._restore()
             described = description.peer(name)
             if described.database is not None:
@@ -249,10 +248,6 @@ class Peer:
         before = None if instance.as_stored else self._shown(instance)
         beside = instance.recomputed()
         try:
-            beside.history = lambda peer: (
-                *self._history(peer),
-                *(transaction for transaction in transactions if transaction.id.peer == peer),
-            )
             return self._net(beside.take(transactions), beside, before)
         finally:
             beside.close()
@@ -441,10 +436,6 @@ class Peer:
                     found[key] = {**found[key], transaction.id: None} if edit.sign == sign else {}
         return {key: tuple(each) for key, each in found.items()}
 
-    def _history(self, peer: str) -> Iterator[Transaction]:
-        """The transactions of a peer that were taken on here."""
-        return self._taken_on(peer, self._logs.read(peer, 0))
-
     def _taken_on(self, peer: str, published: Iterable[Transaction]) -> Iterator[Transaction]:
         """Those of some published transactions that were taken on here, and what this peer has not published yet."""
         for transaction in published:
@@ -453,6 +444,10 @@ class Peer:
             yield transaction
         if peer == self.name:
             yield from self.unpublished
+
+    def _published(self, peer: str, after: int) -> Iterable[Transaction]:
+        """What a peer has published after a number; of this one, more may be taken on than is published."""
+        return self._logs.read(peer, after) if after < self._logs.last(peer) else ()
 
     def __repr__(self) -> str:
         waiting = len(self.unpublished)

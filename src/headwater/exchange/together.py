@@ -4,107 +4,142 @@ A row needs a transaction if it could not be derived without the rows that it in
 deferred at a peer, the transaction is, with all that needs it there and all transactions that depend on it. This is
 worked out from what is there at present, so that it ends when its reason does. Own transactions never fall, and those
 that inserted a single row fall with it anyway.
+
+What rows need is kept from version to version (`needed`) once more than a few rows are not accepted. Before that, and
+where the peer computes on nodes, each of them is asked about, and each transaction.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 
 from headwater.database import Database
-from headwater.exchange.edit import Edit, Row, Transaction, TransactionId
+from headwater.exchange.edit import Row
+from headwater.exchange.needed import NeededTransactions
 from headwater.exchange.reconciliation import Decision
+from headwater.exchange.taken import NONE, History, RelationRow, TakenTransactions
 from headwater.exchange.why import PeerWhy, unknown_contributors
 from headwater.language.mappings.compile import CompiledMappings
 from headwater.language.mappings.mapping import PeerRelation
 
-RelationRow = tuple[PeerRelation, Row]
-History = Callable[[str], Iterable[Transaction]]
-"""The transactions of a peer that were taken on so far."""
-
-
-def no_history(peer: str) -> Iterable[Transaction]:
-    """Nothing is known of transactions."""
-    return ()
+MOST_ASKED_ABOUT = 8
+"""Rows that are asked about one by one before what all candidates need is worked out, and kept."""
 
 
 class Together:
-    """Finds what falls with rows of a peer, from the logs."""
+    """Finds what falls with rows of a peer; keeps what it knows from one version to the next."""
 
-    def __init__(self, database: Database, compiled: CompiledMappings, history: History):
-        self._database = database
-        self._compiled = compiled
-        self._history = history
-        self._needing: dict[TransactionId, frozenset[RelationRow]] = {}
+    def __init__(self, history: History):
+        self._taken = TakenTransactions(history)
+        self._needed = NeededTransactions(self._taken)
+        self._keeps = False
 
-    def falling(self, peer: str, beaten: Mapping[RelationRow, Decision]) -> dict[RelationRow, Decision]:
+    def falling(
+        self,
+        database: Database,
+        compiled: CompiledMappings,
+        peer: str,
+        beaten: Mapping[RelationRow, Decision],
+    ) -> dict[RelationRow, Decision]:
         """The rows of a peer that fall with transactions which rows need that were not accepted."""
-        fallen: dict[TransactionId, Decision] = {}
-        for (relation, row), decision in beaten.items():
-            for transaction in self._of(relation, row):
-                if transaction.id.peer != peer and (relation, row) in self._needs(peer, transaction):
-                    worse = Decision.REJECTED in (decision, fallen.get(transaction.id))
-                    fallen[transaction.id] = Decision.REJECTED if worse else decision
+        news = self._taken.read(dict.fromkeys(relation.peer for relation in compiled.schemas.columns))
+        self._needed.correct(compiled, news)
+        if not self._taken.any:
+            return {}
+        self._keeps = self._keeps or len(beaten) > MOST_ASKED_ABOUT
+        known = self._keeps and database.runner.here
+        rows = (
+            KeptNeeds(self._needed, database, compiled)
+            if known
+            else AskedNeeds(self._taken, database, compiled)
+        )
+        fallen: dict[int, Decision] = {}
+        for key, decision in beaten.items():
+            for number in rows.of(peer, key):
+                if self._taken.ids[number].peer != peer and self._taken.several(number):
+                    worse = Decision.REJECTED in (decision, fallen.get(number))
+                    fallen[number] = Decision.REJECTED if worse else decision
         found: dict[RelationRow, Decision] = {}
-        for transaction, decision in self._with_dependents(peer, fallen):
-            for key in self._needs(peer, transaction):
-                if not self._own(*key):
+        for number, decision in self._with_dependents(peer, fallen).items():
+            for key in rows.needing(peer, number):
+                if key not in beaten:
                     found[key] = Decision.REJECTED if found.get(key) is Decision.REJECTED else decision
-        return {key: decision for key, decision in found.items() if key not in beaten}
+        own = _own(database, compiled, found)
+        return {key: decision for key, decision in found.items() if key not in own}
 
-    def _own(self, relation: PeerRelation, row: Row) -> bool:
-        return row in self._database[self._compiled.names.contributions(relation)]
+    def _with_dependents(self, peer: str, fallen: Mapping[int, Decision]) -> dict[int, Decision]:
+        """Fallen transactions, and those that depend on them."""
+        known = dict(fallen)
+        todo = list(fallen)
+        while todo:
+            number = todo.pop()
+            for other in self._taken.dependents(number):
+                worse = known[number] is Decision.REJECTED and known.get(other) is not Decision.REJECTED
+                if self._taken.ids[other].peer != peer and (other not in known or worse):
+                    known[other] = known[number]
+                    todo.append(other)
+        return known
 
-    def _of(self, relation: PeerRelation, row: Row) -> list[Transaction]:
-        """The transactions of several rows that contributed to a row."""
+
+def _own(database: Database, compiled: CompiledMappings, rows: Iterable[RelationRow]) -> set[RelationRow]:
+    """Those of some rows that the peer's users have contributed."""
+    by_relation: dict[PeerRelation, list[Row]] = {}
+    for relation, row in rows:
+        by_relation.setdefault(relation, []).append(row)
+    return {
+        (relation, row)
+        for relation, each in by_relation.items()
+        for row, held in zip(each, database[compiled.names.contributions(relation)].holds(each), strict=True)
+        if held
+    }
+
+
+class KeptNeeds:
+    """What rows need, as it is kept."""
+
+    def __init__(self, needed: NeededTransactions, database: Database, compiled: CompiledMappings):
+        self._needed, self._database, self._compiled = needed, database, compiled
+
+    def of(self, peer: str, key: RelationRow) -> Iterable[int]:
+        """The transactions that a row needs."""
+        return self._needed.of(self._database, self._compiled, key)
+
+    def needing(self, peer: str, number: int) -> Iterable[RelationRow]:
+        """The candidates of a peer that need a transaction."""
+        for relation in self._compiled.choosing:
+            if relation.peer == peer:
+                found = self._needed.needing(self._database, self._compiled, relation, number)
+                yield from ((relation, row) for row in found)
+
+
+class AskedNeeds:
+    """The same, asked of the database for each row and each transaction."""
+
+    def __init__(self, taken: TakenTransactions, database: Database, compiled: CompiledMappings):
+        self._taken, self._database, self._compiled = taken, database, compiled
+        self._needing: dict[int, frozenset[RelationRow]] = {}
+
+    def of(self, peer: str, key: RelationRow) -> Iterable[int]:
+        """The transactions that a row needs."""
+        relation, row = key
         found = self._database.why(self._compiled.names.candidates(relation), row)
         why = PeerWhy(relation.peer, found, self._compiled, unknown_contributors)
-        wanted = {(one.peer, one.relation, one.row) for one in why.contributions}
-        return [
-            transaction
-            for peer in dict.fromkeys(one.peer for one in why.contributions)
-            for transaction in self._history(peer)
-            if len(inserted := _inserted(transaction)) > 1
-            and any((peer, edit.relation, edit.row) in wanted for edit in inserted)
-        ]
+        several = NONE.union(
+            *(self._taken.of((PeerRelation(one.peer, one.relation), one.row)) for one in why.contributions)
+        )
+        return [number for number in several if key in self.needing(peer, number)]
 
-    def _with_dependents(
-        self, peer: str, fallen: Mapping[TransactionId, Decision]
-    ) -> list[tuple[Transaction, Decision]]:
-        """Fallen transactions, and those that depend on them."""
-        if not fallen:
-            return []
-        known = dict(fallen)
-        peers = dict.fromkeys(relation.peer for relation in self._compiled.schemas.columns)
-        every = [transaction for each in peers if each != peer for transaction in self._history(each)]
-        grown = True
-        while grown:
-            grown = False
-            for transaction in every:
-                if transaction.id not in known:
-                    for needed in transaction.depends:
-                        if needed in known:
-                            known[transaction.id] = known[needed]
-                            grown = True
-        return [(transaction, known[transaction.id]) for transaction in every if transaction.id in known]
-
-    def _needs(self, peer: str, transaction: Transaction) -> frozenset[RelationRow]:
+    def needing(self, peer: str, number: int) -> frozenset[RelationRow]:
         """The candidates of a peer that would go if the transaction's rows did."""
-        if transaction.id not in self._needing:
+        if number not in self._needing:
             names, rows = self._compiled.names, dict[str, list[Row]]()
-            for edit in _inserted(transaction):
-                relation = PeerRelation(transaction.id.peer, edit.relation)
-                rows.setdefault(names.contributions(relation), []).append(edit.row)
+            for relation, row in self._taken.inserted[number]:
+                rows.setdefault(names.contributions(relation), []).append(row)
             changes = self._database.what_if(delete=rows)
-            self._needing[transaction.id] = frozenset(
+            self._needing[number] = frozenset(
                 (relation, row)
                 for relation in self._compiled.choosing
                 if relation.peer == peer
                 for row in changes[names.candidates(relation)].deleted
             )
-        return self._needing[transaction.id]
-
-
-def _inserted(transaction: Transaction) -> list[Edit]:
-    """What a transaction inserts, and does not take back itself."""
-    last = {(edit.relation, edit.row): edit for edit in transaction.edits}
-    return [edit for edit in last.values() if edit.sign == "+"]
+        return self._needing[number]

@@ -9,7 +9,7 @@ when somebody asks: the rows whose derivations it may have changed are looked in
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from headwater import notebook
@@ -97,6 +97,29 @@ class Evaluation(Mapping[tuple[Any, ...], Any]):
         self._sync()
         facts = self._wording.facts(self._rows())
         return {facts[key].row: self._valuation.values[key] for key in facts}.items()
+
+    @reads
+    def derived_from(
+        self, base: Mapping[str, Iterable[tuple[Any, ...]]], holds: Callable[[Any], bool]
+    ) -> list[tuple[Any, ...]]:
+        """The rows of the view that are derived from some base rows, step by step, by rows whose value `holds`. Costs
+        what it finds on the way."""
+        self._sync()
+        now, values = self._evidence(), self._valuation.values
+        todo = [
+            (self._program.facades.get(name, name), key[1])
+            for name, rows in base.items()
+            for row in rows
+            if (key := key_of(now, name, row)) is not None
+        ]
+        todo = [key for key in todo if key in values and holds(values[key])]
+        found = dict.fromkeys(todo)
+        while todo:
+            for head in self._valuation.users.get(todo.pop(), ()):
+                if head not in found and head in values and holds(values[head]):
+                    found[head] = None
+                    todo.append(head)
+        return [fact.row for fact in self._wording.facts(k for k in found if k[0] == self.view).values()]
 
     def show(self, row: Any) -> str:
         """What a row carries, as text; base rows by name."""
@@ -271,7 +294,6 @@ class Evaluation(Mapping[tuple[Any, ...], Any]):
             for key in gained:
                 if key[0] == self.view:
                     graph.base[key] = None
-        known = set(graph.base)
         todo = {key for key in wanted if key not in lost}
         again: set[Key] = set()
         while todo:
@@ -288,7 +310,9 @@ class Evaluation(Mapping[tuple[Any, ...], Any]):
         if self._limit is not None and graph.count > self._limit:
             graph.cut += 1
             self._check_size()
-        new = [key for key in graph.base if key not in known or key not in self._valuation.values]
+        values = self._valuation.values
+        used = {key for head in again for each in graph.derivations.get(head, ()) for key in each.premises}
+        new = [key for key in used | gained if key in graph.base and key not in values]
         facts = self._wording.facts(new)
         changed = {key: self._base_value(key, facts[key]) for key in new}
         changed.update({key: self.annotation.zero for key in lost if key in self._valuation.values})
