@@ -24,6 +24,8 @@ from headwater.pipeline.delta import Wheel, plain, require_wheel
 from headwater.sketch.sketch import SketchPart
 from headwater.sketch.tables.bags import Numbers, netted, row_numbers
 from headwater.sketch.tables.delta_snapshot import DeltaSnapshot
+from headwater.sketch.tables.file_frames import frame_of_files
+from headwater.sketch.tables.gathered_files import GatheredFiles, can_be_gathered
 from headwater.sketch.tables.layout import TableLayout
 
 if TYPE_CHECKING:
@@ -49,6 +51,7 @@ class DeltaFiles:
         self._layouts: dict[tuple[str, int], tuple[TableLayout, tuple[str, ...]]] = {}
         self._past: dict[int, DeltaSnapshot] = {}
         self._frames: dict[tuple[str, tuple[str, ...]], DataFrame] = {}
+        self._gathered = GatheredFiles(self._rows_now)
         self._newest = self._open()
         self.identity = str(self._newest.metadata().id)
         """What a table made anew at this path does not have."""
@@ -132,20 +135,29 @@ class DeltaFiles:
             return self._wheel.rows(session, version)
         wanted = self._wanted(version, parts)
         files = snapshot.files if wanted is None else tuple(sorted(wanted))
+        root = self.path if snapshot.is_partitioned else None
+        if root is None and can_be_gathered(session, self.path, snapshot.schema):
+            layout, every = self._described(snapshot.schema.names[0], version)
+            rows = {file: block.rows for file, block in zip(every, layout.blocks, strict=True) if block.rows}
+            elsewhere = self._gathered.standing_for(rows)
+            files = tuple(sorted({elsewhere.get(file, file) for file in files}))
         key = (snapshot.schema_text, files)  # a column that is added changes no file
-        return _remembered(self._frames, key, lambda: self._frame_of(session, snapshot, files))
+        return _remembered(self._frames, key, lambda: frame_of_files(session, snapshot.schema, files, root))
 
     def gives_again(self, frame: DataFrame) -> bool:
         return any(frame is kept for kept in list(self._frames.values()))
 
-    def _frame_of(self, session: SparkSession, snapshot: DeltaSnapshot, files: tuple[str, ...]) -> DataFrame:
-        """The rows of some files, which never change: Spark lists them once."""
-        from pyspark.sql.pandas.types import from_arrow_schema
-
-        schema = from_arrow_schema(snapshot.schema, prefer_timestamp_ntz=True)
-        if not files:
-            return session.createDataFrame([], schema)
-        return session.read.schema(schema).option("basePath", self.path).parquet(*files)
+    def rows_read(self, version: int, parts: Sequence[SketchPart]) -> int | None:
+        attribute = parts[0].ranges.attribute if parts else self._at(version).schema.names[0]
+        wanted = self._wanted(version, parts)
+        layout, files = self._described(attribute, version)
+        read = [
+            block
+            for file, block in zip(files, layout.blocks, strict=True)
+            if wanted is None or file in wanted
+        ]
+        is_told = all(block.rows or not block.size for block in read)
+        return sum(block.rows for block in read) if is_told else None
 
     def _wanted(self, version: int, parts: Sequence[SketchPart]) -> set[str] | None:
         """The files that may have rows of all parts; `None` for all files."""
@@ -202,6 +214,12 @@ class DeltaFiles:
                 hint="vacuum keeps them longer",
             ) from error
         return pa.concat_tables([each.select(schema.names).cast(schema) for each in found])
+
+    def _rows_now(self, files: Sequence[str]) -> pa.Table:
+        """The rows of some files, with the columns that the table has now."""
+        import pyarrow as pa
+
+        return pa.concat_tables(_read(files, self._at(int(self._newest.version())).schema))
 
     def _fragments_of(self, snapshot: DeltaSnapshot, files: set[str]) -> list[pa.Table]:
         """The rows of files that the wheel reads: they are elsewhere, or their directories have some values."""

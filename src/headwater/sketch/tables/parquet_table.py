@@ -117,6 +117,9 @@ class ParquetTable:
     def gives_again(self, frame: DataFrame) -> bool:
         return False
 
+    def rows_read(self, version: int, parts: Sequence[SketchPart]) -> int | None:
+        return None
+
     def changes(self, after: int, upto: int) -> tuple[pa.Table, Numbers]:
         import pyarrow as pa
 

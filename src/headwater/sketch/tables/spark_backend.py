@@ -13,6 +13,8 @@ import itertools
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 from headwater.errors import SketchError
@@ -34,6 +36,7 @@ from headwater.sketch.tables.backend import (
 from headwater.sketch.tables.bags import Numbers, netted, signed
 from headwater.sketch.tables.key_lookup import KeyLookup
 from headwater.sketch.tables.layout import TableLayout
+from headwater.sketch.tables.one_task import in_one_task, is_soon_done
 from headwater.spark.frames import arrow_of, frame_of, quoted
 from headwater.values.arrow_types import type_from_arrow
 
@@ -69,6 +72,10 @@ class SparkTable(Protocol):
         """Whether `frame` will give this very one, so that plans over it are worth keeping."""
         ...
 
+    def rows_read(self, version: int, parts: Sequence[SketchPart]) -> int | None:
+        """How many rows `frame` reads, those that it skips by blocks not counted; `None` where nobody knows."""
+        ...
+
     def changes(self, after: int, upto: int) -> tuple[pa.Table, Numbers]:
         """Rows that came or went between two versions, netted."""
         ...
@@ -86,6 +93,27 @@ class SparkTable(Protocol):
         ...
 
 
+@dataclass(frozen=True, eq=False)
+class AnalysedPlan:
+    """A plan as Spark understands it, over DataFrames that are kept with it, so that no others get their ids."""
+
+    frame: DataFrame
+    """Not to be run itself: it would keep what it shuffled."""
+    sources: tuple[DataFrame, ...]
+    is_small: bool
+    """Whether one task is soon done with it."""
+
+    @property
+    def numbered(self) -> DataFrame:
+        """Its rows, in columns with names of their own."""
+        return self.frame.toDF(*[f"c{number}" for number in range(len(self.frame.columns))])
+
+    @cached_property
+    def in_one_task(self) -> DataFrame | None:
+        """Its rows in such columns, to be run as often as one likes; `None` where it is to be planned each time."""
+        return in_one_task(self.numbered) if self.is_small else None
+
+
 class SparkBackend:
     """Tables by the names that queries use, and a session to read them with."""
 
@@ -96,9 +124,7 @@ class SparkBackend:
         self.tables: dict[str, SparkTable] = {}
         self._schemas: dict[str, TableSchema] = {}
         self._names = itertools.count()
-        self._analysed: dict[
-            tuple[Operator, tuple[tuple[str, int], ...]], tuple[DataFrame, tuple[DataFrame, ...]]
-        ] = {}
+        self._analysed: dict[tuple[Operator, tuple[tuple[str, int], ...]], AnalysedPlan] = {}
 
     def table(self, name: str, table: SparkTable) -> TableSchema:
         """Take in a table under a name."""
@@ -188,11 +214,10 @@ class SparkBackend:
         sketch: Sketch | None = None,
     ) -> pa.Table:
         """The rows of a plan, two columns of which may have one name; see `frame`."""
-        frame = self._understood(plan, versions, given, fragments, sketch)
-        names = frame.columns
-        with refusals("a plan"):  # planned anew: a plan that has run keeps what it shuffled
-            found = arrow_of(frame.toDF(*[f"c{number}" for number in range(len(names))]))
-        return found.rename_columns(names)
+        analysed = self._understood(plan, versions, given, fragments, sketch)
+        with refusals("a plan"):
+            found = arrow_of(analysed.in_one_task or analysed.numbered)
+        return found.rename_columns(analysed.frame.columns)
 
     def frame(
         self,
@@ -207,7 +232,11 @@ class SparkBackend:
 
         `sketch`: the tables that all accesses of the plan read through a sketch need not be read further.
         """
-        return self._understood(plan, versions, given, fragments, sketch).select("*")
+        analysed = self._understood(plan, versions, given, fragments, sketch)
+        with refusals("a plan"):
+            if analysed.in_one_task is not None:
+                return analysed.in_one_task.toDF(*analysed.frame.columns)
+            return analysed.frame.select("*")
 
     def _understood(
         self,
@@ -216,24 +245,29 @@ class SparkBackend:
         given: Mapping[str, pa.Table] | None,
         fragments: Mapping[Slot, Ranges] | None,
         sketch: Sketch | None,
-    ) -> DataFrame:
-        """A plan as Spark understands it: not to be run itself, since the next one to ask may be given it again."""
+    ) -> AnalysedPlan:
+        """A plan over tables at some versions; the next one to ask may be given it again."""
         frames = {name: frame_of(self.session, rows) for name, rows in (given or {}).items()}
         is_kept = not given and not fragments
+        read: int | None = None
         for name in {scan.table for scan in scans(plan)} - set(frames):
             table = self._table(name)
             version = (versions or {}).get(name)
+            version = table.version() if version is None else version
             parts = sketch.of_table(name) if sketch is not None else ()
-            frame = table.frame(self.session, table.version() if version is None else version, parts)
+            frame = table.frame(self.session, version, parts)
             is_kept = is_kept and table.gives_again(frame)
+            read = table.rows_read(version, parts) if is_kept else None
             frames[name] = self._annotated(frame, name, fragments or {})
         key = (plan, tuple(sorted((name, id(frame)) for name, frame in frames.items())))
         if is_kept and key in self._analysed:
-            return self._analysed[key][0]
+            return self._analysed[key]
         with refusals("a plan"), self._views(frames) as sources:
-            found = self.session.sql(render(plan, "spark", sources))
+            frame = self.session.sql(render(plan, "spark", sources))
+        is_small = len(scans(plan)) == 1 and read is not None and is_soon_done(read, self._cores)
+        found = AnalysedPlan(frame, tuple(frames.values()), is_small)
         if is_kept:
-            self._analysed[key] = found, tuple(frames.values())  # these, so that no others get their ids
+            self._analysed[key] = found
             if len(self._analysed) > MOST_ANALYSED:
                 del self._analysed[next(iter(self._analysed))]
         return found
@@ -268,6 +302,11 @@ class SparkBackend:
             return found.cluster(self.session, attribute, files)
 
     # -------------------------------------------------------------- inside
+
+    @cached_property
+    def _cores(self) -> int:
+        """How many tasks run at once."""
+        return int(self.session.sparkContext.defaultParallelism)
 
     def _table(self, name: str) -> SparkTable:
         if name not in self.tables:

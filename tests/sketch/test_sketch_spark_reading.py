@@ -1,0 +1,171 @@
+"""How Spark reads the little that a sketch leaves: by one task, from gathered files, listed by the driver."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import deltalake
+import pyarrow as pa
+import pytest
+from sketch_queries import R, bag, random_query, random_rows, table
+from test_sketch_spark import KINDS
+
+import headwater as hw
+from headwater.language.sql.parser import parse
+from headwater.sketch.tables import gathered_files
+from headwater.sketch.tables.delta_table import DeltaFiles
+from headwater.sketch.tables.file_frames import LISTED_BY_A_JOB, frame_of_files
+from headwater.sketch.tables.one_task import in_one_task
+from headwater.sketch.tables.spark_backend import SparkBackend
+from headwater.spark.frames import arrow_of
+
+pytestmark = pytest.mark.xdist_group("spark")
+
+
+def opened(spark: Any, path: Path) -> SparkBackend:
+    backend = SparkBackend(spark)
+    backend.table("r", DeltaFiles(str(path)))
+    return backend
+
+
+def written(path: Path, rows: pa.Table, files: int) -> None:
+    size = max(1, -(-rows.num_rows // files))
+    for number in range(files):
+        deltalake.write_deltalake(str(path), rows.slice(number * size, size), mode="append")
+
+
+def stages_run(spark: Any, tag: str, work: Any) -> list[int]:
+    """How many tasks each job had that some work has started."""
+    spark.sparkContext.setJobGroup(tag, tag)
+    try:
+        work()
+    finally:
+        spark.sparkContext.setJobGroup("", "")
+    tracker = spark.sparkContext.statusTracker()
+    jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(tag)]
+    stages = [tracker.getStageInfo(stage) for job in jobs if job for stage in job.stageIds]
+    return [stage.numTasks for stage in stages if stage is not None]
+
+
+def test_random_queries_give_by_one_task_what_they_give_planned_anew(spark, tmp_path):
+    rng = random.Random(11)
+    rows, _ = random_rows(rng, 60)
+    written(tmp_path / "r", rows, 5)
+    backend = opened(spark, tmp_path / "r")
+    done = 0
+    while done < 12:
+        text = random_query(rng).text
+        if " s " in text or "JOIN" in text:
+            continue
+        plan = parse(text, backend.schemas()).plan
+        analysed = backend._understood(plan, None, None, None, None)
+        if analysed.in_one_task is None:
+            assert len(backend._analysed) and ("UNION" in text or "IN (" in text or "WITH" in text), text
+            continue
+        expected = bag(arrow_of(analysed.numbered))
+        assert bag(arrow_of(analysed.in_one_task)) == expected, text
+        assert bag(backend.run(plan)) == expected and bag(arrow_of(backend.frame(plan))) == expected, text
+        done += 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT g, sum(v) AS s FROM r GROUP BY g HAVING sum(v) > 3",
+        "SELECT g, count(*) AS n FROM r GROUP BY g ORDER BY n DESC, g LIMIT 2",
+        "SELECT g, x FROM r ORDER BY x DESC, g LIMIT 3",
+        "SELECT DISTINCT g FROM r",
+    ],
+)
+def test_a_query_that_reads_little_is_one_task_each_time_it_is_asked(spark, tmp_path, text):
+    """And each time it reads the table's files: without them it fails."""
+    rows, _ = random_rows(random.Random(3), 40)
+    written(tmp_path / "r", rows, 3)
+    backend = opened(spark, tmp_path / "r")
+    plan = parse(text, backend.schemas()).plan
+    first = bag(backend.run(plan))
+    for again in range(2):
+        assert stages_run(spark, f"{text} {again}", lambda: backend.run(plan)) == [1]
+    assert bag(backend.run(plan)) == first
+    for file in (tmp_path / "r").glob("*.parquet"):
+        file.unlink()
+    with pytest.raises(hw.HeadwaterError):
+        backend.run(plan)
+
+
+def test_joins_and_large_tables_are_planned_each_time(spark, tmp_path, monkeypatch):
+    rows, _ = random_rows(random.Random(4), 40)
+    written(tmp_path / "r", rows, 2)
+    backend = opened(spark, tmp_path / "r")
+    joined = parse("SELECT a.g FROM r AS a JOIN r AS b ON a.x = b.v", backend.schemas()).plan
+    assert backend._understood(joined, None, None, None, None).in_one_task is None
+    monkeypatch.setattr("headwater.sketch.tables.one_task.ROWS_FOR_A_SHUFFLE", 10)
+    grouped = parse("SELECT g, count(*) AS n FROM r GROUP BY g", backend.schemas()).plan
+    assert backend._understood(grouped, None, None, None, None).in_one_task is None
+    frame = spark.createDataFrame(rows)
+    assert in_one_task(frame.groupBy("g").count()) is None  # no files
+
+
+def test_small_files_are_read_as_one(spark, tmp_path, monkeypatch):
+    monkeypatch.setattr(gathered_files, "MOST_ROWS_SMALL", 60)
+    rng = random.Random(8)
+    path = tmp_path / "r"
+    deltalake.write_deltalake(str(path), random_rows(rng, 200)[0])
+    backend = opened(spark, path)
+    plan = parse("SELECT g, x, v, w, t FROM r", backend.schemas()).plan
+    opened_files = []
+    for number in range(40):
+        some = random_rows(rng, 4)[0]
+        if number % 9 == 8:  # rows go, and with them some files
+            gone = backend.run(plan).slice(0, 2).cast(R)
+            backend.update("r", some, gone)
+        else:
+            deltalake.write_deltalake(str(path), some, mode="append")
+        whole = deltalake.DeltaTable(str(path)).to_pyarrow_table()
+        assert bag(backend.run(plan)) == bag(whole.select(R.names))
+        frame = backend.tables["r"].frame(spark, backend.version("r"), ())
+        opened_files.append(len(frame.inputFiles()))
+    past = backend.version("r") - 3
+    whole = deltalake.DeltaTable(str(path), version=past).to_pyarrow_table()
+    assert bag(backend.run(plan, versions={"r": past})) == bag(whole.select(R.names))
+    assert max(opened_files) < 20 < len(deltalake.DeltaTable(str(path)).file_uris())
+
+
+def test_gathered_rows_have_the_values_that_they_had(spark, tmp_path):
+    rows = pa.table({"row": list(range(6)), **KINDS})
+    for number in range(10):
+        shifted = rows.set_column(0, "row", pa.array(range(number * 6, number * 6 + 6)))
+        deltalake.write_deltalake(str(tmp_path / "r"), shifted, mode="append")
+    backend = opened(spark, tmp_path / "r")
+    frame = backend.tables["r"].frame(spark, 9, ())
+    assert len(frame.inputFiles()) == 1
+    files = sorted(deltalake.DeltaTable(str(tmp_path / "r")).file_uris())
+    single = frame_of_files(spark, backend.tables["r"].schema(), files, None)
+    one, other = (arrow_of(each).sort_by("row") for each in (frame, single))
+    assert one.schema == other.schema
+    assert repr(one.to_pylist()) == repr(other.to_pylist())
+
+
+def test_a_column_that_is_added_is_null_in_gathered_rows(spark, tmp_path):
+    path = str(tmp_path / "r")
+    written(tmp_path / "r", table([(1, n, 1, 1.0, "a") for n in range(9)], R), 9)
+    backend = opened(spark, tmp_path / "r")
+    assert len(backend.tables["r"].frame(spark, 8, ()).inputFiles()) == 1
+    more = table([(2, 9, 1, 1.0, "b")], R).append_column("z", pa.array([7]))
+    deltalake.write_deltalake(path, more, mode="append", schema_mode="merge")
+    backend.table("r", backend.tables["r"])
+    plan = parse("SELECT x, z FROM r", backend.schemas()).plan
+    assert bag(backend.run(plan)) == bag(pa.table({"x": range(10), "z": [None] * 9 + [7]}))
+
+
+def test_the_driver_lists_files_and_leaves_the_session_as_it_was(spark, tmp_path):
+    written(tmp_path / "r", table([(1, n, 1, 1.0, "a") for n in range(40)], R), 40)
+    files = sorted(deltalake.DeltaTable(str(tmp_path / "r")).file_uris())
+    before = spark.conf.get(LISTED_BY_A_JOB)
+    assert stages_run(spark, "listing", lambda: frame_of_files(spark, R, files, None)) == []
+    assert spark.conf.get(LISTED_BY_A_JOB) == before
+    with pytest.raises(Exception, match="PATH_NOT_FOUND"):
+        frame_of_files(spark, R, [*files, f"{tmp_path}/r/none.parquet"], None)
+    assert spark.conf.get(LISTED_BY_A_JOB) == before
