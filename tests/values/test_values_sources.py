@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import datetime as dt
 import decimal
+import random
 
 import numpy as np
 import pytest
 
+import headwater as hw
 from headwater.errors import DataError
 from headwater.values.arrow import arrow_type, type_from_arrow
 from headwater.values.arrow_values import arrow_values
 from headwater.values.codec import Codec, infer_types
 from headwater.values.data_frames import to_pandas
 from headwater.values.record import Months, Struct
+from headwater.values.sources import (
+    FEWEST_COLUMNS_FLATTENED,
+    FEWEST_ROWS_IN_COLUMNS,
+    ROWS_FLATTENED,
+    in_columns,
+)
 from headwater.values.types import (
     BOOL,
     DATE,
@@ -26,6 +34,7 @@ from headwater.values.types import (
     list_of,
     parse_type,
 )
+from headwater.values.value_column import classes_of
 
 pa = pytest.importorskip("pyarrow")
 
@@ -236,3 +245,44 @@ def test_strings_leave_as_dictionaries_on_request():
 
 def test_a_table_of_a_column_whose_type_is_unknown():
     assert Codec().to_table(np.empty((0, 1), dtype=np.int64), ("c",), (None,)).schema.names == ["c"]
+
+
+@pytest.mark.parametrize("arity", [1, 2, FEWEST_COLUMNS_FLATTENED, 40])
+@pytest.mark.parametrize("count", [FEWEST_ROWS_IN_COLUMNS, ROWS_FLATTENED, 3 * ROWS_FLATTENED + 5])
+def test_many_rows_become_columns_once(arity: int, count: int):
+    choose = random.Random(arity * count)
+    values = [1, 2.5, "a", None, True, (1, 2)]
+    rows = [tuple(choose.choice(values[: 1 + i % 6]) for i in range(arity)) for _ in range(count)]
+    rows[7] = list(rows[7])
+    found = in_columns(rows)
+    assert found.count == count and found.names is None
+    assert found.columns == [list(column) for column in zip(*rows, strict=True)]
+    assert [classes_of(column) for column in found.columns] == [set(map(type, c)) for c in found.columns]
+    assert found.nullable() == tuple(None in column for column in found.columns)
+
+
+def test_rows_that_are_no_columns_stay_as_they_are():
+    many = FEWEST_ROWS_IN_COLUMNS
+    for rows in (
+        [(1, 2)] * (many - 1),
+        [(1, 2)] * many + [(1,)],
+        [()] * many,
+        [{"a": 1}] * many,
+        [(1, 2)] * many + ["ab"],
+        np.zeros((many, 2), np.int64),
+    ):
+        assert in_columns(rows) is rows
+
+
+def test_many_rows_that_do_not_fit_are_refused_as_few_are():
+    with hw.connect() as db:
+        db.define("pair(a: int, b: int). both(X) :- pair(X, _).")
+        for rows in ([(1, 2, 3)], [(1, 2, 3)] * 100):
+            with pytest.raises(DataError) as error:
+                db.apply(insert={"pair": rows})
+            assert error.value.code == "wrong-arity"
+        with pytest.raises(DataError, match="row 90, column b"):
+            db.apply(insert={"pair": [(n, "x" if n == 89 else n) for n in range(100)]})
+        with pytest.raises(DataError, match="row 90"):
+            db.apply(insert={"pair": [(n,) if n == 89 else (n, n) for n in range(100)]})
+        assert len(db["pair"]) == 0

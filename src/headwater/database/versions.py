@@ -32,7 +32,7 @@ from headwater.plan.steps import Ints
 from headwater.rules.checked import Kind, RelationInfo
 from headwater.store import Checkpoint, Record, Store
 from headwater.values.codec import Codec
-from headwater.values.sources import in_order
+from headwater.values.sources import in_columns, in_order
 from headwater.values.temporary import temporary_codec
 from headwater.version.changes import Changes, EmptyChanges, ShownChanges, shown_changes
 from headwater.version.guard import Guard
@@ -164,9 +164,11 @@ class Versions:
     ) -> Changes:
         """Change rows of base relations; `done` are the events, by watch, that this is done about."""
         with self._open() as version:
-            self._learn(version, self._with_choices(version, self._with_rows(insert)))
+            given = {name: in_columns(rows) for name, rows in insert.items()}
+            self._learn(version, self._with_choices(version, self._with_rows(given)))
             deletes = self._find(delete, version)
-            inserts = self._encode(self.standing.coming, insert)
+            inserts = self._encode(self.standing.coming, given)
+            del given
             if self.runner.must_move(inserts):
                 self.durability.checkpoint(self.runner)
             self._listen()

@@ -39,6 +39,7 @@ from headwater.values.scalars import (
 )
 from headwater.values.special import Entry, LabelledNull, Specials, has_special, is_special
 from headwater.values.types import DATE, INT, STRING, TIMESTAMP, Type
+from headwater.values.value_column import classes_of
 
 _class_of = type  # where a parameter is called `type`
 _NONE = type(None)
@@ -90,7 +91,7 @@ def encode_column(
         exact = values.dtype.kind in "mM" or values.dtype.itemsize > 8  # where tolist() would lose something
         values = list(values) if exact and values.dtype.kind in "mMfc" else values.tolist()
     expected = _CLASSES.get(type.name)
-    classes = set(map(_class_of, values))
+    classes = classes_of(values)
     if any(_may_be_missing(each) for each in classes) or LabelledNull in classes:
         return encode_canonical(_canonical_all(values, type), type, dictionaries, intern=intern)
     if expected is not None:
@@ -177,7 +178,7 @@ def _mixed(values: Sequence[Any], specials: Specials, intern: bool) -> Codes | N
 def encode_canonical(values: Sequence[Any], type: Type, dictionaries: Dictionaries, *, intern: bool) -> Codes:
     """The codes of values already known to be canonical values of `type`, nulls and labelled nulls among them."""
     special = {_NONE, LabelledNull}
-    if special.isdisjoint(map(_class_of, values)):
+    if special.isdisjoint(classes_of(values)):
         return _encode_plain(values, type, dictionaries, intern)
     places = np.fromiter((_class_of(value) in special for value in values), bool, len(values))
     codes = np.empty(len(values), np.int64)

@@ -21,6 +21,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from operator import itemgetter
 from typing import Any
 
@@ -33,7 +34,13 @@ from headwater.values.nanosecond import NanosecondDatetime
 from headwater.values.scalars import Misfit, class_name, common_type, is_missing, show, widen
 from headwater.values.special import LabelledNull
 from headwater.values.types import PYTHON_TYPES, Type
+from headwater.values.value_column import ValueColumn, classes_of
 
+FEWEST_ROWS_IN_COLUMNS = 64
+"""So many rows are made columns before anything else is done with them."""
+FEWEST_COLUMNS_FLATTENED = 4
+ROWS_FLATTENED = 1 << 9
+"""How rows of some columns are taken apart: so many at a time, which the processor's cache holds."""
 KEEP_NULLS = b"headwater.keep_nulls"
 """In the metadata of an Arrow schema: see `keeping_nulls`."""
 
@@ -67,6 +74,20 @@ class SourceColumns:
 def keeping_nulls(table: Any) -> Any:
     """An Arrow table whose nulls are to be taken: the columns they stand in take nulls from now on."""
     return table.replace_schema_metadata({**(table.schema.metadata or {}), KEEP_NULLS: b"1"})
+
+
+def in_columns(data: Any) -> Any:
+    """Many tuples or lists as columns, for those who read them more than once; anything else, and rows that are not
+    all as long, as they are."""
+    if (
+        type(data) is not list
+        or len(data) < FEWEST_ROWS_IN_COLUMNS
+        or not set(map(type, data)) <= {tuple, list}
+    ):
+        return data
+    lengths = set(map(len, data))
+    arity = lengths.pop()
+    return data if lengths or not arity else SourceColumns(_transposed(data, arity), len(data))
 
 
 def columns_of(data: Any, relation: str) -> SourceColumns:
@@ -328,7 +349,19 @@ def _read_rows(rows: Sequence[Any], relation: str, columns: Sequence[str] | None
             f"{relation}, row {wrong + 1}: {show(rows[wrong])} has {_columns(len(rows[wrong]))}, "
             f"expected {arity}{named}",
         )
-    return SourceColumns([list(map(itemgetter(i), rows)) for i in range(arity)], len(rows), names)
+    return SourceColumns(_transposed(rows, arity), len(rows), names)
+
+
+def _transposed(rows: Sequence[Any], arity: int) -> list[Any]:
+    """The columns of rows that all have this length; values by the hundred are moved at once, none by itself."""
+    if arity < FEWEST_COLUMNS_FLATTENED:
+        return [ValueColumn(map(itemgetter(i), rows)) for i in range(arity)]
+    columns: list[Any] = [ValueColumn() for _ in range(arity)]
+    for start in range(0, len(rows), ROWS_FLATTENED):
+        values = list(chain.from_iterable(rows[start : start + ROWS_FLATTENED]))
+        for i, column in enumerate(columns):
+            column += values[i::arity]
+    return columns
 
 
 def _length(rows: Sequence[Any], place: int, relation: str) -> int:
@@ -390,7 +423,7 @@ def _column_type(column: Any) -> Type | None:
     if isinstance(column, np.ndarray) and column.dtype.kind in "iufb":
         return common_type(column[:1])
     if isinstance(column, (list, np.ndarray)):
-        return _values_type(list(column))
+        return _values_type(column if isinstance(column, list) else list(column))
     from headwater.values.arrow_types import column_type
 
     return column_type(column)
@@ -400,8 +433,7 @@ def _has_null(column: Any) -> bool:
     if isinstance(column, np.ndarray) and column.dtype.kind in "iufbSU":
         return False
     if isinstance(column, (list, np.ndarray)):
-        classes = set(map(type, column))
-        if classes <= _NEVER_NULL:
+        if classes_of(column) <= _NEVER_NULL:
             return False
         return any(is_missing(value) or isinstance(value, LabelledNull) for value in column)
     return bool(column.null_count)
@@ -412,12 +444,15 @@ _NEVER_NULL = {kind for kind, _ in PYTHON_TYPES} | {tuple, list}
 
 def _values_type(values: list[Any]) -> Type | None:
     """Like `common_type`, looking at one value of each plain Python class."""
-    kinds = list(map(type, values))
-    firsts = {kind: kinds.index(kind) for kind in dict.fromkeys(kinds)}
+    classes = classes_of(values)
     plain: dict[type, Type | None] = {**dict(PYTHON_TYPES), type(None): None, LabelledNull: None}
     del plain[datetime.datetime], plain[NanosecondDatetime]  # which have a zone, or none
-    if not plain.keys() >= firsts.keys():
+    if not plain.keys() >= classes:
         return common_type(values)
+    if len(classes) == 1:
+        return plain[next(iter(classes))]
+    kinds = list(map(type, values))
+    firsts = {kind: kinds.index(kind) for kind in dict.fromkeys(kinds)}
     common: Type | None = None
     for kind, row in firsts.items():
         try:
