@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import textwrap
 from pathlib import Path
 from typing import Any
@@ -176,3 +177,22 @@ def test_a_file_and_arguments_do_not_mix(tmp_path: Path) -> None:
         hw.exchange(written(tmp_path), mappings="m: B(i, n) -> U(n, i).")
     with pytest.raises(ExchangeError, match="missing-file"):
         hw.exchange(tmp_path / "nothing.toml")
+
+
+def test_a_preview_knows_what_users_did_in_the_database(tmp_path):
+    """The row that would come is there already, since a user wrote it: then nothing comes."""
+    file = tmp_path / "c.toml"
+    file.write_text(
+        'mappings = "a: R(x) -> S(x)."\n[peer.one]\nrelations.R = "x: int"\n'
+        '[peer.two]\nrelations.S = "x: int"\ndatabase = "sqlite:///two.db"\n'
+    )
+    with hw.exchange(file) as found:
+        found["two"].capture()
+        found["one"].edit(insert={"R": [(1,), (2,)]})
+        found["one"].publish()
+        with sqlite3.connect(tmp_path / "two.db") as database:
+            database.execute('INSERT INTO "S" VALUES (1)')
+        database.close()
+        preview = found["two"].preview()
+        assert preview.inserted("S") == [(2,)] == found["two"].update().inserted("S")
+        assert sorted(found["two"]["S"].rows()) == [(1,), (2,)]

@@ -188,7 +188,9 @@ class Peer:
         return UpdateReport(self.name, tuple(transactions), tuple(waiting), net)
 
     def preview(self) -> UpdateReport:
-        """What `update` would do, without doing it."""
+        """What `update` would do, without doing it. What users did in the peer's own database is taken in first, as
+        `update` does: it says what becomes of the rest."""
+        self.capture()
         transactions, waiting = self._ready()
         supposed = self._supposed(transactions)
         return UpdateReport(self.name, tuple(transactions), tuple(waiting), lambda: supposed, supposed=True)
