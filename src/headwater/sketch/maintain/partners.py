@@ -68,6 +68,7 @@ class PartnerKeys:
         self._count = fresh.attribute("_count")
         self._blooms: dict[KeyPair, BloomFilter] = {}
         self._counts: dict[KeyPair, KeyCounts] = {}
+        self._uncounted: set[KeyPair] = set()
         self.left_out = 0
         """How many rows of deltas had no partners."""
 
@@ -132,29 +133,33 @@ class PartnerKeys:
     ) -> KeyCounts | None:
         """The counts of keys before the version."""
         known = self._counts.get(pair)
-        if known is None and self._can_be_counted(pair, keys, changes):
-            found, counts = self._read(pair, changes)
-            known = KeyCounts.of(found, counts)
-            if delta is not None and len(delta):
-                gone, signs = _keys_of(delta, pair)
-                known.add(gone, -signs)
-            self._counts[pair] = known
+        if known is not None or pair in self._blooms or pair in self._uncounted:
+            return known
+        read = self._read(pair, changes) if self._can_be_counted(pair, keys, changes) else None
+        if read is None:
+            self._uncounted.add(pair)
+            return None
+        known = KeyCounts.of(*read)
+        if delta is not None and len(delta):
+            gone, signs = _keys_of(delta, pair)
+            known.add(gone, -signs)
+        self._counts[pair] = known
         return known
 
     def _can_be_counted(self, pair: KeyPair, keys: pa.Array, changes: TableChanges) -> bool:
-        """Whether counts follow deltas: those must be of the rows that were counted."""
-        backend, ours = changes.backend, pa.types.is_integer(keys.type)
+        """Whether counts follow deltas: those must be of the rows that were counted, and deletions among them."""
+        backend = changes.backend
         return (
             self.switches.bloom_filters
             and self.switches.push_selections
-            and ours
-            and pair not in self._blooms
+            and self.switches.shrink
+            and pa.types.is_integer(keys.type)
             and backend.counts_keys != "never"
             and backend.rows(self.accesses[pair.other].scan.table) <= MOST_ROWS_COUNTED
         )
 
-    def _read(self, pair: KeyPair, changes: TableChanges) -> tuple[Ints, Ints | None]:
-        """The keys of all rows as they are now, or each once with its count."""
+    def _read(self, pair: KeyPair, changes: TableChanges) -> tuple[Ints, Ints | None] | None:
+        """The keys of all rows as they are now, or each once with its count; `None` if they are no ints there."""
         key = pair.other_attribute
         source = self._source(pair)
         is_grouped = changes.backend.counts_keys == "there"
@@ -164,6 +169,8 @@ class PartnerKeys:
             plan = GroupBy(source, (Named(key, key),), (count,))
         found = changes.backend.run(plan, versions=changes.versions)
         changes.events.append(ReadWhole(self.accesses[pair.other].scan.table, found.num_rows))
+        if not pa.types.is_integer(found.column(0).type):
+            return None
         if found.column(0).null_count:
             found = found.filter(found.column(0).is_valid())
         counts = np.asarray(found.column(1).cast(pa.int64())) if is_grouped else None
