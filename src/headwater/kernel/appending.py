@@ -76,4 +76,5 @@ def appended(relation: Relation, tuples: npt.NDArray[np.int64], rank: int) -> np
         _append(relation, tuples, done, rank, fresh)
     for index in relation.indexes.values():
         index.insert(relation, fresh)
+    relation.entered = int(relation.sizes[4])
     return fresh

@@ -98,7 +98,7 @@ class Lists:
                     self.slots,
                     self.pool,
                     self.sizes,
-                    relation.scratch,
+                    relation.index_scratch,
                 )
             )
             if done == rows.shape[0]:

@@ -35,6 +35,7 @@ import numpy.typing as npt
 
 from headwater.kernel import hashing, journal, room, rowops, version_end
 from headwater.kernel.appending import appended
+from headwater.kernel.beside import Beside
 from headwater.kernel.index import Index
 from headwater.kernel.lists import Lists
 from headwater.kernel.memory import Room, Unbounded, zeros
@@ -140,6 +141,10 @@ class Relation:
         self.head_rank_column = arity + 2 if selected else arity
         self.columns: Ints = np.arange(arity, dtype=np.int64)
         self.scratch: Ints = np.empty(2 * BLOCK, np.int64)
+        self.index_scratch: Ints = np.empty(BLOCK, np.int64)
+        """Another, since indexes may be another thread's for a while."""
+        self.beside: Beside | None = None
+        """Who enters rows in indexes, if it is not left to this thread."""
         self.indexes: dict[tuple[int, ...], Index | Lists] = {}
         """On which columns there are some: chains where only the best rows count, lists elsewhere."""
         self.clear()
@@ -160,6 +165,8 @@ class Relation:
         """No row has more supports than this."""
         self.once = True
         """Whether no live row has ever had a second support (not always told where that is so)."""
+        self.entered = 0
+        """How many of the rows that the open version has created are in the indexes."""
         self.distinct = False
         """Whether whoever fills it has promised that no tuple will be added twice in the open transition."""
         self.ready = False
@@ -287,11 +294,33 @@ class Relation:
         A tuple that is not live enters with the given rank and is returned (as a row number); it is not
         visible yet. A live row's count grows where the premises' rank is below the row's own.
         """
-        if tuples.shape[0] <= CHUNK:
-            return self._add(tuples, rank)
-        return np.concatenate(
-            [self._add(tuples[start : start + CHUNK], rank) for start in range(0, tuples.shape[0], CHUNK)]
-        )
+        try:
+            if tuples.shape[0] <= CHUNK:
+                return self._add(tuples, rank)
+            return np.concatenate(
+                [self._add(tuples[start : start + CHUNK], rank) for start in range(0, tuples.shape[0], CHUNK)]
+            )
+        finally:
+            if self.beside is None:
+                self.enter(int(self.sizes[4]))
+            else:
+                self.beside.enter(int(self.sizes[4]))
+
+    def enter(self, upto: int) -> None:
+        """Enter the rows that the version has created in the indexes, up to so many."""
+        if upto <= self.entered:
+            return
+        created, complete = self.created[self.entered : upto], 0
+        try:
+            for index in self.indexes.values():
+                index.insert(self, created)
+                complete += 1
+        except BaseException:
+            # Rows that an index lacks cannot be taken out of it again: such indexes go, until they are needed.
+            self.indexes = dict(list(self.indexes.items())[:complete])
+            raise
+        finally:
+            self.entered = upto
 
     def _add(self, tuples: Ints, rank: int) -> Rows:
         """Add tuples of one chunk, as far as they fit; the rest once there is room for their numbers."""
@@ -303,24 +332,10 @@ class Relation:
             room.journal(self, tuples.shape[0])
         room.numbers(self, tuples.shape[0], rank)
         fresh = np.empty(tuples.shape[0], np.int32)
-        before = int(self.sizes[4])
-        entered = 0
-        try:
-            n = rowops.add(
-                tuples, self.arity, self.rows, self.state, self.slots, self.free, self.sizes, self.journal_rows,
-                self.journal, self.created, self.count_column, self.head_rank_column, rank, fresh, self.scratch,
-            )  # fmt: skip
-            after = int(self.sizes[4])
-            if self.indexes and after > before:
-                created = self.created[before:after]
-                for index in self.indexes.values():
-                    index.insert(self, created)
-                    entered += 1
-        except BaseException:
-            # Rows that an index lacks cannot be taken out of it again: such indexes go, until they are needed.
-            while len(self.indexes) > entered:
-                self.indexes.popitem()
-            raise
+        n = rowops.add(
+            tuples, self.arity, self.rows, self.state, self.slots, self.free, self.sizes, self.journal_rows,
+            self.journal, self.created, self.count_column, self.head_rank_column, rank, fresh, self.scratch,
+        )  # fmt: skip
         done = int(self.sizes[5])
         self.once = self.once and n == done
         if done == tuples.shape[0]:

@@ -113,7 +113,7 @@ def rollback(relation: Relation) -> None:
         return
     if created.shape[0]:
         for index in relation.indexes.values():
-            index.retract(relation, created)
+            index.retract(relation, created[: relation.entered])
         journal.uncreate(
             created, relation.columns, relation.rows, relation.state, relation.slots, relation.free, relation.sizes
         )  # fmt: skip
@@ -164,7 +164,7 @@ def _forget(relation: Relation) -> None:
     """Forget the journal, and give back what a large one took."""
     sizes = relation.sizes
     large = sizes[3] + sizes[4] > MOST_ROWS_REMOVED
-    sizes[3] = sizes[4] = 0
+    sizes[3] = sizes[4] = relation.entered = 0
     relation.backup = None
     relation.lifted = 0
     relation.proceeded = False

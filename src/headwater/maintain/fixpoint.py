@@ -33,10 +33,12 @@ somebody's best was beaten; others run as many rounds as they can between exchan
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 
 import numpy as np
 
 from headwater.errors import EvaluationError, Place
+from headwater.kernel.beside import FEWEST_ROWS_HANDED_OVER, Beside
 from headwater.kernel.relation import Fallen, Relation
 from headwater.maintain.demanded import Differing
 from headwater.maintain.exchange import ADD, ANSWER, ASK, LOSE, Parcel
@@ -60,6 +62,8 @@ from headwater.rules.checked import CheckedRule, Compute, Premise
 from headwater.version.statistics import StratumStatistics
 
 Lose = Callable[[Relation, Ints], Fallen]
+NOBODY: AbstractContextManager[object] = nullcontext()
+"""No other thread has part in a run."""
 COST_OF_SURE_DEATH = 0.22
 """What it costs that a row dies which has no other derivations, beside one of which that must be found out."""
 
@@ -391,8 +395,21 @@ class Fixpoint:
     # ------------------------------------------------------------------ pieces
 
     def _run(self, rule: CheckedRule, position: int, rows: Rows, access: Access, sink: Sink) -> None:
-        found = self.rules.run(rule, position, rows, access, sink)
+        with self._entering(rule, position, rows.shape[0]):
+            found = self.rules.run(rule, position, rows, access, sink)
         self.statistics.derived(rule.label, found - self.exchange.dropped())
+
+    def _entering(self, rule: CheckedRule, position: int, rows: int) -> AbstractContextManager[object]:
+        """Where a run begins from many rows, and does not look at the indexes of what it derives, another thread
+        enters rows there."""
+        if rows < FEWEST_ROWS_HANDED_OVER or self.workspace.cores < 2 or self.rules.demanded:
+            return NOBODY
+        relation = self.relations[rule.relation]
+        looked_at = any(
+            isinstance(item, Premise) and item.relation == rule.relation and place != position
+            for place, item in enumerate(rule.body)
+        )
+        return NOBODY if looked_at or relation.selected or not self.exchange.alone else Beside(relation)
 
     def _adding(self, rule: CheckedRule) -> Sink:
         return self.exchange.outward(rule, ADD, lambda tuples: self._add(rule.relation, tuples))

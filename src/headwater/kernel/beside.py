@@ -1,0 +1,112 @@
+"""A second core: rows are entered in indexes by another thread, while the first goes on finding rows.
+
+A rule that is run over many rows is joined and added to its relation piece by piece (see `execute`). What is new is to
+be entered in the relation's indexes as well, which takes up to a third of the time, and nobody looks at these indexes
+before the run is over, unless the rule itself joins with its own relation. So another thread does it, in the same
+order: everything comes out as with one thread, to the bit.
+
+The two do not meet: codes of rows that are there do not change within a version, nor do their places; where an array
+is replaced by a longer one, the one before has the rows that were handed over; and indexes are left to the other
+thread until the run is over, whatever ends it. So nothing is under way when a version is kept or undone.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from queue import SimpleQueue
+from types import TracebackType
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from headwater.kernel.relation import Relation
+
+FEWEST_ROWS_HANDED_OVER = 1 << 11
+"""How many new rows there must be at a time that it is worth another thread's while."""
+MOST_CORES = 2
+"""How many cores are of use."""
+
+
+def cores_of_use() -> int:
+    """How many cores this process may have, as far as they are of use."""
+    there = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(there, MOST_CORES)
+
+
+class Helper:
+    """A thread that does what it is handed, in order. It is kept for whoever needs one next."""
+
+    idle: ClassVar[list[Helper]] = []
+
+    def __init__(self) -> None:
+        self._handed: SimpleQueue[Callable[[], None]] = SimpleQueue()
+        self.hand = self._handed.put
+        threading.Thread(target=self._work, name="headwater-helper", daemon=True).start()
+
+    def _work(self) -> None:
+        while True:
+            self._handed.get()()
+
+    def wait(self) -> None:
+        """Until all is done that was handed over."""
+        done: SimpleQueue[None] = SimpleQueue()
+        self.hand(lambda: done.put(None))
+        done.get()
+
+    @classmethod
+    def taken(cls) -> Helper:
+        """One that nobody has; give it back."""
+        try:
+            return cls.idle.pop()
+        except IndexError:
+            return cls()
+
+    def give_back(self) -> None:
+        """Nothing is left to do."""
+        self.idle.append(self)
+
+
+if hasattr(os, "register_at_fork"):  # a process that is forked has none of these threads
+    os.register_at_fork(after_in_child=Helper.idle.clear)
+
+
+class Beside:
+    """While it is open, rows that a relation gets are entered in its indexes by another thread, if they are many."""
+
+    def __init__(self, relation: Relation):
+        self._relation = relation
+        self._helper: Helper | None = None
+        self._error: BaseException | None = None
+
+    def __enter__(self) -> Beside:
+        self._relation.beside = self
+        return self
+
+    def enter(self, upto: int) -> None:
+        """Have the rows entered that the version has created, up to so many."""
+        if self._helper is None:
+            if upto - self._relation.entered < FEWEST_ROWS_HANDED_OVER or not self._relation.indexes:
+                self._relation.enter(upto)
+                return
+            self._helper = Helper.taken()
+        self._helper.hand(lambda: self._enter(upto))
+
+    def _enter(self, upto: int) -> None:
+        """What the other thread does; after an error it does nothing any more."""
+        if self._error is None:
+            try:
+                self._relation.enter(upto)
+            except BaseException as error:
+                self._error = error
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._relation.beside = None
+        if self._helper is None:
+            return
+        self._helper.wait()
+        self._helper.give_back()
+        if self._error is not None and kind is None:
+            raise self._error
