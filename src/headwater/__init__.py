@@ -98,6 +98,7 @@ def connect(
     functions: Mapping[str, Given] | None = None,
     sync: bool = True,
     memory: int | str | None = None,
+    cores: int | None = None,
     threads: Literal["refuse", "wait"] = "refuse",
     spark: SparkSession | None = None,
     run: Literal["local", "spark", "auto", "threads"] = "local",
@@ -128,6 +129,8 @@ def connect(
     - `sync`: wait for the disk.
     - `memory`: what the database may take, as bytes or as "8 GB" or "75%"; more is refused. By default three quarters
       of what the process may have.
+    - `cores`: how many cores a large change may take; by default those there are, up to the 2 that are of use. What
+      comes out is the same with 1.
     - `threads`: what becomes of a call while another thread is inside: "refuse" or "wait".
     - `spark`: the Spark session for pipelines and for views as DataFrames; by default the running one, or an embedded
       one.
@@ -155,6 +158,7 @@ def connect(
         functions=functions,
         sync=sync,
         memory=memory,
+        cores=cores,
         threads=threads,
         spark=spark,
         run=run,

@@ -39,6 +39,7 @@ class Options:
     functions: Mapping[str, tuple[Callable[..., Any], Sequence[Type | str] | None, Type | str]] | None = None
     sync: bool = True
     memory: int | str | None = None
+    cores: int | None = None
     threads: Literal["refuse", "wait"] = "refuse"
     spark: Any = None
     run: str = "local"
@@ -79,6 +80,8 @@ class Options:
             raise arguments.wrong("optimise", self.optimise, "a list of names", "unknown-option")
         for name in self.optimise or ():
             arguments.one_of("optimise", name, OPTIMISATIONS)
+        if self.cores is not None:
+            arguments.whole_number("cores", self.cores, least=1, code="unknown-option")
         if self.version is not None:
             arguments.whole_number("version", self.version, least=0, code="unknown-option")
             if self.mode != "r":

@@ -10,6 +10,7 @@ from headwater.database.durability import Durability
 from headwater.database.versions import Versions
 from headwater.errors import DataError, HeadwaterError, StoreError
 from headwater.events import CheckpointFailed, MovedToNodes
+from headwater.kernel.beside import cores_of_use
 from headwater.local.one_process import OneProcess
 from headwater.options import Options
 from headwater.values.codec import Codec
@@ -56,6 +57,7 @@ class Running:
                 spectator=Spectator(screen_of(self._options.progress)),
             )
             self._versions.runner.engine.unstored.using = self._options.optimisations
+            self._versions.runner.engine.workspace.cores = self._options.cores or cores_of_use()
         if store is not None:
             self._versions.recover(store, self._options.version)
 

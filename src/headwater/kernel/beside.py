@@ -1,9 +1,9 @@
 """A second core: rows are entered in indexes by another thread, while the first goes on finding rows.
 
-A rule that is run over many rows is joined and added to its relation piece by piece (see `execute`). What is new is to
-be entered in the relation's indexes as well, which takes up to a third of the time, and nobody looks at these indexes
-before the run is over, unless the rule itself joins with its own relation. So another thread does it, in the same
-order: everything comes out as with one thread, to the bit.
+A rule that is run over many rows is joined and added to its relation piece by piece (see `execute`). What is new is
+to be entered in the relation's indexes as well, which takes up to a third of the time, and nobody looks at these
+indexes before the run is over, unless the rule itself joins with its own relation. So another thread does it, in the
+same order: everything comes out as with one thread, to the bit.
 
 The two do not meet: codes of rows that are there do not change within a version, nor do their places; where an array
 is replaced by a longer one, the one before has the rows that were handed over; and indexes are left to the other

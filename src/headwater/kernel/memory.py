@@ -6,7 +6,8 @@ huge pages where the system has them (random access then misses the processor's 
 What a reserved range costs before it is used is addresses, of which there are plenty.
 
 A range that no array uses any more is kept for the next one: clearing memory is twenty times as fast as
-getting it from the system, above all in virtual machines. So the one is taken that has memory, if not too much.
+getting it from the system, above all in virtual machines. So the one is taken that has memory, if not too much; and
+an array that outgrows the memory of its range moves to one that has more, if there is one.
 When a new range is needed all the same, what is kept is cut down to `KEPT` bytes. The ranges belong to the process,
 not to a database; a lock guards them.
 
@@ -142,10 +143,15 @@ def grown(array: Array, length: int, make: Callable[..., npt.NDArray[Any]] = zer
     if isinstance(array.base, mmap.mmap) and len(array.base) >= size:
         with _lock:
             area = next(area for area in _areas if area.range is array.base)
+            warmer = None if size <= area.used else _warmer(size)
+            area = warmer or area
             if make is zeros:
                 area.clear(array.nbytes, size)
             area.use(size)
-        return np.ndarray(shape, array.dtype, array.base)
+            there = np.ndarray(shape, array.dtype, area.range)
+            if warmer is not None:
+                there[: array.shape[0]] = array
+        return there  # type: ignore[return-value]
     longer = make(shape, array.dtype)
     longer[: array.shape[0]] = array
     return longer  # type: ignore[return-value]
@@ -205,6 +211,13 @@ def _warmest(areas: list[Area], size: int) -> Area:
     """The one that has least memory beyond what is needed, if any has as much; else the one that has most."""
     enough = [area for area in areas if area.used >= size]
     return min(enough, key=lambda area: area.used) if enough else max(areas, key=lambda area: area.used)
+
+
+def _warmer(size: int) -> Area | None:
+    """An idle range with twice the memory that an array needs which outgrows what its own has: moving there costs
+    less than new memory does, and an array moves a few times at most until it has what it will need."""
+    fitting = [area for area in _areas if 2 * size <= area.used <= MOST_HELD * size and area.idle()]
+    return max(fitting, key=lambda area: area.used, default=None)
 
 
 def _reserved(size: int) -> Area:

@@ -13,7 +13,6 @@ from headwater.kernel.relation import NO_ROWS, Relation, Rows
 from headwater.kernel.states import OLD
 from headwater.maintain.demanded import Demanded, Differing
 from headwater.maintain.exchange import Alone, Exchange
-from headwater.kernel.beside import cores_of_use
 from headwater.maintain.interrupts import Interrupts
 from headwater.plan.execute import Access, Executor, Sink
 from headwater.plan.order import Planner
@@ -124,8 +123,8 @@ class Workspace:
         self.stops = at_max_rounds == "stop"
         self.pause = Pauses(interrupts or Interrupts())
         self.exchange: Exchange = Alone()
-        self.cores = cores_of_use()
-        """How many cores a large change may take."""
+        self.cores = 1
+        """How many cores a large run of a rule may take."""
         self.relations: dict[str, Relation] = {}
         self.infos: dict[str, RelationInfo] = {}
         self.clock = 0
