@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from headwater.kernel import memory
-from headwater.kernel.memory import LARGE, grown, zeros
+from headwater.kernel.memory import LARGE, empty, grown, zeros
 
 INT64 = 8
 
@@ -204,3 +204,32 @@ def test_what_begins_small_has_room_to_grow(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(memory, "SHORTEST", 64 * LARGE)
     array = large(ROWS)
     assert grown(array, 32 * ROWS).ctypes.data == array.ctypes.data
+
+
+@pytest.mark.parametrize("make", [zeros, empty])
+def test_what_outgrows_its_memory_moves_to_memory_that_is_there(make, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(memory, "SHORTEST", 64 * LARGE)
+    array = make((LARGE,), np.uint8)
+    warm = empty((20 * LARGE,), np.uint8)
+    warm[:] = 7
+    place = warm.ctypes.data
+    del warm
+    array[:] = expected = np.arange(LARGE) % 251
+    before = array
+    array = grown(array, 4 * LARGE, make)
+    assert array.ctypes.data == place and before.ctypes.data != place
+    assert (array[:LARGE] == expected).all() and (before == expected).all()
+    array = grown(array, 20 * LARGE, make)
+    assert array.ctypes.data == place
+    assert make is empty or not array[LARGE:].any()
+
+
+def test_nothing_moves_to_memory_that_is_little_more_or_in_use(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(memory, "SHORTEST", 64 * LARGE)
+    array = zeros((LARGE,), np.uint8)
+    place = array.ctypes.data
+    used, little = zeros((20 * LARGE,), np.uint8), zeros((5 * LARGE,), np.uint8)
+    del little
+    array = grown(array, 4 * LARGE)
+    assert array.ctypes.data == place
+    assert not used.any()

@@ -71,7 +71,7 @@ if hasattr(os, "register_at_fork"):  # a process that is forked has none of thes
     os.register_at_fork(after_in_child=Helper.idle.clear)
 
 
-class Beside:
+class EnteredBeside:
     """While it is open, rows that a relation gets are entered in its indexes by another thread, if they are many."""
 
     def __init__(self, relation: Relation):
@@ -79,7 +79,7 @@ class Beside:
         self._helper: Helper | None = None
         self._error: BaseException | None = None
 
-    def __enter__(self) -> Beside:
+    def __enter__(self) -> EnteredBeside:
         self._relation.beside = self
         return self
 

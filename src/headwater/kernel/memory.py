@@ -151,7 +151,7 @@ def grown(array: Array, length: int, make: Callable[..., npt.NDArray[Any]] = zer
             there = np.ndarray(shape, array.dtype, area.range)
             if warmer is not None:
                 there[: array.shape[0]] = array
-        return there  # type: ignore[return-value]
+        return there
     longer = make(shape, array.dtype)
     longer[: array.shape[0]] = array
     return longer  # type: ignore[return-value]

@@ -38,7 +38,7 @@ from contextlib import AbstractContextManager, nullcontext
 import numpy as np
 
 from headwater.errors import EvaluationError, Place
-from headwater.kernel.beside import FEWEST_ROWS_HANDED_OVER, Beside
+from headwater.kernel.beside import FEWEST_ROWS_HANDED_OVER, EnteredBeside
 from headwater.kernel.relation import Fallen, Relation
 from headwater.maintain.demanded import Differing
 from headwater.maintain.exchange import ADD, ANSWER, ASK, LOSE, Parcel
@@ -409,7 +409,9 @@ class Fixpoint:
             isinstance(item, Premise) and item.relation == rule.relation and place != position
             for place, item in enumerate(rule.body)
         )
-        return NOBODY if looked_at or relation.selected or not self.exchange.alone else Beside(relation)
+        return (
+            NOBODY if looked_at or relation.selected or not self.exchange.alone else EnteredBeside(relation)
+        )
 
     def _adding(self, rule: CheckedRule) -> Sink:
         return self.exchange.outward(rule, ADD, lambda tuples: self._add(rule.relation, tuples))
