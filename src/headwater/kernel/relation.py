@@ -38,7 +38,7 @@ from headwater.kernel.appending import appended
 from headwater.kernel.beside import EnteredBeside
 from headwater.kernel.index import Index
 from headwater.kernel.lists import Lists
-from headwater.kernel.memory import Room, Unbounded, zeros
+from headwater.kernel.memory import Room, Unbounded, empty, zeros
 from headwater.kernel.prefetch import BLOCK
 from headwater.kernel.room import NARROW, WIDE
 from headwater.kernel.row_table import ENTRY_BYTES, SHORTEST, Slots, fill_table, table_size
@@ -163,6 +163,8 @@ class Relation:
         """The largest number that can be stored."""
         self.supports = 0
         """No row has more supports than this."""
+        self.lossy = False
+        """Whether the open version has made a row dead."""
         self.once = True
         """Whether no live row has ever had a second support (not always told where that is so)."""
         self.entered = 0
@@ -353,6 +355,7 @@ class Relation:
             tuples, self.arity, self.rows, self.state, self.slots, self.sizes, self.journal_rows, self.journal,
             self.rank_column, self.count_column, self.head_rank_column, falling, dead, self.scratch,
         )  # fmt: skip
+        self.lossy = self.lossy or m > 0
         return Fallen(falling[:n], dead[:m], doubtful)
 
     def kill(self, rows: Rows) -> Fallen:
@@ -364,6 +367,7 @@ class Relation:
             rows, self.rows, self.state, self.sizes, self.journal_rows, self.journal,
             self.rank_column, self.count_column, self.head_rank_column, falling, dead,
         )  # fmt: skip
+        self.lossy = self.lossy or m > 0
         return Fallen(falling[:n], dead[:m], m)
 
     def fall(self, rows: Rows) -> None:
@@ -390,6 +394,7 @@ class Relation:
             self.backup = Backup(
                 self.rows[:top, self.arity :].copy(), self.state[:top].copy(), int(self.sizes[3])
             )
+        self.lossy = True
         translate(self.state[: self.sizes[0]], KILLED)
 
     def lift(self, ranks: int) -> None:
@@ -422,7 +427,7 @@ class Relation:
         """Make live rows visible from the given rank on; return those that were not visible before."""
         room.journal(self, rows.shape[0])
         room.numbers(self, 0, rank)
-        out = np.empty(rows.shape[0], np.int32)
+        out = empty((rows.shape[0],), np.int32)
         n = rowops.show(
             rows, self.rows, self.state, self.sizes, self.journal_rows, self.journal,
             self.rank_column, self.count_column, self.head_rank_column, rank, out,
@@ -495,6 +500,8 @@ class Relation:
 
     def dead(self) -> Rows:
         """The rows that this version changed or created, and that have no support now."""
+        if not self.lossy:
+            return NO_ROWS
         if self.backup is not None:
             touched = self.touched()
             gone: Rows = touched[(self.state[touched] & LIVE) == 0]

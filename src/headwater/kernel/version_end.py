@@ -167,7 +167,7 @@ def _forget(relation: Relation) -> None:
     sizes[3] = sizes[4] = relation.entered = 0
     relation.backup = None
     relation.lifted = 0
-    relation.proceeded = False
+    relation.proceeded = relation.lossy = False
     if large:
         with contextlib.suppress(MemoryError):
             relation.empty_journal()

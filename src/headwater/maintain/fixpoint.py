@@ -39,6 +39,7 @@ import numpy as np
 
 from headwater.errors import EvaluationError, Place
 from headwater.kernel.beside import FEWEST_ROWS_HANDED_OVER, EnteredBeside
+from headwater.kernel.memory import empty
 from headwater.kernel.relation import Fallen, Relation
 from headwater.maintain.demanded import Differing
 from headwater.maintain.exchange import ADD, ANSWER, ASK, LOSE, Parcel
@@ -471,7 +472,9 @@ def with_rank_0(codes: Ints) -> Ints:
 
 def taken(rows: list[Rows]) -> Rows:
     """All the rows in a list of arrays, as one."""
-    return rows[0] if len(rows) == 1 else np.concatenate(rows)
+    if len(rows) == 1:
+        return rows[0]
+    return np.concatenate(rows, out=empty((sum(some.shape[0] for some in rows),), np.int32))
 
 
 def _endless(rules: RuleSet) -> Place | None:
