@@ -309,7 +309,8 @@ def show(
         if state[row] & (LIVE | VISIBLE) == LIVE:
             touch(row, rows, state, sizes, journal_rows, journal, rank_column, count_column, head_rank_column)
             state[row] = (state[row] & NOT_LEADING) | VISIBLE
-            rows[row, rank_column] = rank
+            if rows[row, rank_column] != rank:  # what another core has been reading is dear to write
+                rows[row, rank_column] = rank
             shown[n] = row
             n += 1
     return n
