@@ -18,6 +18,10 @@ from headwater.plan.steps import Join, Plan
 from headwater.rules.checked import Stratum
 from headwater.version.statistics import StratumStatistics
 
+LOST_WITH_INPUTS = 3.0
+"""How many times as large a part of a stratum goes as of what it reads, about (measured on closures of random graphs).
+Room is made by it: an estimate that is wrong costs time, and nothing else."""
+
 
 @dataclass(slots=True)
 class Task:
@@ -153,9 +157,20 @@ class Task:
         if mostly_new and self.replaced is not None:
             for name in self.rules.own:
                 old = self.replaced[name] = self.workspace.relations[name]
-                left = self.expected.get(name, Left(0, distinct=False))
+                left = self.expected.get(name) or Left(self._left_of(old), distinct=False)
                 self.workspace.relations[name] = successor(old, left.rows, distinct=left.distinct)
         self.from_scratch()
+
+    def _left_of(self, old: Relation) -> int:
+        """How many rows of a relation will be left, about, if there is memory for them beside those there are."""
+        sizes = self.workspace.sizes
+        parts = (
+            self.deltas.get(name, NO_CHANGE).lost.shape[0] / max(1, sizes.size(name))
+            for name in self.rules.inputs
+        )
+        lost = max(parts, default=0.0)
+        rows = int(old.stored * max(0.0, 1 - LOST_WITH_INPUTS * lost))
+        return rows if self.workspace.budget.has(rows * (old.row_bytes + 16)) else 0
 
 
 class Strategy(Protocol):
