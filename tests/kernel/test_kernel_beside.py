@@ -126,7 +126,7 @@ def graph(nodes: int, edges: int, seed: int) -> list[tuple[int, int]]:
 
 def test_databases_with_one_core_and_with_two_are_the_same(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(beside, "FEWEST_ROWS_HANDED_OVER", 16)
-    monkeypatch.setattr(fixpoint, "FEWEST_ROWS_HANDED_OVER", 16)
+    monkeypatch.setattr(fixpoint, "FEWEST_STARTS_HELPED", 16)
     edges = graph(150, 260, 3)
     found = []
     for cores in (1, 2):
@@ -140,7 +140,7 @@ def test_databases_with_one_core_and_with_two_are_the_same(monkeypatch: pytest.M
 
 def test_a_process_that_was_forked_has_threads_of_its_own(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(beside, "FEWEST_ROWS_HANDED_OVER", 16)
-    monkeypatch.setattr(fixpoint, "FEWEST_ROWS_HANDED_OVER", 16)
+    monkeypatch.setattr(fixpoint, "FEWEST_STARTS_HELPED", 16)
 
     def load() -> int:
         with hw.connect(cores=2) as db:

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 FEWEST_ROWS_HANDED_OVER = 1 << 11
 """How many new rows there must be at a time that it is worth another thread's while."""
+FEWEST_STARTS_HELPED = 1 << 14
+"""From how many rows a run must begin that the one thread has something to do while the other enters rows: with
+fewer there is hardly a second piece."""
 MOST_CORES = 2
 """How many cores are of use."""
 

@@ -38,7 +38,7 @@ from contextlib import AbstractContextManager, nullcontext
 import numpy as np
 
 from headwater.errors import EvaluationError, Place
-from headwater.kernel.beside import FEWEST_ROWS_HANDED_OVER, EnteredBeside
+from headwater.kernel.beside import FEWEST_STARTS_HELPED, EnteredBeside
 from headwater.kernel.memory import empty
 from headwater.kernel.relation import Fallen, Relation
 from headwater.maintain.demanded import Differing
@@ -403,7 +403,7 @@ class Fixpoint:
     def _entering(self, rule: CheckedRule, position: int, rows: int) -> AbstractContextManager[object]:
         """Where a run begins from many rows, and does not look at the indexes of what it derives, another thread
         enters rows there."""
-        if rows < FEWEST_ROWS_HANDED_OVER or self.workspace.cores < 2 or self.rules.demanded:
+        if rows < FEWEST_STARTS_HELPED or self.workspace.cores < 2 or self.rules.demanded:
             return NOBODY
         relation = self.relations[rule.relation]
         looked_at = any(
