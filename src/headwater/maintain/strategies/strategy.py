@@ -19,8 +19,8 @@ from headwater.rules.checked import Stratum
 from headwater.version.statistics import StratumStatistics
 
 LOST_WITH_INPUTS = 3.0
-"""How many times as large a part of a stratum goes as of what it reads, about (measured on closures of random graphs).
-Room is made by it: an estimate that is wrong costs time, and nothing else."""
+"""How many times as large a part of a stratum goes as of what it reads, about (measured on closures of random
+graphs). Room is made by it: an estimate that is wrong costs time, and nothing else."""
 
 
 @dataclass(slots=True)
