@@ -107,6 +107,11 @@ UNSAFE = [
     ("SELECT s.g FROM s LEFT JOIN t ON s.g = t.g", "no-access"),
     ("SELECT g FROM s EXCEPT SELECT g FROM t", "no-access"),
     ("SELECT g FROM s WHERE y NOT IN (SELECT v FROM t)", "no-access"),
+    ("SELECT g FROM s WHERE NOT EXISTS (SELECT 1 FROM t WHERE t.g = s.g)", "no-access"),
+    (
+        "SELECT g FROM (SELECT g, sum(v) OVER (PARTITION BY g) AS n FROM t) q WHERE n < 7",
+        "condition-not-kept",
+    ),
     ("SELECT y FROM s", "no-access"),
 ]
 
