@@ -8,6 +8,7 @@ from typing import Any
 
 import deltalake
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from sketch_queries import R, bag, random_query, random_rows, table
 from test_sketch_spark import KINDS
@@ -169,3 +170,25 @@ def test_the_driver_lists_files_and_leaves_the_session_as_it_was(spark, tmp_path
     with pytest.raises(Exception, match="PATH_NOT_FOUND"):
         frame_of_files(spark, R, [*files, f"{tmp_path}/r/none.parquet"], None)
     assert spark.conf.get(LISTED_BY_A_JOB) == before
+
+
+@pytest.mark.parametrize("format", ["delta", "parquet"])
+def test_rows_with_nan_are_read_though_statistics_do_not_tell_of_them(spark, tmp_path, format):
+    """NaN is above all numbers; in files of both kinds minima and maxima are those of the others."""
+    first = pa.table({"x": [1.0, 2.0, float("nan"), float("nan")], "g": [1, 2, 3, 3]})
+    path = tmp_path / "t"
+    path.mkdir()
+    for number, rows in enumerate((first, pa.table({"x": [10.0, 20.0, 30.0, 40.0], "g": [1, 2, 4, 4]}))):
+        if format == "delta":
+            deltalake.write_deltalake(str(path), rows, mode="append")
+        else:
+            pq.write_table(rows, path / f"{number}.parquet")
+    with hw.sketches(spark, tmp_path / "state") as sketches:
+        sketches.table("t", path, format, partition="x", ranges=4)
+        for text in (
+            "SELECT g, count(*) AS n FROM t WHERE g = 3 GROUP BY g",
+            "SELECT x, count(*) AS n FROM t GROUP BY x HAVING count(*) > 1",
+        ):
+            answers = [repr(sketches.ask(text, way=way).rows.to_pylist()) for way in ("capture", "use")]
+            assert answers[0] == answers[1] and "2" in answers[0]
+            assert sketches.last.sketch == "t.x: 1 of 5 fragments"

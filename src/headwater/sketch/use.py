@@ -24,6 +24,7 @@ from headwater.language.sql.scalars import (
     And,
     Attribute,
     Compare,
+    Function,
     IsNull,
     Not,
     Or,
@@ -33,7 +34,7 @@ from headwater.language.sql.scalars import (
 )
 from headwater.sketch.ranges import Interval, Ranges
 from headwater.sketch.sketch import Sketch
-from headwater.values.types import BOOL, type_of
+from headwater.values.types import BOOL, FLOAT, type_of
 
 MOST_INTERVALS = 100
 """So many ranges a reader is given at most."""
@@ -71,8 +72,12 @@ def condition(attribute: Attribute, ranges: Ranges, fragments: Collection[int]) 
 
 
 def _within(attribute: Attribute, interval: Interval) -> Scalar:
+    compared: Scalar = attribute
+    if interval.upper is None and (attribute.type or type_of(interval.lower)) == FLOAT:
+        # NaN is in here, above all numbers, but in no file's statistics: readers must not skip by these
+        compared = Function("add", (attribute, Value(0.0, FLOAT)), FLOAT)
     ends = [
-        Compare(operator, attribute, Value(bound, attribute.type or type_of(bound)))
+        Compare(operator, compared, Value(bound, attribute.type or type_of(bound)))
         for operator, bound in ((">=", interval.lower), ("<", interval.upper))
         if bound is not None
     ]

@@ -16,6 +16,7 @@ clustered.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,6 +41,8 @@ class Block:
         if not self.known:
             return None
         found = set(ranges.overlapping(self.lower, self.upper)) if self.lower is not None else set()
+        if isinstance(self.lower, float):
+            found.add(ranges.fragment(math.nan))  # statistics say nothing of NaN
         return found | {ranges.null_fragment} if self.nulls else found
 
 
