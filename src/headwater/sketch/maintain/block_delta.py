@@ -168,8 +168,16 @@ class BlockDelta(Stateless):
     def _evaluate_here(self, changes: TableChanges) -> AnnotatedRows:
         assert changes.deltas is not None and self._here is not None
         access = self.accesses[self.block.scans[0].access]
-        rows = annotate(changes.deltas[access.scan.table], access.names, self.numbers, self._tests)
-        return projected(rows, self._here)
+        delta = changes.deltas[access.scan.table]
+        return projected(
+            annotate(delta, access.names, self.numbers, self._tests, self._read_by_columns), self._here
+        )
+
+    @cached_property
+    def _read_by_columns(self) -> frozenset[int]:
+        """The attributes that columns are computed of."""
+        meanings = (self.block.meaning(each) for each in self.columns)
+        return frozenset(attribute.id for meaning in meanings for attribute in attributes_in(meaning))
 
     # ------------------------------------------------------------------ several accesses
 

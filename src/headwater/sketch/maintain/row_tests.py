@@ -56,7 +56,21 @@ class _Integers:
     """Digits after the point; `None` for days."""
 
 
-_Compiled = Callable[[Mapping[int, Any]], Any]
+class _IntegerColumns:
+    """Columns of a delta as integers, each made once."""
+
+    def __init__(self, columns: Mapping[int, Any]):
+        self._columns = columns
+        self._made: dict[int, _Integers] = {}
+
+    def __getitem__(self, id: int) -> _Integers:
+        made = self._made.get(id)
+        if made is None:
+            made = self._made[id] = _integers(self._columns[id])
+        return made
+
+
+_Compiled = Callable[[_IntegerColumns], Any]
 
 
 class RowTest:
@@ -70,7 +84,7 @@ class RowTest:
         """Where it is true: neither false nor unknown."""
         if self._by_integers is not None:
             try:
-                found: Bools = self._by_integers(columns)
+                found: Bools = self._by_integers(_IntegerColumns(columns))
                 return found
             except _NoIntegers:
                 self._by_integers = None  # a column has its type for good
@@ -108,7 +122,7 @@ def _compiled(condition: Scalar) -> _Compiled:
 def _folded(parts: list[_Compiled], together: Callable[[Any, Any], Any]) -> _Compiled:
     first, *others = parts
 
-    def run(columns: Mapping[int, Any]) -> Any:
+    def run(columns: _IntegerColumns) -> Any:
         found = first(columns)
         for part in others:
             found = together(found, part(columns))
@@ -122,8 +136,8 @@ def _of_constant(
 ) -> _Compiled:
     units: dict[int | None, int] = {}
 
-    def run(columns: Mapping[int, Any]) -> Any:
-        column = _integers(columns[id])
+    def run(columns: _IntegerColumns) -> Any:
+        column = columns[id]
         unit = units.get(column.scale)
         if unit is None:
             unit = units[column.scale] = _units(constant, column.scale)
@@ -134,8 +148,8 @@ def _of_constant(
 
 
 def _of_columns(compare: Callable[[Any, Any], Any], left: int, right: int) -> _Compiled:
-    def run(columns: Mapping[int, Any]) -> Any:
-        one, other = _integers(columns[left]), _integers(columns[right])
+    def run(columns: _IntegerColumns) -> Any:
+        one, other = columns[left], columns[right]
         if one.scale != other.scale:
             raise _NoIntegers
         found = compare(one.values, other.values)

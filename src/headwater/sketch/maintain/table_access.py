@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -26,15 +26,19 @@ def annotate(
     delta: TableDelta,
     wanted: Mapping[int, str],
     numbers: FragmentNumbers,
-    tests: Iterable[RowTest] = (),
+    tests: Sequence[RowTest] = (),
+    shown: Container[int] | None = None,
 ) -> AnnotatedRows:
     """What of a table's delta passes the tests, as one access sees it: these columns, by the ids of its attributes,
-    and the fragments that rows are in."""
+    and the fragments that rows are in. Of columns that are not `shown` (default: all are) nothing is left but what
+    tests need."""
     columns = {id: _column(delta.rows, name) for id, name in wanted.items()}
     slots = [(each, _column(delta.rows, each.slot.attribute)) for each in numbers.of_table(delta.table)]
     signs = delta.signs
-    for test in tests:
+    for number, test in enumerate(tests, 1):
         passing = np.flatnonzero(test(columns, len(signs)))
+        if shown is not None and number == len(tests):
+            columns = {id: column for id, column in columns.items() if id in shown}
         if len(passing) < len(signs):
             places = pa.array(passing)
             columns = {id: _taken(column, places) for id, column in columns.items()}
