@@ -51,12 +51,6 @@ class Helper:
         while True:
             self._handed.get()()
 
-    def wait(self) -> None:
-        """Until all is done that was handed over."""
-        done: SimpleQueue[None] = SimpleQueue()
-        self.hand(lambda: done.put(None))
-        done.get()
-
     @classmethod
     def taken(cls) -> Helper:
         """One that nobody has; give it back."""
@@ -66,7 +60,7 @@ class Helper:
             return cls()
 
     def give_back(self) -> None:
-        """Nothing is left to do."""
+        """No more is handed over; what it has not come to yet is nobody's any more."""
         self.idle.append(self)
 
 
@@ -75,11 +69,17 @@ if hasattr(os, "register_at_fork"):  # a process that is forked has none of thes
 
 
 class EnteredBeside:
-    """While it is open, rows that a relation gets are entered in its indexes by another thread, if they are many."""
+    """While it is open, rows that a relation gets are entered in its indexes by another thread, if they are many.
+
+    Whoever has the lock enters rows. In the end this thread does what the other has not come to: where cores are
+    taken by others, nothing waits for it.
+    """
 
     def __init__(self, relation: Relation):
         self._relation = relation
         self._helper: Helper | None = None
+        self._lock = threading.Lock()
+        self._over = False
         self._error: BaseException | None = None
 
     def __enter__(self) -> EnteredBeside:
@@ -97,11 +97,12 @@ class EnteredBeside:
 
     def _enter(self, upto: int) -> None:
         """What the other thread does; after an error it does nothing any more."""
-        if self._error is None:
-            try:
-                self._relation.enter(upto)
-            except BaseException as error:
-                self._error = error
+        with self._lock:
+            if not self._over and self._error is None:
+                try:
+                    self._relation.enter(upto)
+                except BaseException as error:
+                    self._error = error
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -109,7 +110,10 @@ class EnteredBeside:
         self._relation.beside = None
         if self._helper is None:
             return
-        self._helper.wait()
+        with self._lock:
+            self._over = True
         self._helper.give_back()
-        if self._error is not None and kind is None:
+        if self._error is None:
+            self._relation.enter(int(self._relation.sizes[4]))
+        elif kind is None:
             raise self._error
