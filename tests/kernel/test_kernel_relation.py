@@ -11,7 +11,7 @@ import pytest
 from kernel_model import Model, assert_indexed, assert_same, matrix, stored_rows, values_of
 from kernel_stream import Stream
 
-from headwater.kernel import room, version_end
+from headwater.kernel import memory, room, version_end
 from headwater.kernel.prefetch import BLOCK
 from headwater.kernel.relation import Relation
 
@@ -450,3 +450,20 @@ def test_rows_can_be_taken_back_wherever_memory_ran_out(call):
     for columns in ((0,), (1,)):
         relation.index(columns)
     assert_indexed(relation)
+
+
+def test_a_large_load_keeps_no_memory_that_nothing_uses():
+    relation = Relation("r", 2)
+    relation.index([0])
+    rows = np.arange(version_end.FEWEST_ROWS_LOADED, dtype=np.int64)
+    relation.add(np.column_stack((rows, rows % 7, np.zeros_like(rows))), 1)
+    kept = memory.zeros((memory.LARGE,), np.uint8)
+    del kept
+    assert any(area.idle() for area in memory._areas)
+    relation.commit()
+    assert not any(area.idle() for area in memory._areas)
+    relation.add(np.array([(-1, 0, 0)], np.int64), 2)
+    kept = memory.zeros((memory.LARGE,), np.uint8)
+    del kept
+    relation.commit()
+    assert any(area.idle() for area in memory._areas)

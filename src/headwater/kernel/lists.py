@@ -42,6 +42,8 @@ SECOND, THIRD = IN_HEAD + SHORTER[0], IN_HEAD + SHORTER[0] + SHORTER[1]
 """How many rows a list has whose first chunk, or first two, are full."""
 LONGEST = 64
 """How long a block is at most: as with all, `HEAD` times a power of two, which is what kind of block it is."""
+MOST_SLOTS_QUADRUPLED = 1 << 14
+"""Tables that are full are made four times as long up to here, then twice."""
 COUNT, SWEEP, TAKE_BACK = 0, 1, 2
 """What `leave` does about rows."""
 
@@ -104,7 +106,7 @@ class Lists:
             if done == rows.shape[0]:
                 return
             if 2 * self.keys >= self.slots.shape[0]:
-                size = self.slots.shape[0] * 4
+                size = self.slots.shape[0] * (4 if self.slots.shape[0] < MOST_SLOTS_QUADRUPLED else 2)
                 relation.ask(8 * size, f"an index of {relation.name} with {self.keys:,} keys and more")
                 bigger = np.zeros(size, np.int64)
                 hashing.move_slots(self.slots, bigger)

@@ -8,8 +8,8 @@ What a reserved range costs before it is used is addresses, of which there are p
 A range that no array uses any more is kept for the next one: clearing memory is twenty times as fast as
 getting it from the system, above all in virtual machines. So the one is taken that has memory, if not too much; and
 an array that outgrows the memory of its range moves to one that has more, if there is one.
-When a new range is needed all the same, what is kept is cut down to `KEPT` bytes. The ranges belong to the process,
-not to a database; a lock guards them.
+When a new range is needed all the same, what is kept is cut down to `KEPT` bytes; at the end of a large load nothing
+is kept (see `version_end`). The ranges belong to the process, not to a database; a lock guards them.
 
 Where addresses are limited (`ulimit -v`), a range is reserved no longer than twice what is needed, and no longer
 than needed once a quarter of the addresses is taken: other allocations need addresses too.
@@ -26,6 +26,7 @@ import resource
 import sys
 import threading
 from collections.abc import Callable
+from functools import cache
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -183,9 +184,24 @@ def _zero(area: Area, first: int) -> None:
 
 
 def release_idle() -> None:
-    """Give ranges that no array uses back to the system."""
+    """Give ranges that no array uses back to the system, and what the allocator of smaller ones keeps."""
     with _lock:
         _areas[:] = [area for area in _areas if not area.idle()]
+    trim = _trim()
+    if trim is not None:
+        trim(0)
+
+
+@cache
+def _trim() -> Callable[[int], int] | None:
+    """What makes the C library give back what it keeps; glibc has it."""
+    import ctypes
+
+    try:
+        found: Callable[[int], int] = ctypes.CDLL(None).malloc_trim
+    except (OSError, AttributeError):
+        return None
+    return found
 
 
 def _mapped(size: int) -> mmap.mmap:
