@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from test_exchange_oracle import VALUES, random_mapping
 
 import headwater as hw
+from headwater.exchange.border import Border
 from headwater.exchange.instance import PeerInstance
 from headwater.language.mappings import compile as compiler
 
@@ -117,6 +118,67 @@ def compare(seed: int, steps: int = 8) -> int:
 @example(2757513)  # a row whose rival follows from it: neither can be let in, and that is told
 def test_certain_rows_and_answers_are_those_of_a_chase_that_merges_values(seed):
     compare(seed)
+
+
+@given(st.integers(0, 2**32))
+@settings(COMMON, max_examples=EXAMPLES)
+def test_what_users_see_is_followed_as_it_would_be_worked_out(seed):
+    """Reports, previews and the border itself, beside one that looks at all there is; with rows that are rejected and
+    reinstated as they are shown."""
+    chance = random.Random(seed)
+    arities, mappings, equal = random_setting(chance)
+    peers = {
+        name[0]: {name[1]: ", ".join(f"c{i}: int" for i in range(arity))} for name, arity in arities.items()
+    }
+    found = hw.exchange(peers=peers, mappings="\n".join([*map(str, mappings), *map(str, equal)]))
+    for _ in range(7):
+        owner, relation = chance.choice(list(arities))
+        rows = [tuple(chance.choice(VALUES) for _ in range(arities[owner, relation])) for _ in range(2)]
+        seen = sorted(found[owner][relation].rows(nulls=True), key=str)
+        gone = chance.sample(seen, min(len(seen), chance.randint(0, 2)))
+        found[owner].edit(insert={relation: rows}, delete={relation: gone} if gone else None)
+        for peer in found.values():
+            peer.publish()
+        for (peer, name), _ in arities.items():
+            viewer = found[peer]
+            before = set(viewer[name].rows(nulls=True))
+            supposed = viewer.preview()
+            done = viewer.update()
+            after = set(viewer[name].rows(nulls=True))
+            for report in (supposed, done):
+                assert set(report.inserted(name)) == after - before
+                assert set(report.deleted(name)) == before - after
+            instance = viewer.instance
+            followed, anew = instance.border, Border(instance.database, instance.compiled, peer)
+            assert followed._chosen == anew._chosen and followed._codes == anew._codes
+            own = instance.schemas.named(f"{peer}.{name}")
+            for row in before | after:
+                assert followed.holds(own, row) == anew.holds(own, row) == (row in after)
+    found.close()
+
+
+def test_rows_are_not_all_looked_at_when_values_become_equal(monkeypatch):
+    """Of many rows, one unknown value becomes known: the others are not shown anew."""
+    found = hw.exchange(
+        peers={"A": {"R": "i: int"}, "B": {"S": "i: int, n: int"}, "C": {"T": "i: int, n: int"}},
+        mappings="m: R(i) -> exists n T(i, n). b: S(i, n) -> T(i, n). key: T(i, n), T(i, m) -> n = m.",
+    )
+    found["A"].edit(insert={"R": [(number,) for number in range(200)]})
+    found["B"].edit(insert={"S": [(0, 7)]})
+    found.exchange()
+    viewer = found["C"]
+    assert viewer["T"].rows() == [(0, 7)] and len(viewer["T"].rows(nulls=True)) == 200
+    monkeypatch.setattr(Border, "shown", lambda *_: pytest.fail("all rows are shown"))
+    monkeypatch.setattr(Border, "_choose_all", lambda *_: pytest.fail("all values are looked at"))
+    found["B"].edit(insert={"S": [(1, 8)]})
+    found.exchange()
+    unknown = hw.LabelledNull("m_n", (1,))
+    assert (1, 8) in viewer["T"] and (1, unknown) not in viewer["T"]
+    found["B"].edit(delete={"S": [(1, 8)]})
+    found["B"].publish()
+    done = viewer.update()
+    assert (done.inserted("T"), done.deleted("T")) == ([(1, unknown)], [(1, 8)])
+    found.close()
 
 
 def equalities(peer) -> list[set]:

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import headwater as hw
+from headwater.exchange.border import Border
 from headwater.exchange.instance import PeerInstance
 from headwater.exchange.peer import Peer
 
@@ -67,7 +68,8 @@ def test_nothing_is_compared_whole_where_no_values_are_equal(monkeypatch: pytest
     found.exchange()
     found["A"].edit(insert={"R": [(100, 1)]}, delete={"R": [(3, 3)]})
     found["A"].publish()
-    monkeypatch.setattr(Peer, "_shown", lambda self, instance: pytest.fail("all rows are read"))
+    monkeypatch.setattr(Border, "shown", lambda *_: pytest.fail("all rows are read"))
+    monkeypatch.setattr(Border, "_choose_all", lambda *_: pytest.fail("all values are looked at"))
     monkeypatch.setattr(PeerInstance, "recomputed", lambda self: pytest.fail("all is computed again"))
     viewer = found["T"]
     for report in (viewer.preview(), viewer.update()):

@@ -33,6 +33,10 @@ class AttachedDatabase:
     def __init__(self, described: PeerDescription, instance: PeerInstance):
         assert described.database is not None
         self._instance = instance
+        instance.written_out = True
+        self._follows = False
+        """Whether the tables hold what users are shown but for what the instance has not written yet."""
+        self._touched: list[Edit] = []
         unknown = unknown_positions(instance.mappings, instance.schemas)
         self._tables = {
             relation: _wrapped(
@@ -70,22 +74,26 @@ class AttachedDatabase:
         before = self._instance.database.marks.get(MARK, {})
         captured = self._wrapper.capture(before)
         if captured.transactions or dict(captured.mark) != before:
+            self._touched += [edit for edits in captured.transactions for edit in edits]
             take(captured.transactions, {MARK: dict(captured.mark)})
 
     def show(self) -> None:
         """Bring the database's tables up to date with the instance."""
         version, shown = self._instance.database.version, self._wrapper.shown()
         owed = {relation: self._owed(relation, shown) for relation in self._tables}
-        if self._instance.border is not None and any(owed.values()):
-            changes = self._compared(self._instance.border)
+        border = self._instance.border
+        if border is not None:
+            changes = self._followed(border) if self._follows else self._compared(border)
         else:
             changes = {
                 relation.name: self._change(relation, together(each))
                 for relation, each in owed.items()
                 if each
             }
+        self._follows = False  # unless this comes to its end
         if changes:
             self._wrapper.apply(changes, version)
+        self._follows, self._touched = True, []
         for relation in self._tables:
             self._instance.database.acknowledge(_subscriber(relation), version)
 
@@ -121,9 +129,28 @@ class AttachedDatabase:
             side.append(from_stored(wrapped, row))
         return InstanceChange(inserted, deleted)
 
+    def _followed(self, border: Border) -> dict[str, InstanceChange]:
+        """What became of what users see since the last time, where that is not simply what is stored: values that
+        nobody knew may have become known in all rows. Rows that users edited in the tables are looked at too: what
+        they deleted may be there all the same."""
+        net = self._instance.not_written()
+        changes = {}
+        for relation in self._tables:
+            rows = {edit.row for edit in self._touched if edit.relation == relation.name}
+            rows |= net.gained.get(relation, frozenset()) | net.lost.get(relation, frozenset())
+            come = [row for row in rows if border.holds(relation, row)]
+            go = [row for row in rows if not border.holds(relation, row)]
+            if come or go:
+                changes[relation.name] = InstanceChange(come, go)
+        return changes
+
     def _compared(self, border: Border) -> dict[str, InstanceChange]:
-        """What differs between the tables and what users see, where that is not simply what is stored: values that
-        nobody knew may have become known in all rows."""
+        """The same by a look at all of the tables, unless they were last written at this version."""
+        self._instance.not_written()
+        database = self._instance.database
+        known = [database.subscriptions[_subscriber(relation)].acknowledged for relation in self._tables]
+        if min(known, default=database.version) >= database.version:
+            return {}
         there = self._wrapper.rows()
         changes = {}
         for relation in self._tables:

@@ -23,6 +23,7 @@ from headwater.exchange.conflicts import Reconciler
 from headwater.exchange.description import ConfederationDescription
 from headwater.exchange.edit import Edit, PolicyEdit, Row, Transaction
 from headwater.exchange.edit_state import RowKey, RowState, settled
+from headwater.exchange.net_change import NetChange, Step, Taking
 from headwater.exchange.policies import Policies
 from headwater.exchange.row_values import rows_of
 from headwater.exchange.schemas import read_schemas
@@ -54,8 +55,6 @@ KEPT = {
 
 PLACES = ("run", "nodes", "budget", "replicate", "rank_filter", "min_ship", "spark")
 """Options that say where a peer computes."""
-Step = tuple[Changes, CompiledMappings]
-"""What a version did, and the program that it ran under."""
 
 
 @dataclass(frozen=True)
@@ -87,6 +86,9 @@ class PeerInstance:
         self.schemas = read_schemas(description)
         self.mappings = parse(description.mappings, description.source)
         self._border: Border | None = None
+        self.written_out = False
+        """Whether somebody asks what is `not_written`."""
+        self._not_written: list[NetChange] = []
         self._barred = BarredRows()
         self.database = Database(path, **{"strict": False, **description.options})
         try:
@@ -265,11 +267,12 @@ class PeerInstance:
         *,
         own: bool = False,
         more_marks: Mapping[str, Any] | None = None,
-    ) -> list[Step]:
+    ) -> Taking:
         """Take transactions on; those of this peer's users (`own`) also wait to be published.
 
         `more_marks` are kept in the same version: how far the source of these transactions was read.
         """
+        border = self.border
         rows = self.changes_of(transactions)
         insert = dict(rows.insert)
         if own:
@@ -284,7 +287,16 @@ class PeerInstance:
         if changed:
             self.policies, self.compiled = policies, coming
             done += self._take_on({})
-        return done + self.reconcile()
+        done += self.reconcile()
+        shown = None if border is None else border.follow(changes for changes, _ in done)
+        if shown is not None and self.written_out:
+            self._not_written.append(shown)
+        return Taking(self.name, tuple(done), shown)
+
+    def not_written(self) -> NetChange:
+        """What became of what users see since the last time that somebody asked; where values may be equal."""
+        found, self._not_written = NetChange.together(self._not_written), []
+        return found
 
     def _policies_after(self, transactions: Iterable[Transaction]) -> Policies:
         policies = self.policies
@@ -328,14 +340,8 @@ class PeerInstance:
         if not self.compiled.equalities.numbers:
             return None
         if self._border is None or self._border.version != self.database.version:
-            self._border = Border(self.database, self.compiled)
+            self._border = Border(self.database, self.compiled, self.name)
         return self._border
-
-    @property
-    def as_stored(self) -> bool:
-        """Whether users see rows as they are stored: no values are equal to others."""
-        names = self.compiled.names
-        return not any(len(self.database[names.same(number)]) for number in self.compiled.equalities.numbers)
 
     def undecided(self, changes: Changes | None = None) -> bool:
         """Whether there is nothing to decide: no row has a rival or is withheld, no condition rejects, no values are
@@ -375,14 +381,17 @@ class PeerInstance:
         """Transactions up to this number are published."""
         gone = [row for row in self.database[LOG].rows() if row[0] <= last]
         if gone:
+            border = self.border
             self.database.apply(delete={LOG: gone})
+            if border is not None:
+                border.follow(())
 
     # ------------------------------------------------------------------ reading
 
     def answers(self, question: str) -> Answers:
         """The answers to a question over outputs. Where values are equal, over rows that show one of each class."""
         border = self.border
-        if border is None:
+        if border is None or border.as_stored:
             return self.database.query(question)
         with Database(strict=False) as beside:
             for name, relation in self.compiled.relations.items():
@@ -396,14 +405,8 @@ class PeerInstance:
 
     def stored_row(self, relation: PeerRelation, row: Row) -> Row:
         """A row that is stored for one that is shown."""
-        output, border = self.compiled.names.output(relation), self.border
-        if border is None or row in self.database[output]:
-            return row
-        every = self.database[output].where()
-        for place, stored in enumerate(every.rows()):
-            if border.shown(relation, replace(every, matrix=every.matrix[place : place + 1])).rows() == [row]:
-                return stored
-        return row
+        border = self.border
+        return row if border is None else border.stored(relation, row)
 
     # ------------------------------------------------------------------ beside it
 

@@ -76,6 +76,27 @@ class NetChange:
         return "\n".join(lines) or "nothing changes"
 
 
+Step = tuple[Changes, CompiledMappings]
+"""What a version did, and the program that it ran under."""
+
+
+@dataclass(frozen=True)
+class Taking:
+    """What taking transactions on did: the versions, and what users see since, where that is not what is stored."""
+
+    peer: str
+    steps: tuple[Step, ...] = ()
+    shown: NetChange | None = None
+
+    def net(self) -> NetChange:
+        """How the peer's relations differ."""
+        if self.shown is not None:
+            return self.shown
+        return NetChange.together(
+            NetChange.of(changes, compiled, self.peer) for changes, compiled in self.steps
+        )
+
+
 def _shown(sign: str, rows: frozenset[Row]) -> list[str]:
     shown = [
         f"  {sign} ({', '.join(map(literal, row))})" for row in sorted(rows, key=order_key)[:MOST_ROWS_SHOWN]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +15,8 @@ from headwater.exchange.conflicts import KEPT_BACK
 from headwater.exchange.description import ConfederationDescription
 from headwater.exchange.edit import Edit, PolicyEdit, Row, Transaction, TransactionId
 from headwater.exchange.edit_state import RowKey, RowState
-from headwater.exchange.instance import PeerInstance, Step
-from headwater.exchange.net_change import NetChange
+from headwater.exchange.instance import PeerInstance
+from headwater.exchange.net_change import NetChange, Taking
 from headwater.exchange.policies import statements
 from headwater.exchange.published import PublishedLogs
 from headwater.exchange.questions import question_text
@@ -30,8 +29,6 @@ from headwater.exchange.why import PeerWhy
 from headwater.language.mappings.mapping import PeerRelation
 from headwater.spelling import did_you_mean
 from headwater.values import arguments
-
-ShownRows = dict[PeerRelation, frozenset[Row]]
 
 
 @public_class
@@ -171,21 +168,16 @@ class Peer:
         last = self._logs.last(self.name)
         self._logs.append(self.name, waiting)
         self._instance.forget_published(self._logs.last(self.name))
+        self._show()
         return tuple(transaction.id for transaction in waiting if transaction.id.number > last)
 
     def update(self) -> UpdateReport:
         """Take on what others have published since the last time, exactly once, and follow it."""
         self.capture()
         transactions, waiting = self._ready()
-        stored = self._instance.as_stored
-        before = None if stored or not transactions else self._shown(self._instance)
-        steps = self._instance.take(transactions) if transactions else []
+        taking = self._instance.take(transactions) if transactions else Taking(self.name)
         self._show()
-        if not steps or stored and self._instance.as_stored:
-            net = partial(self._of_steps, steps)
-        else:  # another version may come before somebody asks
-            net = partial(_same, self._net(steps, self._instance, before))
-        return UpdateReport(self.name, tuple(transactions), tuple(waiting), net)
+        return UpdateReport(self.name, tuple(transactions), tuple(waiting), taking.net)
 
     def preview(self) -> UpdateReport:
         """What `update` would do, without doing it. What users did in the peer's own database is taken in first, as
@@ -201,56 +193,15 @@ class Peer:
         published = {peer: self._logs.read(peer, taken[peer]) for peer in peers if peer != self.name}
         return ready(published, taken)
 
-    def _shown(self, instance: PeerInstance) -> ShownRows:
-        """What users see of the peer's relations."""
-        border = instance.border
-        if border is None:
-            return self._stored(instance)
-        found = {}
-        for relation in instance.schemas.of(self.name):
-            stored = instance.database[instance.compiled.names.output(relation)].where()
-            found[relation] = frozenset(border.shown(relation, stored).rows())
-        return found
-
-    def _net(self, steps: Sequence[Step], instance: PeerInstance, before: ShownRows | None) -> NetChange:
-        """What steps did to what users see, which was `before`; if that is not given, it was what was stored."""
-        stored = self._of_steps(steps)
-        if before is None and instance.as_stored:
-            return stored
-        if before is None:
-            before = {
-                relation: (rows - stored.gained.get(relation, frozenset()))
-                | stored.lost.get(relation, frozenset())
-                for relation, rows in self._stored(instance).items()
-            }
-        after = self._shown(instance)
-        return NetChange(
-            {relation: after[relation] - rows for relation, rows in before.items()},
-            {relation: rows - after[relation] for relation, rows in before.items()},
-        )
-
-    def _of_steps(self, steps: Sequence[Step]) -> NetChange:
-        """What steps did to what is stored of the peer's relations."""
-        return NetChange.together(NetChange.of(changes, compiled, self.name) for changes, compiled in steps)
-
-    def _stored(self, instance: PeerInstance) -> ShownRows:
-        """The rows of the peer's relations as they are stored."""
-        return {
-            relation: frozenset(instance.database[instance.compiled.names.output(relation)].rows())
-            for relation in instance.schemas.of(self.name)
-        }
-
     def _supposed(self, transactions: Sequence[Transaction]) -> NetChange:
         if not transactions:
             return NetChange()
-        instance = self._instance
-        supposed = instance.supposed(transactions)
+        supposed = self._instance.supposed(transactions)
         if supposed is not None:
-            return self._of_steps([supposed])
-        before = None if instance.as_stored else self._shown(instance)
-        beside = instance.recomputed()
+            return Taking(self.name, (supposed,)).net()
+        beside = self._instance.recomputed()
         try:
-            return self._net(beside.take(transactions), beside, before)
+            return beside.take(transactions).net()
         finally:
             beside.close()
 
@@ -454,7 +405,3 @@ class Peer:
     def __repr__(self) -> str:
         waiting = len(self.unpublished)
         return f"<peer {self.name}: {', '.join(self.relations)}; {waiting} transactions to publish>"
-
-
-def _same(change: NetChange) -> NetChange:
-    return change

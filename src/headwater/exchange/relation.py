@@ -49,9 +49,10 @@ class PeerRelationView:
         stored = self.database[self.output]
         known = dict(zip(self.columns, stored.columns, strict=True))
         asked = {known.get(name, name): each for name, each in values.items()}
-        found = stored.where(**(asked if self.border is None else {}))
+        as_stored = self.border is None or self.border.as_stored
+        found = stored.where(**(asked if as_stored else {}))
         named = replace(found, layout=replace(found.layout, columns=self.columns))
-        if self.border is not None:
+        if not as_stored and self.border is not None:
             named = _having(self.border.shown(self.relation, named), values)
         return named if nulls else without_nulls(named)
 
@@ -67,7 +68,9 @@ class PeerRelationView:
 
     def __contains__(self, row: object) -> bool:
         """Whether the row is there, labelled nulls or not."""
-        return row in (self.database[self.output] if self.border is None else self.where(nulls=True))
+        if self.border is None:
+            return row in self.database[self.output]
+        return isinstance(row, tuple) and self.border.holds(self.relation, row)
 
     def __repr__(self) -> str:
         return f"<{self.relation}({', '.join(self.columns)}), {len(self):,} certain rows>"
