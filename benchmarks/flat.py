@@ -1,6 +1,6 @@
-"""The cost of a change follows the change: ten times the data that it does not touch must not matter.
+"""The cost of a change follows the change: ten or a hundred times the data that it does not touch must not matter.
 
-The same changes are made, in turns, in two databases: one with the data they concern and one with ten times as
+The same changes are made, in turns, in two databases: one with the data they concern and one with so many times as
 much. `touched` counts the rows that joins looked at; it must be the same number. The time may differ by what
 caches make of a larger memory. The first changes after a load may build indexes, and are apart. Left out are
 changes after which the smaller database would start over, as they take away much of all it has.
@@ -25,17 +25,19 @@ from headwater.database import Database
 PART = "flat"
 TIMES = 10
 ALONE = "a tenth of the data"
+MANY_TIMES = 100
+ALONE_OF_MANY = "a hundredth of the data"
 Change = tuple[Rows, Rows]
 
 
 def measure(stage: Stage) -> list[ReportRow]:
-    """Copies of a component, unrelated edges, and orders of other shops."""
+    """Copies of components, unrelated edges, and orders of other shops."""
     options = stage.options
     changes = options.singles
     nodes, count = (60, 90) if options.quick else (600, 900)
-    stage.begin(PART, 3 * changes)
+    stage.begin(PART, 4 * changes)
     component = random_digraph(nodes, count, options.seed)
-    copies = [(a + nodes * i, b + nodes * i) for i in range(TIMES) for a, b in component]
+    copies = _copies(component, nodes, TIMES)
     database = load(component)
     rows = TIMES * len(database["reach"])
     apart = [(2 * i, 2 * i + 1) for i in range(nodes, nodes + rows)]
@@ -43,11 +45,33 @@ def measure(stage: Stage) -> list[ReportRow]:
     result += _closure(
         stage, f"{rows:,} unrelated edges", load(component), component, component + apart, changes
     )
+    nodes, count = (60, 90) if options.quick else (190, 285)
+    small = random_digraph(nodes, count, options.seed)
+    result += _closure(
+        stage,
+        f"{MANY_TIMES} copies of a smaller graph",
+        load(small),
+        small,
+        _copies(small, nodes, MANY_TIMES),
+        changes,
+        ALONE_OF_MANY,
+    )
     return result + _groups(stage, 20_000 if options.quick else 100_000, changes)
 
 
+def _copies(component: list[Edge], nodes: int, times: int) -> list[Edge]:
+    """So many copies of a graph side by side, itself the first."""
+    return [(a + nodes * i, b + nodes * i) for i in range(times) for a, b in component]
+
+
 def _closure(
-    stage: Stage, what: str, alone: Database, component: list[Edge], everything: list[Edge], changes: int
+    stage: Stage,
+    what: str,
+    alone: Database,
+    component: list[Edge],
+    everything: list[Edge],
+    changes: int,
+    against: str = ALONE,
 ) -> list[ReportRow]:
     choose = random.Random(stage.options.seed + 7)
     scratch = load(component)
@@ -62,7 +86,7 @@ def _closure(
                 yield {}, {"link": edge}
 
     duck = load_duck(everything)
-    return _race(stage, what, alone, load(everything), edges(), changes, duck, "reach", QUERY)
+    return _race(stage, what, alone, load(everything), edges(), changes, duck, "reach", QUERY, against)
 
 
 def _groups(stage: Stage, orders: int, changes: int) -> list[ReportRow]:
@@ -92,10 +116,11 @@ def _race(
     duck: Duck,
     view: str,
     query: str,
+    against: str = ALONE,
 ) -> list[ReportRow]:
-    first = Duel(PART, f"{what}: first change", ALONE, "longer", detail=True)
-    times = Duel(PART, f"{what}: time", ALONE, "longer", Target("at most", 1.5))
-    touched = Duel(PART, f"{what}: rows touched", ALONE, "longer", Target("at most", 1), unit="rows")
+    first = Duel(PART, f"{what}: first change", against, "longer", detail=True)
+    times = Duel(PART, f"{what}: time", against, "longer", Target("at most", 1.5))
+    touched = Duel(PART, f"{what}: rows touched", against, "longer", Target("at most", 1), unit="rows")
     looked = {"ours": 0, "theirs": 0}
     for number in range(changes):
         gone, come = next(stream)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-PARTS = ("closure", "batches", "dred", "paths", "groups", "goals", "memory", "flat", "workloads")
+PARTS = ("closure", "batches", "dred", "paths", "groups", "goals", "memory", "flat", "small", "workloads")
 """Every part, in the order in which they run."""
 
 

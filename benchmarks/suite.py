@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from benchmarks import batches, closure, dred, flat, goals, groups, memory, paths
+from benchmarks import batches, closure, dred, flat, goals, groups, memory, paths, small
 from benchmarks.options import PARTS, BenchmarkOptions
 from benchmarks.pathway_rival import Pathway, RivalFailed, installed
 from benchmarks.report import BenchmarkReport, ReportRow
@@ -13,7 +13,7 @@ from benchmarks.workloads import contest
 
 MEASURES: dict[str, Callable[[Stage], list[ReportRow]]] = {
     module.PART: module.measure
-    for module in (closure, batches, dred, paths, groups, goals, memory, flat, contest)
+    for module in (closure, batches, dred, paths, groups, goals, memory, flat, small, contest)
 }
 assert tuple(MEASURES) == PARTS
 
