@@ -56,6 +56,7 @@ class Extreme:
 
     def refill(self, dry: Ints, groups: Ints, column: pa.Array, counts: Ints) -> None:
         """Begin the buffers of some groups anew: these are all their values. How many there are is known already."""
+        self.settle_type(column)
         for group in dry.tolist():
             self.buffers[group] = BoundedBuffer(self.most)
         for group, value, count in zip(groups.tolist(), column.to_pylist(), counts.tolist(), strict=True):
@@ -65,9 +66,15 @@ class Extreme:
             self.buffers[group].trim()
 
     def settle_type(self, column: pa.Array) -> None:
-        """Columns have the type of the first that came."""
+        """Columns have the type of those that came: of decimals the widest, as databases say of a few values no more
+        digits than these have. A column of NULLs says nothing."""
+        if pa.types.is_null(column.type):
+            return
         if self._type is None:
             self._type = column.type
+        elif self._type != column.type and pa.types.is_decimal(self._type):
+            both = [pa.schema([pa.field("x", type)]) for type in (self._type, column.type)]
+            self._type = pa.unify_schemas(both, promote_options="permissive").field("x").type
 
     def key(self, value: object) -> object:
         """What values are ordered by."""
