@@ -234,6 +234,18 @@ class ReadWhole(Event):
         return f"read {self.rows:,} rows of {self.relation} once, to look up less from now on"
 
 
+@dataclass(frozen=True)
+class PreviewedBeside(Event):
+    """What an update would do was worked out in a copy that computed everything: something has to be decided."""
+
+    code: ClassVar[str] = "previewed-beside"
+    rows: int
+    """Base rows that the copy was made of."""
+
+    def __str__(self) -> str:
+        return f"the preview computed everything again, of {self.rows:,} base rows"
+
+
 EVENTS: dict[str, type[Event]] = {kind.code: kind for kind in Event.__subclasses__()}
 """All kinds of events by code."""
 

@@ -138,6 +138,7 @@ def test_a_transaction_stands_or_falls_as_a_whole():
     bob.edit(insert={"B": [(1, "z")]})
     bob.publish()
     supposed = cam.preview()
+    assert [event.code for event in supposed.events] == ["previewed-beside"]
     assert (supposed.inserted("C"), supposed.deleted("C")) == ([(1, "z")], [(1, "x"), (2, "y"), (3, "w")])
     found.exchange()
     assert rows(cam, "C") == {(1, "z"), (4, "v")}

@@ -73,6 +73,7 @@ def test_nothing_is_compared_whole_where_no_values_are_equal(monkeypatch: pytest
     monkeypatch.setattr(PeerInstance, "recomputed", lambda self: pytest.fail("all is computed again"))
     viewer = found["T"]
     for report in (viewer.preview(), viewer.update()):
+        assert not report.events
         assert report.changes.inserted("K") == [(100, 1)] and report.changes.deleted("L") == [(3, 3)]
 
 

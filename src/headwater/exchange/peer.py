@@ -10,6 +10,7 @@ from headwater.annotations.protocol import AnyAnnotation
 from headwater.calls import public_class
 from headwater.database.answers import Answers
 from headwater.errors import DataError
+from headwater.events import Event, PreviewedBeside
 from headwater.exchange.attached import AttachedDatabase
 from headwater.exchange.conflicts import KEPT_BACK
 from headwater.exchange.description import ConfederationDescription
@@ -184,8 +185,8 @@ class Peer:
         `update` does: it says what becomes of the rest."""
         self.capture()
         transactions, waiting = self._ready()
-        supposed = self._supposed(transactions)
-        return UpdateReport(self.name, tuple(transactions), tuple(waiting), lambda: supposed, supposed=True)
+        net, events = self._supposed(transactions)
+        return UpdateReport(self.name, tuple(transactions), tuple(waiting), lambda: net, True, events)
 
     def _ready(self) -> tuple[list[Transaction], list[TransactionId]]:
         peers = [peer.name for peer in self._instance.description.peers]
@@ -193,15 +194,15 @@ class Peer:
         published = {peer: self._logs.read(peer, taken[peer]) for peer in peers if peer != self.name}
         return ready(published, taken)
 
-    def _supposed(self, transactions: Sequence[Transaction]) -> NetChange:
-        if not transactions:
-            return NetChange()
-        supposed = self._instance.supposed(transactions)
-        if supposed is not None:
-            return Taking(self.name, (supposed,)).net()
+    def _supposed(self, transactions: Sequence[Transaction]) -> tuple[NetChange, tuple[Event, ...]]:
+        """What taking transactions on would do; if something has to be decided, by way of a copy of all."""
+        supposed = self._instance.supposed(transactions) if transactions else None
+        if supposed is not None or not transactions:
+            return Taking(self.name, () if supposed is None else (supposed,)).net(), ()
         beside = self._instance.recomputed()
         try:
-            return beside.take(transactions).net()
+            rows = sum(map(len, beside.base_rows().values()))
+            return beside.take(transactions).net(), (PreviewedBeside(rows),)
         finally:
             beside.close()
 

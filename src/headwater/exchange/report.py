@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from headwater.events import Event
 from headwater.exchange.edit import Row, Transaction, TransactionId
 from headwater.exchange.net_change import NetChange
 
@@ -26,6 +27,8 @@ class UpdateReport:
     work_out: Callable[[], NetChange] = field(default=NetChange, repr=False, compare=False)
     supposed: bool = False
     """Whether it would be done, and is not."""
+    events: tuple[Event, ...] = ()
+    """What made it cost more than what is new."""
 
     @cached_property
     def changes(self) -> NetChange:
