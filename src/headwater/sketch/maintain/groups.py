@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 
 from headwater.kernel.accumulating import Accumulating
 from headwater.sketch.maintain.aggregates import GroupAggregate, SavedState
-from headwater.sketch.maintain.annotated import AnnotatedRows
+from headwater.sketch.maintain.annotated import AnnotatedRows, unified
 from headwater.sketch.maintain.coding import CodedColumn
 from headwater.sketch.maintain.extremes import Extreme
 from headwater.sketch.maintain.fragment_sets import Bools, GroupFragments, Ints
@@ -125,7 +125,7 @@ class Groups:
         then, now = touched.groups[touched.before], touched.groups[counts > 0]
         new = self._columns(now, counts[counts > 0])
         columns = {
-            id: pa.concat_arrays([touched.old[id], column]) if len(then) else column
+            id: pa.concat_arrays(unified([touched.old[id], column])) if len(then) else column
             for id, column in new.items()
         }
         earlier = np.concatenate((np.ones(len(then), bool), np.zeros(len(now), bool)))
