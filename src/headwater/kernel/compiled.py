@@ -46,10 +46,21 @@ def _announce() -> None:
 class Kernel:
     """A function that stands for its machine code until that is loaded, and then gives way to it in all modules."""
 
-    def __init__(self, function: Function, signature: str | None, *, ending: Ending = None):
+    def __init__(
+        self,
+        function: Function,
+        signature: str | None,
+        *,
+        ending: Ending = None,
+        view: bool = False,
+        missed_until: int = 0,
+    ):
         self.function = function
         self.signature = signature
         self.ending = ending
+        self.view = view
+        self.missed_until = missed_until
+        self.missed = 0
         self.machine_code: Function | None = None
         update_wrapper(self, function)
 
@@ -90,7 +101,8 @@ class Kernel:
         import numba
 
         if self.signature is None:
-            inlined: Function = numba.njit(**INLINED)(self.function)
+            how = {**INLINED, "inline": "always"} if self.view else INLINED
+            inlined: Function = numba.njit(**how)(self.function)
             return inlined
         _announce()
         called: Any = numba.njit(**OPTIONS)(self.function)
@@ -103,6 +115,26 @@ class Kernel:
             called.disable_compile()
         function: Function = called
         return function
+
+    def calls(self) -> list[Kernel]:
+        """The functions with signatures of their own that it calls, which have to be loaded before it."""
+        found: list[Kernel] = []
+        seen: set[Function] = set()
+        todo = [self.function]
+        while todo:
+            function = todo.pop()
+            if function in seen:
+                continue
+            seen.add(function)
+            for name in function.__code__.co_names:
+                called = _kernel(function.__globals__.get(name))
+                if called is None:
+                    continue
+                if called.signature is None:
+                    todo.append(called.function)
+                elif called.machine_code is None:
+                    found.append(called)
+        return found
 
     def ready(self, width: int) -> None:
         """Have the machine code for stored numbers of so many bytes, if the function is given any."""
@@ -180,14 +212,18 @@ def _interpreted(value: object) -> Function | None:
     return None if kernel is None else kernel.as_python
 
 
-def compiled(signature: str | None = None, *, ending: Ending = None) -> Callable[[Function], Function]:
+def compiled(
+    signature: str | None = None, *, ending: Ending = None, view: bool = False, missed_until: int = 0
+) -> Callable[[Function], Function]:
     """A function to be compiled with the given signature; without one, it is inlined into compiled functions.
 
-    `ending`: a version may need it to end, and where.
+    `ending`: a version may need it to end, and where. `view`: what it returns is an array, which only a function can
+    that is part of its caller before anything is compiled. `missed_until`: there are other ways to do what it does,
+    and it is compiled once it was `missed` as often.
     """
 
     def decorate(function: Function) -> Function:
-        _kernels.append(Kernel(function, signature, ending=ending))
+        _kernels.append(Kernel(function, signature, ending=ending, view=view, missed_until=missed_until))
         return _kernels[-1]
 
     return decorate
@@ -205,16 +241,37 @@ def instruction(meaning: Function = nothing) -> Callable[[Function], Function]:
 
 def load(kernels: Iterable[Kernel] | None = None, widths: Iterable[int] = ()) -> None:
     """Load machine code, compiling what was never compiled on this machine: of these functions, or of all; for stored
-    numbers of some widths, or of those that come along."""
+    numbers of some widths, or of those that come along. All are those for which there is no other way, and those that
+    are kept."""
     with _loading:
         for kernel in _kernels:
             if kernel.signature is None and kernel.machine_code is None:
                 kernel.give_way(kernel.compile())
-        for kernel in list(_kernels) if kernels is None else kernels:
+        every = [kernel for kernel in _kernels if not kernel.missed_until or kernel.kept]
+        for kernel in every if kernels is None else kernels:
             if kernel.machine_code is None:
+                load(kernel.calls())
                 kernel.give_way(kernel.compile())
             for width in widths:
                 kernel.ready(width)
+
+
+def at_hand(function: Function) -> bool:
+    """Whether machine code of a function is loaded, or was kept and is loaded now: else there are other ways."""
+    if not isinstance(function, Kernel):
+        return True
+    if COMPILER not in sys.modules or not function.kept:
+        return False
+    load([function])
+    return True
+
+
+def missed(function: Function, times: int) -> None:
+    """Take note that a function which was not at hand was missed so often; compile it, if that is often enough."""
+    if isinstance(function, Kernel):
+        function.missed += times
+        if function.missed >= function.missed_until:
+            load([function])
 
 
 def load_endings(rows: int, width: int, where: Ending = "any") -> None:

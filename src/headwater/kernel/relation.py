@@ -463,6 +463,11 @@ class Relation:
         unsure: Rows = rows[self.rows[rows, self.count_column] >= 0]
         return unsure
 
+    def leaders(self, rows: Rows) -> Rows:
+        """Those of some rows that are visible or lead their groups: that others die makes no other row best."""
+        leading: Rows = rows[(self.state[rows] & (VISIBLE | LEADING)) != 0]
+        return leading
+
     def doubt(self, rows: Rows) -> None:
         """Suppose of live rows that not all their derivations are counted."""
         self.once = self.once and not rows.shape[0]

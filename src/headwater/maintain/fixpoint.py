@@ -44,6 +44,7 @@ from headwater.kernel.relation import Fallen, Relation
 from headwater.maintain.demanded import Differing
 from headwater.maintain.exchange import ADD, ANSWER, ASK, LOSE, Parcel
 from headwater.maintain.selection import Chooser, Displacements, Unsettled
+from headwater.maintain.small_rounds import GiveUp, SmallRounds, small_rounds
 from headwater.maintain.workspace import NO_CHANGE, NO_ROWS, Delta, Redefined, Rows, RuleSet, Workspace, quiet
 from headwater.plan.execute import (
     ANY_RANK,
@@ -67,10 +68,6 @@ NOBODY: AbstractContextManager[object] = nullcontext()
 """No other thread has part in a run."""
 COST_OF_SURE_DEATH = 0.22
 """What it costs that a row dies which has no other derivations, beside one of which that must be found out."""
-
-
-class GiveUp(Exception):
-    """So much has died that starting over is cheaper."""
 
 
 class Fixpoint:
@@ -113,11 +110,14 @@ class Fixpoint:
         self.quiet = quiet(self.exchange, rules, redefined)
         self.lockstep = bool(choosers) or (workspace.stops and not self.quiet)
         """Whether nodes take every round together: where they must agree on each."""
+        self.small: SmallRounds | None = None
+        """What runs rounds with few rows, where there is something."""
 
     # ------------------------------------------------------------------ the two ways through
 
     def change(self) -> None:
         """From the stratum as it was before the version to what it is after it."""
+        self.small = small_rounds(self)
         if self.redefined is not None:
             self.pending = self.redefined.gained
             if self.redefined.lost is not None:
@@ -131,7 +131,7 @@ class Fixpoint:
         for rule, found in differing:
             self._hand(rule, found.lost, self._losing(rule))
         self._down(DOWN_FIRST)
-        self._up(STAYING)
+        self.up(STAYING)
         for rule, position, relation, negated in self.rules.lower:
             delta = self.deltas.get(relation, NO_CHANGE)
             rows = delta.lost if negated else delta.gained
@@ -219,6 +219,8 @@ class Fixpoint:
     # ------------------------------------------------------------------ phases
 
     def _down(self, access: Access) -> None:
+        if self.small is not None and self.lose is Relation.subtract and any(self.falling.values()):
+            self.small.down(self, access)
         while True:
             while any(self.falling.values()):
                 self._fall(access)
@@ -245,7 +247,8 @@ class Fixpoint:
         for name, rows in batch.items():
             self.relations[name].settle(rows)
 
-    def _up(self, access: Access) -> None:
+    def up(self, access: Access) -> None:
+        """Let dead rows come back that have other derivations."""
         batch = {name: taken(rows) for name, rows in self.dead.items() if rows}
         for name, rows in batch.items():
             self.dead[name] = []
@@ -273,13 +276,15 @@ class Fixpoint:
         return revive
 
     def _rise(self) -> None:
+        if self.small is not None and self._risen_in_kernel(self.small):
+            return
         while True:
             if self.lockstep:
                 if not self.quiet:
                     self._swap()
                 if self.affected and self._displace():
                     self._down(DOWN)
-                    self._up(PRESENT)
+                    self.up(PRESENT)
                     continue
                 if not self.agreed(any(self.fresh.values())):
                     return
@@ -291,6 +296,18 @@ class Fixpoint:
                 self._stop()
                 return
             self._show()
+
+    def _risen_in_kernel(self, small: SmallRounds) -> bool:
+        """Rise as far as rounds are small; whether that is all."""
+        if not any(self.fresh.values()) and not any(self.affected.values()):
+            return not self.pending
+        self.small = None
+        if small.rise(self):
+            return True
+        if any(self.falling.values()):
+            self._down(DOWN)
+            self.up(PRESENT)
+        return False
 
     def _show(self) -> None:
         """One round of news."""
@@ -344,6 +361,11 @@ class Fixpoint:
         if repeated:
             raise Unsettled
         return displaced
+
+    @property
+    def cost_of_sure_death(self) -> float:
+        """What a row costs that dies for sure, in rows whose other derivations have to be looked for."""
+        return COST_OF_SURE_DEATH
 
     def agreed(self, found: bool) -> bool:
         """Whether any node has found something."""
@@ -431,7 +453,7 @@ class Fixpoint:
             self.statistics.doubtful += fallen.doubtful
             self.dead[name].append(fallen.dead)
             if name in self.affected:
-                self.affected[name].append(fallen.dead)
+                self.affected[name].append(self.relations[name].leaders(fallen.dead))
         if fallen.falling.shape[0]:
             self.falling[name].append(fallen.falling)
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from headwater.errors import EvaluationError, OutOfMemory
 from headwater.kernel.relation import NO_ROWS, Relation, Rows
+from headwater.kernel.rounds.addresses import address
+from headwater.kernel.rounds.choosing import MOST_CHOSEN, SAMPLE
+from headwater.kernel.rounds.running import PIECE, WIDEST
 from headwater.kernel.states import OLD
 from headwater.maintain.demanded import Demanded, Differing
 from headwater.maintain.exchange import Alone, Exchange
@@ -21,6 +24,9 @@ from headwater.rules.checked import Absent, CheckedRule, Premise, RelationInfo, 
 from headwater.values.codec import Codec
 from headwater.values.functions import Functions
 from headwater.version.spectator import Spectator
+
+if TYPE_CHECKING:
+    from headwater.maintain.small_rounds import SmallRounds
 
 __all__ = [
     "NO_CHANGE",
@@ -90,6 +96,22 @@ class Sizes:
         return self._sampled[name]
 
 
+class RoundBuffers(NamedTuple):
+    """Room for bindings on their way through a rule, for choosing best rows, and for some values of them."""
+
+    bindings: Ints
+    beating: Ints
+    values: Ints
+    addresses: tuple[int, int, int]
+
+    @classmethod
+    def make(cls) -> RoundBuffers:
+        bindings = np.empty((2, PIECE * WIDEST), np.int64)
+        beating = np.empty((4 * MOST_CHOSEN + 1, 2), np.int64)
+        values = np.empty(SAMPLE, np.int64)
+        return cls(bindings, beating, values, (address(bindings), address(beating), address(values)))
+
+
 class Pauses:
     """What happens between pieces of work: an interrupt is raised, and who looks on is told."""
 
@@ -134,6 +156,13 @@ class Workspace:
         self.sizes = Sizes(self.relations)
         self.executor = Executor(self.relations, codec, functions, self.pause)
         self.planner = Planner(codec, functions, self.sizes)
+        self._small_buffers: RoundBuffers | None = None
+
+    def small_buffers(self) -> RoundBuffers:
+        """What small rounds are computed in."""
+        if self._small_buffers is None:
+            self._small_buffers = RoundBuffers.make()
+        return self._small_buffers
 
     @property
     def interrupts(self) -> Interrupts:
@@ -224,6 +253,8 @@ class RuleSet:
         """How large the relations that rules read were when this was last looked at, about."""
         self._looked_at = -1
         """What `resized` of the workspace was then."""
+        self.small: SmallRounds | None = None
+        """What has run small rounds of these rules."""
 
     @property
     def alone(self) -> bool:

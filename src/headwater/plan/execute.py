@@ -169,7 +169,7 @@ class Executor:
         if step is not None:
             other = self.relations[step.relation]
             if other.rows.dtype == matrix.dtype and not other.selected:
-                self._look(start.relation, rows.shape[0])
+                self.look(start.relation, rows.shape[0])
                 found = 0
                 for begin in range(0, rows.shape[0], MOST_STARTS_AT_ONCE):
                     if begin:
@@ -191,10 +191,10 @@ class Executor:
             if cursor[0] >= rows.shape[0]:
                 break
             self.between_pieces()
-        self._look(start.relation, int(cursor[2]))
+        self.look(start.relation, int(cursor[2]))
         return found
 
-    def _look(self, relation: str, rows: int) -> None:
+    def look(self, relation: str, rows: int) -> None:
         """Count rows that were looked at."""
         self.looked[relation] += rows
         self.touched += rows
@@ -223,7 +223,7 @@ class Executor:
             elif isinstance(step, Extend):
                 bindings = self._extend(step, types, bindings)
             else:
-                bindings = self._add_numbers(step, bindings)
+                bindings = self.add_numbers(step, bindings)
             if bindings.shape[0] == 0:
                 return 0
         if not plan.identity:
@@ -254,7 +254,7 @@ class Executor:
         cursor = (AT_CHAIN if step.key else AT_START).copy()
         index = None
         if step.key and not step.whole:
-            self._needs_index(step, relation)
+            self.needs_index(step, relation)
             index = relation.chains(step.key)
         which = None
         if not step.whole and not step.key:
@@ -263,7 +263,7 @@ class Executor:
             n = join.scan(relation.sizes[0], relation.rows, relation.state, accept, rank_column, limit, which)
             which = which[:n]
             self.scans[step.relation] = self.scans.get(step.relation, 0) + 1
-            self._look(step.relation, int(relation.sizes[0]))
+            self.look(step.relation, int(relation.sizes[0]))
         found = 0
         while cursor[0] < bindings.shape[0]:
             if index is not None:
@@ -284,7 +284,7 @@ class Executor:
                 )  # fmt: skip
             if n:
                 found += self._steps(plan, types, depth + 1, out[:n], access, split, sink)
-        self._look(step.relation, int(cursor[2]))
+        self.look(step.relation, int(cursor[2]))
         return found
 
     def _seen(self, step: Join, relation: Relation, access: Access, split: int) -> tuple[Accept, int, int]:
@@ -296,7 +296,8 @@ class Executor:
         accept = access.before if earlier else access.after
         return self.pinned.get(step.relation, accept), -1, ANY_RANK
 
-    def _needs_index(self, step: Join, relation: Relation) -> None:
+    def needs_index(self, step: Join, relation: Relation) -> None:
+        """Take note that an index is about to be made, if it is."""
         if step.key not in relation.indexes and relation.stored:
             self.built.append((step.relation, step.key))
 
@@ -315,7 +316,7 @@ class Executor:
         """A join by lists of rows. With `results`, what it writes is what the plan gives."""
         relation = self.relations[step.relation]
         accept, rank_column, limit = self._seen(step, relation, access, split)
-        self._needs_index(step, relation)
+        self.needs_index(step, relation)
         index = relation.index(step.key)
         assert isinstance(index, Lists)
         outputs, constants = (step.outputs, NO_CODES) if results is None else (results, plan.constants)
@@ -344,7 +345,7 @@ class Executor:
                 break
             if depth == 0:
                 self.between_pieces()
-        self._look(step.relation, int(cursor[2]))
+        self.look(step.relation, int(cursor[2]))
         return found
 
     def _anti_join(self, depth: int, step: AntiJoin, bindings: Ints, access: Access, split: int) -> Ints:
@@ -357,7 +358,7 @@ class Executor:
             bindings, step.sources, step.constants, relation.columns, relation.slots, relation.rows,
             relation.state, avoid, step.outputs, cursor, out, self._scratch,
         )  # fmt: skip
-        self._look(step.relation, bindings.shape[0])
+        self.look(step.relation, bindings.shape[0])
         return out[:n]
 
     # ------------------------------------------------------------------ terms
@@ -373,7 +374,8 @@ class Executor:
         value, _ = self._term(step.value, step.columns, types, bindings)
         return self._appended(step.outputs, bindings, value)
 
-    def _add_numbers(self, step: AddNumbers, bindings: Ints) -> Ints:
+    def add_numbers(self, step: AddNumbers, bindings: Ints) -> Ints:
+        """Bindings with a sum or difference as a further column."""
         out = np.empty((bindings.shape[0], step.outputs.shape[0] + 2), np.int64)
         append = join.append_float_sum if step.floats else join.append_sum
         row = append(bindings, step.left, step.right, step.constants, step.subtract, step.outputs, out)

@@ -7,7 +7,8 @@ than taking it down and up again: then that is done, and the statistics say so.
 from __future__ import annotations
 
 from headwater.kernel.relation import Relation
-from headwater.maintain.fixpoint import COST_OF_SURE_DEATH, GiveUp, spent
+from headwater.maintain.fixpoint import COST_OF_SURE_DEATH, spent
+from headwater.maintain.small_rounds import GiveUp
 from headwater.maintain.strategies.strategy import Strategy, Task
 from headwater.rules.checked import Stratum
 
