@@ -8,8 +8,8 @@ What a reserved range costs before it is used is addresses, of which there are p
 A range that no array uses any more is kept for the next one: clearing memory is twenty times as fast as
 getting it from the system, above all in virtual machines. So the one is taken that has memory, if not too much; and
 an array that outgrows the memory of its range moves to one that has more, if there is one.
-When a new range is needed all the same, what is kept is cut down to `KEPT` bytes; at the end of a large load nothing
-is kept (see `version_end`). The ranges belong to the process, not to a database; a lock guards them.
+When a new range is needed all the same, what is kept is cut down to `KEPT` bytes; at the end of a process's first
+large load nothing is kept (`loaded`). The ranges belong to the process, not to a database; a lock guards them.
 
 Where addresses are limited (`ulimit -v`), a range is reserved no longer than twice what is needed, and no longer
 than needed once a quarter of the addresses is taken: other allocations need addresses too.
@@ -190,6 +190,13 @@ def release_idle() -> None:
     trim = _trim()
     if trim is not None:
         trim(0)
+
+
+@cache
+def loaded() -> None:
+    """A large load has ended. After the first one what it needed on the way is given back: most processes load once.
+    One that loads again will do so once more, and is quicker with what it has."""
+    release_idle()
 
 
 @cache

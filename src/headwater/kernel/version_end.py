@@ -15,7 +15,7 @@ import numpy as np
 
 from headwater.kernel import journal, room
 from headwater.kernel.lists import Lists
-from headwater.kernel.memory import release_idle, shrunk
+from headwater.kernel.memory import loaded, shrunk
 from headwater.kernel.states import LIVE, SEALED, STORED, translate
 
 if TYPE_CHECKING:
@@ -26,8 +26,7 @@ MOST_ROWS_REMOVED = 1 << 13
 FEWEST_ROWS_REBUILT_WITHOUT = 256
 """From how many dead rows on it is worth asking whether so few are left that building anew is cheaper."""
 FEWEST_ROWS_LOADED = 1 << 16
-"""From how many rows on a version that made all rows of a relation gives back what is in use no more. Those that
-change a relation keep it for the next one."""
+"""From how many rows on a version that made all rows of a relation is a large load (see `memory.loaded`)."""
 SPARE = 16
 """How many rows there is room for beyond what is needed, at the least."""
 
@@ -86,10 +85,10 @@ def commit(relation: Relation, plan: CommitPlan) -> bool:
         translate(relation.state[: relation.sizes[0]], SEALED)
     elif relation.sizes[3] or relation.sizes[4]:
         journal.seal(relation.journal_rows, relation.created, relation.sizes, relation.state, SEALED)
-    loaded = relation.sizes[4] >= FEWEST_ROWS_LOADED and relation.sizes[4] == relation.stored
+    all_new = relation.sizes[4] >= FEWEST_ROWS_LOADED and relation.sizes[4] == relation.stored
     _forget(relation)
-    if loaded:
-        release_idle()
+    if all_new:
+        loaded()
     if plan.empty and _emptied(relation):
         return False
     if plan.compact and _compacted(relation):
