@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from headwater.kernel import journal, room
-from headwater.kernel.lists import Lists
 from headwater.kernel.memory import loaded, shrunk
 from headwater.kernel.states import LIVE, SEALED, STORED, translate
 
@@ -181,7 +180,7 @@ def _forget(relation: Relation) -> None:
 def _remove(relation: Relation, dead: Rows) -> None:
     if dead.shape[0] == relation.stored and not relation.pinned and _emptied(relation):
         return
-    lists = sum(isinstance(index, Lists) for index in relation.indexes.values())
+    lists = 0 if relation.selected else len(relation.indexes)
     journal.remove(
         dead, relation.columns, relation.rows, relation.state, relation.slots, relation.free, relation.sizes,
         relation.scratch, relation.count_column, lists,

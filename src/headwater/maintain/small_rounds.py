@@ -52,7 +52,7 @@ def small_rounds(fixpoint: Fixpoint) -> SmallRounds | None:
     if known is None or not known.stratum.serves(plans, fixpoint.choosers):
         known = SmallRounds(workspace, StratumTables(workspace, rules, plans, fixpoint.choosers))
         rules.small = known
-    return known if known.stratum.ready() else None
+    return known if known.stratum.fitting else None
 
 
 class SmallRounds:
