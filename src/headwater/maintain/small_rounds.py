@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from headwater.errors import EvaluationError, OutOfMemory
 from headwater.kernel import room
 from headwater.kernel.compiled import at_hand, missed
 from headwater.kernel.relation import Relation, Rows
@@ -25,6 +26,7 @@ from headwater.maintain.round_tables import StratumTables
 from headwater.maintain.workspace import Workspace
 from headwater.plan.execute import DOWN, DOWN_FIRST, PRESENT, Access
 from headwater.plan.steps import AddNumbers, AntiJoin, Ints, Join
+from headwater.rules.checked import placed
 
 if TYPE_CHECKING:
     from headwater.maintain.fixpoint import Fixpoint
@@ -178,7 +180,11 @@ class SmallRounds:
         bindings = both[here].reshape(-1)[: count * width].reshape(count, width)
         step = self.stratum.steps[int(at[tables.STEP])][1]
         assert isinstance(step, AddNumbers)
-        out = self.workspace.executor.add_numbers(step, bindings)
+        rule = self.stratum.rules.recursive[int(at[tables.RULE])][0]
+        try:
+            out = self.workspace.executor.add_numbers(step, bindings)
+        except (EvaluationError, OutOfMemory) as error:
+            raise placed(error, rule) from error
         both[1 - here].reshape(-1)[: out.size] = out.reshape(-1)
         at[tables.BUFFER], at[tables.BOUND] = 1 - here, out.shape[1] - 1
         at[tables.PENDING] = out.shape[0]
