@@ -223,3 +223,27 @@ def test_an_endless_recursion_is_still_told():
     with pytest.raises(hw.HeadwaterError, match="did not come to rest"):
         database.apply(insert={"next": [(46 + i, 47 + i) for i in range(60)], "n": [(46,)]})
     assert len(database["up"]) == 46
+
+
+def test_rows_that_die_in_the_kernel_alone_are_removed():
+    """Rows of `even` are lost to rules of the stratum itself, never to a change below it."""
+    database = hw.connect()
+    database.define(DECLARED + PROGRAMS["two that need each other"])
+    database.apply(insert={"link": chain(6)})
+    database.apply(delete={"link": [(5, 6)]})
+    database.apply(delete={"link": [(0, 1)]})
+    even = database.runner.engine.workspace.relations["even"]
+    assert even.stored == even.visible == len(list(database["even"].rows())) == len(database["even"]) == 4
+
+
+def test_rows_with_many_columns_that_must_be_there():
+    constants = ", ".join(["7"] * 22)
+    columns = ", ".join(f"c{i}: int" for i in range(24))
+    database = hw.connect()
+    database.define(
+        f"link(x: int, y: int). wide({columns}). reach(X, Y) :- link(X, Y)."
+        f"reach(X, Y) :- link(X, Z), reach(Z, Y), wide({constants}, X, Y)."
+    )
+    database.apply(insert={"wide": [(*[7] * 22, a, b) for a in range(9) for b in range(9)]})
+    database.apply(insert={"link": chain(8)})
+    assert len(database["reach"]) == 36

@@ -95,7 +95,7 @@ class StratumTables:
 
     def _write(self) -> None:
         """Write all that is known without addresses."""
-        heap: list[int] = list(range(WIDEST))
+        heap: list[int] = list(range(max(relation.arity for relation, _ in self.known)))
         numbers = {name: number for number, name in enumerate(self.names)}
         self.relations: Ints = np.zeros((len(self.names), tables.RELATION_WIDTH), np.int64)
         self.queues: Ints = np.zeros((len(self.own), tables.QUEUE_WIDTH), np.int64)
@@ -180,13 +180,14 @@ class StratumTables:
         index = 0
         for number, (relation, held) in enumerate(self.known):
             arrays: list[object] = [
-                relation.rows, relation.state, relation.free, relation.journal_rows, relation.created, relation.sizes
+                relation.rows, relation.state, relation.free, relation.journal_rows, relation.journal,
+                relation.created, relation.sizes,
             ]  # fmt: skip
             if self._looked_up[number]:
                 arrays.append(relation.slots)
             for one in held:
                 arrays.append(one.slots)
-                arrays.append(one.pool if isinstance(one, Lists) else one.next)
+                arrays += [one.pool] if isinstance(one, Lists) else [one.next, one.previous]
             if list(map(id, arrays)) != self._ids[number]:
                 self._ids[number], self._arrays[number] = list(map(id, arrays)), arrays
                 self._write_addresses(self.relations[number], relation, self._looked_up[number])

@@ -224,6 +224,7 @@ class SmallRounds:
         """Tell everybody what was done."""
         at, statistics, executor = self.at.tolist(), fixpoint.statistics, self.workspace.executor
         self.workspace.clock, statistics.rounds = at[tables.CLOCK], at[tables.ROUNDS]
+        lossy = at[tables.DIED] > statistics.died  # in some own relation: which one is seen when dead rows go
         statistics.died, statistics.doubtful = at[tables.DIED], at[tables.DOUBTFUL]
         told = self.stratum.rule_table[:, tables.FOUND :].tolist()
         for (found, looked, begun), plan, (rule, _, _) in zip(
@@ -250,6 +251,7 @@ class SmallRounds:
             relation.supports += added
             relation.entered = int(relation.sizes[4])
             relation.once = relation.once and not twice
+            relation.lossy = relation.lossy or lossy
             if chosen:
                 chooser = self.stratum.choosers[relation.name]
                 chooser.touched += chosen
