@@ -35,7 +35,7 @@ class StratumTables:
 
     def __init__(self, workspace: Workspace, rules: RuleSet, plans: list[Plan], choosers: dict[str, Chooser]):
         self.workspace = workspace
-        self.rules = rules
+        self.recursive = rules.recursive
         self.plans = plans
         self.choosers = choosers
         self.own = tuple(sorted(rules.own))
@@ -133,9 +133,7 @@ class StratumTables:
     def _write_rules(self, heap: list[int], numbers: Mapping[str, int]) -> None:
         self.rule_table: Ints = np.zeros((len(self.plans), tables.RULE_WIDTH), np.int64)
         steps: list[tuple[Plan, Step | None]] = []
-        for row, plan, (rule, position, _) in zip(
-            self.rule_table, self.plans, self.rules.recursive, strict=True
-        ):
+        for row, plan, (rule, position, _) in zip(self.rule_table, self.plans, self.recursive, strict=True):
             join = plan.first_join
             assert join is not None
             other = numbers[join.relation]

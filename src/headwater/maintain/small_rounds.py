@@ -31,6 +31,10 @@ from headwater.rules.checked import placed
 if TYPE_CHECKING:
     from headwater.maintain.fixpoint import Fixpoint
 
+ROUNDS_A_BREATH = 256
+"""After how many rounds somebody may interrupt, or look on."""
+MOST_ROUNDS = 1 << 62
+"""More than anybody can wait for."""
 ROUNDS_OF_A_CHANGE = 20
 """How many rounds a change takes, about."""
 
@@ -86,7 +90,8 @@ class SmallRounds:
         at[tables.LAST_CLOCK] = min(
             relation.largest for relation, _ in self.stratum.known[: len(self.stratum.own)]
         )
-        at[tables.LAST_ROUND] = workspace.max_rounds
+        at[tables.LAST_ROUND] = min(workspace.max_rounds, MOST_ROUNDS)
+        at[tables.BREATH] = statistics.rounds + ROUNDS_A_BREATH
         at[tables.DIED], at[tables.DOUBTFUL] = statistics.died, statistics.doubtful
         at[tables.SURE] = 100 * fixpoint.cost_of_sure_death
         at[tables.LIMIT] = min(100 * fixpoint.limit, float(1 << 62))
@@ -117,10 +122,19 @@ class SmallRounds:
             if why == tables.GIVEN_UP:
                 raise GiveUp
             if why != tables.ASKED:
-                self._attend(why)
+                try:
+                    self._attend(why)
+                except (EvaluationError, OutOfMemory) as error:
+                    raise self._placed(error) from error
                 stratum.refresh()
             elif not self._ask(fixpoint):
                 return False
+
+    def _placed(self, error: EvaluationError | OutOfMemory) -> EvaluationError | OutOfMemory:
+        """An error with the rule that was run, if one was."""
+        if self.at[tables.PHASE] not in (tables.FALL_RUN, tables.SHOW_RUN):
+            return error
+        return placed(error, self.stratum.recursive[int(self.at[tables.RULE])][0])
 
     def _ask(self, fixpoint: Fixpoint) -> bool:
         """Have dead rows looked into that may have other derivations; whether the kernel can go on then: rules that
@@ -142,6 +156,7 @@ class SmallRounds:
         if why == tables.PAUSED:
             workspace.pause()
             at[tables.TUPLES] = 0
+            at[tables.BREATH] = at[tables.ROUNDS] + ROUNDS_A_BREATH
         elif why == tables.JOURNAL_FULL:
             room.journal(relation, much)
         elif why == tables.QUEUE_FULL:
@@ -180,11 +195,7 @@ class SmallRounds:
         bindings = both[here].reshape(-1)[: count * width].reshape(count, width)
         step = self.stratum.steps[int(at[tables.STEP])][1]
         assert isinstance(step, AddNumbers)
-        rule = self.stratum.rules.recursive[int(at[tables.RULE])][0]
-        try:
-            out = self.workspace.executor.add_numbers(step, bindings)
-        except (EvaluationError, OutOfMemory) as error:
-            raise placed(error, rule) from error
+        out = self.workspace.executor.add_numbers(step, bindings)
         both[1 - here].reshape(-1)[: out.size] = out.reshape(-1)
         at[tables.BUFFER], at[tables.BOUND] = 1 - here, out.shape[1] - 1
         at[tables.PENDING] = out.shape[0]
@@ -228,7 +239,7 @@ class SmallRounds:
         statistics.died, statistics.doubtful = at[tables.DIED], at[tables.DOUBTFUL]
         told = self.stratum.rule_table[:, tables.FOUND :].tolist()
         for (found, looked, begun), plan, (rule, _, _) in zip(
-            told, self.stratum.plans, self.stratum.rules.recursive, strict=True
+            told, self.stratum.plans, self.stratum.recursive, strict=True
         ):
             if begun:
                 assert plan.first_join is not None

@@ -41,7 +41,7 @@ MOST_CYCLES = 64
 """How often best rows may be displaced by better ones, one after another, before somebody has to look whether that
 ends."""
 MOST_TUPLES = 1 << 18
-"""After how many derivations it is time for a breath."""
+"""After how many derivations it is time for a breath; `BREATH` says after which round, at the latest."""
 MOST_ROUNDS_WITHOUT = 100_000
 """How many rounds run without it before it is compiled: that takes as long as it would have saved by then."""
 
@@ -72,7 +72,7 @@ def advance(at, relations, indexes, rules, steps, heap, queues, accepts, sample)
                 return GIVEN_UP
             if too_much(at, falling):
                 return HANDED_OVER
-            if at[TUPLES] > MOST_TUPLES:
+            if at[TUPLES] > MOST_TUPLES or at[ROUNDS] >= at[BREATH]:
                 return PAUSED
             for r in range(queues.shape[0]):
                 if not noting(at, relations, r, queues[r, FALLING_LENGTH]):
@@ -147,7 +147,7 @@ def advance(at, relations, indexes, rules, steps, heap, queues, accepts, sample)
                 return DONE
             if too_much(at, fresh):
                 return HANDED_OVER
-            if at[TUPLES] > MOST_TUPLES:
+            if at[TUPLES] > MOST_TUPLES or at[ROUNDS] >= at[BREATH]:
                 return PAUSED
             for r in range(queues.shape[0]):
                 if not noting(at, relations, r, queues[r, FRESH_LENGTH]):
