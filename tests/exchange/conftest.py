@@ -19,13 +19,13 @@ def postgres() -> Iterator[postgres_server.Server]:
     server.stop()
 
 
-@pytest.fixture(params=["sqlite", "postgresql", "decoding", "duckdb", "delta"])
+@pytest.fixture(params=["sqlite", "postgresql", "decoding", "duckdb", "delta", "parquet"])
 def address(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, str]:
     """The address of a new database of each kind, and how it is captured."""
     kind = request.param
     if kind in ("postgresql", "decoding"):
         server = request.getfixturevalue("postgres")
         return server.new_database(), "auto" if kind == "postgresql" else "decoding"
-    if kind == "delta":
-        return f"delta://{tmp_path / 'tables'}", "auto"
+    if kind in ("delta", "parquet"):
+        return f"{kind}://{tmp_path / 'tables'}", "auto"
     return f"{kind}:///{tmp_path / 'peer.db'}", "auto"

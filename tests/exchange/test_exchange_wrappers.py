@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import datetime
 import os
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -27,7 +29,7 @@ ODD = WrappedTable(
 )
 C2 = LabelledNull("c", (2,))
 DATABASES = ["sqlite", "postgresql", "decoding", "duckdb"]
-"""Kinds of addresses with statements and transactions: all but Delta."""
+"""Kinds of addresses with statements and transactions: all but Delta and Parquet."""
 
 
 @contextmanager
@@ -45,6 +47,9 @@ def user(
     """Somebody edits a table with tools of their own; rows have the table's own columns."""
     if address[0].startswith("delta://"):
         _user_of_delta(address[0].removeprefix("delta://"), table, insert, delete)
+        return
+    if address[0].startswith("parquet://"):
+        _user_of_parquet(Path(address[0].removeprefix("parquet://")) / table.table, table, insert, delete)
         return
     engine = sa.create_engine(address[0])
     quoted = sa.sql.quoted_name
@@ -79,6 +84,25 @@ def _user_of_delta(folder: str, table: WrappedTable, insert: list[Any], delete: 
         deltalake.write_deltalake(found, pa.Table.from_pylist(rows, schema=schema), mode="append")
 
 
+def _user_of_parquet(folder: Path, table: WrappedTable, insert: list[Any], delete: list[Any]) -> None:
+    """As Spark does: appending is one more file, anything else overwrites all of them."""
+    import pyarrow as pa
+    import pyarrow.dataset as ds
+    import pyarrow.parquet as pq
+
+    held = ds.dataset([str(path) for path in folder.glob("*.parquet")]).to_table()
+    there = held.to_pylist()
+    come = [dict(zip(table.names, row, strict=True)) for row in insert]
+    if delete:
+        kept = [row for row in there if tuple(row[name] for name in table.names) not in delete]
+        for path in folder.glob("*.parquet"):
+            path.unlink()
+        come = kept + come
+    pq.write_table(
+        pa.Table.from_pylist(come, schema=held.schema), folder / f"part-{uuid.uuid4().hex}.parquet"
+    )
+
+
 def rows(address: tuple[str, str], table: WrappedTable) -> set[tuple[Any, ...]]:
     """All that the table holds, labels among it."""
     names = [*table.names, *(f"{column.name}?" for column in table.columns if column.labelled)]
@@ -89,6 +113,12 @@ def rows(address: tuple[str, str], table: WrappedTable) -> set[tuple[Any, ...]]:
             f"{address[0].removeprefix('delta://')}/{table.table}"
         ).to_pyarrow_table()
         return {tuple(row[name] for name in names) for row in found.to_pylist()}
+    if address[0].startswith("parquet://"):
+        import pyarrow.dataset as ds
+
+        files = (Path(address[0].removeprefix("parquet://")) / table.table).glob("*.parquet")
+        there = ds.dataset([str(path) for path in files]).to_table().to_pylist()
+        return {tuple(row[name] for name in names) for row in there}
     engine = sa.create_engine(address[0])
     with engine.connect() as connection:
         quoted = sa.sql.quoted_name
@@ -185,7 +215,7 @@ def test_names_are_quoted_and_values_are_never_part_of_a_statement(address: tupl
         wrapper.apply({"odd": InstanceChange(inserted=[row, ("x", "y")])}, 1)
         assert flat(wrapper.capture({})) != []
         mark = wrapper.capture({}).mark
-        if not address[0].startswith("delta"):
+        if not address[0].startswith(("delta", "parquet")):
             user(address, ODD, insert=[(nasty, nasty)])
             assert flat(wrapper.capture(mark)) == edits(("+", (nasty, nasty)), relation="odd")
         wrapper.apply({"odd": InstanceChange(deleted=[row])}, 2)

@@ -177,6 +177,7 @@ class _ConfederationReader:
         for scheme in (SQLITE, "duckdb:///"):
             if address.startswith(scheme) and not address.startswith(scheme + ":"):
                 return scheme + self.toml.path(address.removeprefix(scheme))
-        if address.startswith("delta://"):
-            return "delta://" + self.toml.path(address.removeprefix("delta://"))
+        for scheme in ("delta://", "parquet://"):
+            if address.startswith(scheme):
+                return scheme + self.toml.path(address.removeprefix(scheme))
         return self.toml.path(address)

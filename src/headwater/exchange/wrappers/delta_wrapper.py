@@ -18,11 +18,9 @@ import pyarrow as pa
 
 from headwater.errors import ExchangeError
 from headwater.exchange.edit import Edit
-from headwater.exchange.wrappers.stored_rows import StoredEdits, from_stored, to_stored
+from headwater.exchange.wrappers.stored_rows import StoredEdits, from_stored, stored_schema, to_stored
 from headwater.exchange.wrappers.wrapper import Captured, CaptureMark, InstanceChange, WrappedTable
 from headwater.pipeline.delta import plain, require_wheel
-from headwater.values.arrow_types import arrow_type
-from headwater.values.labelled import LABEL
 
 METADATA = "headwater.peer"
 """The key of commits that are ours."""
@@ -88,7 +86,7 @@ class DeltaWrapper:
                 Path(self._folder).mkdir(parents=True, exist_ok=True)
             self._deltalake.DeltaTable.create(
                 self._path(wrapped),
-                _schema(wrapped),
+                stored_schema(wrapped),
                 configuration={"delta.enableChangeDataFeed": "true"},
             )
 
@@ -103,7 +101,7 @@ class DeltaWrapper:
                 hint="nothing was changed",
             ) from error
         there = {field.name: field.type for field in pa.schema(table.schema().to_arrow())}
-        for field in _schema(wrapped):
+        for field in stored_schema(wrapped):
             found = there.get(field.name)
             if found is None or _plain_type(found) != field.type:
                 what = f"no column {field.name}" if found is None else f"a column {field.name} of {found}"
@@ -157,7 +155,7 @@ class DeltaWrapper:
             app_transactions=[self._deltalake.Transaction(self._application, version)],
             custom_metadata={METADATA: self.peer},
         )
-        schema = _schema(wrapped)
+        schema = stored_schema(wrapped)
         gone = [to_stored(wrapped, row) | {"_gone": True} for row in change.deleted]
         come = [to_stored(wrapped, row) | {"_gone": False} for row in change.inserted]
         rows = pa.Table.from_pylist([*gone, *come], schema=schema.append(pa.field("_gone", pa.bool_())))
@@ -166,15 +164,6 @@ class DeltaWrapper:
         merger = merger.when_matched_delete(predicate="s._gone")
         values = {f'"{name}"': f's."{name}"' for name in schema.names}
         merger.when_not_matched_insert(values, predicate="NOT s._gone").execute()
-
-
-def _schema(wrapped: WrappedTable) -> pa.Schema:
-    fields = []
-    for column in wrapped.columns:
-        fields.append(pa.field(column.name, arrow_type(column.type)))
-        if column.labelled:
-            fields.append(pa.field(column.name + LABEL, pa.string()))
-    return pa.schema(fields)
 
 
 def _plain_type(kind: Any) -> Any:

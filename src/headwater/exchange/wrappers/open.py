@@ -9,6 +9,7 @@ from headwater.errors import ExchangeError
 from headwater.exchange.wrappers.comparison import ComparisonCapture
 from headwater.exchange.wrappers.decoding import LogicalDecoding
 from headwater.exchange.wrappers.delta_wrapper import DeltaWrapper
+from headwater.exchange.wrappers.spark_wrapper import SparkWrapper
 from headwater.exchange.wrappers.sql_wrapper import CaptureWay, SqlWrapper
 from headwater.exchange.wrappers.triggers import TriggerCapture
 from headwater.exchange.wrappers.wrapper import WrappedTable, Wrapper
@@ -24,13 +25,20 @@ def open_wrapper(
 ) -> Wrapper:
     """The wrapper for a database, with its tables made or checked, and capture begun.
 
-    `delta://folder` is a folder of Delta tables; other addresses are SQLAlchemy's.
+    `delta://folder` is a folder of Delta tables, `parquet://folder` one of Spark's own; other addresses are
+    SQLAlchemy's.
     """
     scheme, _, path = url.partition("://")
     if scheme == "delta":
         if capture not in ("auto",):
             raise _no_way(url, capture, "a Delta table tells its changes by itself: leave capture out")
         return DeltaWrapper(peer, path, tables)
+    if scheme == "parquet":
+        if capture not in ("auto", "comparison"):
+            raise _no_way(
+                url, capture, "what changed in Parquet files is found by comparison: leave capture out"
+            )
+        return SparkWrapper(peer, path, tables)
     wrapper = SqlWrapper(peer, url, tables, _way(peer, url, scheme.partition("+")[0], capture))
     try:
         wrapper.prepare()

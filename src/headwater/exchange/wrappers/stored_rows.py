@@ -20,10 +20,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import pyarrow as pa
+
 from headwater.errors import ExchangeError
 from headwater.exchange.edit import Edit
 from headwater.exchange.wrappers.wrapper import WrappedColumn, WrappedTable
 from headwater.foreign.types import NoSqlType, sql_type
+from headwater.values.arrow_types import arrow_type
 from headwater.values.label_text import literal, parse_label
 from headwater.values.labelled import LABEL, LabelledNull
 from headwater.values.misfit import Misfit, show
@@ -46,6 +49,16 @@ def stored_columns(table: WrappedTable) -> dict[str, Any]:
         if column.labelled:
             columns[column.name + LABEL] = Text()
     return columns
+
+
+def stored_schema(table: WrappedTable) -> pa.Schema:
+    """The columns that a table of Arrow's needs."""
+    fields = []
+    for column in table.columns:
+        fields.append(pa.field(column.name, arrow_type(column.type)))
+        if column.labelled:
+            fields.append(pa.field(column.name + LABEL, pa.string()))
+    return pa.schema(fields)
 
 
 def to_stored(table: WrappedTable, row: tuple[Any, ...]) -> dict[str, Any]:

@@ -151,6 +151,15 @@ class ParquetTable:
         rows = self._read_files(come)
         return rows, np.ones(rows.num_rows, dtype=np.int64)
 
+    def rows(self) -> pa.Table:
+        """All rows that are there now."""
+        return self._read_files(sorted(self._files()))
+
+    def own_changes(self, version: int) -> tuple[pa.Table, Numbers] | None:
+        """What a version changed, if it was made by `update`."""
+        this = self._read(version)
+        return self._changes_of(version) if this is not None and this.kept else None
+
     def layout(self, attribute: str, version: int) -> TableLayout | None:
         known = self._layouts.get((attribute, version))
         if known is None:
