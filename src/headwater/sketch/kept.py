@@ -16,7 +16,6 @@ import datetime
 import decimal
 import hashlib
 import json
-import os
 import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -28,7 +27,7 @@ from headwater.sketch.cost import Costs
 from headwater.sketch.ranges import Ranges, RangeValue
 from headwater.sketch.safety.facts import DataFact
 from headwater.sketch.sketch import Sketch, SketchPart, Slot
-from headwater.store.durable import make_folder, sync_folder, write_new
+from headwater.store.durable import make_folder, put
 from headwater.store.failure import failed
 from headwater.store.lock import Lock
 from headwater.store.patience import PATIENCE
@@ -208,11 +207,8 @@ class KeptState:
         return said
 
     def _write(self, path: Path, said: Mapping[str, Any]) -> None:
-        hidden = path.with_name(f".{path.name}")
         try:
-            write_new(hidden, json.dumps(said).encode())
-            os.replace(hidden, path)
-            sync_folder(path.parent)
+            put(path, json.dumps(said).encode())
         except OSError as error:
             raise failed("cannot write", path, error) from error
 

@@ -77,6 +77,14 @@ def write_new(path: Path, data: bytes) -> None:
         os.close(fd)
 
 
+def put(path: Path, data: bytes) -> None:
+    """Put `data` at `path` in place of what is there, all of it or nothing, and for good."""
+    hidden = path.with_name(f".{path.name}")
+    write_new(hidden, data)
+    os.replace(hidden, path)
+    sync_folder(path.parent)
+
+
 def make_folder(path: Path, mode: int = 0o777) -> None:
     """Create the folder and the missing ones above it, each safely named by the one above."""
     if path.is_dir():

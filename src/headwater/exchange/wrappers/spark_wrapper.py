@@ -32,7 +32,7 @@ from headwater.exchange.wrappers.stored_rows import from_stored, stored_schema, 
 from headwater.exchange.wrappers.wrapper import Captured, CaptureMark, InstanceChange, WrappedTable
 from headwater.pipeline.delta import plain
 from headwater.sketch.tables.parquet_table import ParquetTable
-from headwater.store.durable import make_folder, sync_folder, write_new
+from headwater.store.durable import make_folder, put, sync_folder
 from headwater.store.failure import failed
 
 RECORDS = "_headwater"
@@ -76,7 +76,7 @@ class SparkWrapper:
             stored = [to_stored(wrapped, row) for row in (*gone, *come)]
             signs = np.array([-1] * len(gone) + [1] * len(come), np.int64)
             self._update(name, pa.Table.from_pylist(stored, schema=stored_schema(wrapped)), signs)
-            _write(self._record(wrapped) / "shown.json", {"shown": version})
+            self._note_shown(self._record(wrapped) / "shown.json", version)
 
     def rows(self) -> dict[str, set[Row]]:
         return {name: self._now(name)[1] for name in self._tables}
@@ -147,6 +147,13 @@ class SparkWrapper:
         path = self._record(self._tables[name]) / "shown.json"
         return int(json.loads(path.read_text(encoding="utf-8"))["shown"]) if path.exists() else 0
 
+    @staticmethod
+    def _note_shown(path: Path, version: int) -> None:
+        try:
+            put(path, json.dumps({"shown": version}).encode())
+        except OSError as error:
+            raise failed("cannot write", path, error) from error
+
     def _copy(self, name: str, version: int) -> Path:
         return self._record(self._tables[name]) / f"captured-{version:08d}.arrow"
 
@@ -182,13 +189,3 @@ class SparkWrapper:
                 found -= {row for row, sign in zip(rows, ours[1], strict=True) if sign < 0}
                 found |= {row for row, sign in zip(rows, ours[1], strict=True) if sign > 0}
         return found
-
-
-def _write(path: Path, said: dict[str, Any]) -> None:
-    hidden = path.with_name(f".{path.name}")
-    try:
-        write_new(hidden, json.dumps(said).encode())
-        os.replace(hidden, path)
-        sync_folder(path.parent)
-    except OSError as error:
-        raise failed("cannot write", path, error) from error

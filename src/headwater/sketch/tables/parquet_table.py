@@ -29,7 +29,7 @@ from headwater.errors import SketchError, StoreError
 from headwater.sketch.sketch import SketchPart
 from headwater.sketch.tables.bags import Numbers, netted, without
 from headwater.sketch.tables.layout import TableLayout, parquet_blocks
-from headwater.store.durable import make_folder, sync_folder, write_new
+from headwater.store.durable import make_folder, put, sync_folder
 from headwater.store.failure import failed
 from headwater.store.lock import Lock
 from headwater.store.patience import PATIENCE, patiently
@@ -357,11 +357,8 @@ class ParquetTable:
         return version
 
     def _write(self, path: Path, said: dict[str, Any]) -> None:
-        hidden = path.with_name(f".{path.name}")
         try:
-            write_new(hidden, json.dumps(said).encode())
-            os.replace(hidden, path)
-            sync_folder(path.parent)
+            put(path, json.dumps(said).encode())
         except OSError as error:
             raise failed("cannot write", path, error) from error
 
