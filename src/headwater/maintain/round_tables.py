@@ -1,12 +1,14 @@
 """The tables that the kernel runs small rounds of a stratum by (see `kernel/rounds/tables`), made from its plans.
 
 Column lists, constants and numbers of relations are written once for some plans and indexes. Addresses are written
-again where an array has grown: `refresh` tells by the arrays themselves, which are kept as long as their addresses.
+again where an array has grown: `refresh` tells by the arrays themselves, which it does not keep.
 """
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -49,9 +51,8 @@ class StratumTables:
         """Whose rows are looked for as a whole."""
         self.known: list[tuple[Relation, list[Index | Lists]]] = []
         """The relations and indexes that the tables are about."""
-        self._arrays: list[list[object]] = []
-        """What the addresses in the tables are those of."""
-        self._ids: list[list[int]] = []
+        self._arrays: list[list[weakref.ref[npt.NDArray[Any]]]] = []
+        """What the addresses in the tables are those of, as long as it is there."""
         self.buffers: list[QueueBuffers] = []
 
     def serves(self, plans: list[Plan], choosers: dict[str, Chooser]) -> bool:
@@ -120,7 +121,7 @@ class StratumTables:
             self.make_queues(number, FIRST_ROOM)
         self._write_rules(heap, numbers)
         self.heap: Ints = np.array(heap, np.int64)
-        self._arrays, self._ids = [[]] * len(self.names), [[]] * len(self.names)
+        self._arrays = [[] for _ in self.names]
 
     def _write_chooser(self, number: int, chooser: Chooser) -> None:
         relation, held = self.known[number]
@@ -177,7 +178,7 @@ class StratumTables:
         """Have the addresses of now, where arrays have grown."""
         index = 0
         for number, (relation, held) in enumerate(self.known):
-            arrays: list[object] = [
+            arrays: list[npt.NDArray[Any]] = [
                 relation.rows, relation.state, relation.free, relation.journal_rows, relation.journal,
                 relation.created, relation.sizes,
             ]  # fmt: skip
@@ -186,8 +187,11 @@ class StratumTables:
             for one in held:
                 arrays.append(one.slots)
                 arrays += [one.pool] if isinstance(one, Lists) else [one.next, one.previous]
-            if list(map(id, arrays)) != self._ids[number]:
-                self._ids[number], self._arrays[number] = list(map(id, arrays)), arrays
+            before = self._arrays[number]
+            if len(before) != len(arrays) or any(
+                held_at() is not one for held_at, one in zip(before, arrays, strict=True)
+            ):
+                self._arrays[number] = [weakref.ref(one) for one in arrays]
                 self._write_addresses(self.relations[number], relation, self._looked_up[number])
                 for place, one in enumerate(held):
                     _write_index(self.indexes[index + place], one)

@@ -154,6 +154,7 @@ class Task:
         is expected to be gone and no other view asks what changed, new relations take the place of the old.
         """
         self._tell(reason, share)
+        self.rules.small = None  # nothing of it may keep relations that are replaced
         if mostly_new and self.replaced is not None:
             for name in self.rules.own:
                 old = self.replaced[name] = self.workspace.relations[name]
