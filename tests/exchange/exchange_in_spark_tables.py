@@ -58,7 +58,7 @@ def run(folder: Path) -> int:
         spark.sql("INSERT INTO G VALUES (6, 6, 6)")
         compared += exchanged(found, spark)
         assert (6, 6) in read(spark, "B")
-        assert (6, None, "?c_m3(6)") in read(spark, "U") or len(read(spark, "U")) == 4
+        assert (6, None, "?m3_c(6)") in read(spark, "U")
     spark.stop()
     return compared
 
@@ -72,10 +72,9 @@ def exchanged(found: Any, spark: Any) -> int:
     compared = 0
     for name, relation in zip(PEERS, ("G", "B", "U"), strict=True):
         said = {tuple(row) for row in found[name][relation].rows(nulls=True)}
-        stored = read(spark, relation)
-        assert len(said) == len(stored), (relation, said, stored)
-        if relation != "U":
-            assert said == stored
+        if relation == "U":  # an unknown value is NULL, with its text in a column beside
+            said = {(nam, None, str(can)) for nam, can in said}
+        assert said == read(spark, relation), relation
         compared += len(said)
     return compared
 
