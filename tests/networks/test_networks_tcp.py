@@ -187,6 +187,17 @@ def test_rows_by_key_are_given_again_as_they_were_and_events_are_not():
         assert net.rows("keyed") == {("a", "k", 1)} and not net.rows("heard")
 
 
+def test_timers_run_from_when_the_first_base_rows_are_there():
+    text = "t1 tick(@N, M, E) :- periodic(@N, E, 60), #link(@N, M, C)."
+    with TcpNetwork(text, names=["a", "b"]) as net:
+        assert [counters.timers for counters in net._wave()] == [False, False]
+        net.insert("link", ("a", "b", 1))
+        assert [counters.timers for counters in net._wave()] == [True, True]
+        net.kill(1)
+        net.insert("link", ("b", "a", 1))
+        assert [counters.timers for counters in net._wave()] == [True, True], "in a new epoch as well"
+
+
 @pytest.fixture
 def namespaces() -> Iterator[list[str]]:
     """Three network namespaces on a bridge, where the system lets us have them."""

@@ -1,7 +1,7 @@
 """A node of the network: a state machine that knows nothing of transports.
 
 A driver (the simulator, a process with sockets, a task of Spark) calls
-- `begin` once, before anything else: timers are set;
+- `begin` once: timers are set, which should not fire before the base rows of the beginning are there;
 - `insert` and `delete` for base rows and rows of state that live at this node, and `insert` for events;
 - `handle` for each message, in the order of its channel;
 - `idle` when no message waits, `quiet` when no node has anything to do, `woken` when the time asked for has passed;

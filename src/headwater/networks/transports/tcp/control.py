@@ -76,6 +76,11 @@ class ChangeBase:
 
 
 @dataclass(frozen=True)
+class StartTimers:
+    """The base rows that the nodes begin with are there: timers run from now on."""
+
+
+@dataclass(frozen=True)
 class AskCounters:
     """Tell what was sent and received, once nothing is left to do."""
 
@@ -173,13 +178,13 @@ class NotDone:
 
 
 Control = (
-    JoinNetwork | OpenChannel | BeginEpoch | ChangeBase | AskCounters | CountersTold | BeginStage | AskRows | RowsTold
-    | AskDerivations | DerivationsTold | AskMessages | MessagesTold | AskWatched | WatchedTold
+    JoinNetwork | OpenChannel | BeginEpoch | ChangeBase | StartTimers | AskCounters | CountersTold | BeginStage
+    | AskRows | RowsTold | AskDerivations | DerivationsTold | AskMessages | MessagesTold | AskWatched | WatchedTold
     | Fine | NotDone
 )  # fmt: skip
 _KINDS: tuple[type[Any], ...] = (
-    JoinNetwork, OpenChannel, BeginEpoch, ChangeBase, AskCounters, CountersTold, BeginStage, AskRows, RowsTold,
-    AskDerivations, DerivationsTold, AskMessages, MessagesTold, AskWatched, WatchedTold,
+    JoinNetwork, OpenChannel, BeginEpoch, ChangeBase, StartTimers, AskCounters, CountersTold, BeginStage,
+    AskRows, RowsTold, AskDerivations, DerivationsTold, AskMessages, MessagesTold, AskWatched, WatchedTold,
     Fine, NotDone,
 )  # fmt: skip
 

@@ -52,6 +52,7 @@ from headwater.networks.transports.tcp.control import (
     MessagesTold,
     NotDone,
     RowsTold,
+    StartTimers,
     WatchedTold,
     decode_control,
     encode_control,
@@ -107,6 +108,8 @@ class TcpNetwork:
         self._processes = Processes(
             starter or Children(host, hosts, prefix), min(self.nodes, processes or self.nodes)
         )
+        self._timed = False
+        """Whether timers run: the base rows that nodes begin with come before the first of them fires."""
         self._counted: dict[int, CountersTold] = {}
         self._before = 0, 0
         """Messages and bytes of earlier epochs."""
@@ -178,6 +181,13 @@ class TcpNetwork:
         self._before, self._counted = (messages, volume), {}
         self._ask_all(command)
         self._send([self._given.checked(True, relation, row) for relation, row in self.given()])
+        if self._timed:
+            self._ask_all(StartTimers())
+
+    def _start_timers(self) -> None:
+        if not self._timed:
+            self._ask_all(StartTimers())
+            self._timed = True
 
     def _revive(self, gone: NodeGone) -> None:
         """Start processes that are gone, and begin a new epoch."""
@@ -266,6 +276,7 @@ class TcpNetwork:
             lost = gone
             self._surely(lambda: self._revive(lost))  # the new epoch has the rows
             self._surely(lambda: self._send(self._given.events(given)))
+        self._surely(self._start_timers)
 
     def check(self, changes: Sequence[tuple[bool, str, Row]]) -> None:
         """Refuse changes of which one cannot be made."""
@@ -319,6 +330,7 @@ class TcpNetwork:
         return [Counters(t.sent, t.received, t.timers, QuietStage(t.wants), t.held) for t in told]
 
     def _settled(self, until: float = math.inf) -> None:
+        self._start_timers()
         self.waves = 0
 
         def begin(stage: QuietStage) -> None:

@@ -54,6 +54,7 @@ from headwater.networks.transports.tcp.control import (
     NotDone,
     OpenChannel,
     RowsTold,
+    StartTimers,
     WatchedTold,
     decode_control,
     encode_control,
@@ -167,6 +168,9 @@ class NodeProcess:
             self._begin(command)
         elif isinstance(command, ChangeBase):
             self._change(command.changes)
+        elif isinstance(command, StartTimers):
+            for loop in self._loops.values():
+                loop.do(lambda node: node.begin())
         elif isinstance(command, AskCounters):
             return self._counters()
         elif isinstance(command, BeginStage):
@@ -212,9 +216,7 @@ class NodeProcess:
         node.clock = lambda: time.time() - command.began
         node.expires = True
         node.watched = deque(maxlen=MOST_WATCHED_REMEMBERED)
-        loop = NodeLoop(node, lambda to, messages: self._carry(command.epoch, number, to, messages))
-        loop.do(lambda begun: begun.begin())
-        return loop
+        return NodeLoop(node, lambda to, messages: self._carry(command.epoch, number, to, messages))
 
     def leave(self) -> None:
         """End all nodes, and connections to others."""
