@@ -15,7 +15,7 @@ import numpy as np
 
 from headwater.kernel.hashing import MIX_1, MIX_2, ROW
 from headwater.kernel.index import Index
-from headwater.kernel.lists import HEAD, IN_HEAD, LIST, Lists
+from headwater.kernel.lists import HEAD, IN_CHUNK, IN_HEAD, LIST, SHORTER, Lists
 from headwater.kernel.relation import Relation
 from headwater.kernel.row_table import HOME_BITS
 from headwater.kernel.states import DYING, LIVE, STORED, TOUCHED, VISIBLE, WANTED, WAS
@@ -157,8 +157,8 @@ def lists(relation: Relation, columns: tuple[int, ...]) -> dict[Values, list[int
         else:
             head = (entry & (int(LIST) - 1)) * HEAD
             tail, count, dead = index.pool[head : head + 3].tolist()
-            lengths = [HEAD, 16, 32] + [64] * count
-            places = [IN_HEAD, 15, 31] + [63] * count
+            places = [IN_HEAD, *SHORTER] + [IN_CHUNK] * count
+            lengths = [HEAD, *(place + 1 for place in places[1:])]
             used = next(n for n in range(1, count + 2) if sum(places[:n]) >= count)
             members, block, left = [], tail, count
             for place in range(used - 1, -1, -1):
@@ -219,12 +219,12 @@ def assert_table(relation: Relation, stored: list[int]) -> None:
     slots = relation.slots.astype(np.int64)
     size = slots.shape[0]
     places = np.flatnonzero(slots)
-    rows = (slots[places] & (size - 1)) - 1
+    bits = int(size - 1).bit_length()
+    rows = (slots[places] & ((1 << bits) - 1)) - 1
     assert sorted(rows.tolist()) == stored
     tag = tags(relation.rows[rows, : relation.arity])
     homes = tag * size >> 32
-    bits = 32 - int(size).bit_length() + 1
-    assert (slots[places] >> (32 - bits) == (tag >> HOME_BITS) & ((1 << bits) - 1)).all()
+    assert (slots[places] >> bits == (tag * size >> HOME_BITS + bits) & ((1 << 32 - bits) - 1)).all()
     taken = np.concatenate(([0], np.cumsum(np.tile(slots != 0, 2))))
     far = (places - homes) % size
     assert (taken[homes + far + 1] - taken[homes] == far + 1).all()

@@ -19,7 +19,7 @@ from headwater.kernel.states import NEW
 ANY_RANK = np.iinfo(np.int64).max
 NO_PAIRS = np.empty((0, 2), np.int64)
 NOTHING = np.empty(0, np.int64)
-LENGTHS = (1, 2, 5, 6, 20, 21, 51, 52, 114, 115, 177, 178, 300)
+LENGTHS = (1, 2, 5, 6, 12, 13, 27, 28, 42, 43, 73, 74, 104, 105, 167, 168, 300)
 """Where a list gets another block, and before."""
 
 

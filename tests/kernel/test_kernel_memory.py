@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gc
 import mmap
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -233,3 +235,17 @@ def test_nothing_moves_to_memory_that_is_little_more_or_in_use(monkeypatch: pyte
     array = grown(array, 4 * LARGE)
     assert array.ctypes.data == place
     assert not used.any()
+
+
+@pytest.mark.parametrize("make", [memory.zeros, memory.empty])
+def test_memory_behind_what_is_used_is_given_back_and_can_be_used_again(make: Callable[..., Any]):
+    length = 4 * memory.LARGE
+    array = make((length, 2), np.uint8)
+    array[:] = 7
+    memory.vacate(array, 1000)
+    assert array.shape == (length, 2) and (array[:1000] == 7).all()
+    assert not array[mmap.PAGESIZE :].any()
+    array[:] = 8
+    longer = memory.grown(array, 2 * length, make)
+    assert (longer[:length] == 8).all() and (make is memory.empty or not longer[length:].any())
+    memory.vacate(np.ones(10), 5)  # what has no range of its own stays as it is

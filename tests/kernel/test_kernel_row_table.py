@@ -11,7 +11,7 @@ from oracle_lockstep import examples
 
 from headwater.kernel import row_table, version_end
 from headwater.kernel.relation import Relation
-from headwater.kernel.row_table import TOLD, has_room, table_size
+from headwater.kernel.row_table import TOLD, fitting_size, has_room, table_size
 
 
 def crowded(count: int, part: float) -> list[int]:
@@ -39,10 +39,11 @@ def longest_run(relation: Relation) -> int:
     return max((run.shape[0] for run in runs if run[0]), default=0)
 
 
+@pytest.mark.parametrize("fitted", [False, True])
 @pytest.mark.parametrize("seed", range(examples(4)))
 @pytest.mark.parametrize("part", [0.001, 0.02])
-def test_rows_that_crowd_together_come_and_go(seed: int, part: float):
-    """Entries are so far from their homes that they do not tell how far."""
+def test_rows_that_crowd_together_come_and_go(seed: int, part: float, fitted: bool):
+    """Entries are so far from their homes that they do not tell how far; in tables of any length."""
     rng = random.Random(seed)
     numbers = [(number,) for number in crowded(300, part)]
     relation = Relation("r", 1)
@@ -57,6 +58,9 @@ def test_rows_that_crowd_together_come_and_go(seed: int, part: float):
         there = (there | new) - old
         longest = max(longest, longest_run(relation))
         assert_indexed(relation)
+        if fitted:
+            relation.slots = relation.table(fitting_size(relation.stored, int(relation.sizes[0])))
+            assert_indexed(relation)
         if rng.random() < 0.3:
             relation.rollback()
             there = before
@@ -127,3 +131,47 @@ def test_sizes_of_tables(rows: int):
     assert table_size(rows, 5 * size) == 8 * size
     empty = np.broadcast_to(np.uint32(0), (size,))
     assert has_room(empty, rows, rows) and not has_room(empty, rows, size) and not has_room(empty, size, 0)
+
+
+@pytest.mark.parametrize("rows", [0, 1, 24, 25, 1000, 947_515, 1_677_721, 10**8])
+def test_sizes_of_tables_that_fit(rows: int):
+    """They have room for some rows more, and no more than a third beyond what the rows take."""
+    size = fitting_size(rows, rows)
+    assert size % TOLD == 0 and (size == row_table.SHORTEST or rows * 4 > (size - TOLD) * 3)
+    assert has_room(np.broadcast_to(np.uint32(0), (size,)), rows + rows // 16, rows + rows // 16)
+    assert fitting_size(rows, 3 * size) > 3 * size
+
+
+def test_a_large_load_ends_with_a_table_that_fits(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(version_end, "FEWEST_ROWS_LOADED", 1000)
+    relation = Relation("r", 2)
+    relation.index([1])
+    add(relation, [(row, row % 7) for row in range(1400)])
+    loose = relation.slots.shape[0]
+    relation.commit()
+    assert relation.slots.shape[0] == fitting_size(1400, 1400) < loose
+    assert_indexed(relation)
+    delete(relation, [(row, row % 7) for row in range(0, 1400, 3)])
+    add(relation, [(row, 0) for row in range(2000, 2300)])
+    assert_indexed(relation)
+    relation.rollback()
+    assert_indexed(relation)
+    add(relation, [(row, 0) for row in range(2000, 4000)])
+    assert_indexed(relation)
+    relation.commit()
+    assert relation.stored == 3400 and relation.find(matrix([(3999, 0), (5, 6)], 2)).tolist() == [3399, -1]
+
+
+def test_a_large_load_ends_where_there_is_no_memory_for_another_table(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(version_end, "FEWEST_ROWS_LOADED", 1000)
+    relation = Relation("r", 1)
+    add(relation, [(row,) for row in range(1400)])
+    loose = relation.slots.shape[0]
+
+    def refuse(needed: int, what: str) -> None:
+        raise MemoryError(what)
+
+    monkeypatch.setattr(relation, "ask", refuse)
+    relation.commit()
+    assert relation.slots.shape[0] == loose and relation.stored == 1400
+    assert_indexed(relation)

@@ -29,7 +29,7 @@ from headwater.database.summary import summary
 from headwater.database.uninterrupted import told, uninterrupted
 from headwater.database.watches import Watch, Watches
 from headwater.errors import StoreError
-from headwater.kernel.memory import release_idle
+from headwater.kernel.memory import first_load, release_idle
 from headwater.language.datalog import parse
 from headwater.language.program import Program
 from headwater.local.explain import Explanation, explain
@@ -317,6 +317,8 @@ class Database:
         return self._versions.suppose_definition(program, whole=True, insert=insert, delete=delete)[1]
 
     def _afterwards(self, done: Changes) -> Changes:
+        if first_load.ending:
+            first_load.ended(done)
         self._running.after_version()
         return done
 

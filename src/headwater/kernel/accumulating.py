@@ -40,6 +40,7 @@ from headwater.kernel.row_table import (
     forget,
     has_room,
     mark_of,
+    number_bits,
     table_size,
 )
 from headwater.kernel.rowops import approach_tuples, arrive
@@ -214,7 +215,7 @@ def add_counts(
     places, scratch,
 ):  # fmt: skip
     """Add to counts; `sizes` is [numbers ever used, rows, entries of `free`, of `touched`]."""
-    mask = np.int64(slots.shape[0] - 1)
+    bits = number_bits(slots.shape[0])
     for start in range(0, keys.shape[0], BLOCK):
         count = min(BLOCK, keys.shape[0] - start)
         approach_tuples(keys, start, count, arity, rows, marks, slots, scratch)
@@ -245,7 +246,7 @@ def add_counts(
                         previous[first] = row
                     heads[owner] = row
             else:
-                row = (entry & mask) - 1
+                row = (entry & bits) - 1
             if marks[row] & TOUCHED == 0:
                 marks[row] |= TOUCHED
                 before[row] = rows[row, arity]
@@ -258,13 +259,13 @@ def add_counts(
 @compiled("void(int64[:, ::1], int64, int64[:, ::1], uint8[::1], uint32[::1], int64[::1], int64[::1])")
 def find_keys(keys, arity, rows, marks, slots, places, scratch):
     """Look rows up."""
-    mask = np.int64(slots.shape[0] - 1)
+    bits = number_bits(slots.shape[0])
     for start in range(0, keys.shape[0], BLOCK):
         count = min(BLOCK, keys.shape[0] - start)
         approach_tuples(keys, start, count, arity, rows, marks, slots, scratch)
         for i in range(count):
             p = arrive(keys, start + i, arity, rows, slots, scratch[i], scratch[BLOCK + i])
-            places[start + i] = (np.int64(slots[p]) & mask) - 1
+            places[start + i] = (np.int64(slots[p]) & bits) - 1
 
 
 @compiled()

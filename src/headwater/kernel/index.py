@@ -16,7 +16,7 @@ import numpy.typing as npt
 from headwater.kernel import hashing
 from headwater.kernel.compiled import compiled
 from headwater.kernel.hashing import ROW, close_gap, hash_row, home
-from headwater.kernel.memory import empty, grown, shrunk
+from headwater.kernel.memory import empty, grown, shrunk, vacate
 
 if TYPE_CHECKING:
     from headwater.kernel.relation import Relation
@@ -64,6 +64,11 @@ class Index:
         self.next = shrunk(self.next, rows)
         self.previous = shrunk(self.previous, rows)
         self.slots = hashing.fitted(self.slots, 2 * self.keys + 1)
+
+    def vacate(self, rows: int) -> None:
+        """Give back the memory that room for row numbers from `rows` on takes."""
+        vacate(self.next, rows)
+        vacate(self.previous, rows)
 
     def insert(self, relation: Relation, rows: npt.NDArray[np.int32]) -> None:
         done = 0

@@ -21,7 +21,7 @@ import numpy as np
 from headwater.kernel.compiled import compiled
 from headwater.kernel.hashing import ROW, home, mix, tag_of
 from headwater.kernel.prefetch import BLOCK, prefetch
-from headwater.kernel.row_table import approach, mark_of
+from headwater.kernel.row_table import approach, mark_of, next_slot, number_bits
 from headwater.kernel.special import LAST, LAST_PLAIN
 
 
@@ -140,16 +140,17 @@ def approach_rows(bindings, start, count, sources, constants, slots, rows, state
 @compiled()
 def row_from(bindings, b, sources, constants, columns, slots, rows, tag, position):
     """The row that a binding spells out, looked for from a position of the table on; or -1."""
-    mask = np.int64(slots.shape[0] - 1)
-    mark = mark_of(tag, slots.shape[0])
+    size = slots.shape[0]
+    bits = number_bits(size)
+    mark = mark_of(tag, size)
     p = position
     found = np.int64(-1)
     while True:
         entry = np.int64(slots[p])
         if entry == 0:
             break
-        if entry ^ mark <= mask:
-            row = (entry & mask) - 1
+        if entry ^ mark <= bits:
+            row = (entry & bits) - 1
             same = True
             for j in range(sources.shape[0]):
                 if rows[row, columns[j]] != key_value(bindings, b, sources[j], constants):
@@ -158,7 +159,7 @@ def row_from(bindings, b, sources, constants, columns, slots, rows, tag, positio
             if same:
                 found = row
                 break
-        p = (p + 1) & mask
+        p = next_slot(p, size)
     return found
 
 

@@ -2,7 +2,7 @@
 
 A hash table (see `hashing`) finds a key's only row or, once there are several, its list. A list is a block of the
 pool of `HEAD` numbers, [tail, count, dead, its first rows ...], and after it as many chunks as it needs, each
-[the chunk before, rows ...], the first two smaller than the others. Lists are walked from the tail back, block by
+[the chunk before, rows ...], the first ones smaller than the others. Lists are walked from the tail back, block by
 block: the rows of a chunk lie side by side, so that all of them can be asked for before the first is looked at (see
 `prefetch`). How full a chunk is follows from the count. The number of distinct keys is always known: it is what join
 orders are chosen by.
@@ -24,7 +24,7 @@ import numpy.typing as npt
 from headwater.kernel import hashing
 from headwater.kernel.compiled import compiled
 from headwater.kernel.hashing import ROW, close_gap, hash_row, home
-from headwater.kernel.memory import empty, grown, shrunk
+from headwater.kernel.memory import empty, grown, shrunk, vacate
 from headwater.kernel.prefetch import BLOCK, prefetch
 from headwater.kernel.states import STORED
 
@@ -36,13 +36,15 @@ LIST = np.int64(1 << 31)
 HEAD = 8
 """How long the block is that a list begins with; all blocks begin at multiples of it."""
 IN_HEAD, IN_CHUNK = 5, 63
-"""How many rows are in the head of a list, and in all chunks but the first two, which have `SHORTER` ones."""
-SHORTER = (15, 31)
-SECOND, THIRD = IN_HEAD + SHORTER[0], IN_HEAD + SHORTER[0] + SHORTER[1]
-"""How many rows a list has whose first chunk, or first two, are full."""
+"""How many rows are in the head of a list, and in all chunks but the first ones, which have `SHORTER` ones."""
+SHORTER = (7, 15, 15, 31, 31)
+FIRST_FULL, SECOND_FULL, THIRD_FULL, FOURTH_FULL, FIFTH_FULL = (
+    IN_HEAD + sum(SHORTER[: chunks + 1]) for chunks in range(len(SHORTER))
+)
+"""How many rows a list has whose first chunk, or first two, three, four or five, are full."""
 LONGEST = 64
 """How long a block is at most: as with all, `HEAD` times a power of two, which is what kind of block it is."""
-MOST_SLOTS_QUADRUPLED = 1 << 14
+MOST_SLOTS_QUADRUPLED = 1 << 11
 """Tables that are full are made four times as long up to here, then twice."""
 COUNT, SWEEP, TAKE_BACK = 0, 1, 2
 """What `leave` does about rows."""
@@ -76,7 +78,7 @@ class Lists:
     def successor(self, rows: int) -> Lists:
         """An empty index on the same columns, with room for about so many rows."""
         made = Lists(tuple(self.columns.tolist()))
-        made.slots = hashing.empty_slots(2 * min(rows, self.keys) + 1)
+        made.slots = hashing.empty_slots(slots_for(min(rows, self.keys)))
         made.pool = empty((rows + 2 * LONGEST,), np.int32)
         return made
 
@@ -86,7 +88,11 @@ class Lists:
     def trim(self, rows: int) -> None:
         """Give back room that is not used."""
         self.pool = shrunk(self.pool, int(self.sizes[1]) + 2 * LONGEST)
-        self.slots = hashing.fitted(self.slots, 2 * self.keys + 1)
+        self.slots = hashing.fitted(self.slots, slots_for(self.keys))
+
+    def vacate(self, rows: int) -> None:
+        """Give back memory that room takes which is not used."""
+        vacate(self.pool, int(self.sizes[1]))
 
     def insert(self, relation: Relation, rows: npt.NDArray[np.int32]) -> None:
         done = 0
@@ -105,7 +111,7 @@ class Lists:
             )
             if done == rows.shape[0]:
                 return
-            if 2 * self.keys >= self.slots.shape[0]:
+            if self.keys >= self.slots.shape[0] // 4 * 3:
                 size = self.slots.shape[0] * (4 if self.slots.shape[0] < MOST_SLOTS_QUADRUPLED else 2)
                 relation.ask(8 * size, f"an index of {relation.name} with {self.keys:,} keys and more")
                 bigger = np.zeros(size, np.int64)
@@ -134,22 +140,27 @@ class Lists:
         )  # fmt: skip
 
 
+def slots_for(keys: int) -> int:
+    """How many slots a table needs at the least that is to have so many keys and more."""
+    return keys * 4 // 3 + 4
+
+
 @compiled()
 def filled(count):
     """How many of the rows of a list that has so many are in its last block."""
-    if count <= IN_HEAD:
-        return count
-    if count <= SECOND:
-        return count - IN_HEAD
-    if count <= THIRD:
-        return count - SECOND
-    return (count - THIRD - 1) % IN_CHUNK + 1
+    if count > FIFTH_FULL:
+        return (count - FIFTH_FULL - 1) % IN_CHUNK + 1
+    if count > THIRD_FULL:
+        return count - (FOURTH_FULL if count > FOURTH_FULL else THIRD_FULL)
+    if count > FIRST_FULL:
+        return count - (SECOND_FULL if count > SECOND_FULL else FIRST_FULL)
+    return count - (IN_HEAD if count > IN_HEAD else 0)
 
 
 @compiled()
 def last_kind(count):
     """What kind of block the last one of a list is that has so many rows."""
-    return np.int64(count > IN_HEAD) + np.int64(count > SECOND) + np.int64(count > THIRD)
+    return np.int64(count > FIRST_FULL) + np.int64(count > THIRD_FULL) + np.int64(count > FIFTH_FULL)
 
 
 @compiled()
@@ -206,7 +217,7 @@ def slot_of(row, tag, start, rows, columns, slots, pool):
 def enter(which, start, rows, columns, slots, pool, sizes, scratch):
     """Enter rows from position `start` on; stop early, and say where, when the table or the pool is too full."""
     size = slots.shape[0]
-    limit = size // 2
+    limit = size // 4 * 3
     most = pool.shape[0] - HEAD - LONGEST
     for begin in range(start, which.shape[0], BLOCK):
         count = min(BLOCK, which.shape[0] - begin)

@@ -9,7 +9,7 @@ A range that no array uses any more is kept for the next one: clearing memory is
 getting it from the system, above all in virtual machines. So the one is taken that has memory, if not too much; and
 an array that outgrows the memory of its range moves to one that has more, if there is one.
 When a new range is needed all the same, what is kept is cut down to `KEPT` bytes; at the end of a process's first
-large load nothing is kept (`loaded`). The ranges belong to the process, not to a database; a lock guards them.
+large load nothing is kept (`FirstLoad`). The ranges belong to the process, not to a database; a lock guards them.
 
 Where addresses are limited (`ulimit -v`), a range is reserved no longer than twice what is needed, and no longer
 than needed once a quarter of the addresses is taken: other allocations need addresses too.
@@ -25,6 +25,7 @@ import mmap
 import resource
 import sys
 import threading
+import weakref
 from collections.abc import Callable
 from functools import cache
 from typing import Any, Protocol, TypeVar
@@ -33,7 +34,7 @@ import numpy as np
 import numpy.typing as npt
 
 Array = TypeVar("Array", bound=npt.NDArray[Any])
-LARGE = 1 << 19
+LARGE = 1 << 17
 """From how many bytes on an array has a range of its own."""
 HUGE = 1 << 22
 """From how many bytes on it is worth having huge pages: the last one of an array is used in part."""
@@ -175,6 +176,18 @@ def shrunk(array: Array, length: int) -> Array:
     return shorter
 
 
+def vacate(array: npt.NDArray[Any], length: int) -> None:
+    """Give back the memory behind the first `length` rows of an array, which stays as long as it is. Nothing is
+    written there that matters."""
+    if isinstance(array.base, mmap.mmap):
+        first = -(-length * array.strides[0] // mmap.PAGESIZE) * mmap.PAGESIZE
+        with _lock:
+            area = next(area for area in _areas if area.range is array.base)
+            if first < area.used:
+                _zero(area, first)
+            area.used = array.nbytes
+
+
 def _zero(area: Area, first: int) -> None:
     """Make a range zero from the page at `first` on, by giving the memory back where that is possible."""
     if hasattr(mmap, "MADV_DONTNEED") and sys.platform == "linux":
@@ -187,16 +200,39 @@ def release_idle() -> None:
     """Give ranges that no array uses back to the system, and what the allocator of smaller ones keeps."""
     with _lock:
         _areas[:] = [area for area in _areas if not area.idle()]
+    _give_back()
+
+
+def _give_back() -> None:
+    """Have the allocator of smaller arrays give back what it keeps."""
     trim = _trim()
     if trim is not None:
         trim(0)
 
 
-@cache
-def loaded() -> None:
-    """A large load has ended. After the first one what it needed on the way is given back: most processes load once.
-    One that loads again will do so once more, and is quicker with what it has."""
-    release_idle()
+class FirstLoad:
+    """The first large load of a process: at its end what it needed on the way is given back, since most processes
+    load once. One that loads again will do so once more, and is quicker with what it has."""
+
+    def __init__(self) -> None:
+        self.awaited = True
+        self.ending = False
+
+    def end(self) -> bool:
+        """A large load ends, for a relation at least; whether it is the first one."""
+        self.ending, self.awaited = self.ending or self.awaited, False
+        return self.ending
+
+    def ended(self, told: object = None) -> None:
+        """It has ended for all relations: give back what nothing uses any more, and in the end what `told` of it
+        takes, which somebody may still look at."""
+        self.ending = False
+        release_idle()
+        if told is not None:
+            weakref.finalize(told, _give_back).atexit = False
+
+
+first_load = FirstLoad()
 
 
 @cache

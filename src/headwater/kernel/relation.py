@@ -41,7 +41,7 @@ from headwater.kernel.lists import Lists
 from headwater.kernel.memory import Room, Unbounded, empty, zeros
 from headwater.kernel.prefetch import BLOCK
 from headwater.kernel.room import NARROW, WIDE
-from headwater.kernel.row_table import ENTRY_BYTES, SHORTEST, Slots, fill_table, table_size
+from headwater.kernel.row_table import ENTRY_BYTES, SHORTEST, Slots, fill_table, fitting_size, table_size
 from headwater.kernel.states import (
     DYING,
     KILLED,
@@ -214,9 +214,10 @@ class Relation:
         return slots
 
     def fit_table(self) -> None:
-        """Have a table with room for the rows and little more, if that is much less."""
-        size = table_size(self.stored, int(self.sizes[0]))
-        if size * 4 <= self.slots.shape[0]:
+        """Have a table with room for the rows and a few more, if that is much less."""
+        size = fitting_size(self.stored, int(self.sizes[0]))
+        if "slots" in self.__dict__ and size * 3 <= self.slots.shape[0] * 2:
+            self.ask(size * ENTRY_BYTES, f"finding {self.stored:,} rows of {self.name}")
             self.slots = self.table(size)
 
     def empty_journal(self) -> None:

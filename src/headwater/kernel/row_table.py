@@ -1,16 +1,18 @@
 """The table over whole rows: open addressing with entries of 32 bits, as free functions over plain arrays.
 
 A slot is 0 (empty) or a row's number plus one, and above it as much of the tag of its values (see `hashing`) as there
-is place for. The table is longer than the largest of these numbers: of `size` = 2^k slots, the k low bits of an entry
-are the number, the 32 - k others are its *mark*. A mark is cut out of the tag such that its `HOME_BITS` highest bits
-are the lowest of the position where the entry belongs, its home, and the others those below them. So one look tells
+is place for. The table is longer than the largest of these numbers. With 2^k slots, or fewer but more than half as
+many, the k low bits of an entry are the number, the 32 - k others are its *mark*. The tag times the length of the
+table has the position where the entry belongs, its home, in its upper 32 bits. The mark's `HOME_BITS` highest bits
+are the lowest of these, and the others those below them. So one look tells
 
 - whether an entry may be the row that is looked for: most others differ in their mark;
 - how far an entry is from its home, unless that may be `TOLD` slots or more, in a run of entries that is as long.
   Then, and in tables of more than `LONGEST_TOLD` slots, whoever must know hashes the row again.
 
 Collisions go to the next slot; removal shifts entries back, so there are no tombstones and a table never degrades
-under inserts and deletes. A larger table is filled from the rows: what is stored is in it.
+under inserts and deletes. A larger table is filled from the rows: what is stored is in it. Tables are doubled while
+rows come in; one of a relation that has been loaded may have any length that `TOLD` divides (`fitting_size`).
 
 Rows are looked for a block at a time (see `prefetch`): their tags are put into `scratch`, which has room for two
 numbers for each of a block, the slots of the block are asked for, then the rows that they lead to (`approach`).
@@ -53,23 +55,54 @@ def has_room(slots: Slots, rows: int, numbers: int) -> bool:
     return bool(rows * 5 <= slots.shape[0] * 4 and numbers < slots.shape[0])
 
 
+def fitting_size(rows: int, numbers: int) -> int:
+    """How many slots a table needs that is to have so many rows, with numbers below `numbers`, and a few more."""
+    return max(SHORTEST, -(-max(rows * 4, numbers * 3 + 3) // (3 * TOLD)) * TOLD)
+
+
+@compiled()
+def number_bits(size):
+    """The bits of an entry that are a row's number, in a table of some size."""
+    bits = np.int64(size - 1)
+    bits |= bits >> 1
+    bits |= bits >> 2
+    bits |= bits >> 4
+    bits |= bits >> 8
+    return bits | (bits >> 16)
+
+
 @compiled()
 def mark_of(tag, size):
     """What an entry has of a tag, in a table of some size."""
-    return ((tag >> HOME_BITS) * np.int64(size)) & ENTRY
+    return ((tag * np.int64(size)) >> HOME_BITS) & (ENTRY ^ number_bits(size))
+
+
+@compiled()
+def next_slot(position, size):
+    """The position after this one."""
+    p = position + 1
+    return p if p < size else np.int64(0)
+
+
+@compiled()
+def way(start, stop, size):
+    """How many slots it is from one position on to another."""
+    return stop - start if stop >= start else stop - start + size
 
 
 @compiled()
 def probe(position, mark, slots):
     """The position of the first slot from this one on that is empty or has this mark."""
-    mask = np.int64(slots.shape[0] - 1)
+    size = slots.shape[0]
+    bits = number_bits(size)
     p = position
     while True:
         begin = p & -GROUP
-        p = search_end(slots, p, mark, mask)
+        p = search_end(slots, p, mark, bits)
         if p < begin + GROUP:
             break
-        p &= mask
+        if p == size:
+            p = np.int64(0)
     return p
 
 
@@ -79,12 +112,12 @@ def approach(count, rows, arity, state, slots, scratch):
     meanwhile. Their slots have been asked for. `scratch` gets, behind the tags, the position of the first slot with
     that mark, or of the empty one before it (see `vectors`)."""
     size = slots.shape[0]
-    mask = np.int64(size - 1)
+    bits = number_bits(size)
     width = rows.shape[1]
     for i in range(count):
         p = probe(home(scratch[i], size), mark_of(scratch[i], size), slots)
         row = (
-            np.int64(slots[p]) & mask
+            np.int64(slots[p]) & bits
         ) - 1  # or -1, which nothing is before: asking costs less than a wrong guess
         prefetch(rows, row * width)
         if arity > 2:
@@ -97,7 +130,6 @@ def approach(count, rows, arity, state, slots, scratch):
 def fill_table(slots, rows, columns, state, top, scratch):
     """Enter all stored rows, which are distinct, into an empty table."""
     size = slots.shape[0]
-    mask = np.int64(size - 1)
     for start in range(0, top, BLOCK):
         count = min(BLOCK, top - start)
         for i in range(count):
@@ -109,7 +141,7 @@ def fill_table(slots, rows, columns, state, top, scratch):
                 tag = scratch[i]
                 p = home(tag, size)
                 while slots[p] != 0:
-                    p = (p + 1) & mask
+                    p = next_slot(p, size)
                 slots[p] = mark_of(tag, size) | (start + i + 1)
 
 
@@ -117,23 +149,28 @@ def fill_table(slots, rows, columns, state, top, scratch):
 def forget(row, tag, columns, rows, slots):
     """Take a row with a known tag out, and shift later entries of its run back, so that all stay reachable."""
     size = slots.shape[0]
-    mask = np.int64(size - 1)
+    bits = number_bits(size)
     gap = home(tag, size)
-    while (np.int64(slots[gap]) & mask) - 1 != row:
-        gap = (gap + 1) & mask
+    while (np.int64(slots[gap]) & bits) - 1 != row:
+        gap = next_slot(gap, size)
+    before = np.int64(0)  # how many entries of the run are before the gap, as far as it matters
+    p = gap
+    while before < TOLD:
+        p = p - 1 if p > 0 else np.int64(size - 1)
+        if slots[p] == 0:
+            break
+        before += 1
     begin = gap
-    while slots[(begin - 1) & mask] != 0:
-        begin = (begin - 1) & mask
     p = gap
     while True:
-        p = (p + 1) & mask
+        p = next_slot(p, size)
         entry = np.int64(slots[p])
         if entry == 0:
             break
         far = (p - (entry >> (32 - HOME_BITS))) & (TOLD - 1)
-        wanted = (p - gap) & mask
-        if size > LONGEST_TOLD or (far < wanted and (p - begin) & mask >= far + TOLD):
-            far = (p - home(hash_row(rows, (entry & mask) - 1, columns), size)) & mask
+        wanted = way(gap, p, size)
+        if size > LONGEST_TOLD or (far < wanted and before + way(begin, p, size) >= far + TOLD):
+            far = way(home(hash_row(rows, (entry & bits) - 1, columns), size), p, size)
         if far >= wanted:
             slots[gap] = entry
             gap = p

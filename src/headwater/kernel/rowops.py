@@ -17,7 +17,7 @@ from headwater.kernel.compiled import compiled
 from headwater.kernel.hashing import home, mix, tag_of
 from headwater.kernel.journal import noted, touch
 from headwater.kernel.prefetch import BLOCK, prefetch
-from headwater.kernel.row_table import approach, mark_of
+from headwater.kernel.row_table import approach, mark_of, next_slot, number_bits
 from headwater.kernel.states import DYING, LEADING, LIVE, STORED, TOUCHED, VISIBLE
 
 ALL_COUNTED = np.int64(-1)
@@ -63,15 +63,16 @@ def approach_tuples(tuples, start, count, arity, rows, state, slots, scratch):
 @compiled()
 def arrive(tuples, t, arity, rows, slots, tag, position):
     """The position in `slots` of the tuple's row, or of the empty slot where it would go, from `position` on."""
-    mask = np.int64(slots.shape[0] - 1)
-    mark = mark_of(tag, slots.shape[0])
+    size = slots.shape[0]
+    bits = number_bits(size)
+    mark = mark_of(tag, size)
     p = position
     while True:
         entry = np.int64(slots[p])
         if entry == 0:
             break
-        if entry ^ mark <= mask:
-            row = (entry & mask) - 1
+        if entry ^ mark <= bits:
+            row = (entry & bits) - 1
             if arity == 2:
                 if rows[row, 0] == tuples[t, 0] and rows[row, 1] == tuples[t, 1]:
                     break
@@ -83,7 +84,7 @@ def arrive(tuples, t, arity, rows, slots, tag, position):
                         break
                 if same:
                     break
-        p = (p + 1) & mask
+        p = next_slot(p, size)
     return p
 
 
@@ -102,7 +103,7 @@ def add(
     rank_column = arity
     top, stored, spare = sizes[0], sizes[1], sizes[2]
     entries, new = sizes[3], sizes[4]
-    mask = np.int64(slots.shape[0] - 1)
+    bits = number_bits(slots.shape[0])
     n = np.int64(0)
     for start in range(0, tuples.shape[0], BLOCK):
         count = min(BLOCK, tuples.shape[0] - start)
@@ -113,7 +114,9 @@ def add(
             p = arrive(tuples, t, arity, rows, slots, tag, scratch[BLOCK + i])
             entry = np.int64(slots[p])
             if entry == 0:
-                full = (spare == 0 and (top == state.shape[0] or top == mask)) or new == created.shape[0]
+                full = (
+                    spare == 0 and (top == state.shape[0] or top == slots.shape[0] - 1)
+                ) or new == created.shape[0]
                 if full or (stored + 1) * 5 > slots.shape[0] * 4:
                     sizes[0], sizes[1], sizes[2] = top, stored, spare
                     sizes[3], sizes[4], sizes[5] = entries, new, t
@@ -144,7 +147,7 @@ def add(
                 fresh[n] = row
                 n += 1
             else:
-                row = (entry & mask) - 1
+                row = (entry & bits) - 1
                 live = state[row] & LIVE != 0
                 if live and tuples[t, arity] >= rows[row, head_rank_column]:
                     if rows[row, count_column] < 0:
@@ -191,7 +194,7 @@ def subtract(
     m = np.int64(0)
     doubtful = np.int64(0)
     entries = sizes[3]
-    mask = np.int64(slots.shape[0] - 1)
+    bits = number_bits(slots.shape[0])
     for start in range(0, tuples.shape[0], BLOCK):
         count = min(BLOCK, tuples.shape[0] - start)
         approach_tuples(tuples, start, count, arity, rows, state, slots, scratch)
@@ -200,7 +203,7 @@ def subtract(
             entry = np.int64(slots[arrive(tuples, t, arity, rows, slots, scratch[i], scratch[BLOCK + i])])
             if entry == 0:
                 continue
-            row = (entry & mask) - 1
+            row = (entry & bits) - 1
             if state[row] & LIVE == 0 or tuples[t, arity] >= rows[row, head_rank_column]:
                 continue
             entries = noted(
@@ -337,11 +340,11 @@ def clear_bits(which, state, others):
 @compiled("void(int64[:, ::1], int64, stored[:, ::1], uint8[::1], uint32[::1], int32[::1], int64[::1])")
 def find(tuples, arity, rows, state, slots, out, scratch):
     """The row of each tuple, or -1."""
-    mask = np.int64(slots.shape[0] - 1)
+    bits = number_bits(slots.shape[0])
     for start in range(0, tuples.shape[0], BLOCK):
         count = min(BLOCK, tuples.shape[0] - start)
         approach_tuples(tuples, start, count, arity, rows, state, slots, scratch)
         for i in range(count):
             t = start + i
             p = arrive(tuples, t, arity, rows, slots, scratch[i], scratch[BLOCK + i])
-            out[t] = np.int32((np.int64(slots[p]) & mask) - 1)
+            out[t] = np.int32((np.int64(slots[p]) & bits) - 1)

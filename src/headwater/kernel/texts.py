@@ -308,7 +308,7 @@ class Texts:
         """Arrays with room for so many more strings, with so many bytes in all; `what` it is for."""
         data, places, slots, count = stand
         last, size = int(places[count]) + length, slots.shape[0]
-        while size < 2 * (self._taken + more):
+        while 3 * size < 4 * (self._taken + more):
             size *= 2
         if last <= data.shape[0] and count + more < places.shape[0] and size == slots.shape[0]:
             return data, places, slots

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from headwater.kernel import journal, room
-from headwater.kernel.memory import loaded, shrunk
+from headwater.kernel.memory import first_load, shrunk, vacate
 from headwater.kernel.states import LIVE, SEALED, STORED, translate
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ MOST_ROWS_REMOVED = 1 << 13
 FEWEST_ROWS_REBUILT_WITHOUT = 256
 """From how many dead rows on it is worth asking whether so few are left that building anew is cheaper."""
 FEWEST_ROWS_LOADED = 1 << 16
-"""From how many rows on a version that made all rows of a relation is a large load (see `memory.loaded`)."""
+"""From how many rows on a version that made all rows of a relation is a large load (see `memory.FirstLoad`)."""
 SPARE = 16
 """How many rows there is room for beyond what is needed, at the least."""
 
@@ -87,7 +87,7 @@ def commit(relation: Relation, plan: CommitPlan) -> bool:
     all_new = relation.sizes[4] >= FEWEST_ROWS_LOADED and relation.sizes[4] == relation.stored
     _forget(relation)
     if all_new:
-        loaded()
+        _settle(relation)
     if plan.empty and _emptied(relation):
         return False
     if plan.compact and _compacted(relation):
@@ -148,6 +148,18 @@ def _emptied(relation: Relation) -> bool:
     except MemoryError:
         return False
     return True
+
+
+def _settle(relation: Relation) -> None:
+    """End a large load: a relation that has come to rest need not have what it grew by."""
+    with contextlib.suppress(MemoryError):
+        relation.fit_table()
+    if first_load.end():
+        top = int(relation.sizes[0])
+        vacate(relation.rows, top)
+        vacate(relation.state, top)
+        for index in relation.indexes.values():
+            index.vacate(top)
 
 
 def _trim(relation: Relation) -> None:

@@ -20,6 +20,7 @@ from headwater.events import (
     Reason,
     Stopped,
 )
+from headwater.kernel.memory import first_load
 from headwater.kernel.relation import CHUNK, Relation
 from headwater.maintain.definition import Definition, following
 from headwater.maintain.followed import FollowedStratum
@@ -521,6 +522,8 @@ class Engine:
                 self._unresolved[below] = [*held, weakref.ref(change)]
         statistics.memory = self.workspace.budget.recent_use
         self._close()
+        if first_load.ending:
+            workspace.executor.free_buffers()
 
     def rollback(self) -> None:
         """Undo what the open version did, at the cost of what it did, and without memory for it.

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from headwater.catalog.definitions import Definitions
 from headwater.catalog.rule_ids import recalled
-from headwater.kernel.memory import release_idle
+from headwater.kernel.memory import first_load, release_idle
 from headwater.language.program import Program
 from headwater.local.one_process import OneProcess
 from headwater.memory.budget import memory_budget
@@ -252,6 +252,8 @@ class Node:
             return versions.Committed(())
         version.statistics = VersionStatistics()
         version.keep()
+        if first_load.ending:
+            first_load.ended()
         return versions.Committed(tuple(version.statistics.events))
 
     def rollback(self, command: versions.Rollback) -> Done:

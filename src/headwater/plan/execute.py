@@ -153,6 +153,10 @@ class Executor:
             found = self._buffers[key] = np.empty((PIECE, width), np.int64)
         return found
 
+    def free_buffers(self) -> None:
+        """Keep no memory between runs: they are made anew, as far as they are needed."""
+        self._buffers.clear()
+
     def _start(
         self,
         plan: Plan,
