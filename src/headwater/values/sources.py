@@ -28,6 +28,7 @@ from typing import Any
 import numpy as np
 
 from headwater.errors import DataError
+from headwater.values.integer_rows import integer_columns
 from headwater.values.label_columns import merged
 from headwater.values.names import made_up, order_by_name
 from headwater.values.nanosecond import NanosecondDatetime
@@ -79,11 +80,12 @@ def keeping_nulls(table: Any) -> Any:
 def in_columns(data: Any) -> Any:
     """Many tuples or lists as columns, for those who read them more than once; anything else, and rows that are not
     all as long, as they are."""
-    if (
-        type(data) is not list
-        or len(data) < FEWEST_ROWS_IN_COLUMNS
-        or not set(map(type, data)) <= {tuple, list}
-    ):
+    if type(data) is not list or len(data) < FEWEST_ROWS_IN_COLUMNS:
+        return data
+    integers = integer_columns(data)
+    if integers is not None:
+        return SourceColumns(integers, len(data))
+    if not set(map(type, data)) <= {tuple, list}:
         return data
     lengths = set(map(len, data))
     arity = lengths.pop()
