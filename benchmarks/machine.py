@@ -5,7 +5,10 @@ from __future__ import annotations
 import importlib.metadata
 import os
 import platform
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from benchmarks.report import Machine
 from headwater import __version__
@@ -44,6 +47,36 @@ def resident_bytes() -> int:
     except OSError:
         return 0
     return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+class MemoryGrowth(NamedTuple):
+    """By how many bytes a process has grown: what it holds in the end, and what it held at most on the way; 0 where
+    the system does not tell."""
+
+    held: int
+    most: int
+
+
+def growth_while(work: Callable[[], object]) -> MemoryGrowth:
+    """By how much this process grows while it does some work; what that gives is kept until it is known."""
+    with suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5")  # the most is counted from here on
+    before = resident_bytes()
+    kept = work()
+    held = resident_bytes()
+    grown = MemoryGrowth(max(0, held - before), max(0, max(_most_resident(), held) - before))
+    del kept
+    return grown
+
+
+def _most_resident() -> int:
+    """The most memory that this process has held since somebody began to count; 0 where the system does not tell."""
+    try:
+        lines = Path("/proc/self/status").read_text().splitlines()
+    except OSError:
+        return 0
+    found = [int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM:")]
+    return found[0] if found else 0
 
 
 def _cpu() -> str:

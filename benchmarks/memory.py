@@ -7,7 +7,7 @@ from concurrent.futures import ProcessPoolExecutor
 
 from benchmarks.duel import Duel
 from benchmarks.graphs import Edge, random_digraph
-from benchmarks.machine import resident_bytes
+from benchmarks.machine import growth_while
 from benchmarks.reachability import QUERY, describe, load, load_duck
 from benchmarks.report import ReportRow, Target
 from benchmarks.stage import DUCKDB, Stage
@@ -68,8 +68,4 @@ def changed(edges: list[Edge]) -> Database:
 def growth(nodes: int, edges: int, seed: int) -> int:
     """By how many bytes this process grows when it loads a closure; 0 where the system does not tell."""
     changed(random_digraph(600, 700, seed))  # what is loaded once, such as machine code, is no part of it
-    before = resident_bytes()
-    database = changed(random_digraph(nodes, edges, seed))
-    grown = max(0, resident_bytes() - before)
-    del database
-    return grown
+    return growth_while(lambda: changed(random_digraph(nodes, edges, seed))).held
