@@ -206,12 +206,23 @@ def chains(relation: Relation, columns: tuple[int, ...]) -> dict[Values, list[in
 
 def tags(keys: np.ndarray) -> np.ndarray:
     """The tags of rows of codes, as numpy works them out."""
+    columns = list(keys.T.astype(np.int64).view(np.uint64))
     h = np.zeros(keys.shape[0], np.uint64)
-    for column in keys.T.astype(np.int64).view(np.uint64):
-        h = (h ^ column) * MIX_1
-        h = (h ^ (h >> np.uint64(32))) * MIX_2
-        h ^= h >> np.uint64(29)
+    if len(columns) >= 8:
+        lanes = [np.full_like(h, lane << 61) for lane in range(4)]
+        for place in range(len(columns) // 4 * 4):
+            lanes[place % 4] = _mixed(lanes[place % 4], columns[place])
+        h = _mixed(lanes[0] ^ lanes[1] * MIX_2, lanes[2] ^ lanes[3] * MIX_1)
+        columns = columns[len(columns) // 4 * 4 :]
+    for column in columns:
+        h = _mixed(h, column)
     return (h & np.uint64(0xFFFFFFFF)).astype(np.int64)
+
+
+def _mixed(h: np.ndarray, column: np.ndarray) -> np.ndarray:
+    h = (h ^ column) * MIX_1
+    h = (h ^ (h >> np.uint64(32))) * MIX_2
+    return h ^ (h >> np.uint64(29))
 
 
 def assert_table(relation: Relation, stored: list[int]) -> None:

@@ -175,3 +175,22 @@ def test_a_large_load_ends_where_there_is_no_memory_for_another_table(monkeypatc
     relation.commit()
     assert relation.slots.shape[0] == loose and relation.stored == 1400
     assert_indexed(relation)
+
+
+@pytest.mark.parametrize("arity", [3, 7, 8, 9, 11, 12, 40])
+def test_rows_of_any_width_are_found(arity: int):
+    """Rows that have the same values in other columns are others, and their places in the table differ."""
+    rng = random.Random(arity)
+    values = [rng.randrange(-(2**31), 2**31) for _ in range(arity)]
+    rows = [tuple(values[n:] + values[:n]) for n in range(arity)]
+    rows += [tuple(rng.randrange(3) for _ in range(arity)) for _ in range(200)]
+    rows = list(dict.fromkeys(rows))
+    relation = Relation("r", arity)
+    relation.index(tuple(range(arity - 1)))
+    add(relation, rows)
+    assert_indexed(relation)
+    relation.commit()
+    delete(relation, rows[::2])
+    relation.commit()
+    assert_indexed(relation)
+    assert np.unique(tags(matrix(rows, arity))).shape[0] == len(rows)

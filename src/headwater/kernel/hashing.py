@@ -6,7 +6,8 @@ without hashing it again. The home grows with the tag: entries are about in the 
 size, so that moving them to a larger one reads and writes memory from front to back. Collisions go to the next slot;
 removal shifts entries back, so there are no tombstones and a table never degrades under inserts and deletes.
 
-A key is some columns of a row: `columns` says which. Keys of any width are hashed column by column.
+A key is some columns of a row: `columns` says which. Keys are hashed column by column; each step waits for the one
+before, so those of many columns are hashed in four lanes, which a processor runs side by side.
 """
 # mypy: disallow-untyped-defs = False, disallow-untyped-calls = False
 
@@ -22,6 +23,10 @@ ROW = np.int64(0xFFFFFFFF)
 MIX_1 = np.uint64(0x9E3779B97F4A7C15)
 MIX_2 = np.uint64(0xD6E8FEB86659FD93)
 TAG = np.uint64(0xFFFFFFFF)
+FEWEST_COLUMNS_IN_LANES = 8
+LANES = 4
+SECOND_LANE, THIRD_LANE, FOURTH_LANE = np.uint64(1 << 61), np.uint64(2 << 61), np.uint64(3 << 61)
+"""What lanes begin with: the same values in others are another key."""
 
 
 @compiled()
@@ -30,6 +35,12 @@ def mix(hash_so_far, value):
     h = (hash_so_far ^ np.uint64(value)) * MIX_1
     h = (h ^ (h >> np.uint64(32))) * MIX_2
     return h ^ (h >> np.uint64(29))
+
+
+@compiled()
+def gathered(first, second, third, fourth):
+    """What four lanes come to."""
+    return mix(first ^ (second * MIX_2), third ^ (fourth * MIX_1))
 
 
 @compiled()
@@ -48,7 +59,17 @@ def home(tag, size):
 def hash_row(rows, row, columns):
     """The tag of a stored row's key."""
     h = np.uint64(0)
-    for j in range(columns.shape[0]):
+    done = np.int64(0)
+    if columns.shape[0] >= FEWEST_COLUMNS_IN_LANES:
+        second, third, fourth = SECOND_LANE, THIRD_LANE, FOURTH_LANE
+        while done + LANES <= columns.shape[0]:
+            h = mix(h, rows[row, columns[done]])
+            second = mix(second, rows[row, columns[done + 1]])
+            third = mix(third, rows[row, columns[done + 2]])
+            fourth = mix(fourth, rows[row, columns[done + 3]])
+            done += LANES
+        h = gathered(h, second, third, fourth)
+    for j in range(done, columns.shape[0]):
         h = mix(h, rows[row, columns[j]])
     return tag_of(h)
 

@@ -19,7 +19,18 @@ from __future__ import annotations
 import numpy as np
 
 from headwater.kernel.compiled import compiled
-from headwater.kernel.hashing import ROW, home, mix, tag_of
+from headwater.kernel.hashing import (
+    FEWEST_COLUMNS_IN_LANES,
+    FOURTH_LANE,
+    LANES,
+    ROW,
+    SECOND_LANE,
+    THIRD_LANE,
+    gathered,
+    home,
+    mix,
+    tag_of,
+)
 from headwater.kernel.prefetch import BLOCK, prefetch
 from headwater.kernel.row_table import approach, mark_of, next_slot, number_bits
 from headwater.kernel.special import LAST, LAST_PLAIN
@@ -34,13 +45,29 @@ def key_value(bindings, b, source, constants):
 
 
 @compiled()
+def hash_key(bindings, b, sources, constants):
+    """The tag of one binding's key, as `hash_row` gives it."""
+    h = np.uint64(0)
+    done = np.int64(0)
+    if sources.shape[0] >= FEWEST_COLUMNS_IN_LANES:
+        second, third, fourth = SECOND_LANE, THIRD_LANE, FOURTH_LANE
+        while done + LANES <= sources.shape[0]:
+            h = mix(h, key_value(bindings, b, sources[done], constants))
+            second = mix(second, key_value(bindings, b, sources[done + 1], constants))
+            third = mix(third, key_value(bindings, b, sources[done + 2], constants))
+            fourth = mix(fourth, key_value(bindings, b, sources[done + 3], constants))
+            done += LANES
+        h = gathered(h, second, third, fourth)
+    for j in range(done, sources.shape[0]):
+        h = mix(h, key_value(bindings, b, sources[j], constants))
+    return tag_of(h)
+
+
+@compiled()
 def first_row(bindings, b, sources, constants, columns, slots, rows):
     """The first stored row whose key columns equal the binding's key, or -1."""
     mask = np.int64(slots.shape[0] - 1)
-    h = np.uint64(0)
-    for j in range(sources.shape[0]):
-        h = mix(h, key_value(bindings, b, sources[j], constants))
-    tag = tag_of(h)
+    tag = hash_key(bindings, b, sources, constants)
     p = home(tag, slots.shape[0])
     found = np.int64(-1)
     while True:
@@ -129,10 +156,7 @@ def approach_rows(bindings, start, count, sources, constants, slots, rows, state
     """Look for the rows that a block of bindings spells out, as far as it goes without them (see `row_table`)."""
     size = slots.shape[0]
     for i in range(count):
-        h = np.uint64(0)
-        for j in range(sources.shape[0]):
-            h = mix(h, key_value(bindings, start + i, sources[j], constants))
-        scratch[i] = tag_of(h)
+        scratch[i] = hash_key(bindings, start + i, sources, constants)
         prefetch(slots, home(scratch[i], size))
     approach(count, rows, sources.shape[0], state, slots, scratch)
 

@@ -16,8 +16,8 @@ from __future__ import annotations
 import numpy as np
 
 from headwater.kernel.compiled import compiled
-from headwater.kernel.hashing import ROW, home, mix, tag_of
-from headwater.kernel.join import matches
+from headwater.kernel.hashing import ROW, home
+from headwater.kernel.join import hash_key, key_value, matches
 from headwater.kernel.lists import HEAD, IN_HEAD, LIST, filled
 from headwater.kernel.prefetch import BLOCK, prefetch
 
@@ -26,14 +26,6 @@ CONSTANT = 1 << 20
 NO_ROW = np.int64(-1)
 NEAR = 1 << 16
 """How many numbers a relation may have whose rows are in the processor's cache in any case."""
-
-
-@compiled()
-def of_left(left, place, source, constants):
-    """A key column's value."""
-    if source >= 0:
-        return np.int64(left[place, source])
-    return constants[-source - 1]
 
 
 @compiled()
@@ -68,10 +60,7 @@ def extended(
             known = min(b + BLOCK, bindings)
             for i in range(begun, known):
                 place = np.int64(which[i]) if which.shape[0] > 0 else i
-                h = np.uint64(0)
-                for j in range(sources.shape[0]):
-                    h = mix(h, of_left(left, place, sources[j], constants))
-                tag = tag_of(h)
+                tag = hash_key(left, place, sources, constants)
                 scratch[i - begun] = tag
                 prefetch(slots, home(tag, table))
             for i in range(known - begun if far else np.int64(0)):
@@ -98,7 +87,7 @@ def extended(
                         row = np.int64(pool[(entry & (LIST - 1)) * HEAD + 3])
                     same = True
                     for j in range(sources.shape[0]):
-                        if rows[row, columns[j]] != of_left(left, place, sources[j], constants):
+                        if rows[row, columns[j]] != key_value(left, place, sources[j], constants):
                             same = False
                             break
                     if same:

@@ -14,7 +14,17 @@ from __future__ import annotations
 import numpy as np
 
 from headwater.kernel.compiled import compiled
-from headwater.kernel.hashing import home, mix, tag_of
+from headwater.kernel.hashing import (
+    FEWEST_COLUMNS_IN_LANES,
+    FOURTH_LANE,
+    LANES,
+    SECOND_LANE,
+    THIRD_LANE,
+    gathered,
+    home,
+    mix,
+    tag_of,
+)
 from headwater.kernel.journal import noted, touch
 from headwater.kernel.prefetch import BLOCK, prefetch
 from headwater.kernel.row_table import approach, mark_of, next_slot, number_bits
@@ -44,7 +54,17 @@ def hash_tuple(tuples, t, arity):
     h = np.uint64(0)
     if arity == 2:
         return tag_of(mix(mix(h, tuples[t, 0]), tuples[t, 1]))
-    for j in range(arity):
+    done = np.int64(0)
+    if arity >= FEWEST_COLUMNS_IN_LANES:
+        second, third, fourth = SECOND_LANE, THIRD_LANE, FOURTH_LANE
+        while done + LANES <= arity:
+            h = mix(h, tuples[t, done])
+            second = mix(second, tuples[t, done + 1])
+            third = mix(third, tuples[t, done + 2])
+            fourth = mix(fourth, tuples[t, done + 3])
+            done += LANES
+        h = gathered(h, second, third, fourth)
+    for j in range(done, arity):
         h = mix(h, tuples[t, j])
     return tag_of(h)
 
