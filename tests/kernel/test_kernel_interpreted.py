@@ -49,7 +49,7 @@ def without_machine_code() -> Iterator[list[str]]:
     for name, module in list(sys.modules.items()):
         if name.startswith(compiled.PACKAGE):
             for known, value in list(vars(module).items()):
-                kernel = compiled._kernel(value)
+                kernel = compiled.kernel_of(value)
                 if kernel is not None and id(kernel) in runners:
                     swapped.append((module, known, value))
                     setattr(module, known, runners[id(kernel)])
@@ -84,7 +84,7 @@ def test_searches_of_a_crowded_table_end_where_machine_code_ends_them(seed: int)
     relation.slots[-40:] = relation.slots.max()
     relation.slots[:20] = relation.slots.max()
     asked = rng.integers(0, 5000, (BLOCK, 1))
-    compiled.load([kernel := compiled._kernel(rowops.find)], [4])
+    compiled.load([kernel := compiled.kernel_of(rowops.find)], [4])
     found = []
     for run in (kernel.machine_code, kernel.as_python):
         scratch, out = np.empty(2 * BLOCK, np.int64), np.empty(BLOCK, np.int32)

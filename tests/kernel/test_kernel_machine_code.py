@@ -100,8 +100,10 @@ def misses(folder: Path, monkeypatch: pytest.MonkeyPatch, *signatures: str) -> i
     monkeypatch.setattr(machine_code, "machine_code_folder", lambda: folder)
     function = made()
     called: Any = numba.njit(lambda x: x * 3)
-    called._cache = machine_code.kept(function, "digest")
-    for signature in signatures or ("int64(int64)",):
+    signatures = signatures or ("int64(int64)",)
+    digests = {signature: f"digest{number}" for number, signature in enumerate(signatures)}
+    called._cache = machine_code.KeptFunction(function, digests)
+    for signature in signatures:
         called.compile(signature)
     assert called(5) == 15
     return sum(called.stats.cache_misses.values())
@@ -119,14 +121,12 @@ def test_what_is_damaged_is_compiled_again(
     assert [misses(tmp_path, monkeypatch) for _ in range(2)] == [1, 0]
 
 
-def test_files_of_two_processes_that_got_one_name_are_told_apart(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_machine_code_for_other_arguments_is_not_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     both = ("int32(int32)", "int64(int64)")
     assert [misses(tmp_path, monkeypatch, *both) for _ in range(2)] == [2, 0]
     first, second = sorted(tmp_path.glob("*.nbc"))
     first.write_bytes(second.read_bytes())
-    assert [misses(tmp_path, monkeypatch, *both) for _ in range(2)] == [2, 0]
+    assert [misses(tmp_path, monkeypatch, *both) for _ in range(2)] == [1, 0]
 
 
 def test_what_cannot_be_kept_is_used_all_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -150,6 +150,8 @@ def test_without_a_home_there_is_a_folder(monkeypatch: pytest.MonkeyPatch):
     for name in ("HEADWATER_CACHE", "XDG_CACHE_HOME"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(machine_code.Path, "home", homeless)
+    assert machine_code.kept_folder.__wrapped__() is None
+    monkeypatch.setattr(machine_code, "kept_folder", lambda: None)
     folder = machine_code.machine_code_folder.__wrapped__()
     assert folder.is_dir()
     folder.rmdir()

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import headwater as hw
 from headwater.kernel import compiled
+from headwater.kernel.at_hand import at_hand
 from headwater.kernel.rounds import advance, running
 from headwater.maintain import fixpoint, round_tables
 from headwater.maintain.small_rounds import SmallRounds
@@ -63,8 +64,9 @@ Rows = dict[str, list[tuple[Any, ...]]]
 @pytest.fixture(scope="module", autouse=True)
 def machine_code():
     """What is tested is compiled, whether that has paid by now or not."""
-    if not compiled.at_hand(advance.advance):
-        compiled.load([advance.advance])
+    for width in compiled.WIDTHS:
+        if not at_hand(advance.advance, width):
+            compiled.load([compiled.kernel_of(advance.advance)], [width])
 
 
 def rows_of(draw: Any, costs: st.SearchStrategy[Any]) -> Rows:

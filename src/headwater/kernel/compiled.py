@@ -6,6 +6,9 @@ compiled, or would be the first to need numba, is interpreted while there is lit
 ends a version is loaded before there is much to end (`load_endings`): keeping or undoing it must not fail, and
 compiling takes memory. Nodes load everything when they come up (`load`).
 
+What will be needed soon is compiled ahead by another process (see `ahead`): with the first large load, what a first
+deletion needs (`losing`); and functions for which there are other ways, once they were missed (see `at_hand`).
+
 Rows are stored in 32 bits where their numbers fit, else in 64 (see `relation`). A signature says `stored` for them:
 such a function is compiled for each of the two when it is first called with it.
 """
@@ -14,13 +17,14 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from functools import cache, cached_property, partial, update_wrapper
 from typing import Any, Literal
 
+from headwater.kernel import ahead
 from headwater.kernel.compiling import INLINED, OPTIONS, compiling
 from headwater.kernel.interpreted import SHORT, Patience, as_python
-from headwater.kernel.machine_code import Function, digest_of, is_kept, kept, machine_code_folder
+from headwater.kernel.machine_code import Function, KeptFunction, digest_of, is_kept, machine_code_folder
 
 Ending = Literal["any", "earlier", "chains", "counts"] | None
 """Where a version may need a function to end: with any rows, with some that were there before it, with chains of
@@ -53,19 +57,25 @@ class Kernel:
         *,
         ending: Ending = None,
         view: bool = False,
+        losing: bool = False,
         missed_until: int = 0,
     ):
         self.function = function
         self.signature = signature
         self.ending = ending
         self.view = view
+        self.losing = losing
         self.missed_until = missed_until
-        self.missed = 0
         self.machine_code: Function | None = None
+        self._digests: dict[int, str] = {}
+        self._kept: dict[int, bool] = {}
+        self._ready: set[int] = set()
+        """For which widths machine code is loaded."""
         update_wrapper(self, function)
 
     def __call__(self, *arguments: Any) -> Any:
-        if not (self.kept and COMPILER in sys.modules) and self._patience.lasts(arguments):
+        at_once = COMPILER in sys.modules and self.is_kept(self._width(arguments))
+        if not at_once and self._patience.lasts(arguments):
             return self._patience.run(self.as_python, arguments)
         try:
             load([self], _widths if self.ending else ())
@@ -76,16 +86,46 @@ class Kernel:
         assert self.machine_code is not None
         return self.machine_code(*arguments)
 
-    @cached_property
-    def kept(self) -> bool:
-        """Whether it has been compiled on this machine, by an earlier process."""
-        return is_kept(self.digest)
+    @property
+    def stores(self) -> bool:
+        """Whether it is given stored rows."""
+        return self.signature is not None and STORED in self.signature
+
+    def signed(self, width: int) -> str:
+        """Its signature for stored numbers of so many bytes."""
+        assert self.signature is not None
+        return self.signature.replace(STORED, WIDTHS[width])
+
+    def digest(self, width: int) -> str:
+        """What its machine code for a width is known by."""
+        if width not in self._digests:
+            self._digests[width] = digest_of(self.function, self.signed(width), _python)
+        return self._digests[width]
+
+    def is_kept(self, width: int, *, anew: bool = False) -> bool:
+        """Whether it has been compiled on this machine for a width, when the process first asked; or by now."""
+        if anew or width not in self._kept:
+            self._kept[width] = is_kept(self.digest(width), anew=anew)
+        return self._kept[width]
+
+    def forget(self, width: int) -> None:
+        """Take it that it is not kept, until somebody looks anew."""
+        self._kept[width] = False
+
+    def is_ready(self, width: int) -> bool:
+        """Whether its machine code for a width is loaded."""
+        return width in self._ready
+
+    def _width(self, arguments: tuple[Any, ...]) -> int:
+        """How many bytes the stored numbers among its arguments have; any, if there are none."""
+        return int(arguments[self._stored].itemsize) if self.stores else min(WIDTHS)
 
     @cached_property
-    def digest(self) -> str:
-        """What its machine code is known by."""
+    def _stored(self) -> int:
+        """Which of its arguments are stored rows."""
         assert self.signature is not None
-        return digest_of(self.function, self.signature, _python)
+        before, _, _ = self.signature.rpartition("(")[2].partition(STORED)
+        return before.replace("[:, ::1]", "").count(",")
 
     @cached_property
     def as_python(self) -> Function:
@@ -106,15 +146,24 @@ class Kernel:
             return inlined
         _announce()
         called: Any = numba.njit(**OPTIONS)(self.function)
-        called._cache = kept(self.function, self.digest)
-        if STORED in self.signature:
-            called._compile_for_args = partial(_of_width, called, self.signature)
+        widths = WIDTHS if self.stores else [min(WIDTHS)]
+        called._cache = KeptFunction(
+            self.function, {self.signed(width): self.digest(width) for width in widths}
+        )
+        if self.stores:
+            called._compile_for_args = partial(self._of_width, called)
         else:
             with compiling():
                 called.compile(self.signature)
             called.disable_compile()
+            self._ready.update(WIDTHS)
         function: Function = called
         return function
+
+    def _of_width(self, called: Any, *arguments: Any) -> Any:
+        """The machine code for rows as these arguments store them: numba asks for it when it meets others."""
+        with compiling():
+            return called.compile(self.signed(self._width(arguments)))
 
     def calls(self) -> list[Kernel]:
         """The functions with signatures of their own that it calls, which have to be loaded before it."""
@@ -127,7 +176,7 @@ class Kernel:
                 continue
             seen.add(function)
             for name in function.__code__.co_names:
-                called = _kernel(function.__globals__.get(name))
+                called = kernel_of(function.__globals__.get(name))
                 if called is None:
                     continue
                 if called.signature is None:
@@ -138,10 +187,11 @@ class Kernel:
 
     def ready(self, width: int) -> None:
         """Have the machine code for stored numbers of so many bytes, if the function is given any."""
-        if self.signature is not None and STORED in self.signature:
+        if self.stores and not self.is_ready(width):
             code: Any = self.machine_code
             with compiling():
-                code.compile(self.signature.replace(STORED, WIDTHS[width]))
+                code.compile(self.signed(width))
+            self._ready.add(width)
 
     def give_way(self, machine_code: Function) -> None:
         """Let every module of the kernel that has this function have its machine code instead."""
@@ -151,14 +201,6 @@ class Kernel:
             if name.startswith(PACKAGE):
                 names = [known for known, value in vars(module).items() if value is self]
                 vars(module).update(dict.fromkeys(names, machine_code))
-
-
-def _of_width(called: Any, signature: str, *arguments: Any) -> Any:
-    """The machine code for rows as these arguments store them: numba asks for it when it meets others."""
-    before, _, _ = signature.rpartition("(")[2].partition(STORED)
-    place = before.replace("[:, ::1]", "").count(",")
-    with compiling():
-        return called.compile(signature.replace(STORED, WIDTHS[arguments[place].itemsize]))
 
 
 class Instruction(Kernel):
@@ -195,35 +237,42 @@ _large: set[Ending] = set()
 _loading = threading.RLock()
 
 
-def _kernel(value: object) -> Kernel | None:
+def kernel_of(value: object) -> Kernel | None:
     """What a value is, or what is behind it if it is machine code."""
     return value if isinstance(value, Kernel) else _behind.get(id(value))
 
 
 def _python(value: object) -> Function | None:
     """The Python function behind a kernel, or behind its machine code."""
-    kernel = _kernel(value)
+    kernel = kernel_of(value)
     return None if kernel is None else kernel.function
 
 
 def _interpreted(value: object) -> Function | None:
     """What stands for a kernel, or for its machine code, where Python runs those that call it."""
-    kernel = _kernel(value)
+    kernel = kernel_of(value)
     return None if kernel is None else kernel.as_python
 
 
 def compiled(
-    signature: str | None = None, *, ending: Ending = None, view: bool = False, missed_until: int = 0
+    signature: str | None = None,
+    *,
+    ending: Ending = None,
+    view: bool = False,
+    losing: bool = False,
+    missed_until: int = 0,
 ) -> Callable[[Function], Function]:
     """A function to be compiled with the given signature; without one, it is inlined into compiled functions.
 
     `ending`: a version may need it to end, and where. `view`: what it returns is an array, which only a function can
-    that is part of its caller before anything is compiled. `missed_until`: there are other ways to do what it does,
-    and it is compiled once it was `missed` as often.
+    that is part of its caller before anything is compiled. `losing`: it is first needed when rows are deleted.
+    `missed_until`: there are other ways to do what it does, and it is compiled once it was missed as often, or ahead
+    (see `at_hand`).
     """
 
     def decorate(function: Function) -> Function:
-        _kernels.append(Kernel(function, signature, ending=ending, view=view, missed_until=missed_until))
+        how: Any = {"ending": ending, "view": view, "losing": losing, "missed_until": missed_until}
+        _kernels.append(Kernel(function, signature, **how))
         return _kernels[-1]
 
     return decorate
@@ -239,7 +288,7 @@ def instruction(meaning: Function = nothing) -> Callable[[Function], Function]:
     return decorate
 
 
-def load(kernels: Iterable[Kernel] | None = None, widths: Iterable[int] = ()) -> None:
+def load(kernels: Iterable[Kernel] | None = None, widths: Collection[int] = ()) -> None:
     """Load machine code, compiling what was never compiled on this machine: of these functions, or of all; for stored
     numbers of some widths, or of those that come along. All are those for which there is no other way, and those that
     are kept."""
@@ -247,8 +296,7 @@ def load(kernels: Iterable[Kernel] | None = None, widths: Iterable[int] = ()) ->
         for kernel in _kernels:
             if kernel.signature is None and kernel.machine_code is None:
                 kernel.give_way(kernel.compile())
-        every = [kernel for kernel in _kernels if not kernel.missed_until or kernel.kept]
-        for kernel in every if kernels is None else kernels:
+        for kernel in _every(widths) if kernels is None else kernels:
             if kernel.machine_code is None:
                 load(kernel.calls())
                 kernel.give_way(kernel.compile())
@@ -256,22 +304,23 @@ def load(kernels: Iterable[Kernel] | None = None, widths: Iterable[int] = ()) ->
                 kernel.ready(width)
 
 
-def at_hand(function: Function) -> bool:
-    """Whether machine code of a function is loaded, or was kept and is loaded now: else there are other ways."""
-    if not isinstance(function, Kernel):
-        return True
-    if COMPILER not in sys.modules or not function.kept:
-        return False
-    load([function])
-    return True
+def _every(widths: Collection[int]) -> list[Kernel]:
+    """All for which there is no other way, and those that are kept."""
+    return [
+        kernel
+        for kernel in _kernels
+        if not kernel.missed_until or all(kernel.is_kept(width) for width in widths or _widths)
+    ]
 
 
-def missed(function: Function, times: int) -> None:
-    """Take note that a function which was not at hand was missed so often; compile it, if that is often enough."""
-    if isinstance(function, Kernel):
-        function.missed += times
-        if function.missed >= function.missed_until:
-            load([function])
+def kernels_of(module: str) -> list[Kernel]:
+    """The functions of a module that have signatures."""
+    return [each for each in _kernels if each.signature is not None and each.function.__module__ == module]
+
+
+def compile_ahead(kernels: Iterable[Kernel], width: int) -> None:
+    """Have functions compiled for a width by another process, if that can be."""
+    ahead.compile_ahead([(each.function.__module__, each.digest(width), width) for each in kernels])
 
 
 def load_endings(rows: int, width: int, where: Ending = "any") -> None:
@@ -281,6 +330,9 @@ def load_endings(rows: int, width: int, where: Ending = "any") -> None:
     if (rows <= SHORT or where in _large) and widths == _widths:
         return
     large = {*_large, where} if rows > SHORT else _large
+    if not _large and large and ahead.is_possible():
+        soon = [kernel for kernel in _kernels if kernel.losing or kernel.ending == "earlier"]
+        compile_ahead([kernel for kernel in soon if not kernel.is_kept(width)], width)
     load(
         [kernel for kernel in _kernels if kernel.ending in large or (kernel.ending and kernel.machine_code)],
         widths,

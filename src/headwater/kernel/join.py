@@ -189,7 +189,8 @@ def row_from(bindings, b, sources, constants, columns, slots, rows, tag, positio
 
 @compiled(
     "int64(int64[:, ::1], int64[::1], int64[::1], int64[::1], uint32[::1], stored[:, ::1],"
-    " uint8[::1], uint8[::1], int64[:, ::1], int64, int64, int64[::1], int64[::1], int64[:, ::1], int64[::1])"
+    " uint8[::1], uint8[::1], int64[:, ::1], int64, int64, int64[::1], int64[::1], int64[:, ::1], int64[::1])",
+    losing=True,
 )
 def join_row(
     bindings, sources, constants, columns, slots, rows, state, accept,

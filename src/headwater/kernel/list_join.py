@@ -139,7 +139,7 @@ _OTHERS = (
     " int64, int64[::1], int64[::1], int64[::1], int64[::1], int32[::1], stored[:, ::1], uint8[::1], uint8[::1],"
     " int64[:, ::1], int64, int64, int64[::1], int64[::1], int64[::1], int64[:, ::1], int64[::1])"
 )
-join_bindings = compiled("int64(int32[::1], int64[:, ::1]," + _OTHERS)(extended)
+join_bindings = compiled("int64(int32[::1], int64[:, ::1]," + _OTHERS, losing=True)(extended)
 """Bindings with the rows that match them; `which` is empty."""
 join_rows = compiled("int64(int32[::1], stored[:, ::1]," + _OTHERS)(extended)
 """Listed rows of a relation with the rows of another, or of the same one, that match them. Both are stored in the

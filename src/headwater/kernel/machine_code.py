@@ -4,7 +4,8 @@ numba's own disk cache goes by the file of a function: an edit in a called modul
 file, or another place of it, makes all its functions compile again. Here machine code is kept under a digest of what
 it was made from: the function, the functions and constants that it uses, and its signature. So what was compiled
 stays good through upgrades, environments and places, until one of these is another; then only what uses it is
-compiled again. (numba itself sees to its own version and to the processor.)
+compiled again. (numba itself sees to its own version and to the processor.) Each signature has a file of its own, so
+that processes which compile a function for rows of different widths are not in each other's way.
 
 The folder is below `HEADWATER_CACHE` or the user's cache folder; a temporary one where that cannot be written. It is
 only a cache: what is damaged there is compiled again, and what finds no place there is compiled by the next process.
@@ -15,7 +16,7 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -28,28 +29,36 @@ Function = Callable[..., Any]
 
 
 @cache
-def machine_code_folder() -> Path:
-    """The folder of all machine code; a temporary one where no folder can be written."""
+def kept_folder() -> Path | None:
+    """The folder that all processes of a user share, if it can be written."""
     root = os.environ.get("HEADWATER_CACHE") or os.environ.get("XDG_CACHE_HOME")
     try:
-        folder = (Path(root) if root else Path.home() / ".cache") / "headwater" / "kernel"
+        folder = (Path(root).absolute() if root else Path.home() / ".cache") / "headwater" / "kernel"
         folder.mkdir(parents=True, exist_ok=True)
         probe = folder / f".probe-{os.getpid()}"
         probe.touch()
         probe.unlink()
     except (OSError, RuntimeError):  # the latter where a user has no home
-        folder = Path(tempfile.mkdtemp(prefix="headwater-kernel-"))
+        return None
     return folder
 
 
 @cache
+def machine_code_folder() -> Path:
+    """The folder of all machine code; a temporary one where no folder can be written."""
+    return kept_folder() or Path(tempfile.mkdtemp(prefix="headwater-kernel-"))
+
+
+@cache
 def _names() -> str:
-    """The names of all that is kept when the process first asks."""
-    return " ".join(path.name for path in machine_code_folder().glob("*.nbi"))
+    """The names of all that is kept when the process last asked."""
+    return " ".join(path.name for path in machine_code_folder().glob("*.nbc"))
 
 
-def is_kept(digest: str) -> bool:
-    """Whether there was machine code with this digest when the process first asked for any."""
+def is_kept(digest: str, *, anew: bool = False) -> bool:
+    """Whether there was machine code with this digest when the process first asked for any, or is now."""
+    if anew:
+        _names.cache_clear()
     return digest in _names()
 
 
@@ -89,10 +98,65 @@ def _take_code(digest: Any, code: CodeType, *, documented: bool = False) -> None
             digest.update(repr(value).encode())
 
 
-def kept(function: Function, digest: str) -> Any:
-    """The cache of a function's machine code, for numba."""
-    from numba.core import caching
+class KeptFunction:
+    """The cache of a function's machine code, as numba asks for it: a file for each of its signatures, by digest. All
+    goes on without it."""
+
+    def __init__(self, function: Function, digests: Mapping[str, str]):
+        self._function = function
+        self._digests = digests
+        self._files: dict[Any, Any] = {}
+
+    @property
+    def cache_path(self) -> str:
+        """Where it is: part of numba's statistics."""
+        return str(machine_code_folder())
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """What was compiled with a signature, if it is kept and whole."""
+        arguments = _arguments(sig)
+        kept = self._file(arguments)
+        if kept is None:
+            return None
+        try:
+            found = kept.load_overload(arguments, target_context)
+            if found is None or found.signature.args == arguments:
+                return found
+        except MemoryError:
+            raise
+        except Exception:  # whatever unpickling makes of a damaged file
+            pass
+        with suppress(OSError):
+            os.unlink(kept._cache_file._index_path)
+        return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep what was compiled with a signature."""
+        arguments = _arguments(sig)
+        kept = self._file(arguments)
+        if kept is not None:
+            with suppress(OSError):
+                kept.save_overload(arguments, data)
+
+    def _file(self, arguments: Any) -> Any:
+        if not self._files:
+            self._files = {
+                _arguments(signature): _file_of(self._function, digest)
+                for signature, digest in self._digests.items()
+            }
+        return self._files.get(arguments)
+
+
+def _arguments(signature: Any) -> Any:
+    """The types of arguments, from any form of a signature."""
     from numba.core.sigutils import normalize_signature
+
+    return tuple(normalize_signature(signature)[0])  # type: ignore[no-untyped-call]
+
+
+def _file_of(function: Function, digest: str) -> Any:
+    """numba's own cache for a function with one signature, with a name of ours."""
+    from numba.core import caching
 
     class Locator(caching._CacheLocator):
         """Tells numba where, and under which name."""
@@ -115,27 +179,7 @@ def kept(function: Function, digest: str) -> Any:
     class KeptResult(caching.CompileResultCacheImpl):
         _locator_classes = [Locator]  # type: ignore[list-item]
 
-    class KeptFunction(caching.FunctionCache):
-        """A cache without which all goes on."""
-
+    class OneSignature(caching.FunctionCache):
         _impl_class = KeptResult
 
-        def load_overload(self, sig: Any, target_context: Any) -> Any:
-            try:
-                found = super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
-                if found is None or found.signature.args == normalize_signature(sig)[0]:  # type: ignore[no-untyped-call]
-                    return found
-                # Two processes that compiled it for rows of different widths gave their files one name.
-            except MemoryError:
-                raise
-            except Exception:  # whatever unpickling makes of a damaged file
-                pass
-            with suppress(OSError):
-                os.unlink(self._cache_file._index_path)
-            return None
-
-        def save_overload(self, sig: Any, data: Any) -> None:
-            with suppress(OSError):
-                super().save_overload(sig, data)  # type: ignore[no-untyped-call]
-
-    return KeptFunction(function)  # type: ignore[no-untyped-call]
+    return OneSignature(function)  # type: ignore[no-untyped-call]

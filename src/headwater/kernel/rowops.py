@@ -202,7 +202,8 @@ def add(
 
 @compiled(
     "UniTuple(int64, 3)(int64[:, ::1], int64, stored[:, ::1], uint8[::1], uint32[::1], int64[::1],"
-    " int32[::1], int64[:, ::1], int64, int64, int64, int32[::1], int32[::1], int64[::1])"
+    " int32[::1], int64[:, ::1], int64, int64, int64, int32[::1], int32[::1], int64[::1])",
+    losing=True,
 )
 def subtract(
     tuples, arity, rows, state, slots, sizes, journal_rows, journal,
@@ -248,7 +249,8 @@ def subtract(
 
 @compiled(
     "UniTuple(int64, 2)(int32[::1], stored[:, ::1], uint8[::1], int64[::1], int32[::1], int64[:, ::1],"
-    " int64, int64, int64, int32[::1], int32[::1])"
+    " int64, int64, int64, int32[::1], int32[::1])",
+    losing=True,
 )
 def kill(
     which,
@@ -282,7 +284,8 @@ def kill(
 
 
 @compiled(
-    "void(int32[::1], stored[:, ::1], uint8[::1], int64[::1], int32[::1], int64[:, ::1], int64, int64, int64)"
+    "void(int32[::1], stored[:, ::1], uint8[::1], int64[::1], int32[::1], int64[:, ::1], int64, int64, int64)",
+    losing=True,
 )
 def fall(which, rows, state, sizes, journal_rows, journal, rank_column, count_column, head_rank_column):
     """Make visible rows invisible and `DYING` for the round that begins."""
@@ -294,7 +297,8 @@ def fall(which, rows, state, sizes, journal_rows, journal, rank_column, count_co
 
 @compiled(
     "int64(int64[::1], stored[:, ::1], uint8[::1], int64[::1], int32[::1], int64[:, ::1],"
-    " int64, int64, int64, int64, int32[::1])"
+    " int64, int64, int64, int64, int32[::1])",
+    losing=True,
 )
 def revive(
     origins, rows, state, sizes, journal_rows, journal,
@@ -350,14 +354,16 @@ def lead(which, rows, state, sizes, journal_rows, journal, rank_column, count_co
         state[row] |= LEADING
 
 
-@compiled("void(int32[::1], uint8[::1], uint8)")
+@compiled("void(int32[::1], uint8[::1], uint8)", losing=True)
 def clear_bits(which, state, others):
     """Clear all bits but some others, of rows that are in the journal already or for which nothing need be undone."""
     for i in range(which.shape[0]):
         state[which[i]] &= others
 
 
-@compiled("void(int64[:, ::1], int64, stored[:, ::1], uint8[::1], uint32[::1], int32[::1], int64[::1])")
+@compiled(
+    "void(int64[:, ::1], int64, stored[:, ::1], uint8[::1], uint32[::1], int32[::1], int64[::1])", losing=True
+)
 def find(tuples, arity, rows, state, slots, out, scratch):
     """The row of each tuple, or -1."""
     bits = number_bits(slots.shape[0])

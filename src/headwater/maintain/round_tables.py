@@ -61,6 +61,11 @@ class StratumTables:
             one is other for one, other in zip(plans, self.plans, strict=True)
         )
 
+    @property
+    def width(self) -> int:
+        """How many bytes the numbers of its relations have, once it is ready."""
+        return self.known[0][0].rows.itemsize
+
     def ready(self) -> bool:
         """Have tables that are about the relations as they are now; whether the kernel can go by them."""
         if not self.fitting:

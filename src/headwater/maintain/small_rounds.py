@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from headwater.errors import EvaluationError, OutOfMemory
 from headwater.kernel import room
-from headwater.kernel.compiled import at_hand, missed
+from headwater.kernel.at_hand import at_hand, missed
 from headwater.kernel.relation import Relation, Rows
 from headwater.kernel.rounds import advance, tables
 from headwater.kernel.rounds.addresses import address
@@ -50,8 +50,9 @@ def small_rounds(fixpoint: Fixpoint) -> SmallRounds | None:
         return None
     if workspace.stops or workspace.executor.pinned:
         return None
-    if not at_hand(advance.advance):
-        missed(advance.advance, ROUNDS_OF_A_CHANGE)
+    width = workspace.relations[min(rules.own)].rows.itemsize
+    if not at_hand(advance.advance, width):
+        missed(advance.advance, width, ROUNDS_OF_A_CHANGE)
         return None
     plans = [rules.plan(rule, position) for rule, position, _ in rules.recursive]
     known = rules.small
@@ -81,7 +82,7 @@ class SmallRounds:
         return self._run(fixpoint, tables.CHOOSE, DOWN, down_only=False)
 
     def _run(self, fixpoint: Fixpoint, phase: int, access: Access, *, down_only: bool) -> bool:
-        if not self.stratum.ready():
+        if not self.stratum.ready() or not at_hand(advance.advance, self.stratum.width):
             return False
         at, statistics, workspace = self.at, fixpoint.statistics, self.workspace
         at[:] = 0

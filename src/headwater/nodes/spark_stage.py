@@ -132,8 +132,10 @@ def task_of(job: int, invitation: Invitation, local: bool) -> Callable[[Iterable
     def task(numbers: Iterable[int]) -> Iterator[int]:
         from pyspark import BarrierTaskContext
 
+        from headwater.kernel.ahead import WANTED
         from headwater.nodes.serve import serve
 
+        os.environ[WANTED] = "0"  # a node has loaded all that it needs, and cores are the cluster's
         context = BarrierTaskContext.get()
         number = context.partitionId()
         address = LOOPBACK
