@@ -47,6 +47,14 @@ EXPECTED = {
     },
     "small": {(f"{change} 1 row under ten rules", "half a millisecond") for change in ("delete", "insert")},
 }
+EXPECTED["start"] = {
+    ("first load, nothing compiled", "5 s of a core"),
+    ("first change, nothing compiled", "with compiled code"),
+    ("a few rows, nothing compiled", "with compiled code"),
+    ("headwater show", "0.5 s of a core"),
+    ("headwater query", "0.5 s of a core"),
+    ("headwater why", "0.7 s of a core"),
+}
 NEMO = "Nemo, from scratch"
 ORDINARY = (
     "same generation",

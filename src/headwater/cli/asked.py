@@ -8,8 +8,8 @@ from contextlib import contextmanager
 
 import click
 
-from headwater.cli.given import rows_of
 from headwater.cli.options import state_written
+from headwater.cli.stated_rows import rows_of
 from headwater.database import Database
 from headwater.errors import DataError, LanguageError
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import click
 
-from headwater.cli.given import stated
 from headwater.cli.report import print_signed
 from headwater.cli.screen import console, counted, print_table, shown
+from headwater.cli.stated_rows import stated
 from headwater.errors import LanguageError
 from headwater.exchange.confederation import Confederation
 from headwater.exchange.opening import open_file

@@ -77,8 +77,8 @@ def _is_taken(kernel: Kernel, width: int) -> bool:
     load([kernel])
     code: Any = kernel.machine_code
     with compiling():
-        found = code._cache.load_overload(kernel.signed(width), code.targetctx)
-    if found is None:
+        fit = code._cache.has(kernel.signed(width), code.targetctx)
+    if not fit:
         kernel.forget(width)
         _missed.setdefault(kernel, Missed()).unfit.add(width)
         return False

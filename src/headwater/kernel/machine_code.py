@@ -106,6 +106,14 @@ class KeptFunction:
         self._function = function
         self._digests = digests
         self._files: dict[Any, Any] = {}
+        self._found: dict[Any, Any] = {}
+
+    def has(self, sig: Any, target_context: Any) -> bool:
+        """Whether something whole is kept for a signature; it is there for who asks next."""
+        found = self.load_overload(sig, target_context)
+        if found is not None:
+            self._found[found.signature.args] = found
+        return found is not None
 
     @property
     def cache_path(self) -> str:
@@ -115,6 +123,8 @@ class KeptFunction:
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """What was compiled with a signature, if it is kept and whole."""
         arguments = _arguments(sig)
+        if arguments in self._found:
+            return self._found.pop(arguments)
         kept = self._file(arguments)
         if kept is None:
             return None

@@ -99,7 +99,7 @@ class SegmentTables(Mapping[str, pa.Table]):
     def _pin(self, segment: Segment) -> pa.Buffer:
         path = self.folder / segment.file
         try:
-            with pa.memory_map(str(path)) as file:
+            with pa.memory_map(os.fsencode(path)) as file:
                 data = file.read_buffer()
         except FileNotFoundError:
             raise

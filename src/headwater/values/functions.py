@@ -89,6 +89,7 @@ class Functions:
         """Start with the built-in functions."""
         self._functions: dict[str, Sequence[Overload]] = dict(_BUILTINS)
         self._resolved: dict[tuple[str, tuple[Type | None, ...]], Resolved] = {}
+        self._result_types: dict[tuple[str, tuple[Type | None, ...]], Type | None] = {}
 
     def register(
         self,
@@ -121,6 +122,7 @@ class Functions:
 
         self._functions[name] = [Overload(signature, run, strict=not nulls)]
         self._resolved.clear()
+        self._result_types.clear()
 
     def names(self) -> list[str]:
         """The names of all functions that can be called."""
@@ -165,6 +167,12 @@ class Functions:
 
         A labelled null has no type of its own.
         """
+        call = (name, tuple(arg_types))
+        if call not in self._result_types:
+            self._result_types[call] = self._result_type(*call)
+        return self._result_types[call]
+
+    def _result_type(self, name: str, arg_types: tuple[Type | None, ...]) -> Type | None:
         if is_label(name):
             return None
         if name in REFUSED:

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 from headwater.active.event import WatchEvent
 from headwater.active.watch import Unperformable
 from headwater.errors import DataError
-from headwater.files.write import WRITTEN, encode
 from headwater.store.durable import make_folder, sync_folder, write_new
 
 if TYPE_CHECKING:
@@ -57,5 +56,7 @@ def _lines(event: WatchEvent) -> bytes:
 
 
 def _encoded(table: pa.Table, form: str, path: str) -> bytes:
+    from headwater.files.write import WRITTEN, encode
+
     data: bytes = encode(table, table.num_rows, WRITTEN[form], name=path).to_pybytes()
     return data
