@@ -45,6 +45,14 @@ def test_reading_a_state_loads_no_compiled_code(state: Folder, arguments: tuple[
     assert loaded(state, *arguments) == "loaded: []"
 
 
+def test_opening_a_database_loads_no_functions_of_arrow() -> None:
+    text = "import sys, headwater; headwater.connect(); print('pyarrow.compute' in sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", text], capture_output=True, text=True, timeout=120, check=True
+    )
+    assert done.stdout == "False\n"
+
+
 def test_nor_does_reading_a_state_that_was_changed_since(state: Folder) -> None:
     state.done("apply", "-s", "state", "--insert", "link(c,d)")
     state.write("more.dl", "back(x, y) :- reach(y, x).")

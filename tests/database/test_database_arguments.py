@@ -346,6 +346,17 @@ def test_odd_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         ours(connected, odd())
 
 
+def test_a_folder_whose_name_is_no_text(tmp_path: Path):
+    """Bytes that are not UTF-8, as shells hand them over."""
+    folder = tmp_path / "state\udcff"
+    with hw.connect(folder) as db:
+        db.define("reach(X) :- link(X, _).")
+        db.apply(insert={"link": [(1, 2)]})
+        db.checkpoint()
+    with hw.connect(folder, mode="r") as db:
+        assert list(db["reach"].rows()) == [(1,)]
+
+
 @pytest.mark.parametrize("part", range(3))
 def test_odd_functions(part: int):
     def connect(odd: Any) -> None:

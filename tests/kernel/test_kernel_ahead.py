@@ -229,3 +229,24 @@ def test_a_large_load_asks_for_what_the_first_deletion_needs(monkeypatch: pytest
     compiled.load_endings(SHORT + 1, 8)
     compiled.load_endings(SHORT + 1, 8, "earlier")
     assert asked == [[(__name__, kernel.digest(8), 8) for kernel in kernels[:2]]]
+
+
+ALL = """
+compiled._announce = lambda: None
+some = compiled.kernels_of("headwater.kernel.journal")
+compiled._kernels = [each for each in compiled._kernels if each.signature is None] + some
+before = len(list(ahead.kept_folder().glob("*.nbc")))
+compiled.compile_missing()
+loaded = [each.function.__name__ for each in some if each.machine_code is not None]
+print(before, len(loaded), len(list(ahead.kept_folder().glob("*.nbc"))))
+"""
+
+
+def test_nodes_compile_what_is_missing_and_load_the_rest_when_they_need_it(tmp_path: Path):
+    """Five functions, three of them for two widths; one is loaded to see whether what is kept is fit."""
+    known = {"HEADWATER_COMPILE_AHEAD": "0"}
+    assert said(started(tmp_path, ALL, **known)) == ["0 5 8"]
+    assert said(started(tmp_path, ALL, **known)) == ["8 1 8"]
+    for index in tmp_path.rglob("*.nbi"):
+        index.unlink()
+    assert said(started(tmp_path, ALL, **known)) == ["8 5 8"]

@@ -4,7 +4,7 @@ Importing the kernel loads neither numba nor machine code: whoever only reads ro
 loaded when it is first called, so that a program waits for what it uses and for nothing else; what would have to be
 compiled, or would be the first to need numba, is interpreted while there is little to do (see `interpreted`). What
 ends a version is loaded before there is much to end (`load_endings`): keeping or undoing it must not fail, and
-compiling takes memory. Nodes load everything when they come up (`load`).
+compiling takes memory. Nodes have everything compiled when they come up (`compile_missing`).
 
 What will be needed soon is compiled ahead by another process (see `ahead`): with the first large load, what a first
 deletion needs (`losing`); and functions for which there are other ways, once they were missed (see `at_hand`).
@@ -302,6 +302,23 @@ def load(kernels: Iterable[Kernel] | None = None, widths: Collection[int] = ()) 
                 kernel.give_way(kernel.compile())
             for width in widths:
                 kernel.ready(width)
+
+
+def compile_missing(widths: Collection[int] = tuple(WIDTHS)) -> None:
+    """See to it that nothing has to be compiled later. What is kept is loaded when it is first called; if the first
+    of it turns out to be unfit, all is compiled anew."""
+    with _loading:
+        every = [kernel for kernel in _every(widths) if kernel.signature is not None]
+        kept = [kernel for kernel in every if all(kernel.is_kept(width) for width in widths)]
+        load([*(kernel for kernel in every if kernel not in kept), *kept[:1]], widths)
+        if any(_misses(kernel) for kernel in kept[:1]):
+            load(every, widths)
+
+
+def _misses(kernel: Kernel) -> int:
+    """How often something was not found where it is kept."""
+    code: Any = kernel.machine_code
+    return sum(code.stats.cache_misses.values())
 
 
 def _every(widths: Collection[int]) -> list[Kernel]:

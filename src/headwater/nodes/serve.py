@@ -13,8 +13,7 @@ import threading
 from collections.abc import Sequence
 
 from headwater.errors import HeadwaterError
-from headwater.kernel.compiled import WIDTHS
-from headwater.kernel.compiled import load as load_kernel
+from headwater.kernel.compiled import compile_missing
 from headwater.nodes.flight_streams import FlightStream, Listener, StreamEnded, ask
 from headwater.nodes.hosting import Invitation
 from headwater.nodes.messages.coming import Beat, Farewell, Hello, Interrupt, Leave, Order, Outcome, Welcome
@@ -119,7 +118,7 @@ def serve(number: int, invitation: Invitation, attempt: Sequence[int], address: 
 
 
 def _serve(number: int, invitation: Invitation, attempt: tuple[int, ...], address: str) -> None:
-    load_kernel(widths=WIDTHS)  # before anybody counts its signs of life
+    compile_missing()  # before anybody counts its signs of life
     peers = Peers(number, invitation.nodes, invitation.secret, "/".join(map(str, attempt)))
     node = Node(number, peers, invitation.functions)
     orders = Orders(node)
