@@ -82,6 +82,17 @@ class Model:
                 falling.append(values)
         return falling, dead
 
+    def insert(self, tuples: Iterable[Values], rank: int) -> list[Values]:
+        fresh = self.add(tuples, rank)
+        self.show(fresh, rank)
+        return fresh
+
+    def delete(self, which: Iterable[Values]) -> int:
+        _, dead = self.kill(which)
+        for values in dead:
+            self.rows[values].visible = False
+        return len(dead)
+
     def fall(self, which: Iterable[Values]) -> None:
         for values in which:
             self.rows[values].visible, self.rows[values].dying = False, True

@@ -34,6 +34,8 @@ class Stream:
             self.add,
             self.add,
             self.subtract,
+            self.insert,
+            self.delete,
             self.kill,
             self.fall,
             self.revive,
@@ -75,6 +77,15 @@ class Stream:
         tuples = self.tuples()
         fresh = self.relation.add(matrix(tuples, self.arity + 1), self.clock)
         assert values_of(self.relation, fresh) == self.model.add(tuples, self.clock)
+
+    def insert(self) -> None:
+        tuples = self.tuples()
+        fresh = self.relation.insert(matrix(tuples, self.arity + 1), self.clock)
+        assert values_of(self.relation, fresh) == self.model.insert(tuples, self.clock)
+
+    def delete(self) -> None:
+        which = [values[: self.arity] for values in self.tuples()]
+        assert self.relation.delete(matrix(which, self.arity)) == self.model.delete(which)
 
     def subtract(self) -> None:
         tuples = self.tuples()

@@ -128,9 +128,9 @@ class Durability:
     ) -> None:
         """Write the open version to the log, with what is owed for it; only then may it be committed."""
         version.join(self._progress)
-        relations = self._standing.described()
-        subscribed = self._progress.subscriptions
-        shown = shown_changes(self._codec, relations, version.changes) if subscribed else {}
+        shown = {}
+        if self._progress.subscriptions:
+            shown = shown_changes(self._codec, self._standing.described(), version.changes)
         more, owed = self._progress.stage(version.number, marks, shown)
         if cascade:
             more = {**more, "transitions": len(cascade)}

@@ -60,13 +60,18 @@ def sift(journal_rows, created, sizes, state, bits, one, other, ones, others):
     return n, m
 
 
-@compiled("void(int32[::1], int32[::1], int64[::1], uint8[::1], uint8[::1])", ending="any")
+@compiled("int64(int32[::1], int32[::1], int64[::1], uint8[::1], uint8[::1])", ending="any")
 def seal(journal_rows, created, sizes, state, sealed):
-    """End a version: each row gets the state that the next one finds (`SEALED`)."""
+    """End a version: each row gets the state that the next one finds (`SEALED`). The journal is empty then; how many
+    entries it had."""
+    entries = sizes[3] + sizes[4]
     for i in range(sizes[3]):
         state[journal_rows[i]] = sealed[state[journal_rows[i]]]
     for i in range(sizes[4]):
         state[created[i]] = sealed[state[created[i]]]
+    sizes[3] = 0
+    sizes[4] = 0
+    return entries
 
 
 @compiled(

@@ -47,7 +47,7 @@ LONGEST = 64
 MOST_SLOTS_QUADRUPLED = 1 << 11
 """Tables that are full are made four times as long up to here, then twice."""
 COUNT, SWEEP, TAKE_BACK = 0, 1, 2
-"""What `leave` does about rows."""
+"""What `leave` does about rows, one after another."""
 
 
 class Lists:
@@ -126,17 +126,16 @@ class Lists:
     def remove(self, relation: Relation, rows: npt.NDArray[np.int32]) -> None:
         """Rows are stored no more. The relation still has their codes, and in the place of its count each has the
         number of lists it is in; places of rows that are in none any more become free."""
-        self._leave(COUNT, relation, rows)
-        self._leave(SWEEP, relation, rows)
+        self._leave(COUNT, SWEEP, relation, rows)
 
     def retract(self, relation: Relation, rows: npt.NDArray[np.int32]) -> None:
         """Take out rows that were entered last, and in this order; they are still stored."""
-        self._leave(TAKE_BACK, relation, rows)
+        self._leave(TAKE_BACK, TAKE_BACK, relation, rows)
 
-    def _leave(self, how: int, relation: Relation, rows: npt.NDArray[np.int32]) -> None:
+    def _leave(self, first: int, last: int, relation: Relation, rows: npt.NDArray[np.int32]) -> None:
         leave(
-            how, rows, relation.rows, relation.state, self.columns, self.slots, self.pool, self.sizes, relation.free,
-            relation.sizes, relation.count_column,
+            first, last, rows, relation.rows, relation.state, self.columns, self.slots, self.pool, self.sizes,
+            relation.free, relation.sizes, relation.count_column,
         )  # fmt: skip
 
 
@@ -264,75 +263,78 @@ def enter(which, start, rows, columns, slots, pool, sizes, scratch):
 
 
 @compiled(
-    "void(int64, int32[::1], stored[:, ::1], uint8[::1], int64[::1], int64[::1], int32[::1], int64[::1], int32[::1],"
-    " int64[::1], int64)",
+    "void(int64, int64, int32[::1], stored[:, ::1], uint8[::1], int64[::1], int64[::1], int32[::1], int64[::1],"
+    " int32[::1], int64[::1], int64)",
     ending="earlier",
 )
-def leave(how, which, rows, state, columns, slots, pool, sizes, free, relation_sizes, count_column):
-    """Rows that leave their lists, the last one first.
+def leave(
+    first_how, last_how, which, rows, state, columns, slots, pool, sizes, free, relation_sizes, count_column,
+):  # fmt: skip
+    """Rows that leave their lists, the last one first: what is done about all of them, then what is done next.
 
     `COUNT`: they are stored no more; count them. `SWEEP`, after that: take such rows out of lists that have as many
     of them as others, and let go of them. `TAKE_BACK`: they are the last ones of their lists.
     """
-    for i in range(which.shape[0] - 1, -1, -1):
-        tag = hash_row(rows, np.int64(which[i]), columns)
-        p = slot_of(np.int64(which[i]), tag, home(tag, slots.shape[0]), rows, columns, slots, pool)
-        entry = slots[p]
-        if entry == 0:
-            continue  # a list that was swept, and is gone
-        head = (entry & (LIST - 1)) * HEAD
-        left = np.int64(0)
-        block = np.int64(0)
-        if entry & LIST == 0:
-            if how == SWEEP:
+    for how in range(first_how, last_how + 1):
+        for i in range(which.shape[0] - 1, -1, -1):
+            tag = hash_row(rows, np.int64(which[i]), columns)
+            p = slot_of(np.int64(which[i]), tag, home(tag, slots.shape[0]), rows, columns, slots, pool)
+            entry = slots[p]
+            if entry == 0:
+                continue  # a list that was swept, and is gone
+            head = (entry & (LIST - 1)) * HEAD
+            left = np.int64(0)
+            block = np.int64(0)
+            if entry & LIST == 0:
+                if how == SWEEP:
+                    continue
+                if how == COUNT:
+                    row = (entry & ROW) - 1
+                    rows[row, count_column] -= 1
+                    if rows[row, count_column] == 0:
+                        free[relation_sizes[2]] = row
+                        relation_sizes[2] += 1
+            elif how == COUNT:
+                pool[head + 2] += 1
                 continue
-            if how == COUNT:
-                row = (entry & ROW) - 1
-                rows[row, count_column] -= 1
-                if rows[row, count_column] == 0:
-                    free[relation_sizes[2]] = row
-                    relation_sizes[2] += 1
-        elif how == COUNT:
-            pool[head + 2] += 1
-            continue
-        else:
-            left = np.int64(pool[head + 1])
-            block = np.int64(pool[head])
-            if how == SWEEP and 2 * pool[head + 2] < left:
-                continue
-        # From the end: what follows `left` is stored, and fills the gaps. Taking back looks at the last row only, and
-        # goes on where all others are dead.
-        first = True
-        while left > 0:
-            size = filled(left)
-            begin = block + (3 if left <= IN_HEAD else 1)
-            block = np.int64(pool[block])
-            for place in range(begin + size - 1, begin - 1, -1):
-                row = np.int64(pool[place])
-                left -= 1
-                if (how == TAKE_BACK and first) or state[row] & STORED == 0:
-                    if how == SWEEP or not first:
-                        rows[row, count_column] -= 1
-                        if rows[row, count_column] == 0:
-                            free[relation_sizes[2]] = row
-                            relation_sizes[2] += 1
-                    n = np.int64(pool[head + 1])
-                    tail = np.int64(pool[head])
-                    last = tail + (2 if n <= IN_HEAD else 0) + filled(n)
-                    pool[place] = pool[last]
-                    pool[head + 1] = np.int32(n - 1)
-                    if n > IN_HEAD and filled(n) == 1:
-                        pool[head] = pool[tail]
-                        release(tail, last_kind(n), pool, sizes)
-                first = False
-                if how == TAKE_BACK and pool[head + 1] > pool[head + 2]:
-                    left = np.int64(0)
-                    break
-        if entry & LIST != 0:
-            if how == SWEEP:
-                pool[head + 2] = 0
-            if pool[head + 1] > 0:
-                continue
-            release(head, np.int64(0), pool, sizes)
-        close_gap(slots, p)
-        sizes[0] -= 1
+            else:
+                left = np.int64(pool[head + 1])
+                block = np.int64(pool[head])
+                if how == SWEEP and 2 * pool[head + 2] < left:
+                    continue
+            # From the end: what follows `left` is stored, and fills the gaps. Taking back looks at the last row only,
+            # and goes on where all others are dead.
+            first = True
+            while left > 0:
+                size = filled(left)
+                begin = block + (3 if left <= IN_HEAD else 1)
+                block = np.int64(pool[block])
+                for place in range(begin + size - 1, begin - 1, -1):
+                    row = np.int64(pool[place])
+                    left -= 1
+                    if (how == TAKE_BACK and first) or state[row] & STORED == 0:
+                        if how == SWEEP or not first:
+                            rows[row, count_column] -= 1
+                            if rows[row, count_column] == 0:
+                                free[relation_sizes[2]] = row
+                                relation_sizes[2] += 1
+                        n = np.int64(pool[head + 1])
+                        tail = np.int64(pool[head])
+                        last = tail + (2 if n <= IN_HEAD else 0) + filled(n)
+                        pool[place] = pool[last]
+                        pool[head + 1] = np.int32(n - 1)
+                        if n > IN_HEAD and filled(n) == 1:
+                            pool[head] = pool[tail]
+                            release(tail, last_kind(n), pool, sizes)
+                    first = False
+                    if how == TAKE_BACK and pool[head + 1] > pool[head + 2]:
+                        left = np.int64(0)
+                        break
+            if entry & LIST != 0:
+                if how == SWEEP:
+                    pool[head + 2] = 0
+                if pool[head + 1] > 0:
+                    continue
+                release(head, np.int64(0), pool, sizes)
+            close_gap(slots, p)
+            sizes[0] -= 1

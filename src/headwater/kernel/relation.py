@@ -26,7 +26,7 @@ and state from before the version, so that a version can be taken back at the co
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -58,8 +58,11 @@ from headwater.kernel.states import (
 Ints = npt.NDArray[np.int64]
 Rows = npt.NDArray[np.int32]
 Stored = npt.NDArray[np.int32] | npt.NDArray[np.int64]
+Adding = Callable[..., int]
+"""`rowops.add`, or `rowops.insert`."""
 INT64 = np.dtype(np.int64)
 NO_ROWS: Rows = np.empty(0, np.int32)
+WAS_OR_IS_VISIBLE = np.uint8(WAS | VISIBLE)
 CHUNK = 1 << 16
 SMALL = 16
 ROWS_SAMPLED = 1024
@@ -72,6 +75,13 @@ PIECE = 1 << 20
 def least_bytes(arity: int) -> int:
     """The bytes that a row with so many codes takes at the least, as part of a large relation."""
     return NARROW.itemsize * (arity + 2) + 1 + ENTRY_BYTES
+
+
+def _contiguous(tuples: Ints) -> Ints:
+    """Tuples as kernels take them."""
+    if tuples.flags.carray and tuples.dtype is INT64:
+        return tuples
+    return np.require(tuples, np.int64, ("C", "W"))
 
 
 def _fits(numbers: Ints) -> bool:
@@ -297,12 +307,21 @@ class Relation:
         A tuple that is not live enters with the given rank and is returned (as a row number); it is not
         visible yet. A live row's count grows where the premises' rank is below the row's own.
         """
+        return self._entered(tuples, rank, rowops.add)
+
+    def insert(self, tuples: Ints, rank: int) -> Rows:
+        """As `add`; those that are returned are visible at once."""
+        if self.distinct:
+            return self.show(self.add(tuples, rank), rank)
+        return self._entered(tuples, rank, rowops.insert)
+
+    def _entered(self, tuples: Ints, rank: int, adding: Adding) -> Rows:
+        """Add tuples, a chunk at a time, and enter new rows in the indexes."""
         try:
             if tuples.shape[0] <= CHUNK:
-                return self._add(tuples, rank)
-            return np.concatenate(
-                [self._add(tuples[start : start + CHUNK], rank) for start in range(0, tuples.shape[0], CHUNK)]
-            )
+                return self._add(tuples, rank, adding)
+            chunks = range(0, tuples.shape[0], CHUNK)
+            return np.concatenate([self._add(tuples[i : i + CHUNK], rank, adding) for i in chunks])
         finally:
             if self.beside is None:
                 self.enter(int(self.sizes[4]))
@@ -325,7 +344,7 @@ class Relation:
         finally:
             self.entered = upto
 
-    def _add(self, tuples: Ints, rank: int) -> Rows:
+    def _add(self, tuples: Ints, rank: int, adding: Adding) -> Rows:
         """Add tuples of one chunk, as far as they fit; the rest once there is room for their numbers."""
         if self.distinct:
             return appended(self, tuples, rank)
@@ -335,7 +354,7 @@ class Relation:
             room.journal(self, tuples.shape[0])
         room.numbers(self, tuples.shape[0], rank)
         fresh = np.empty(tuples.shape[0], np.int32)
-        n = rowops.add(
+        n = adding(
             tuples, self.arity, self.rows, self.state, self.slots, self.free, self.sizes, self.journal_rows,
             self.journal, self.created, self.count_column, self.head_rank_column, rank, fresh, self.scratch,
         )  # fmt: skip
@@ -345,7 +364,7 @@ class Relation:
             return fresh[:n]
         if not room.adding(self, tuples.shape[0] - done):
             room.widen(self)
-        return np.concatenate((fresh[:n], self._add(tuples[done:], rank)))
+        return np.concatenate((fresh[:n], self._add(tuples[done:], rank, adding)))
 
     def subtract(self, tuples: Ints) -> Fallen:
         """Take one support from each tuple whose premises' rank is below its own."""
@@ -358,6 +377,18 @@ class Relation:
         )  # fmt: skip
         self.lossy = self.lossy or m > 0
         return Fallen(falling[:n], dead[:m], doubtful)
+
+    def delete(self, tuples: Ints) -> int:
+        """Make the rows of tuples dead, whatever their count, and invisible at once; how many were live."""
+        room.journal(self, tuples.shape[0])
+        dead = int(
+            rowops.delete(
+                _contiguous(tuples), self.arity, self.rows, self.state, self.slots, self.sizes, self.journal_rows,
+                self.journal, self.rank_column, self.count_column, self.head_rank_column, self.scratch,
+            )
+        )  # fmt: skip
+        self.lossy = self.lossy or dead > 0
+        return dead
 
     def kill(self, rows: Rows) -> Fallen:
         """Make live rows dead whatever their count."""
@@ -450,9 +481,7 @@ class Relation:
     def find(self, tuples: Ints) -> Rows:
         """The row number of each tuple, -1 where it is not stored."""
         out = np.empty(tuples.shape[0], np.int32)
-        if not tuples.flags.carray or tuples.dtype is not INT64:
-            tuples = np.require(tuples, np.int64, ("C", "W"))
-        rowops.find(tuples, self.arity, self.rows, self.state, self.slots, out, self.scratch)
+        rowops.find(_contiguous(tuples), self.arity, self.rows, self.state, self.slots, out, self.scratch)
         return out
 
     def count(self, row: int) -> int:
@@ -491,14 +520,22 @@ class Relation:
         and those that are in it now and were not."""
         if self.backup is not None or self.proceeded:
             touched = self.touched()
-            state = self.state[touched] & (WAS | VISIBLE)
+            state = self.state[touched] & WAS_OR_IS_VISIBLE
             return touched[state == WAS], touched[state == VISIBLE]
         entries, most = int(self.sizes[3]), int(self.sizes[3] + self.sizes[4])
         if not most:
             return NO_ROWS, NO_ROWS
         lost, gained = np.empty(entries, np.int32), np.empty(most, np.int32)
         n, m = journal.sift(
-            self.journal_rows, self.created, self.sizes, self.state, WAS | VISIBLE, WAS, VISIBLE, lost, gained
+            self.journal_rows,
+            self.created,
+            self.sizes,
+            self.state,
+            WAS_OR_IS_VISIBLE,
+            WAS,
+            VISIBLE,
+            lost,
+            gained,
         )
         if most < PIECE:
             return lost[:n], gained[:m]

@@ -101,11 +101,16 @@ def finding(relation: Relation, extra: int) -> None:
 
 def adding(relation: Relation, extra: int) -> bool:
     """Make room for `extra` more rows and journal entries; whether there was too little for the rows."""
-    before = relation.state.shape[0], relation.slots.shape[0], relation.created.shape[0]
+    top, stored, _, _, new, _ = relation.sizes.tolist()
+    lengths = relation.state.shape[0], relation.slots.shape[0], relation.created.shape[0]
+    enough = top + extra <= lengths[0] and new + extra <= lengths[2]
+    if enough and has_room(relation.slots, stored + extra, top + extra):
+        journal(relation, extra)
+        return False
     appending(relation, extra)
     finding(relation, extra)
     journal(relation, extra)
-    return before != (relation.state.shape[0], relation.slots.shape[0], relation.created.shape[0])
+    return lengths != (relation.state.shape[0], relation.slots.shape[0], relation.created.shape[0])
 
 
 def appending(relation: Relation, extra: int) -> None:
@@ -123,6 +128,8 @@ def appending(relation: Relation, extra: int) -> None:
 def journal(relation: Relation, extra: int) -> None:
     """Make room for `extra` more entries of the journal: one at most for each row from before the version, and none
     where there is a copy of all of these."""
+    if relation.ready and relation.sizes[3] + extra <= relation.journal_rows.shape[0]:
+        return
     before = 0 if relation.backup is not None else int(relation.sizes[1] - relation.sizes[4])
     if before and not relation.ready:
         ready_to_end(relation, relation.state.shape[0], relation.rows.dtype)

@@ -40,6 +40,8 @@ NOT_DYING = np.uint8(0xFF ^ DYING)
 NOT_LIVE = np.uint8(0xFF ^ LIVE)
 NOT_VISIBLE = np.uint8(0xFF ^ VISIBLE)
 NOT_LEADING = np.uint8(0xFF ^ LEADING)
+LIVE_AND_VISIBLE = np.uint8(LIVE | VISIBLE)
+NEITHER = np.uint8(0xFF ^ (LIVE | VISIBLE))
 
 
 @compiled()
@@ -108,18 +110,12 @@ def arrive(tuples, t, arity, rows, slots, tag, position):
     return p
 
 
-@compiled(
-    "int64(int64[:, ::1], int64, stored[:, ::1], uint8[::1], uint32[::1], int32[::1], int64[::1],"
-    " int32[::1], int64[:, ::1], int32[::1], int64, int64, int64, int32[::1], int64[::1])"
-)
-def add(
+@compiled()
+def added(
     tuples, arity, rows, state, slots, free, sizes, journal_rows, journal, created,
-    count_column, head_rank_column, rank, fresh, scratch,
+    count_column, head_rank_column, rank, fresh, scratch, becomes,
 ):  # fmt: skip
-    """Add a support per tuple. Writes rows that became live to `fresh`; those of them new to `created` too.
-
-    Ends early where a tuple does not fit into rows as they are stored, or a new row has no room.
-    """
+    """Add a support per tuple; rows that become live get the state `becomes`. See `add`."""
     rank_column = arity
     top, stored, spare = sizes[0], sizes[1], sizes[2]
     entries, new = sizes[3], sizes[4]
@@ -161,7 +157,7 @@ def add(
                 rows[row, head_rank_column] = rank
                 rows[row, count_column] = ALL_COUNTED
                 slots[p] = mark_of(tag, slots.shape[0]) | (row + 1)
-                state[row] = LIVE | STORED | TOUCHED
+                state[row] = becomes | STORED | TOUCHED
                 created[new] = row
                 new += 1
                 fresh[n] = row
@@ -189,7 +185,7 @@ def add(
                 if live:
                     rows[row, count_column] += 1 if rows[row, count_column] > 0 else -1
                 else:
-                    state[row] = (state[row] & NOT_LEADING) | LIVE
+                    state[row] = (state[row] & NOT_LEADING) | becomes
                     rows[row, rank_column] = rank
                     rows[row, head_rank_column] = rank
                     rows[row, count_column] = ALL_COUNTED
@@ -198,6 +194,39 @@ def add(
     sizes[0], sizes[1], sizes[2] = top, stored, spare
     sizes[3], sizes[4], sizes[5] = entries, new, tuples.shape[0]
     return n
+
+
+_ADDING = (
+    "int64(int64[:, ::1], int64, stored[:, ::1], uint8[::1], uint32[::1], int32[::1], int64[::1],"
+    " int32[::1], int64[:, ::1], int32[::1], int64, int64, int64, int32[::1], int64[::1])"
+)
+
+
+@compiled(_ADDING)
+def add(
+    tuples, arity, rows, state, slots, free, sizes, journal_rows, journal, created,
+    count_column, head_rank_column, rank, fresh, scratch,
+):  # fmt: skip
+    """Add a support per tuple. Writes rows that became live to `fresh`; those of them new to `created` too.
+
+    Ends early where a tuple does not fit into rows as they are stored, or a new row has no room.
+    """
+    return added(
+        tuples, arity, rows, state, slots, free, sizes, journal_rows, journal, created,
+        count_column, head_rank_column, rank, fresh, scratch, LIVE,
+    )  # fmt: skip
+
+
+@compiled(_ADDING)
+def insert(
+    tuples, arity, rows, state, slots, free, sizes, journal_rows, journal, created,
+    count_column, head_rank_column, rank, fresh, scratch,
+):  # fmt: skip
+    """As `add`; rows that become live are visible at once."""
+    return added(
+        tuples, arity, rows, state, slots, free, sizes, journal_rows, journal, created,
+        count_column, head_rank_column, rank, fresh, scratch, LIVE_AND_VISIBLE,
+    )  # fmt: skip
 
 
 @compiled(
@@ -245,6 +274,36 @@ def subtract(
                 state[row] &= NOT_LIVE
     sizes[3] = entries
     return n, m, doubtful
+
+
+@compiled(
+    "int64(int64[:, ::1], int64, stored[:, ::1], uint8[::1], uint32[::1], int64[::1], int32[::1], int64[:, ::1],"
+    " int64, int64, int64, int64[::1])"
+)
+def delete(
+    tuples, arity, rows, state, slots, sizes, journal_rows, journal,
+    rank_column, count_column, head_rank_column, scratch,
+):  # fmt: skip
+    """Make the rows of tuples dead, whatever their count, and invisible; how many were live."""
+    n = np.int64(0)
+    entries = sizes[3]
+    bits = number_bits(slots.shape[0])
+    for start in range(0, tuples.shape[0], BLOCK):
+        count = min(BLOCK, tuples.shape[0] - start)
+        approach_tuples(tuples, start, count, arity, rows, state, slots, scratch)
+        for i in range(count):
+            p = arrive(tuples, start + i, arity, rows, slots, scratch[i], scratch[BLOCK + i])
+            row = (np.int64(slots[p]) & bits) - 1
+            if row < 0 or state[row] & LIVE == 0:
+                continue
+            entries = noted(
+                row, rows, state, entries, journal_rows, journal, rank_column, count_column, head_rank_column
+            )
+            rows[row, count_column] = 0
+            state[row] &= NEITHER
+            n += 1
+    sizes[3] = entries
+    return n
 
 
 @compiled(

@@ -46,10 +46,16 @@ NOTHING_DEAD = CommitPlan(np.empty(0, np.int32), np.empty(0, np.int32))
 
 def planned(relation: Relation) -> CommitPlan:
     """What the end of the open version will do to a relation; there is room for it from now on."""
-    dead, ghosts = relation.dead(), relation.ghosts
+    ghosts = relation.ghosts
+    if not relation.lossy and not ghosts.shape[0]:
+        return NOTHING_DEAD
+    dead = relation.dead()
     count = ghosts.shape[0] + dead.shape[0]
     if count == 0:
         return NOTHING_DEAD
+    if count < min(FEWEST_ROWS_REBUILT_WITHOUT, MOST_ROWS_REMOVED) and not ghosts.shape[0]:
+        _ready_to_remove(relation, count)
+        return CommitPlan(dead, ghosts)
     few = relation.pinned or count <= MOST_ROWS_REMOVED
     some = count if few else MOST_ROWS_REMOVED
     of_dead = max(0, dead.shape[0] - some)
@@ -57,8 +63,7 @@ def planned(relation: Relation) -> CommitPlan:
     removed = _still_dead(relation, ghosts[of_ghosts:], dead[of_dead:])
     left = ghosts[:of_ghosts] if of_dead == 0 else np.concatenate((ghosts, dead[:of_dead]))
     if removed.shape[0]:
-        room.leaving(relation, removed.shape[0])
-        room.ready_to_end(relation, relation.state.shape[0], relation.rows.dtype, leaving=True)
+        _ready_to_remove(relation, removed.shape[0])
     if dead.shape[0] >= FEWEST_ROWS_REBUILT_WITHOUT and not relation.pinned:
         rest = int(np.count_nonzero(relation.state[: relation.sizes[0]] & LIVE))
         if rest * 2 <= dead.shape[0]:
@@ -67,6 +72,13 @@ def planned(relation: Relation) -> CommitPlan:
         return CommitPlan(removed, left)
     mostly_free = (count + int(relation.sizes[0] - relation.sizes[1])) * 2 > int(relation.sizes[0])
     return CommitPlan(removed, left, compact=mostly_free)
+
+
+def _ready_to_remove(relation: Relation, count: int) -> None:
+    """Have what takes so many rows out."""
+    room.leaving(relation, count)
+    if not relation.ready:
+        room.ready_to_end(relation, relation.state.shape[0], relation.rows.dtype, leaving=True)
 
 
 def _still_dead(relation: Relation, ghosts: Rows, dead: Rows) -> Rows:
@@ -80,12 +92,13 @@ def _still_dead(relation: Relation, ghosts: Rows, dead: Rows) -> Rows:
 
 def commit(relation: Relation, plan: CommitPlan) -> bool:
     """Forget the journal and do what is planned; return whether the relation was compacted at a cost of its own."""
+    created = relation.sizes[4]
+    all_new = created >= FEWEST_ROWS_LOADED and created == relation.sizes[1]
     if relation.backup is not None:
         translate(relation.state[: relation.sizes[0]], SEALED)
-    elif relation.sizes[3] or relation.sizes[4]:
-        journal.seal(relation.journal_rows, relation.created, relation.sizes, relation.state, SEALED)
-    all_new = relation.sizes[4] >= FEWEST_ROWS_LOADED and relation.sizes[4] == relation.stored
-    _forget(relation)
+        _forget(relation)
+    else:
+        _forgotten(relation, _sealed(relation))
     if all_new:
         _settle(relation)
     if plan.empty and _emptied(relation):
@@ -176,15 +189,26 @@ def _trim(relation: Relation) -> None:
         relation.fit_table()
 
 
+def _sealed(relation: Relation) -> int:
+    """Let all rows in the journal be as the next version finds them, and empty it; how many these were."""
+    return int(journal.seal(relation.journal_rows, relation.created, relation.sizes, relation.state, SEALED))
+
+
 def _forget(relation: Relation) -> None:
-    """Forget the journal, and give back what a large one took."""
+    """Empty the journal."""
     sizes = relation.sizes
-    large = sizes[3] + sizes[4] > MOST_ROWS_REMOVED
-    sizes[3] = sizes[4] = relation.entered = 0
+    entries = int(sizes[3] + sizes[4])
+    sizes[3] = sizes[4] = 0
+    _forgotten(relation, entries)
+
+
+def _forgotten(relation: Relation, entries: int) -> None:
+    """Nothing is known of the version any more; what a journal with so many entries took is given back."""
+    relation.entered = 0
     relation.backup = None
     relation.lifted = 0
     relation.proceeded = relation.lossy = False
-    if large:
+    if entries > MOST_ROWS_REMOVED:
         with contextlib.suppress(MemoryError):
             relation.empty_journal()
 

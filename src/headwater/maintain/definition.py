@@ -10,7 +10,7 @@ Nothing here changes rows: that is done by the change that follows.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from itertools import compress
 from operator import is_not
@@ -41,7 +41,7 @@ class Definition:
     _orders: dict[frozenset[str], tuple[View, ...]] = field(default_factory=dict, compare=False)
     """The views that changes of some relations concern, where all views are up to date."""
 
-    def read(self) -> Collection[str]:
+    def read(self) -> Set[str]:
         """The relations that views read of others."""
         followed = {name for s in self.checked.followed for rule in s.rules for name in read_by(rule)}
         return {*self.readers, *followed} if followed else self.readers.keys()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 import weakref
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Set
 from functools import partial
 
 import numpy as np
@@ -64,7 +64,7 @@ class Engine:
         self._groupings: list[Grouping] = []
         self._refreshed: list[Strategy] = []
         self._anew: list[tuple[View, Reason | None]] = []
-        self._read: Collection[str] = ()
+        self._read: Set[str] = frozenset()
         self._deltas: dict[str, Delta] = {}
         self._replaced: dict[str, Relation] = {}
         self._mostly_gone: Mapping[str, Left] = {}
@@ -265,9 +265,7 @@ class Engine:
     @staticmethod
     def _delete(relation: Relation, rows: Ints) -> int:
         """Delete rows; return how many were not there."""
-        fallen = relation.kill(relation.find(rows))
-        relation.hide(fallen.falling)
-        return int(rows.shape[0] - fallen.dead.shape[0])
+        return int(rows.shape[0] - relation.delete(rows))
 
     @staticmethod
     def _insert(relation: Relation, rows: Ints) -> int:
@@ -277,7 +275,7 @@ class Engine:
             some = rows[start : start + CHUNK]
             tuples = np.zeros((some.shape[0], relation.arity + 1), np.int64)
             tuples[:, : relation.arity] = some
-            there_already -= int(relation.show(relation.add(tuples, 0), 0).shape[0])
+            there_already -= int(relation.insert(tuples, 0).shape[0])
         return there_already
 
     def _refresh(self, view: View, deltas: dict[str, Delta] | None, statistics: VersionStatistics) -> None:
@@ -353,8 +351,8 @@ class Engine:
         statistics: VersionStatistics,
     ) -> None:
         """Let the view's strategy bring it up to date, or derive it."""
-        replaced = view.rules.own <= self._mostly_gone.keys()
-        droppable = replaced or (view.rules.own.isdisjoint(self._read) and not self._proceeded)
+        replaced = bool(self._mostly_gone) and view.rules.own <= self._mostly_gone.keys()
+        droppable = replaced or (not self._proceeded and self._read.isdisjoint(view.rules.own))
         task = Task(
             self.workspace,
             view.rules,

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from headwater.errors import EvaluationError
+from headwater.kernel import tallying
 from headwater.kernel.memory import grown
 from headwater.kernel.relation import Relation
 from headwater.maintain.exchange import ADD, LOSE
@@ -23,6 +24,7 @@ from headwater.maintain.workspace import NO_CHANGE, Delta, Redefined, Rows, Rule
 from headwater.plan.execute import EARLIER, GAINED, LOST, PRESENT, Access
 from headwater.plan.steps import Ints
 from headwater.rules.checked import CheckedRule, RelationInfo, placed
+from headwater.values.exact_sum import ExactIntSums
 from headwater.values.group_sums import AnySums, add_codes, aggregated, empty_sums
 from headwater.values.scalars import show
 from headwater.values.special import NULL, has_special
@@ -33,6 +35,7 @@ MOST_BINDINGS_KEPT = 1024
 """Bindings that come in smaller pieces than this are counted together, once all pieces have come."""
 MOST_SORTED_AS_LIST = 64
 """Up to so many numbers are faster made distinct as a list."""
+NO_LANES: Ints = np.empty((0, 0), np.int64)
 
 
 class Saved(NamedTuple):
@@ -194,18 +197,54 @@ class Grouping:
 
     def _count(self, tuples: Ints, lost: int) -> None:
         """Take out the first `lost` bindings, and enter the others."""
-        arity = self.groups.arity
-        keys = np.zeros((tuples.shape[0], arity + 1), np.int64)
-        keys[:, :arity] = tuples[:, :arity]
-        numbers = self.groups.find(keys).astype(np.int64)
+        lanes = self._lanes()
+        if tuples.shape[0] <= MOST_BINDINGS_KEPT and lanes is not None:
+            found = self._tally(tuples, lost, lanes)
+            if found == tallying.NEW_GROUP:
+                self._make_groups(tuples)
+                found = self._tally(tuples, lost, self._lanes())
+            if found != tallying.NO_PLAIN_NUMBER:
+                return
+        numbers = self.groups.find(tuples).astype(np.int64)
         if numbers.shape[0] and (numbers.min() < 0 or not self.groups.live(numbers)):
-            self.groups.show(self.groups.add(keys, 0), 0)
-            numbers = self.groups.find(keys).astype(np.int64)
-            self._reserve(int(self.groups.sizes[0]))
+            self._make_groups(tuples)
+            numbers = self.groups.find(tuples).astype(np.int64)
         self._save(numbers)
         for sign, some in ((-1, slice(lost)), (1, slice(lost, None))):
             if numbers[some].shape[0]:
                 self._add(numbers[some], tuples[some], sign)
+
+    def _make_groups(self, tuples: Ints) -> None:
+        """Have the groups of bindings."""
+        arity = self.groups.arity
+        keys = np.zeros((tuples.shape[0], arity + 1), np.int64)
+        keys[:, :arity] = tuples[:, :arity]
+        self.groups.insert(keys, 0)
+        self._reserve(int(self.groups.sizes[0]))
+
+    def _lanes(self) -> Ints | None:
+        """The lanes that the kernel keeps of sums, none for a count; `None` where it cannot."""
+        if self.missing is not None:
+            return None
+        if self.sums is None:
+            return NO_LANES
+        return self.sums.lanes if isinstance(self.sums, ExactIntSums) else None
+
+    def _tally(self, tuples: Ints, lost: int, lanes: Ints | None) -> int:
+        """Have the kernel take a few bindings out and enter the others; how many groups it has met first, or why it
+        has done nothing."""
+        assert lanes is not None
+        count, groups = tuples.shape[0], self.groups
+        met, before = np.empty(count, np.int64), np.empty((count, 1 + lanes.shape[1]), np.int64)
+        found: int = tallying.tally(
+            tuples, lost, groups.arity, -1 if self.aggregate.argument is None else groups.arity, groups.rows,
+            groups.state, groups.slots, self.counts, lanes, self._dirty, np.empty(count, np.int64), met, before,
+            groups.scratch,
+        )  # fmt: skip
+        if found > 0:
+            before = before[:found]
+            self._saved.append(Saved(met[:found], before[:, 0], None, self.sums, before[:, 1:]))
+        return found
 
     def _add(self, numbers: Ints, tuples: Ints, sign: int) -> None:
         """Add bindings to the counts and sums of groups, or take them off."""
@@ -259,6 +298,36 @@ class Grouping:
             return
         unpublished = [saved.groups for saved in self._saved[self._settled :]]
         dirty = unpublished[0] if len(unpublished) == 1 else np.concatenate(unpublished)
+        if not self._amount(dirty):
+            self._publish_columns(dirty)
+        self._settled = len(self._saved)
+
+    def _amount(self, dirty: Ints) -> bool:
+        """Have the kernel say what a few groups amount to, and write that; whether it could."""
+        lanes, count = self._lanes(), dirty.shape[0]
+        if lanes is None or count > MOST_BINDINGS_KEPT or self.aggregate.function == "avg":
+            return False
+        groups, width = self.groups, self.groups.arity + 2
+        before, was = np.empty(count, np.int64), np.empty(count, np.bool_)
+        gone, come = np.empty((count, width), np.int64), np.empty((count, width), np.int64)
+        emptied = np.empty(count, np.int32)
+        goes, comes, empties = tallying.amount(
+            dirty, groups.arity, self.place, groups.rows, self.counts, lanes, self.values, self.present, self._dirty,
+            before, was, gone, come, emptied,
+        )  # fmt: skip
+        if goes < 0:
+            return False
+        self._published.append((dirty, before, was))
+        if goes:
+            self.result.delete(gone[:goes])
+        if comes:
+            self.result.insert(come[:comes], 1)
+        if empties:
+            groups.kill(emptied[:empties])
+        return True
+
+    def _publish_columns(self, dirty: Ints) -> None:
+        """The same for any number of groups, and whatever they amount to."""
         filled = self.counts[dirty] > 0
         now = dirty[filled]
         before, was = self.values[dirty], self.present[dirty]
@@ -272,14 +341,12 @@ class Grouping:
         other = (before != after) | (was != filled)
         gone, come = was & other, filled & other
         if gone.any():
-            fallen = self.result.kill(self.result.find(self._rows(dirty[gone], before[gone])))
-            self.result.hide(fallen.falling)
+            self.result.delete(self._rows(dirty[gone], before[gone]))
         if come.any():
-            self.result.show(self.result.add(self._rows(dirty[come], after[come]), 1), 1)
+            self.result.insert(self._rows(dirty[come], after[come]), 1)
         if now.shape[0] < dirty.shape[0]:
             self.groups.kill(np.ascontiguousarray(dirty[~filled], np.int32))
         self._dirty[dirty] = False
-        self._settled = len(self._saved)
 
     def _results(self, numbers: Ints) -> Ints:
         """The aggregate of each group, as a code."""

@@ -9,11 +9,9 @@ statistics are those of `fixpoint`. It is for one process that holds all rows, w
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 
 import numpy as np
 
-from headwater.kernel.relation import Relation
 from headwater.maintain.fixpoint import count_round, taken
 from headwater.maintain.workspace import Delta, Rows, RuleSet, Workspace
 from headwater.plan.execute import GAINED, LOST, STAYING
@@ -25,30 +23,31 @@ def one_pass(
     workspace: Workspace, rules: RuleSet, deltas: Mapping[str, Delta], statistics: StratumStatistics
 ) -> None:
     """Bring the relations of a stratum up to date with the changes of those it reads."""
+    relations, rank = workspace.relations, workspace.clock + 1
     dead: dict[str, list[Rows]] = {}
-    fresh: dict[str, list[Rows]] = {}
-    relations, gains = workspace.relations, False
-    falling: list[tuple[Relation, Rows]] = []
+    revived: dict[str, list[Rows]] = {}
+    falls = gains = comes = False
 
-    def lose(name: str, tuples: Ints) -> None:
-        fallen = relations[name].subtract(tuples)
+    def lose(tuples: Ints) -> None:
+        nonlocal falls
+        fallen = head.subtract(tuples)
         if fallen.dead.shape[0]:
             statistics.died += fallen.dead.shape[0]
             statistics.doubtful += fallen.doubtful
-            dead.setdefault(name, []).append(fallen.dead)
+            dead.setdefault(rule.relation, []).append(fallen.dead)
         if fallen.falling.shape[0]:
-            falling.append((relations[name], fallen.falling))
+            head.hide(fallen.falling)
+            falls = True
 
-    def add(name: str, tuples: Ints) -> None:
-        rows = relations[name].add(tuples, workspace.clock + 1)
-        if rows.shape[0]:
-            fresh.setdefault(name, []).append(rows)
+    def gain(tuples: Ints) -> None:
+        nonlocal comes
+        comes = head.insert(tuples, rank).shape[0] > 0 or comes
 
-    def revive(name: str, origins: Ints) -> None:
-        rows = relations[name].revive(np.ascontiguousarray(origins[:, 0]), workspace.clock + 1)
+    def revive(origins: Ints) -> None:
+        rows = head.revive(np.ascontiguousarray(origins[:, 0]), rank)
         statistics.revived += rows.shape[0]
         if rows.shape[0]:
-            fresh.setdefault(name, []).append(rows)
+            revived.setdefault(rule.relation, []).append(rows)
 
     for rule, position, relation, negated in rules.lower:
         delta = deltas.get(relation)
@@ -56,28 +55,26 @@ def one_pass(
             lost, gained = (delta.gained, delta.lost) if negated else delta
             gains = gains or gained.shape[0] > 0
             if lost.shape[0]:
-                found = rules.run(rule, position, lost, LOST, partial(lose, rule.relation))
-                statistics.derived(rule.label, found)
-    if falling:
+                head = relations[rule.relation]
+                statistics.derived(rule.label, rules.run(rule, position, lost, LOST, lose))
+    if falls:
         count_round(workspace, rules, statistics)
-        for hidden, rows in falling:
-            hidden.hide(rows)
     if statistics.doubtful:
         for rule in rules.rules:
             if rule.relation in dead:
-                rows = relations[rule.relation].in_doubt(taken(dead[rule.relation]))
-                found = rules.run(rule, -1, rows, STAYING, partial(revive, rule.relation))
-                statistics.derived(rule.label, found)
+                head = relations[rule.relation]
+                rows = head.in_doubt(taken(dead[rule.relation]))
+                statistics.derived(rule.label, rules.run(rule, -1, rows, STAYING, revive))
     if gains:
         for rule, position, relation, negated in rules.lower:
             delta = deltas.get(relation)
             if delta is not None:
                 gained = delta.lost if negated else delta.gained
                 if gained.shape[0]:
-                    found = rules.run(rule, position, gained, GAINED, partial(add, rule.relation))
-                    statistics.derived(rule.label, found)
-    if fresh:
+                    head = relations[rule.relation]
+                    statistics.derived(rule.label, rules.run(rule, position, gained, GAINED, gain))
+    if comes or revived:
         count_round(workspace, rules, statistics)
-        workspace.clock += 1
-        for name, come in fresh.items():
-            relations[name].show(taken(come), workspace.clock)
+        workspace.clock = rank
+        for name, rows_again in revived.items():
+            relations[name].show(taken(rows_again), rank)

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from headwater.kernel import join, list_join
+from headwater.kernel.index import Index
 from headwater.kernel.lists import Lists
 from headwater.kernel.prefetch import BLOCK
 from headwater.kernel.relation import NO_ROWS, Relation, Stored, least_bytes
@@ -183,14 +184,18 @@ class Executor:
                         plan, types, 0, step, plan.results[0], left, access, split, sink
                     )
                 return found
-        out = self._buffer(0, start.outputs.shape[0] + 1)
+        outputs = start.outputs if plan.gathered is None else plan.gathered
+        out = self._buffer(0, outputs.shape[0] + 1)
         cursor = AT_START.copy()
         found = 0
         while True:
             n = join.gather(
-                rows, matrix, start.constants, start.equalities, rank_column, start.outputs, cursor, out
+                rows, matrix, start.constants, start.equalities, rank_column, outputs, cursor, out
             )
-            if n:
+            if n and plan.gathered is not None:
+                sink(out[:n])
+                found += n
+            elif n:
                 found += self._steps(plan, types, 0, out[:n], access, split, sink)
             if cursor[0] >= rows.shape[0]:
                 break
@@ -258,8 +263,9 @@ class Executor:
         cursor = (AT_CHAIN if step.key else AT_START).copy()
         index = None
         if step.key and not step.whole:
-            self.needs_index(step, relation)
-            index = relation.chains(step.key)
+            chains = self._index(step, relation)
+            assert isinstance(chains, Index)
+            index = chains
         which = None
         if not step.whole and not step.key:
             relation.ask(4 * int(relation.sizes[0]), f"a scan of {relation.name}")
@@ -305,6 +311,14 @@ class Executor:
         if step.key not in relation.indexes and relation.stored:
             self.built.append((step.relation, step.key))
 
+    def _index(self, step: Join, relation: Relation) -> Index | Lists:
+        """The index that a join looks in; that one is made is taken note of."""
+        found = relation.indexes.get(step.key)
+        if found is None:
+            self.needs_index(step, relation)
+            found = relation.index(step.key)
+        return found
+
     def _join_lists(
         self,
         plan: Plan,
@@ -320,8 +334,7 @@ class Executor:
         """A join by lists of rows. With `results`, what it writes is what the plan gives."""
         relation = self.relations[step.relation]
         accept, rank_column, limit = self._seen(step, relation, access, split)
-        self.needs_index(step, relation)
-        index = relation.index(step.key)
+        index = self._index(step, relation)
         assert isinstance(index, Lists)
         outputs, constants = (step.outputs, NO_CODES) if results is None else (results, plan.constants)
         out = self._buffer(depth + 1, outputs.shape[0] + 1)

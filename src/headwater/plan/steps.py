@@ -157,6 +157,18 @@ class Plan:
             self._written_by(last) if isinstance(last, Join) else None,
         )
 
+    @cached_property
+    def gathered(self) -> Ints | None:
+        """What the start has to write so that it is the result: None where there are steps, or constants."""
+        if self.steps or (self.outputs < 0).any():
+            return None
+        return self.start.outputs if self.identity else self.start.outputs[self.outputs]
+
+    @cached_property
+    def fanning(self) -> tuple[Join, ...]:
+        """The steps that may give several bindings for one."""
+        return tuple(step for step in self.steps if isinstance(step, Join) and not step.whole)
+
     def _written_by(self, step: Join) -> Ints:
         if self.identity:
             return step.outputs

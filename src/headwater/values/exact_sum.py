@@ -258,6 +258,11 @@ class ExactIntSums:
         """How many groups there are."""
         return len(self._limbs)
 
+    @property
+    def lanes(self) -> Ints:
+        """The sums themselves, each as its low 32 bits and what is above them: whoever writes them carries."""
+        return self._limbs
+
     def ensure(self, n: int) -> None:
         """Let there be at least the groups 0 to n - 1; new ones are empty."""
         self._limbs = with_groups(self._limbs, n)

@@ -14,7 +14,7 @@ from headwater.maintain.iteration import Iteration
 from headwater.maintain.one_pass import one_pass
 from headwater.maintain.selection import Chooser, Unsettled
 from headwater.maintain.workspace import NO_CHANGE, Delta, Left, Redefined, RuleSet, Workspace, quiet
-from headwater.plan.steps import Join, Plan
+from headwater.plan.steps import Plan
 from headwater.rules.checked import Stratum
 from headwater.version.statistics import StratumStatistics
 
@@ -141,10 +141,9 @@ class Task:
     def _fanout(self, plan: Plan) -> float:
         """How many derivations there are for each row that a plan starts from, by the indexes' average chains."""
         fanout, sizes = 1.0, self.workspace.sizes
-        for step in plan.steps:
-            if isinstance(step, Join) and not step.whole:
-                name, key = step.relation, step.key
-                fanout *= max(1.0, sizes.fanout(name, key) if key else sizes.size(name))
+        for step in plan.fanning:
+            name, key = step.relation, step.key
+            fanout *= max(1.0, sizes.fanout(name, key) if key else sizes.size(name))
         return fanout
 
     def recompute(self, reason: Reason, *, share: float = 0.0, mostly_new: bool = False) -> None:
