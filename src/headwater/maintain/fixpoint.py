@@ -41,6 +41,7 @@ from headwater.errors import EvaluationError, Place
 from headwater.kernel.beside import FEWEST_STARTS_HELPED, EnteredBeside
 from headwater.kernel.memory import empty
 from headwater.kernel.relation import Fallen, Relation
+from headwater.kernel.rounds import tables
 from headwater.maintain.demanded import Differing
 from headwater.maintain.exchange import ADD, ANSWER, ASK, LOSE, Parcel
 from headwater.maintain.selection import Chooser, Displacements, Unsettled
@@ -122,16 +123,44 @@ class Fixpoint:
             self.pending = self.redefined.gained
             if self.redefined.lost is not None:
                 self._lose_rules(self.redefined.lost)
+        differing = self._differing()
+        phase = self._in_kernel(tables.LOSE)
+        if phase == tables.LOSE:
+            self._lose_below(differing)
+            phase = self._in_kernel(tables.FALL)
+        if phase == tables.FALL:
+            self._down(DOWN_FIRST)
+        if phase in (tables.FALL, tables.UP):
+            self.up(STAYING)
+            self.lose = Relation.subtract
+            phase = self._in_kernel(tables.GAIN)
+        if phase == tables.GAIN:
+            self._gain_below(differing)
+            phase = self._in_kernel(tables.CHOOSE)
+        self.lose = Relation.subtract
+        if phase != tables.OVER:
+            self._rise()
+
+    def _in_kernel(self, phase: int) -> int:
+        """Go on from a phase in the kernel, where it can do that; the phase from which to go on here."""
+        if self.small is None or self.lose is not Relation.subtract:
+            return phase
+        if phase in (tables.LOSE, tables.GAIN) and not self.small.begins(self):
+            return phase
+        return self.small.run(self, phase)
+
+    def _lose_below(self, differing: list[tuple[CheckedRule, Differing]]) -> None:
+        """Take off derivations that lose a premise of a lower stratum."""
         for rule, position, relation, negated in self.rules.lower:
             delta = self.deltas.get(relation, NO_CHANGE)
             rows = delta.gained if negated else delta.lost
             if rows.shape[0] and rule.label not in self.pending:
                 self._run(rule, position, rows, LOST, self._losing(rule))
-        differing = self._differing()
         for rule, found in differing:
             self._hand(rule, found.lost, self._losing(rule))
-        self._down(DOWN_FIRST)
-        self.up(STAYING)
+
+    def _gain_below(self, differing: list[tuple[CheckedRule, Differing]]) -> None:
+        """Add derivations that gain a premise of a lower stratum, and those of new rules."""
         for rule, position, relation, negated in self.rules.lower:
             delta = self.deltas.get(relation, NO_CHANGE)
             rows = delta.lost if negated else delta.gained
@@ -141,8 +170,6 @@ class Fixpoint:
             still = self.rules.demanded[rule.label].standing(found.asking)
             self._hand(rule, found.gained[still], self._adding(rule))
         self._gain_rules()
-        self.lose = Relation.subtract
-        self._rise()
 
     def _lose_rules(self, lost: RuleSet) -> None:
         """Take off all that rules derived that are gone, from what they saw when the version began."""
@@ -219,8 +246,6 @@ class Fixpoint:
     # ------------------------------------------------------------------ phases
 
     def _down(self, access: Access) -> None:
-        if self.small is not None and self.lose is Relation.subtract and any(self.falling.values()):
-            self.small.down(self, access)
         while True:
             while any(self.falling.values()):
                 self._fall(access)
@@ -276,8 +301,9 @@ class Fixpoint:
         return revive
 
     def _rise(self) -> None:
-        if self.small is not None and self._risen_in_kernel(self.small):
-            return
+        if any(self.falling.values()):  # best rows were displaced in the kernel
+            self._down(DOWN)
+            self.up(PRESENT)
         while True:
             if self.lockstep:
                 if not self.quiet:
@@ -296,18 +322,6 @@ class Fixpoint:
                 self._stop()
                 return
             self._show()
-
-    def _risen_in_kernel(self, small: SmallRounds) -> bool:
-        """Rise as far as rounds are small; whether that is all."""
-        if not any(self.fresh.values()) and not any(self.affected.values()):
-            return not self.pending
-        self.small = None
-        if small.rise(self):
-            return True
-        if any(self.falling.values()):
-            self._down(DOWN)
-            self.up(PRESENT)
-        return False
 
     def _show(self) -> None:
         """One round of news."""

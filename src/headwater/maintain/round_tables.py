@@ -7,8 +7,8 @@ again where an array has grown: `refresh` tells by the arrays themselves, which 
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -19,10 +19,12 @@ from headwater.kernel.relation import Relation
 from headwater.kernel.rounds import tables
 from headwater.kernel.rounds.addresses import address
 from headwater.kernel.rounds.choosing import MOST_CHOSEN
-from headwater.kernel.rounds.running import WIDEST
+from headwater.kernel.rounds.views import WIDEST
 from headwater.maintain.selection import Chooser
 from headwater.maintain.workspace import RuleSet, Workspace
+from headwater.plan.execute import NO_CODES
 from headwater.plan.steps import AddNumbers, AntiJoin, Ints, Join, Plan, Step
+from headwater.rules.checked import CheckedRule
 
 FIRST_ROOM = 2048
 """How many rows a queue has room for at first."""
@@ -32,21 +34,63 @@ QUEUE_COUNT = tables.BATCH + 1
 """How many queues an own relation has."""
 
 
+class Run(NamedTuple):
+    """A rule that the kernel runs by a plan from rows of the premise at a position, or from dead rows of its head."""
+
+    rule: CheckedRule
+    position: int
+    plan: Plan
+
+
+class Needed:
+    """Which rules of a stratum the kernel is to run: those that recurse, and others once they were needed (each takes
+    indexes)."""
+
+    def __init__(self, rules: RuleSet):
+        self.rules = rules
+        self.lower: dict[tuple[str, int], CheckedRule] = {}
+        """Rules that a change below was begun from, and from which of their premises."""
+        self.asked: dict[str, None] = {}
+        """Relations of whose dead rows other derivations were looked for."""
+
+    def runs(self) -> tuple[list[Run], list[Run], list[Run]]:
+        """Those that recurse, those from lower strata, and those that ask, by the plans of now."""
+        plan = self.rules.plan
+        return (
+            [Run(rule, position, plan(rule, position)) for rule, position, _ in self.rules.recursive],
+            [Run(rule, position, plan(rule, position)) for (_, position), rule in self.lower.items()],
+            [Run(rule, -1, plan(rule, -1)) for rule in self.rules.rules if rule.relation in self.asked],
+        )
+
+
 class StratumTables:
     """The tables for the rules of one stratum by certain plans, and the queues of its relations."""
 
-    def __init__(self, workspace: Workspace, rules: RuleSet, plans: list[Plan], choosers: dict[str, Chooser]):
+    def __init__(
+        self,
+        workspace: Workspace,
+        own: Iterable[str],
+        runs: tuple[list[Run], list[Run], list[Run]],
+        choosers: dict[str, Chooser],
+    ):
         self.workspace = workspace
-        self.recursive = rules.recursive
-        self.plans = plans
         self.choosers = choosers
-        self.own = tuple(sorted(rules.own))
-        self.fitting = all(map(_fits, plans)) and all(_chooses(chooser) for chooser in choosers.values())
-        self.names: list[str] = list(self.own)
-        for name in _read(plans) if self.fitting else ():
-            if name not in self.names:
-                self.names.append(name)
-        looked_up = {*self.own, *(step.relation for plan in plans for step in _spelt_out(plan))}
+        self.own = tuple(sorted(own))
+        recursive, lower, asking = runs
+        self.given = runs
+        self.fitting = all(map(_fits, recursive)) and all(_chooses(chooser) for chooser in choosers.values())
+        self.lower = {(run.rule.label, run.position): run for run in lower if _fits(run)}
+        """The rules that are begun from lower strata here."""
+        unfit = {run.rule.relation for run in asking if not _fits(run)}
+        self.askable = frozenset(run.rule.relation for run in asking) - unfit
+        """The relations of whose dead rows other derivations can be looked for here."""
+        asking = [run for run in asking if run.rule.relation in self.askable]
+        self.runs = [*recursive, *self.lower.values(), *asking] if self.fitting else []
+        self.groups = len(recursive), len(recursive) + len(self.lower)
+        """Where the rules from lower strata begin, and those that ask."""
+        self.places = {key: len(recursive) + place for place, key in enumerate(self.lower)}
+        self.names: list[str] = list(dict.fromkeys((*self.own, *_read(self.runs))))
+        looked_up = {*self.own, *(step.relation for run in self.runs for step in _spelt_out(run.plan))}
         self._looked_up = [name in looked_up for name in self.names]
         """Whose rows are looked for as a whole."""
         self.known: list[tuple[Relation, list[Index | Lists]]] = []
@@ -55,10 +99,12 @@ class StratumTables:
         """What the addresses in the tables are those of, as long as it is there."""
         self.buffers: list[QueueBuffers] = []
 
-    def serves(self, plans: list[Plan], choosers: dict[str, Chooser]) -> bool:
-        """Whether it is for these plans."""
+    def serves(self, runs: tuple[list[Run], list[Run], list[Run]], choosers: dict[str, Chooser]) -> bool:
+        """Whether it is for these rules by these plans."""
         return choosers is self.choosers and all(
-            one is other for one, other in zip(plans, self.plans, strict=True)
+            len(some) == len(given)
+            and all(one.plan is other.plan for one, other in zip(some, given, strict=True))
+            for some, given in zip(runs, self.given, strict=True)
         )
 
     @property
@@ -71,14 +117,13 @@ class StratumTables:
         if not self.fitting:
             return False
         relations = self.workspace.relations
-        for plan in self.plans:
-            step = plan.first_join
-            assert step is not None
-            other = relations[step.relation]
-            if other.selected:
-                return False
-            self.workspace.executor.needs_index(step, other)
-            other.index(step.key)
+        for run in self.runs:
+            for step in run.plan.steps:
+                if isinstance(step, Join) and not step.whole:
+                    other = relations[step.relation]
+                    if step.key not in other.indexes:
+                        self.workspace.executor.needs_index(step, other)
+                        other.index(step.key)
         for name, chooser in self.choosers.items():
             relations[name].chains(chooser.group)
         known = [(relations[name], list(relations[name].indexes.values())) for name in self.names]
@@ -116,6 +161,7 @@ class StratumTables:
             row[tables.FIRST_INDEX] = next((i for i, (r, _) in enumerate(every) if r == number), 0)
             row[tables.INDEXES], row[tables.GROUPS] = len(held), -1
             row[tables.SCRATCH] = address(relation.scratch)
+            row[tables.ASKABLE] = self.names[number] in self.askable
         for number, (of, index) in enumerate(every):
             row = self.indexes[number]
             row[tables.IS_LISTS], row[tables.INDEXED] = isinstance(index, Lists), of
@@ -126,6 +172,7 @@ class StratumTables:
             self.make_queues(number, FIRST_ROOM)
         self._write_rules(heap, numbers)
         self.heap: Ints = np.array(heap, np.int64)
+        self.heap_start = address(self.heap)
         self._arrays = [[] for _ in self.names]
 
     def _write_chooser(self, number: int, chooser: Chooser) -> None:
@@ -137,30 +184,84 @@ class StratumTables:
         row[tables.CRITERIA_LENGTH] = chooser.criteria.shape[0]
 
     def _write_rules(self, heap: list[int], numbers: Mapping[str, int]) -> None:
-        self.rule_table: Ints = np.zeros((len(self.plans), tables.RULE_WIDTH), np.int64)
-        steps: list[tuple[Plan, Step | None]] = []
-        for row, plan, (rule, position, _) in zip(self.rule_table, self.plans, self.recursive, strict=True):
-            join = plan.first_join
-            assert join is not None
-            other = numbers[join.relation]
-            row[tables.DELTA], row[tables.HEAD] = numbers[plan.start.relation], numbers[rule.relation]
-            found = self.known[other][0].index(join.key)
-            row[tables.JOINED] = self.relations[other, tables.FIRST_INDEX] + self.known[other][1].index(found)
-            whole = plan.results[0]
-            _put(row, tables.SOURCES, heap, join.sources)
-            _put(row, tables.CONSTANTS, heap, join.constants)
-            _put(row, tables.OUTPUTS, heap, join.outputs if whole is None else whole)
-            _put(row, tables.RESULT_CONSTANTS, heap, () if whole is None else plan.constants)
-            row[tables.OWN], row[tables.EARLIER] = join.own, join.position < position
+        self.rule_table: Ints = np.zeros((len(self.runs), tables.RULE_WIDTH), np.int64)
+        steps: list[tuple[Run, Step | None]] = []
+        for row, run in zip(self.rule_table, self.runs, strict=True):
+            plan = run.plan
+            row[tables.DELTA], row[tables.HEAD] = numbers[plan.start.relation], numbers[run.rule.relation]
+            row[tables.RECURS] = plan.start.own
+            done = self._write_start(row, run, heap, numbers)
             row[tables.FIRST_STEP] = len(steps)
-            steps += [(plan, step) for step in plan.steps[1:]]
-            if whole is None and not plan.identity:
-                steps.append((plan, None))
+            steps += [(run, step) for step in plan.steps[done:]]
+            last = plan.steps[-1] if plan.steps else None
+            written = isinstance(last, Join) and (done == len(plan.steps) or self._listed(last))
+            if not written and not plan.identity:
+                steps.append((run, None))
             row[tables.LAST_STEP] = len(steps)
         self.steps = steps
         self.step_table: Ints = np.zeros((len(steps), tables.STEP_WIDTH), np.int64)
-        for row, (plan, step) in zip(self.step_table, steps, strict=True):
-            _write_step(row, plan, step, heap, numbers)
+        for row, (run, step) in zip(self.step_table, steps, strict=True):
+            self._write_step(row, run, step, heap, numbers)
+
+    def _listed(self, step: Join) -> bool:
+        """Whether a join is by lists: it can write what its plan is to give."""
+        return not step.whole and not self.workspace.relations[step.relation].selected
+
+    def _write_start(self, row: Ints, run: Run, heap: list[int], numbers: Mapping[str, int]) -> int:
+        """Write how a rule begins; how many steps of its plan that takes."""
+        plan, join = run.plan, run.plan.first_join
+        if join is None or not self._listed(join):
+            row[tables.JOINED] = -1
+            _put(row, tables.CONSTANTS, heap, plan.start.constants)
+            _put(row, tables.EQUALITIES, heap, plan.start.equalities)
+            _put(row, tables.OUTPUTS, heap, plan.start.outputs)
+            return 0
+        row[tables.JOINED] = self._place_of(join, numbers)
+        whole = plan.results[0]
+        _put(row, tables.SOURCES, heap, join.sources)
+        _put(row, tables.CONSTANTS, heap, join.constants)
+        _put(row, tables.EQUALITIES, heap, join.equalities)
+        _put(row, tables.OUTPUTS, heap, join.outputs if whole is None else whole)
+        _put(row, tables.RESULT_CONSTANTS, heap, NO_CODES if whole is None else plan.constants)
+        row[tables.OWN], row[tables.EARLIER] = join.own, join.position < _split(plan)
+        return 1
+
+    def _place_of(self, join: Join, numbers: Mapping[str, int]) -> int:
+        """The number of the index that a join goes by."""
+        number = numbers[join.relation]
+        relation, held = self.known[number]
+        return int(self.relations[number, tables.FIRST_INDEX]) + held.index(relation.index(join.key))
+
+    def _write_step(
+        self, row: Ints, run: Run, step: Step | None, heap: list[int], numbers: Mapping[str, int]
+    ) -> None:
+        """Write a further step, or what is made of the bindings in the end."""
+        plan = run.plan
+        if step is None:
+            row[tables.KIND] = tables.PROJECT
+            _put(row, tables.STEP_OUTPUTS, heap, plan.outputs)
+            _put(row, tables.STEP_CONSTANTS, heap, plan.constants)
+            return
+        assert isinstance(step, Join | AntiJoin | AddNumbers)
+        _put(row, tables.STEP_OUTPUTS, heap, step.outputs)
+        _put(row, tables.STEP_CONSTANTS, heap, step.constants)
+        if isinstance(step, AddNumbers):
+            row[tables.KIND] = tables.FLOAT_SUM if step.floats else tables.SUM
+            row[tables.LEFT], row[tables.RIGHT], row[tables.SUBTRACT] = step.left, step.right, step.subtract
+            return
+        row[tables.KIND], row[tables.READ] = tables.ABSENT, numbers[step.relation]
+        _put(row, tables.STEP_SOURCES, heap, step.sources)
+        row[tables.STEP_EARLIER] = step.position < _split(plan)
+        if isinstance(step, Join):
+            row[tables.KIND], row[tables.STEP_OWN] = tables.WHOLE, step.own
+            _put(row, tables.STEP_EQUALITIES, heap, step.equalities)
+            if not step.whole:
+                row[tables.STEP_JOINED] = self._place_of(step, numbers)
+                row[tables.KIND] = tables.LISTED if self._listed(step) else tables.CHAINED
+                if self._listed(step) and step is plan.steps[-1]:
+                    assert plan.results[1] is not None
+                    _put(row, tables.STEP_OUTPUTS, heap, plan.results[1])
+                    _put(row, tables.STEP_RESULTS, heap, plan.constants)
 
     def make_queues(self, number: int, size: int) -> None:
         """Have queues of so many rows for an own relation, with what was in them."""
@@ -230,23 +331,20 @@ class QueueBuffers:
         return self.rows[place, : row[which + tables.LENGTH]]
 
 
-def _fits(plan: Plan) -> bool:
-    """Whether the kernel can run a plan."""
-    join = plan.first_join
-    if join is None or join.equalities.size:
-        return False
-    widths = [join.outputs.shape[0], plan.outputs.shape[0]]
-    for step in plan.steps[1:]:
+def _fits(run: Run) -> bool:
+    """Whether the kernel can run a rule by a plan."""
+    plan = run.plan
+    widths = [plan.start.outputs.shape[0], plan.outputs.shape[0]]
+    levels = 1
+    for step in plan.steps:
         if isinstance(step, Join):
-            if not step.whole or step.equalities.size:
+            if not step.key:
                 return False
-        elif isinstance(step, AddNumbers):
-            if step.solves:
-                return False
-        elif not isinstance(step, AntiJoin):
+            levels += not step.whole
+        elif not isinstance(step, AntiJoin | AddNumbers):
             return False
         widths.append(step.outputs.shape[0] + 1)
-    return bool(max(widths) < WIDEST)
+    return bool(max(widths) < WIDEST) and levels <= tables.MOST_LEVELS
 
 
 def _chooses(chooser: Chooser) -> bool:
@@ -256,45 +354,27 @@ def _chooses(chooser: Chooser) -> bool:
 
 def _spelt_out(plan: Plan) -> Iterator[Join | AntiJoin]:
     """The steps of a plan that look for single rows."""
-    return (step for step in plan.steps[1:] if isinstance(step, Join | AntiJoin))
+    for step in plan.steps:
+        if isinstance(step, AntiJoin) or (isinstance(step, Join) and step.whole):
+            yield step
 
 
-def _read(plans: list[Plan]) -> Iterator[str]:
-    """The relations that plans read."""
-    for plan in plans:
-        assert plan.first_join is not None
-        yield plan.first_join.relation
-        yield from (step.relation for step in _spelt_out(plan))
+def _read(runs: list[Run]) -> Iterator[str]:
+    """The relations that rules read."""
+    for run in runs:
+        yield run.plan.start.relation
+        yield from (step.relation for step in run.plan.steps if isinstance(step, Join | AntiJoin))
 
 
-def _put(row: Ints, column: int, heap: list[int], values: Ints | tuple[int, ...]) -> None:
-    """Put a list into the heap, and where it is into a table."""
+def _split(plan: Plan) -> int:
+    """The position that premises are before or after of."""
+    return -1 if plan.start.position is None else plan.start.position
+
+
+def _put(row: Ints, column: int, heap: list[int], values: Ints) -> None:
+    """Put a list into the heap, and where it is into a table; of pairs, so many pairs."""
     row[column], row[column + 1] = len(heap), len(values)
-    heap.extend(int(value) for value in values)
-
-
-def _write_step(
-    row: Ints, plan: Plan, step: Step | None, heap: list[int], numbers: Mapping[str, int]
-) -> None:
-    """Write a step after the join, or what is made of the bindings in the end."""
-    if step is None:
-        row[tables.KIND] = tables.PROJECT
-        _put(row, tables.STEP_OUTPUTS, heap, plan.outputs)
-        _put(row, tables.STEP_CONSTANTS, heap, plan.constants)
-        return
-    assert isinstance(step, Join | AntiJoin | AddNumbers)
-    _put(row, tables.STEP_OUTPUTS, heap, step.outputs)
-    _put(row, tables.STEP_CONSTANTS, heap, step.constants)
-    if isinstance(step, AddNumbers):
-        row[tables.KIND] = tables.FLOAT_SUM if step.floats else tables.SUM
-        row[tables.LEFT], row[tables.RIGHT], row[tables.SUBTRACT] = step.left, step.right, step.subtract
-        return
-    row[tables.KIND], row[tables.READ] = tables.ABSENT, numbers[step.relation]
-    _put(row, tables.STEP_SOURCES, heap, step.sources)
-    split = -1 if plan.start.position is None else plan.start.position
-    row[tables.STEP_EARLIER] = step.position < split
-    if isinstance(step, Join):
-        row[tables.KIND], row[tables.STEP_OWN] = tables.WHOLE, step.own
+    heap.extend(values.reshape(-1).tolist())
 
 
 def _write_index(row: Ints, index: Index | Lists) -> None:

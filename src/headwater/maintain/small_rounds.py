@@ -1,15 +1,13 @@
 """A fixpoint's small rounds, run by the kernel in one call: see `kernel/rounds`, which says why.
 
-`SmallRounds` hands the kernel the rows that a `Fixpoint` holds, does what only Python can do when it is asked to, and
-gives back what is left (`round_tables` has the tables that the kernel goes by). It serves
-strata whose recursive rules all join the changed rows by a list of another relation and then only look up single
-rows, add numbers or pick columns; others, and rounds with many rows, are run by `fixpoint` as before, to the same
-effect.
+`SmallRounds` hands the kernel the rows that a `Fixpoint` holds and what changed below it, does what only Python can
+do when it is asked to, and gives back what is left (`round_tables` has the tables that the kernel goes by). It serves
+strata whose rules join by keys, look up single rows, add numbers or pick columns; others, and rounds with many rows,
+are run by `fixpoint` as before, to the same effect.
 """
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,10 +19,12 @@ from headwater.kernel.at_hand import at_hand, missed
 from headwater.kernel.relation import Relation, Rows
 from headwater.kernel.rounds import advance, tables
 from headwater.kernel.rounds.addresses import address
+from headwater.kernel.rounds.advance import LARGEST_ROUND
 from headwater.kernel.states import Accept
-from headwater.maintain.round_tables import StratumTables
-from headwater.maintain.workspace import Workspace
-from headwater.plan.execute import DOWN, DOWN_FIRST, PRESENT, Access
+from headwater.maintain.round_tables import Needed, StratumTables
+from headwater.maintain.selection import Chooser
+from headwater.maintain.workspace import RuleSet, Workspace
+from headwater.plan.execute import DOWN, DOWN_FIRST, GAINED, LOST, PRESENT, STAYING, Access
 from headwater.plan.steps import AddNumbers, AntiJoin, Ints, Join
 from headwater.rules.checked import placed
 
@@ -35,6 +35,8 @@ ROUNDS_A_BREATH = 256
 """After how many rounds somebody may interrupt, or look on."""
 MOST_ROUNDS = 1 << 62
 """More than anybody can wait for."""
+RUNNING = (tables.LOSE_RUN, tables.FALL_RUN, tables.UP_RUN, tables.GAIN_RUN, tables.SHOW_RUN)
+DEAD_ROWS = tables.DEAD + tables.LENGTH
 ROUNDS_OF_A_CHANGE = 20
 """How many rounds a change takes, about."""
 
@@ -54,39 +56,55 @@ def small_rounds(fixpoint: Fixpoint) -> SmallRounds | None:
     if not at_hand(advance.advance, width):
         missed(advance.advance, width, ROUNDS_OF_A_CHANGE)
         return None
-    plans = [rules.plan(rule, position) for rule, position, _ in rules.recursive]
     known = rules.small
-    if known is None or not known.stratum.serves(plans, fixpoint.choosers):
-        known = SmallRounds(workspace, StratumTables(workspace, rules, plans, fixpoint.choosers))
-        rules.small = known
+    if known is None or known.stratum.choosers is not fixpoint.choosers:
+        known = rules.small = SmallRounds(workspace, rules, fixpoint.choosers)
+    for rule, position, relation, _ in rules.lower:
+        if relation in fixpoint.deltas and (rule.label, position) not in known.needed.lower:
+            known.needed.lower[rule.label, position] = rule
+    known.keep_up()
     return known if known.stratum.fitting else None
 
 
 class SmallRounds:
     """The small rounds of one stratum."""
 
-    def __init__(self, workspace: Workspace, stratum: StratumTables):
+    def __init__(self, workspace: Workspace, rules: RuleSet, choosers: dict[str, Chooser]):
         self.workspace = workspace
-        self.stratum = stratum
+        self.needed = Needed(rules)
+        self.stratum = StratumTables(workspace, rules.own, self.needed.runs(), choosers)
         self.at: Ints = np.zeros(tables.PLACE_LENGTH, np.int64)
         self._special: Ints = np.empty(0, np.int64)
         self._special_start = 0
         """Keys of special codes, and where they are."""
+        self._below: list[Rows] = []
+        """The rows of lower strata that rules begin from."""
 
-    def down(self, fixpoint: Fixpoint, access: Access) -> bool:
-        """Take down what falls, and what falls with it; whether all of it was done here."""
-        return self._run(fixpoint, tables.FALL, access, down_only=True)
+    def keep_up(self) -> None:
+        """Have tables for the rules that are needed now, by the plans of now."""
+        runs, stratum = self.needed.runs(), self.stratum
+        if not stratum.serves(runs, stratum.choosers):
+            self.stratum = StratumTables(self.workspace, stratum.own, runs, stratum.choosers)
 
-    def rise(self, fixpoint: Fixpoint) -> bool:
-        """Show what is new and what follows from it, until nothing is; whether all of it was done here."""
-        return self._run(fixpoint, tables.CHOOSE, DOWN, down_only=False)
+    def begins(self, fixpoint: Fixpoint) -> bool:
+        """Whether all that changed below the stratum can be begun from here, and is little."""
+        rows = 0
+        for rule, position, relation, _ in fixpoint.rules.lower:
+            delta = fixpoint.deltas.get(relation)
+            if delta is not None:
+                rows += delta.lost.shape[0] + delta.gained.shape[0]
+                if (rule.label, position) not in self.stratum.lower:
+                    return False
+        return rows <= LARGEST_ROUND
 
-    def _run(self, fixpoint: Fixpoint, phase: int, access: Access, *, down_only: bool) -> bool:
+    def run(self, fixpoint: Fixpoint, phase: int) -> int:
+        """Bring the stratum on from a phase (see `kernel/rounds/tables`) in which nothing is done yet. Returns the
+        one that it is in then: `OVER`, or one that Python has to go on with."""
         if not self.stratum.ready() or not at_hand(advance.advance, self.stratum.width):
-            return False
+            return phase
         at, statistics, workspace = self.at, fixpoint.statistics, self.workspace
         at[:] = 0
-        at[tables.PHASE], at[tables.DOWN_ONLY] = phase, down_only
+        at[tables.PHASE], at[tables.FIRST] = phase, phase < tables.GAIN
         at[tables.CLOCK], at[tables.ROUNDS] = workspace.clock, statistics.rounds
         at[tables.LAST_CLOCK] = min(
             relation.largest for relation, _ in self.stratum.known[: len(self.stratum.own)]
@@ -94,20 +112,21 @@ class SmallRounds:
         at[tables.LAST_ROUND] = min(workspace.max_rounds, MOST_ROUNDS)
         at[tables.BREATH] = statistics.rounds + ROUNDS_A_BREATH
         at[tables.DIED], at[tables.DOUBTFUL] = statistics.died, statistics.doubtful
+        at[tables.REVIVED] = statistics.revived
         at[tables.SURE] = 100 * fixpoint.cost_of_sure_death
         at[tables.LIMIT] = min(100 * fixpoint.limit, float(1 << 62))
         buffers = workspace.small_buffers()
         at[tables.BUFFERS], at[tables.BEATING], at[tables.VALUES] = buffers.addresses
-        self.accepts = _accepts(access)
         self._load(fixpoint)
         try:
             return self._go(fixpoint)
         finally:
             self._tell(fixpoint)
 
-    def _go(self, fixpoint: Fixpoint) -> bool:
-        at, stratum = self.at, self.stratum
+    def _go(self, fixpoint: Fixpoint) -> int:
+        at = self.at
         while True:
+            stratum = self.stratum
             special = self.workspace.codec.specials.keys()
             if special.base is not self._special.base or special.shape != self._special.shape:
                 self._special, self._special_start = special, address(special)
@@ -115,11 +134,12 @@ class SmallRounds:
             at[tables.ORDER] = self._special_start
             why = advance.advance(
                 at, stratum.relations, stratum.indexes, stratum.rule_table, stratum.step_table, stratum.heap,
-                stratum.queues, self.accepts, stratum.known[0][0].rows,
+                stratum.queues, ACCEPTS, stratum.known[0][0].rows,
             )  # fmt: skip
             if why in (tables.DONE, tables.HANDED_OVER):
                 self._unload(fixpoint)
-                return bool(why == tables.DONE)
+                reached = int(at[tables.PHASE])
+                return tables.CHOOSE if reached == tables.FALL and not at[tables.FIRST] else reached
             if why == tables.GIVEN_UP:
                 raise GiveUp
             if why != tables.ASKED:
@@ -129,21 +149,30 @@ class SmallRounds:
                     raise self._placed(error) from error
                 stratum.refresh()
             elif not self._ask(fixpoint):
-                return False
+                return int(at[tables.PHASE])
 
     def _placed(self, error: EvaluationError | OutOfMemory) -> EvaluationError | OutOfMemory:
         """An error with the rule that was run, if one was."""
-        if self.at[tables.PHASE] not in (tables.FALL_RUN, tables.SHOW_RUN):
+        if self.at[tables.PHASE] not in RUNNING:
             return error
-        return placed(error, self.stratum.recursive[int(self.at[tables.RULE])][0])
+        return placed(error, self.stratum.runs[int(self.at[tables.RULE])].rule)
 
     def _ask(self, fixpoint: Fixpoint) -> bool:
         """Have dead rows looked into that may have other derivations; whether the kernel can go on then: rules that
         are run backwards may need indexes which were not there, and ranks more bits."""
+        at = self.at
+        asked = [
+            name for name, row in zip(self.stratum.own, self.stratum.queues, strict=True) if row[DEAD_ROWS]
+        ]
         self._tell(fixpoint)
         self._unload(fixpoint)
-        fixpoint.up(PRESENT)
-        self.at[tables.CLOCK] = self.workspace.clock
+        if not self.needed.asked.keys() >= set(asked):
+            self.needed.asked.update(dict.fromkeys(asked))
+            self.keep_up()
+        if not self.stratum.askable >= set(asked):
+            fixpoint.up(STAYING if at[tables.FIRST] else PRESENT)
+            at[tables.PHASE] = tables.GAIN if at[tables.FIRST] else tables.CHOOSE
+            at[tables.CLOCK], at[tables.REVIVED] = self.workspace.clock, fixpoint.statistics.revived
         if not self.stratum.ready():
             return False
         self._load(fixpoint)
@@ -191,13 +220,15 @@ class SmallRounds:
 
     def _add_specially(self) -> None:
         """Take a step with sums of which one is not its own code."""
-        at, both = self.at, self.workspace.small_buffers().bindings
+        level = int(self.at[tables.LEVEL])
+        at = self.at[tables.LEVELS + level * tables.LEVEL_WIDTH :]
+        both = self.workspace.small_buffers().bindings[2 * level : 2 * level + 2]
         here, count, width = int(at[tables.BUFFER]), int(at[tables.PENDING]), int(at[tables.BOUND]) + 1
-        bindings = both[here].reshape(-1)[: count * width].reshape(count, width)
+        bindings = both[here, : count * width].reshape(count, width)
         step = self.stratum.steps[int(at[tables.STEP])][1]
         assert isinstance(step, AddNumbers)
         out = self.workspace.executor.add_numbers(step, bindings)
-        both[1 - here].reshape(-1)[: out.size] = out.reshape(-1)
+        both[1 - here, : out.size] = out.reshape(-1)
         at[tables.BUFFER], at[tables.BOUND] = 1 - here, out.shape[1] - 1
         at[tables.PENDING] = out.shape[0]
         at[tables.STEP] += 1
@@ -205,9 +236,22 @@ class SmallRounds:
     # ------------------------------------------------------------------ rows in and out
 
     def _load(self, fixpoint: Fixpoint) -> None:
-        """Take the rows that a fixpoint holds into the queues."""
-        for number, name in enumerate(self.stratum.own):
-            row = self.stratum.queues[number]
+        """Take the rows that a fixpoint holds into the queues, and those that changed below it."""
+        at, stratum = self.at, self.stratum
+        at[tables.LOWER_RULES], at[tables.ASKING_RULES] = stratum.groups
+        at[tables.HEAP] = stratum.heap_start
+        self._below = []
+        for rule, position, relation, negated in (
+            fixpoint.rules.lower if at[tables.PHASE] <= tables.GAIN else ()
+        ):
+            delta = fixpoint.deltas.get(relation)
+            place = stratum.places.get((rule.label, position))
+            if delta is not None and place is not None:
+                lost, gained = (delta.gained, delta.lost) if negated else delta
+                self._give(stratum.rule_table[place], tables.LOST, lost)
+                self._give(stratum.rule_table[place], tables.GAINED, gained)
+        for number, name in enumerate(stratum.own):
+            row = stratum.queues[number]
             row[tables.FRESH_LENGTH : tables.AFFECTED_LENGTH + 1] = 0
             for held, which in _queues_of(fixpoint):
                 rows = held.get(name)
@@ -215,10 +259,16 @@ class SmallRounds:
                     continue
                 every = rows[0] if len(rows) == 1 else np.concatenate(rows)
                 if every.shape[0] > row[tables.ROOM]:
-                    self.stratum.make_queues(number, 2 * every.shape[0])
+                    stratum.make_queues(number, 2 * every.shape[0])
                 row[which + tables.LENGTH] = every.shape[0]
-                self.stratum.buffers[number].queue(row, which)[:] = every
+                stratum.buffers[number].queue(row, which)[:] = every
                 held[name] = []
+
+    def _give(self, row: Ints, column: int, rows: Rows) -> None:
+        """Give rows of a lower stratum to a rule, and keep them until all is done."""
+        rows = np.ascontiguousarray(rows)
+        self._below.append(rows)
+        row[column], row[column + 1] = address(rows), rows.shape[0]
 
     def _unload(self, fixpoint: Fixpoint) -> None:
         """Give all rows in the queues back."""
@@ -238,16 +288,16 @@ class SmallRounds:
         self.workspace.clock, statistics.rounds = at[tables.CLOCK], at[tables.ROUNDS]
         lossy = at[tables.DIED] > statistics.died  # in some own relation: which one is seen when dead rows go
         statistics.died, statistics.doubtful = at[tables.DIED], at[tables.DOUBTFUL]
+        statistics.revived = at[tables.REVIVED]
         told = self.stratum.rule_table[:, tables.FOUND :].tolist()
-        for (found, looked, begun), plan, (rule, _, _) in zip(
-            told, self.stratum.plans, self.stratum.recursive, strict=True
-        ):
-            if begun:
-                assert plan.first_join is not None
-                statistics.derived(rule.label, found)
-                executor.look(plan.first_join.relation, looked)
-                executor.look(plan.start.relation, begun)
-        self.stratum.rule_table[:, tables.FOUND :] = 0
+        for (found, looked, begun), run in zip(told, self.stratum.runs, strict=True):
+            if begun or found:
+                statistics.derived(run.rule.label, found)
+                executor.look(run.plan.start.relation, begun)
+                if looked:
+                    assert run.plan.first_join is not None
+                    executor.look(run.plan.first_join.relation, looked)
+        self.stratum.rule_table[:, tables.LOST :] = 0
         if self.stratum.steps:
             for seen, (_, step) in zip(
                 self.stratum.step_table[:, tables.SEEN].tolist(), self.stratum.steps, strict=True
@@ -281,16 +331,13 @@ def _queues_of(fixpoint: Fixpoint) -> tuple[tuple[dict[str, list[Rows]], int], .
     )
 
 
-@cache
-def _accepts_of(down_first: bool) -> npt.NDArray[np.uint8]:
-    access = DOWN_FIRST if down_first else DOWN
-    return np.stack([*_seen(access), *_seen(PRESENT)])
+def _seen(access: Access) -> tuple[Accept, ...]:
+    return (
+        access.before, access.after, access.own_before, access.own_after, access.absent_before, access.absent_after,
+    )  # fmt: skip
 
 
-def _seen(access: Access) -> tuple[Accept, Accept, Accept, Accept]:
-    return access.before, access.own_before, access.own_after, access.absent_before
-
-
-def _accepts(access: Access) -> npt.NDArray[np.uint8]:
-    """Which rows premises see: four while going down, and four in a round of news."""
-    return _accepts_of(access is DOWN_FIRST)
+ACCEPTS: npt.NDArray[np.uint8] = np.stack(
+    [accept for access in (LOST, DOWN_FIRST, STAYING, GAINED, DOWN, PRESENT) for accept in _seen(access)]
+)
+"""Which rows premises see, one time after another: see `tables.ACCESS_WIDTH`."""

@@ -6,7 +6,7 @@ derivations that they take along, choosing best rows, showing what is new and wh
 same as those that `fixpoint` makes, in the same order.
 
 What needs Python ends the call (`tables` has the reasons) and the next one goes on from there: room for more, a
-number that is no plain one, rows that may have other derivations, or a round that is not small.
+number that is no plain one, rules to ask for other derivations that are not there yet, or a round that is not small.
 """
 # mypy: disallow-untyped-defs = False, disallow-untyped-calls = False
 # ruff: noqa: F405
@@ -18,7 +18,7 @@ import numpy as np
 from headwater.kernel.compiled import compiled
 from headwater.kernel.rounds.addresses import numbers_at
 from headwater.kernel.rounds.choosing import choose_all, halve, move_to_front, wait
-from headwater.kernel.rounds.running import run_rules
+from headwater.kernel.rounds.running import MOST_TUPLES, enter_level, run_rules
 from headwater.kernel.rounds.tables import *  # noqa: F403
 from headwater.kernel.rounds.views import (
     append,
@@ -40,8 +40,6 @@ LARGEST_ROUND = 8192
 MOST_CYCLES = 64
 """How often best rows may be displaced by better ones, one after another, before somebody has to look whether that
 ends."""
-MOST_TUPLES = 1 << 18
-"""After how many derivations it is time for a breath; `BREATH` says after which round, at the latest."""
 MOST_ROUNDS_WITHOUT = 100_000
 """How many rounds run without it before it is compiled: that takes as long as it would have saved by then."""
 
@@ -52,6 +50,33 @@ def too_much(at, rows):
     return rows > LARGEST_ROUND or at[ROUNDS] >= at[LAST_ROUND] or at[CLOCK] + 2 >= at[LAST_CLOCK]
 
 
+@compiled()
+def begin_rules(at, steps, rules, phase, first, last, access, rising):
+    """Begin to run some of the rules."""
+    at[PHASE], at[RULE], at[LAST_RULE] = phase, first, last
+    at[ACCESS], at[RISING] = access, rising
+    enter_level(at, rules, steps, np.int64(0))
+
+
+@compiled()
+def sift_dead(at, relations, queues, sample):
+    """Keep of dead rows those that may have other derivations; how many there are, and whether all can be asked
+    about."""
+    doubtful, askable = np.int64(0), True
+    for r in range(queues.shape[0]):
+        dead, rows = queued(queues, r, DEAD), rows_of(relations, r, sample)
+        n = np.int64(0)
+        for i in range(dead.shape[0]):
+            if rows[np.int64(dead[i]), relations[r, COUNT_COLUMN]] >= 0:
+                dead[n] = dead[i]
+                n += 1
+        queues[r, DEAD_LENGTH] = n
+        doubtful += n
+        if n > 0 and relations[r, ASKABLE] == 0:
+            askable = False
+    return doubtful, askable
+
+
 @compiled(
     "int64(int64[::1], int64[:, ::1], int64[:, ::1], int64[:, ::1], int64[:, ::1], int64[::1], int64[:, ::1],"
     " uint8[:, ::1], stored[:, ::1])",
@@ -59,13 +84,14 @@ def too_much(at, rows):
 )
 def advance(at, relations, indexes, rules, steps, heap, queues, accepts, sample):
     """Go on from where the work stands; why it ends."""
+    recursive, lower = at[LOWER_RULES], at[ASKING_RULES]
     while True:
         phase = at[PHASE]
-        if phase == FALL:
+        if phase == LOSE:
+            begin_rules(at, steps, rules, LOSE_RUN, recursive, lower, AT_LOSING, 0)
+        elif phase == FALL:
             falling = total(queues, FALLING)
             if falling == 0:
-                if at[DOWN_ONLY] != 0:
-                    return DONE
                 at[PHASE] = UP
                 continue
             if 100 * at[DOUBTFUL] + at[SURE] * (at[DIED] - at[DOUBTFUL]) > at[LIMIT]:
@@ -92,31 +118,31 @@ def advance(at, relations, indexes, rules, steps, heap, queues, accepts, sample)
                     relations[r, COUNT_COLUMN],
                     relations[r, HEAD_RANK_COLUMN],
                 )
-            at[PHASE], at[RULE] = FALL_RUN, 0
-        elif phase in (FALL_RUN, SHOW_RUN):
-            why = run_rules(
-                at, relations, indexes, rules, steps, heap, queues, accepts, phase == SHOW_RUN, sample
-            )
+            access = AT_FALLING_FIRST if at[FIRST] != 0 else AT_FALLING
+            begin_rules(at, steps, rules, FALL_RUN, 0, recursive, access, 0)
+        elif phase == UP:
+            doubtful, askable = sift_dead(at, relations, queues, sample)
+            if not askable:
+                return ASKED
+            access = AT_ASKING_FIRST if at[FIRST] != 0 else AT_PRESENT
+            last = np.int64(rules.shape[0]) if doubtful > 0 else lower
+            begin_rules(at, steps, rules, UP_RUN, lower, last, access, 0)
+        elif phase == GAIN:
+            at[FIRST] = 0
+            begin_rules(at, steps, rules, GAIN_RUN, recursive, lower, AT_GAINING, 0)
+        elif phase in (LOSE_RUN, FALL_RUN, UP_RUN, GAIN_RUN, SHOW_RUN):
+            why = run_rules(at, relations, indexes, rules, steps, heap, queues, accepts, sample)
             if why != DONE:
                 return why
             if phase == FALL_RUN:
                 for r in range(queues.shape[0]):
                     clear_bits(queued(queues, r, BATCH), state_of(relations, r), NOT_DYING)
-            at[PHASE] = FALL if phase == FALL_RUN else CHOOSE
-        elif phase == UP:
-            doubtful = np.int64(0)
-            for r in range(queues.shape[0]):
-                dead, rows = queued(queues, r, DEAD), rows_of(relations, r, sample)
-                n = np.int64(0)
-                for i in range(dead.shape[0]):
-                    if rows[np.int64(dead[i]), relations[r, COUNT_COLUMN]] >= 0:
-                        dead[n] = dead[i]
-                        n += 1
-                queues[r, DEAD_LENGTH] = n
-                doubtful += n
-            at[PHASE] = CHOOSE
-            if doubtful > 0:
-                return ASKED
+            if phase == UP_RUN:
+                for r in range(queues.shape[0]):
+                    queues[r, DEAD_LENGTH] = 0
+                at[PHASE] = GAIN if at[FIRST] != 0 else CHOOSE
+            else:
+                at[PHASE] = FALL if phase in (LOSE_RUN, FALL_RUN) else CHOOSE
         elif phase == CHOOSE:
             if total(queues, AFFECTED) == 0:
                 at[PHASE] = SHOW
@@ -144,6 +170,7 @@ def advance(at, relations, indexes, rules, steps, heap, queues, accepts, sample)
         elif phase == SHOW:
             fresh = total(queues, FRESH)
             if fresh == 0:
+                at[PHASE] = OVER
                 return DONE
             if too_much(at, fresh):
                 return HANDED_OVER
@@ -171,4 +198,4 @@ def advance(at, relations, indexes, rules, steps, heap, queues, accepts, sample)
                 queues[r, FRESH_LENGTH] = 0
                 if relations[r, GROUPS] >= 0:
                     move_to_front(relations, indexes, heap, r, queued(queues, r, BATCH), sample)
-            at[PHASE], at[RULE] = SHOW_RUN, 0
+            begin_rules(at, steps, rules, SHOW_RUN, 0, recursive, AT_PRESENT, 1)

@@ -1,7 +1,9 @@
-"""Running the rules of a stratum from the rows of a round, a piece at a time: find, step by step, apply.
+"""Running the rules of a stratum from given rows, a piece at a time: find, step by step, apply.
 
-Each piece of what a rule derives is found by its join, goes through the further steps of its plan, and is counted off
-or added. Where that cannot go on, the place is kept (`tables`), and the next call continues there.
+A rule begins from rows of one premise, or of its head. Its joins are *levels*: each extends the bindings of the level
+below it by a piece at a time, which goes through the steps that follow, and then on to the next level. What comes out
+of the last one is counted off, added, or brings dead rows back. Where that cannot go on, the place is kept in `at`
+(see `tables`), and the next call continues there.
 """
 # mypy: disallow-untyped-defs = False, disallow-untyped-calls = False
 # ruff: noqa: F405
@@ -12,72 +14,114 @@ import numpy as np
 
 from headwater.kernel import index as chains
 from headwater.kernel.compiled import compiled
-from headwater.kernel.join import anti_join, append_float_sum, append_sum, join_row, project
-from headwater.kernel.list_join import join_rows
+from headwater.kernel.join import (
+    anti_join,
+    append_float_sum,
+    append_sum,
+    gather,
+    join_chain,
+    join_row,
+    project,
+)
+from headwater.kernel.list_join import join_bindings, join_rows
 from headwater.kernel.lists import enter as enter_lists
-from headwater.kernel.rounds.addresses import ints_at, matrix_at, numbers_at
+from headwater.kernel.rounds.addresses import ints_at, numbers_at
 from headwater.kernel.rounds.tables import *  # noqa: F403
 from headwater.kernel.rounds.views import (
     behind,
+    bindings_of,
     journal_of,
     journal_rows_of,
     listed,
     noting,
-    queued,
+    paired,
     queueing,
+    room_of,
     rows_of,
     scratch_of,
     sizes_of,
     slots_of,
     state_of,
 )
-from headwater.kernel.rowops import add, subtract
+from headwater.kernel.rowops import add, revive, subtract
 from headwater.kernel.states import LEADING, VISIBLE
 
 enter_chains = chains.enter
-PIECE = 1024
-"""How many bindings are found before they are dealt with."""
-WIDEST = 16
-"""How many columns they may have."""
 ANY_RANK = np.int64(0x7FFFFFFFFFFFFFFF)
+MOST_TUPLES = 1 << 18
+"""After how many derivations it is time for a breath; `BREATH` says after which round, at the latest."""
 FINDING, STEPPING, APPLYING, ENTERING = range(4)
 """How far what a rule derives has come."""
 
 
 @compiled()
-def find_some(at, relations, indexes, rules, heap, queues, accepts, rising, sample):
-    """The next derivations by the present rule from its batch, as its join gives them, in the first buffer."""
-    k = at[RULE]
-    r, j = rules[k, DELTA], rules[k, JOINED]
-    other, width = indexes[j, INDEXED], rules[k, OUTPUTS_LENGTH]
-    cursor = at[CURSOR : CURSOR + 5]
+def begun_from(at, rules, queues, k):
+    """Where the rows are that a rule begins from in this phase, and how many."""
+    phase = at[PHASE]
+    if phase == LOSE_RUN:
+        return rules[k, LOST], rules[k, LOST_LENGTH]
+    if phase == GAIN_RUN:
+        return rules[k, GAINED], rules[k, GAINED_LENGTH]
+    if phase == UP_RUN:
+        return queues[rules[k, HEAD], DEAD], queues[rules[k, HEAD], DEAD_LENGTH]
+    return queues[rules[k, DELTA], BATCH], queues[rules[k, DELTA], BATCH_LENGTH]
+
+
+@compiled()
+def seen_by(at, relations, r, own, earlier):
+    """Which rows of a relation a premise sees: the column of ranks if these matter, the highest, and the states."""
     rank_column, limit = np.int64(-1), ANY_RANK
-    base = np.int64(RISING) if rising else np.int64(0)
-    accept = accepts[base + LOWER]
-    if rules[k, OWN] != 0:
-        rank_column = relations[other, ARITY]
-        accept = accepts[base + OWN_BEFORE] if rules[k, EARLIER] != 0 else accepts[base + OWN_AFTER]
-        if rising:
-            limit = at[CLOCK] if rules[k, EARLIER] != 0 else at[CLOCK] - 1
+    kind = np.int64(LOWER_BEFORE if earlier != 0 else LOWER_AFTER)
+    if own != 0:
+        kind = np.int64(OWN_BEFORE if earlier != 0 else OWN_AFTER)
+        rank_column = relations[r, ARITY]
+        if at[RISING] != 0:
+            limit = at[CLOCK] if earlier != 0 else at[CLOCK] - 1
+    return rank_column, limit, at[ACCESS] * ACCESS_WIDTH + kind
+
+
+@compiled()
+def find_first(at, relations, indexes, rules, heap, accepts, which, sample):
+    """The next bindings of a rule, from the rows that it begins from."""
+    k = at[RULE]
+    r, j, width = rules[k, DELTA], rules[k, JOINED], rules[k, OUTPUTS_LENGTH]
+    cursor = at[LEVELS + CURSOR : LEVELS + CURSOR + 5]
+    constants = rules[k, CONSTANTS]
+    equalities = paired(at, rules[k, EQUALITIES], rules[k, EQUALITIES_LENGTH])
+    outputs, out = listed(heap, rules[k, OUTPUTS], width), room_of(at, np.int64(0), np.int64(0), width)
+    left_rank = relations[r, ARITY] if rules[k, RECURS] != 0 else np.int64(-1)
+    if j < 0:
+        return gather(
+            which,
+            rows_of(relations, r, sample),
+            paired(at, constants, rules[k, CONSTANTS_LENGTH]),
+            equalities,
+            left_rank,
+            outputs,
+            cursor,
+            out,
+        )
+    other = indexes[j, INDEXED]
+    rank_column, limit, seen = seen_by(at, relations, other, rules[k, OWN], rules[k, EARLIER])
     found = join_rows(
-        queued(queues, r, BATCH),
+        which,
         rows_of(relations, r, sample),
-        relations[r, ARITY],
+        left_rank,
         listed(heap, rules[k, SOURCES], rules[k, SOURCES_LENGTH]),
-        listed(heap, rules[k, CONSTANTS], rules[k, CONSTANTS_LENGTH]),
+        listed(heap, constants, rules[k, CONSTANTS_LENGTH]),
         listed(heap, indexes[j, COLUMNS], indexes[j, COLUMNS_LENGTH]),
         ints_at(indexes[j, KEYS], indexes[j, KEYS_LENGTH]),
         numbers_at(indexes[j, POOL], indexes[j, POOL_LENGTH]),
         rows_of(relations, other, sample),
         state_of(relations, other),
-        accept,
-        matrix_at(at[BUFFERS], np.int64(0), np.int64(2)),
+        accepts[seen],
+        equalities,
         rank_column,
         limit,
-        listed(heap, rules[k, OUTPUTS], width),
+        outputs,
         listed(heap, rules[k, RESULT_CONSTANTS], rules[k, RESULT_CONSTANTS_LENGTH]),
         cursor,
-        matrix_at(at[BUFFERS], np.int64(PIECE), width + 1),
+        out,
         scratch_of(relations, r),
     )
     rules[k, LOOKED] += cursor[2]
@@ -86,10 +130,44 @@ def find_some(at, relations, indexes, rules, heap, queues, accepts, rising, samp
 
 
 @compiled()
-def one_row(at, relations, steps, s, heap, accepts, rising, bindings, out, sample):
+def find_more(at, relations, indexes, steps, heap, accepts, level, sample):
+    """The next bindings of a level above the first, from those of the one below."""
+    below = LEVELS + (level - 1) * LEVEL_WIDTH
+    s = at[below + STEP]
+    r, j, width = steps[s, READ], steps[s, STEP_JOINED], steps[s, STEP_OUTPUTS_LENGTH]
+    place = LEVELS + level * LEVEL_WIDTH
+    cursor = at[place + CURSOR : place + CURSOR + 5]
+    bindings = bindings_of(at, level - 1)
+    rank_column, limit, seen = seen_by(at, relations, r, steps[s, STEP_OWN], steps[s, STEP_EARLIER])
+    sources = listed(heap, steps[s, STEP_SOURCES], steps[s, STEP_SOURCES_LENGTH])
+    constants = listed(heap, steps[s, STEP_CONSTANTS], steps[s, STEP_CONSTANTS_LENGTH])
+    columns = listed(heap, indexes[j, COLUMNS], indexes[j, COLUMNS_LENGTH])
+    keys = ints_at(indexes[j, KEYS], indexes[j, KEYS_LENGTH])
+    pool = numbers_at(indexes[j, POOL], indexes[j, POOL_LENGTH])
+    equalities = paired(at, steps[s, STEP_EQUALITIES], steps[s, STEP_EQUALITIES_LENGTH])
+    outputs, out = listed(heap, steps[s, STEP_OUTPUTS], width), room_of(at, level, np.int64(0), width)
+    rows, state = rows_of(relations, r, sample), state_of(relations, r)
+    if steps[s, KIND] == CHAINED:
+        found = join_chain(
+            bindings, sources, constants, columns, keys, pool, rows, state, accepts[seen], equalities,
+            rank_column, limit, outputs, cursor, out,
+        )  # fmt: skip
+    else:
+        found = join_bindings(
+            numbers_at(at[BUFFERS], np.int64(0)), bindings, at[below + BOUND], sources, constants, columns, keys,
+            pool, rows, state, accepts[seen], equalities, rank_column, limit, outputs,
+            listed(heap, steps[s, STEP_RESULTS], steps[s, STEP_RESULTS_LENGTH]), cursor, out,
+            scratch_of(relations, r),
+        )  # fmt: skip
+    steps[s, SEEN] += cursor[2]
+    cursor[2] = 0
+    return found
+
+
+@compiled()
+def one_row(at, relations, steps, s, heap, accepts, bindings, out, sample):
     """A step that looks for the row that each binding spells out; how many bindings go on."""
     r = steps[s, READ]
-    own, earlier = steps[s, STEP_OWN] != 0, steps[s, STEP_EARLIER] != 0
     sources = listed(heap, steps[s, STEP_SOURCES], steps[s, STEP_SOURCES_LENGTH])
     constants = listed(heap, steps[s, STEP_CONSTANTS], steps[s, STEP_CONSTANTS_LENGTH])
     outputs = listed(heap, steps[s, STEP_OUTPUTS], steps[s, STEP_OUTPUTS_LENGTH])
@@ -98,45 +176,41 @@ def one_row(at, relations, steps, s, heap, accepts, rising, bindings, out, sampl
     rows, state, slots = rows_of(relations, r, sample), state_of(relations, r), slots_of(relations, r)
     columns = listed(heap, np.int64(0), relations[r, ARITY])
     scratch = scratch_of(relations, r)
-    base = np.int64(RISING) if rising else np.int64(0)
     if steps[s, KIND] == ABSENT:
+        kind = np.int64(ABSENT_BEFORE if steps[s, STEP_EARLIER] != 0 else ABSENT_AFTER)
+        avoided = accepts[at[ACCESS] * ACCESS_WIDTH + kind]
         m = anti_join(
-            bindings, sources, constants, columns, slots, rows, state, accepts[base + AVOIDED], outputs, cursor, out,
-            scratch,
-        )  # fmt: skip
+            bindings, sources, constants, columns, slots, rows, state, avoided, outputs, cursor, out, scratch
+        )
     else:
-        rank_column, limit = np.int64(-1), ANY_RANK
-        accept = accepts[base + LOWER]
-        if own:
-            rank_column = relations[r, ARITY]
-            accept = accepts[base + OWN_BEFORE] if earlier else accepts[base + OWN_AFTER]
-            if rising:
-                limit = at[CLOCK] if earlier else at[CLOCK] - 1
+        rank_column, limit, seen = seen_by(at, relations, r, steps[s, STEP_OWN], steps[s, STEP_EARLIER])
         m = join_row(
-            bindings, sources, constants, columns, slots, rows, state, accept,
-            matrix_at(at[BUFFERS], np.int64(0), np.int64(2)), rank_column, limit, outputs, cursor, out, scratch,
+            bindings, sources, constants, columns, slots, rows, state, accepts[seen],
+            paired(at, steps[s, STEP_EQUALITIES], steps[s, STEP_EQUALITIES_LENGTH]), rank_column, limit, outputs,
+            cursor, out, scratch,
         )  # fmt: skip
     steps[s, SEEN] += cursor[2]
     return m
 
 
 @compiled()
-def take_steps(at, relations, rules, steps, heap, accepts, rising, sample):
-    """Bring what was found through the further steps of its rule; whether a sum needs another look."""
-    while at[STEP] < rules[at[RULE], LAST_STEP] and at[PENDING] > 0:
-        s = at[STEP]
-        here = at[BUFFER]
-        there = 1 - here
-        size = np.int64(PIECE * WIDEST * 8)
-        bindings = matrix_at(at[BUFFERS] + here * size, at[PENDING], at[BOUND] + 1)
-        constants = listed(heap, steps[s, STEP_CONSTANTS], steps[s, STEP_CONSTANTS_LENGTH])
-        outputs = listed(heap, steps[s, STEP_OUTPUTS], steps[s, STEP_OUTPUTS_LENGTH])
+def take_steps(at, relations, rules, steps, heap, accepts, level, sample):
+    """Bring what a level has found through the steps up to the next join; whether a sum needs another look."""
+    place = LEVELS + level * LEVEL_WIDTH
+    while at[place + STEP] < rules[at[RULE], LAST_STEP] and at[place + PENDING] > 0:
+        s = at[place + STEP]
         kind, width = steps[s, KIND], steps[s, STEP_OUTPUTS_LENGTH]
+        if kind in (LISTED, CHAINED):
+            return False
+        there = 1 - at[place + BUFFER]
+        bindings = bindings_of(at, level)
+        constants = listed(heap, steps[s, STEP_CONSTANTS], steps[s, STEP_CONSTANTS_LENGTH])
+        outputs = listed(heap, steps[s, STEP_OUTPUTS], width)
         if kind in (SUM, FLOAT_SUM):
             width += 1
-        out = matrix_at(at[BUFFERS] + there * size, at[PENDING], width + 1)
+        out = room_of(at, level, there, width)
         if kind in (WHOLE, ABSENT):
-            at[PENDING] = one_row(at, relations, steps, s, heap, accepts, rising, bindings, out, sample)
+            at[place + PENDING] = one_row(at, relations, steps, s, heap, accepts, bindings, out, sample)
         elif kind == PROJECT:
             project(bindings, outputs, constants, out)
         else:
@@ -147,19 +221,18 @@ def take_steps(at, relations, rules, steps, heap, accepts, rising, sample):
                 odd = append_float_sum(bindings, left, right, constants, subtracted, outputs, out)
             if odd >= 0:
                 return True
-        at[BUFFER], at[BOUND] = there, width
-        at[STEP] += 1
+        at[place + BUFFER], at[place + BOUND] = there, width
+        at[place + STEP] += 1
     return False
 
 
 @compiled()
-def lose(at, relations, queues, r, sample):
+def lose(at, relations, queues, r, level, sample):
     """Count off what was found; those that die fall, and may be replaced as the best of their groups."""
     sizes = sizes_of(relations, r)
     arity = relations[r, ARITY]
-    size = np.int64(PIECE * WIDEST * 8)
     falling, dead, doubtful = subtract(
-        matrix_at(at[BUFFERS] + at[BUFFER] * size, at[PENDING], at[BOUND] + 1),
+        bindings_of(at, level),
         arity,
         rows_of(relations, r, sample),
         state_of(relations, r),
@@ -191,16 +264,14 @@ def lose(at, relations, queues, r, sample):
 
 
 @compiled()
-def gain(at, relations, queues, r, sample):
+def gain(at, relations, queues, r, level, sample):
     """Add what was found, as far as there is room; what is new is to be shown, or chosen from."""
     sizes = sizes_of(relations, r)
-    arity, width = relations[r, ARITY], at[BOUND] + 1
-    size = np.int64(PIECE * WIDEST * 8)
-    start = at[BUFFERS] + at[BUFFER] * size + 8 * at[APPLIED] * width
+    arity = relations[r, ARITY]
     waiting = AFFECTED if relations[r, GROUPS] >= 0 else FRESH
     at[BEGIN] = sizes[4]
     new = add(
-        matrix_at(start, at[PENDING] - at[APPLIED], width),
+        bindings_of(at, level)[at[APPLIED] :],
         arity,
         rows_of(relations, r, sample),
         state_of(relations, r),
@@ -252,43 +323,117 @@ def enter_all(at, relations, indexes, heap, r, sample):
 
 
 @compiled()
-def run_rules(at, relations, indexes, rules, steps, heap, queues, accepts, rising, sample):
-    """Run the rules from the present batches, from where that stands; `DONE`, or why it cannot go on."""
-    while at[RULE] < rules.shape[0]:
+def bring_back(at, relations, queues, r, level, sample):
+    """Let dead rows come back of which derivations were found."""
+    bindings, n = bindings_of(at, level), at[LEVELS + level * LEVEL_WIDTH + PENDING]
+    origins = room_of(at, level, 1 - at[LEVELS + level * LEVEL_WIDTH + BUFFER], np.int64(0)).reshape(-1)[:n]
+    for i in range(n):
+        origins[i] = bindings[i, 0]
+    waiting = AFFECTED if relations[r, GROUPS] >= 0 else FRESH
+    new = revive(
+        origins,
+        rows_of(relations, r, sample),
+        state_of(relations, r),
+        sizes_of(relations, r),
+        journal_rows_of(relations, r),
+        journal_of(relations, r),
+        relations[r, ARITY],
+        relations[r, COUNT_COLUMN],
+        relations[r, HEAD_RANK_COLUMN],
+        at[CLOCK] + 1,
+        behind(queues, r, waiting),
+    )
+    queues[r, waiting + LENGTH] += new
+    at[REVIVED] += new
+    relations[r, ADDED] += n
+    if new != n:
+        relations[r, TWICE] = 1
+
+
+@compiled()
+def enter_level(at, rules, steps, level):
+    """Begin a level: nothing of what it extends is done."""
+    place = LEVELS + level * LEVEL_WIDTH
+    at[place + CURSOR : place + CURSOR + 5] = 0
+    if level > 0 and steps[at[place - LEVEL_WIDTH + STEP], KIND] == CHAINED:
+        at[place + CURSOR + 1] = -1
+    at[LEVEL] = level
+
+
+@compiled()
+def find_some(at, relations, indexes, rules, steps, heap, accepts, start, length, sample):
+    """Find bindings of the present level; False if there are no more, and it is left."""
+    level = at[LEVEL]
+    place = LEVELS + level * LEVEL_WIDTH
+    if level == 0:
+        if at[place + CURSOR] >= length:
+            return False
+        which = numbers_at(start, length)
+        at[place + PENDING] = find_first(at, relations, indexes, rules, heap, accepts, which, sample)
+        at[place + BOUND] = rules[at[RULE], OUTPUTS_LENGTH]
+        at[place + STEP] = rules[at[RULE], FIRST_STEP]
+    else:
+        if at[place + CURSOR] >= at[place - LEVEL_WIDTH + PENDING]:
+            at[LEVEL] -= 1
+            return True
+        s = at[place - LEVEL_WIDTH + STEP]
+        at[place + PENDING] = find_more(at, relations, indexes, steps, heap, accepts, level, sample)
+        at[place + BOUND], at[place + STEP] = steps[s, STEP_OUTPUTS_LENGTH], s + 1
+    at[place + BUFFER] = 0
+    if at[place + PENDING] > 0:
+        at[STAGE] = STEPPING
+    return True
+
+
+@compiled()
+def run_rules(at, relations, indexes, rules, steps, heap, queues, accepts, sample):
+    """Run the rules of the present phase, from where that stands; `DONE`, or why it cannot go on."""
+    phase = at[PHASE]
+    while at[RULE] < at[LAST_RULE]:
         k = at[RULE]
         r = rules[k, HEAD]
         if at[STAGE] == FINDING:
-            if at[CURSOR] >= queues[rules[k, DELTA], BATCH_LENGTH]:
-                rules[k, BEGUN] += queues[rules[k, DELTA], BATCH_LENGTH]
+            start, length = begun_from(at, rules, queues, k)
+            if at[TUPLES] > MOST_TUPLES:
+                return PAUSED
+            if not find_some(at, relations, indexes, rules, steps, heap, accepts, start, length, sample):
+                rules[k, BEGUN] += length
                 at[RULE] += 1
-                at[CURSOR : CURSOR + 5] = 0
+                enter_level(at, rules, steps, np.int64(0))
                 continue
-            at[PENDING] = find_some(at, relations, indexes, rules, heap, queues, accepts, rising, sample)
-            at[BUFFER], at[BOUND], at[STEP] = 0, rules[k, OUTPUTS_LENGTH], rules[k, FIRST_STEP]
-            at[STAGE], at[APPLIED] = STEPPING, 0
+        level = at[LEVEL]
+        place = LEVELS + level * LEVEL_WIDTH
         if at[STAGE] == STEPPING:
-            if take_steps(at, relations, rules, steps, heap, accepts, rising, sample):
+            if take_steps(at, relations, rules, steps, heap, accepts, level, sample):
                 return SPECIAL_SUM
-            rules[k, FOUND] += at[PENDING]
-            at[TUPLES] += at[PENDING]
-            at[STAGE] = APPLYING if at[PENDING] > 0 else FINDING
+            at[STAGE] = FINDING
+            if at[place + PENDING] == 0:
+                continue
+            if at[place + STEP] < rules[k, LAST_STEP]:
+                enter_level(at, rules, steps, level + 1)
+                continue
+            rules[k, FOUND] += at[place + PENDING]
+            at[TUPLES] += at[place + PENDING]
+            at[STAGE], at[APPLIED] = APPLYING, 0
         if at[STAGE] == APPLYING:
-            if not noting(at, relations, r, at[PENDING]):
+            if not noting(at, relations, r, at[place + PENDING]):
                 return JOURNAL_FULL
-            if not queueing(at, queues, r, at[PENDING]):
+            if not queueing(at, queues, r, at[place + PENDING]):
                 return QUEUE_FULL
             at[STAGE] = FINDING
-            if rising:
-                gain(at, relations, queues, r, sample)
-                at[STAGE] = ENTERING
+            if phase in (LOSE_RUN, FALL_RUN):
+                lose(at, relations, queues, r, level, sample)
+            elif phase == UP_RUN:
+                bring_back(at, relations, queues, r, level, sample)
             else:
-                lose(at, relations, queues, r, sample)
+                gain(at, relations, queues, r, level, sample)
+                at[STAGE] = ENTERING
         if at[STAGE] == ENTERING:
             if enter_all(at, relations, indexes, heap, r, sample):
                 return INDEX_FULL
             at[STAGE] = FINDING
-            if at[APPLIED] < at[PENDING]:
+            if at[APPLIED] < at[place + PENDING]:
                 at[STAGE] = APPLYING
-                at[NEEDS], at[MUCH] = r, at[PENDING] - at[APPLIED]
+                at[NEEDS], at[MUCH] = r, at[place + PENDING] - at[APPLIED]
                 return ROWS_FULL
     return DONE

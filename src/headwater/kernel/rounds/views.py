@@ -14,6 +14,11 @@ from headwater.kernel.prefetch import BLOCK
 from headwater.kernel.rounds.addresses import bytes_at, entries_at, ints_at, matrix_at, numbers_at, stored_at
 from headwater.kernel.rounds.tables import *  # noqa: F403
 
+PIECE = 256
+"""How many bindings are found before they are dealt with."""
+WIDEST = 16
+"""How many columns they may have."""
+
 
 @compiled(view=True)
 def rows_of(relations, r, sample):
@@ -61,6 +66,31 @@ def scratch_of(relations, r):
 def listed(heap, start, length):
     """A list of the heap."""
     return heap[start : start + length]
+
+
+@compiled(view=True)
+def paired(at, start, length):
+    """Pairs of the heap."""
+    return matrix_at(at[HEAP] + 8 * start, length, np.int64(2))
+
+
+@compiled(view=True)
+def room_of(at, level, which, width):
+    """One of the two buffers of a level, for bindings of so many columns and their ranks."""
+    return matrix_at(
+        at[BUFFERS] + (2 * level + which) * np.int64(PIECE * WIDEST * 8), np.int64(PIECE), width + 1
+    )
+
+
+@compiled(view=True)
+def bindings_of(at, level):
+    """The bindings that a level has found."""
+    start = at[BUFFERS] + (2 * level + at[LEVELS + level * LEVEL_WIDTH + BUFFER]) * np.int64(
+        PIECE * WIDEST * 8
+    )
+    return matrix_at(
+        start, at[LEVELS + level * LEVEL_WIDTH + PENDING], at[LEVELS + level * LEVEL_WIDTH + BOUND] + 1
+    )
 
 
 @compiled(view=True)
