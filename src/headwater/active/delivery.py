@@ -91,10 +91,11 @@ class Delivery:
 
     def _next(self) -> WatchLine | None:
         """Whose turn it is: the earliest version's, then whoever has watched for longest."""
-        if self.over():
+        lines = self.lines()
+        if not lines or self.over():
             return None
         now = self.clock()
-        ready = [line for line in self.lines() if line.ready(now)]
+        ready = [line for line in lines if line.ready(now)]
         return min(ready, key=lambda line: line.first.version if line.first else 0, default=None)
 
     def _tell(self, line: WatchLine) -> int:

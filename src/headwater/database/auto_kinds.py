@@ -87,6 +87,8 @@ class AutoKinds:
     def measured(self, infos: Iterable[RelationInfo], statistics: VersionStatistics) -> None:
         """A version was done; these are all views of the kind."""
         ways = {info.name: info.kind.value for info in infos}
+        if not ways and not self._trials:
+            return
         self._trials = {name: self._trials.get(name) or Trial() for name in ways}
         for name, trial in self._trials.items():
             if trial.way != ways[name]:
@@ -96,6 +98,8 @@ class AutoKinds:
 
     def next(self, catalog: Catalog, stored: Stored, statistics: VersionStatistics) -> Catalog:
         """The catalog for the next version: with other choices, where measures say so."""
+        if not self._trials:
+            return catalog
         chosen = {name: trial.better() for name, trial in self._trials.items()}
         others = {name: way for name, way in chosen.items() if way != self._trials[name].way}
         if not others:

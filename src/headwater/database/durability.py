@@ -127,6 +127,8 @@ class Durability:
         cascade: Sequence[Transition] = (),
     ) -> None:
         """Write the open version to the log, with what is owed for it; only then may it be committed."""
+        if self.store is None and not marks and not self._progress.subscriptions:
+            return
         version.join(self._progress)
         shown = {}
         if self._progress.subscriptions:

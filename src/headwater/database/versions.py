@@ -294,8 +294,11 @@ class Versions:
 
     def _react(self, version: Version, unseen: Iterable[str] = ()) -> tuple[Transition, ...]:
         """Let active rules act on the open version, and say what they did."""
+        acting = self._acting()
+        if not acting.actions:
+            return ()
         means = Means(self.codec, self.standing.coming.functions)
-        return self._acting().run(version, self.runner, means, unseen)
+        return acting.run(version, self.runner, means, unseen)
 
     def _acting(self) -> Cascade:
         """The active rules of the catalog that is coming."""

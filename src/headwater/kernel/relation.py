@@ -109,6 +109,8 @@ class Backup(NamedTuple):
 
 def _first(rows: Rows, count: int) -> Rows:
     """The first rows of an array that is not needed any more; those after them keep no memory to speak of."""
+    if count == rows.shape[0]:
+        return rows
     return rows[:count] if rows.shape[0] < PIECE or 2 * count > rows.shape[0] else rows[:count].copy()
 
 
@@ -537,8 +539,6 @@ class Relation:
             lost,
             gained,
         )
-        if most < PIECE:
-            return lost[:n], gained[:m]
         return _first(lost, n), _first(gained, m)
 
     def dead(self) -> Rows:
@@ -556,7 +556,7 @@ class Relation:
         n, _ = journal.sift(
             self.journal_rows, self.created, self.sizes, self.state, LIVE, NO_BITS, LIVE, dead, NO_ROWS
         )
-        return dead[:n] if most < PIECE else _first(dead, n)
+        return _first(dead, n)
 
     def proceed(self) -> None:
         """End a transition of the open version: what is visible now `WAS` there when the next one begins. All of it

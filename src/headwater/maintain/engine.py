@@ -507,17 +507,21 @@ class Engine:
                 self.changed.update(name for name in before if now.get(name) is not before[name])
         workspace = self.workspace
         for name in self._touched:
-            if workspace.relations[name].commit():
+            relation = workspace.relations[name]
+            stored = relation.stored
+            if relation.commit():
                 statistics.events.append(Compacted(name))
-            workspace.look_at_size(name)
+            if relation.stored != stored:
+                workspace.look_at_size(name)
         for grouping in self._groupings:
             grouping.commit()
         for strategy in self._refreshed:
             strategy.commit()
         for name, change in self._told.items():
             for below in (name, *change.rests_on) if change.rests_on else (name,):
-                held = [known for known in self._unresolved.get(below, ()) if known() is not None]
-                self._unresolved[below] = [*held, weakref.ref(change)]
+                held = self._unresolved.get(below, ())
+                known = [one for one in held if one() is not None] if held else []
+                self._unresolved[below] = [*known, weakref.ref(change)]
         statistics.memory = self.workspace.budget.recent_use
         self._close()
         if first_load.ending:

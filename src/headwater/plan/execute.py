@@ -197,10 +197,10 @@ class Executor:
                 found += n
             elif n:
                 found += self._steps(plan, types, 0, out[:n], access, split, sink)
-            if cursor[0] >= rows.shape[0]:
+            if n < PIECE or cursor[0] >= rows.shape[0]:
                 break
             self.between_pieces()
-        self.look(start.relation, int(cursor[2]))
+        self.look(start.relation, rows.shape[0])
         return found
 
     def look(self, relation: str, rows: int) -> None:
@@ -358,7 +358,7 @@ class Executor:
                 found += n
             elif n:
                 found += self._steps(plan, types, depth + 1, out[:n], access, split, sink)
-            if cursor[0] >= left.length:
+            if n < PIECE or cursor[0] >= left.length:
                 break
             if depth == 0:
                 self.between_pieces()
