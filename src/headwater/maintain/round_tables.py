@@ -46,20 +46,19 @@ class Needed:
     """Which rules of a stratum the kernel is to run: those that recurse, and others once they were needed (each takes
     indexes)."""
 
-    def __init__(self, rules: RuleSet):
-        self.rules = rules
+    def __init__(self) -> None:
         self.lower: dict[tuple[str, int], CheckedRule] = {}
         """Rules that a change below was begun from, and from which of their premises."""
         self.asked: dict[str, None] = {}
         """Relations of whose dead rows other derivations were looked for."""
 
-    def runs(self) -> tuple[list[Run], list[Run], list[Run]]:
+    def runs(self, rules: RuleSet) -> tuple[list[Run], list[Run], list[Run]]:
         """Those that recurse, those from lower strata, and those that ask, by the plans of now."""
-        plan = self.rules.plan
+        plan = rules.plan
         return (
-            [Run(rule, position, plan(rule, position)) for rule, position, _ in self.rules.recursive],
+            [Run(rule, position, plan(rule, position)) for rule, position, _ in rules.recursive],
             [Run(rule, position, plan(rule, position)) for (_, position), rule in self.lower.items()],
-            [Run(rule, -1, plan(rule, -1)) for rule in self.rules.rules if rule.relation in self.asked],
+            [Run(rule, -1, plan(rule, -1)) for rule in rules.rules if rule.relation in self.asked],
         )
 
 
@@ -98,6 +97,10 @@ class StratumTables:
         self._arrays: list[list[weakref.ref[npt.NDArray[Any]]]] = []
         """What the addresses in the tables are those of, as long as it is there."""
         self.buffers: list[QueueBuffers] = []
+        self.relations: Ints = np.zeros((0, tables.RELATION_WIDTH), np.int64)
+        self.rule_table: Ints = np.zeros((len(self.runs), tables.RULE_WIDTH), np.int64)
+        self.step_table: Ints = np.zeros((0, tables.STEP_WIDTH), np.int64)
+        self.steps: list[tuple[Run, Step | None]] = []
 
     def serves(self, runs: tuple[list[Run], list[Run], list[Run]], choosers: dict[str, Chooser]) -> bool:
         """Whether it is for these rules by these plans."""
@@ -148,7 +151,7 @@ class StratumTables:
         """Write all that is known without addresses."""
         heap: list[int] = list(range(max(relation.arity for relation, _ in self.known)))
         numbers = {name: number for number, name in enumerate(self.names)}
-        self.relations: Ints = np.zeros((len(self.names), tables.RELATION_WIDTH), np.int64)
+        self.relations = np.zeros((len(self.names), tables.RELATION_WIDTH), np.int64)
         self.queues: Ints = np.zeros((len(self.own), tables.QUEUE_WIDTH), np.int64)
         every = [(number, index) for number, (_, held) in enumerate(self.known) for index in held]
         self.indexes: Ints = np.zeros((len(every), tables.INDEX_WIDTH), np.int64)
@@ -184,7 +187,7 @@ class StratumTables:
         row[tables.CRITERIA_LENGTH] = chooser.criteria.shape[0]
 
     def _write_rules(self, heap: list[int], numbers: Mapping[str, int]) -> None:
-        self.rule_table: Ints = np.zeros((len(self.runs), tables.RULE_WIDTH), np.int64)
+        self.rule_table = np.zeros((len(self.runs), tables.RULE_WIDTH), np.int64)
         steps: list[tuple[Run, Step | None]] = []
         for row, run in zip(self.rule_table, self.runs, strict=True):
             plan = run.plan
@@ -199,7 +202,7 @@ class StratumTables:
                 steps.append((run, None))
             row[tables.LAST_STEP] = len(steps)
         self.steps = steps
-        self.step_table: Ints = np.zeros((len(steps), tables.STEP_WIDTH), np.int64)
+        self.step_table = np.zeros((len(steps), tables.STEP_WIDTH), np.int64)
         for row, (run, step) in zip(self.step_table, steps, strict=True):
             self._write_step(row, run, step, heap, numbers)
 

@@ -36,6 +36,7 @@ ROUNDS_A_BREATH = 256
 MOST_ROUNDS = 1 << 62
 """More than anybody can wait for."""
 RUNNING = (tables.LOSE_RUN, tables.FALL_RUN, tables.UP_RUN, tables.GAIN_RUN, tables.SHOW_RUN)
+FROM_BELOW = (tables.LOSE, tables.GAIN)
 DEAD_ROWS = tables.DEAD + tables.LENGTH
 ROUNDS_OF_A_CHANGE = 20
 """How many rounds a change takes, about."""
@@ -62,7 +63,7 @@ def small_rounds(fixpoint: Fixpoint) -> SmallRounds | None:
     for rule, position, relation, _ in rules.lower:
         if relation in fixpoint.deltas and (rule.label, position) not in known.needed.lower:
             known.needed.lower[rule.label, position] = rule
-    known.keep_up()
+    known.keep_up(rules)
     return known if known.stratum.fitting else None
 
 
@@ -71,8 +72,8 @@ class SmallRounds:
 
     def __init__(self, workspace: Workspace, rules: RuleSet, choosers: dict[str, Chooser]):
         self.workspace = workspace
-        self.needed = Needed(rules)
-        self.stratum = StratumTables(workspace, rules.own, self.needed.runs(), choosers)
+        self.needed = Needed()
+        self.stratum = StratumTables(workspace, rules.own, self.needed.runs(rules), choosers)
         self.at: Ints = np.zeros(tables.PLACE_LENGTH, np.int64)
         self._special: Ints = np.empty(0, np.int64)
         self._special_start = 0
@@ -80,13 +81,13 @@ class SmallRounds:
         self._below: list[Rows] = []
         """The rows of lower strata that rules begin from."""
 
-    def keep_up(self) -> None:
+    def keep_up(self, rules: RuleSet) -> None:
         """Have tables for the rules that are needed now, by the plans of now."""
-        runs, stratum = self.needed.runs(), self.stratum
+        runs, stratum = self.needed.runs(rules), self.stratum
         if not stratum.serves(runs, stratum.choosers):
             self.stratum = StratumTables(self.workspace, stratum.own, runs, stratum.choosers)
 
-    def begins(self, fixpoint: Fixpoint) -> bool:
+    def _begins(self, fixpoint: Fixpoint) -> bool:
         """Whether all that changed below the stratum can be begun from here, and is little."""
         rows = 0
         for rule, position, relation, _ in fixpoint.rules.lower:
@@ -102,9 +103,12 @@ class SmallRounds:
         one that it is in then: `OVER`, or one that Python has to go on with."""
         if not self.stratum.ready() or not at_hand(advance.advance, self.stratum.width):
             return phase
+        if phase in FROM_BELOW and not self._begins(fixpoint):
+            return phase
         at, statistics, workspace = self.at, fixpoint.statistics, self.workspace
         at[:] = 0
         at[tables.PHASE], at[tables.FIRST] = phase, phase < tables.GAIN
+        at[tables.GAINS] = self._begins(fixpoint)
         at[tables.CLOCK], at[tables.ROUNDS] = workspace.clock, statistics.rounds
         at[tables.LAST_CLOCK] = min(
             relation.largest for relation, _ in self.stratum.known[: len(self.stratum.own)]
@@ -168,7 +172,7 @@ class SmallRounds:
         self._unload(fixpoint)
         if not self.needed.asked.keys() >= set(asked):
             self.needed.asked.update(dict.fromkeys(asked))
-            self.keep_up()
+            self.keep_up(fixpoint.rules)
         if not self.stratum.askable >= set(asked):
             fixpoint.up(STAYING if at[tables.FIRST] else PRESENT)
             at[tables.PHASE] = tables.GAIN if at[tables.FIRST] else tables.CHOOSE

@@ -128,6 +128,8 @@ def advance(at, relations, indexes, rules, steps, heap, queues, accepts, sample)
             last = np.int64(rules.shape[0]) if doubtful > 0 else lower
             begin_rules(at, steps, rules, UP_RUN, lower, last, access, 0)
         elif phase == GAIN:
+            if at[GAINS] == 0:
+                return HANDED_OVER
             at[FIRST] = 0
             begin_rules(at, steps, rules, GAIN_RUN, recursive, lower, AT_GAINING, 0)
         elif phase in (LOSE_RUN, FALL_RUN, UP_RUN, GAIN_RUN, SHOW_RUN):

@@ -61,7 +61,7 @@ LENGTH = FRESH_LENGTH - FRESH
 """From the column of a buffer to that of its length."""
 
 # Where the work stands, from one call to the next.
-PHASE, FIRST, RULE, LAST_RULE, LEVEL, STAGE = (next(_place) for _ in range(6))
+PHASE, FIRST, GAINS, RULE, LAST_RULE, LEVEL, STAGE = (next(_place) for _ in range(7))
 APPLIED, INDEX, BEGIN, END = (next(_place) for _ in range(4))
 CLOCK, LAST_CLOCK, ROUNDS, LAST_ROUND, BREATH, CYCLES, TUPLES = (next(_place) for _ in range(7))
 DIED, DOUBTFUL, REVIVED, SURE, LIMIT, NEEDS, MUCH = (next(_place) for _ in range(7))
@@ -84,7 +84,8 @@ PLACE_LENGTH = LEVELS + MOST_LEVELS * LEVEL_WIDTH
 LOSE, LOSE_RUN, FALL, FALL_RUN, UP, UP_RUN, GAIN, GAIN_RUN, CHOOSE, SHOW, SHOW_RUN, OVER = range(12)
 """Phases: what lower strata lost is begun from; a round of going down begins, and runs; what died is asked about;
 what lower strata gained is begun from; the best are chosen; a round of news begins, and runs. After the first time,
-which `FIRST` tells, going down and asking lead to choosing."""
+which `FIRST` tells, going down and asking lead to choosing. `GAINS` says that all rules from what lower strata gained
+are there."""
 DONE, HANDED_OVER, PAUSED, GIVEN_UP, ASKED, JOURNAL_FULL, QUEUE_FULL, ROWS_FULL, INDEX_FULL, SPECIAL_SUM = (
     range(10)
 )
