@@ -32,6 +32,8 @@ NEMO = "Nemo, from scratch"
 WIDTHS = (2, 10, 40)
 LOADS = {"same generation": Target("at most", 1)}
 """What loading should come to."""
+ROWS_OF_RIVAL = 2
+"""How many of the changed rows the rival is told of, and derives everything anew after."""
 LARGE_CLASSES, SMALL_CLASSES = 23_000, 300
 
 
@@ -127,16 +129,25 @@ def _contest(stage: Stage, workload: RecursiveWorkload) -> list[ReportRow]:
     changes = {
         each: Duel(PART, f"{workload.name}: {each} 1", against, "faster") for each in ("delete", "insert")
     }
-    for number, row in enumerate(workload.changed[: stage.options.singles]):
+    for number, row in enumerate(workload.changed):
         for change, duel in changes.items():
             duel.time_ours(lambda: database.apply(**{change: {workload.relation: [row]}}))  # noqa: B023
-            getattr(rival, change)(workload.relation, row)
+            if number < ROWS_OF_RIVAL:  # what is deleted and inserted again need not be told
+                getattr(rival, change)(workload.relation, row)
             if number < 1 + (change == "delete"):
                 duel.theirs.append(rival.recompute())
                 _compare(stage, workload, database, rival, f"after {change} of {row[:3]}", against)
     rival.close()
     note = f"{workload.name}: {workload.size:,} base rows, {derived:,} derived"
-    return [load.row(note), *(duel.row() for duel in changes.values())]
+    return [load.row(note), *(duel.row() for duel in changes.values()), _worst(workload, changes["delete"])]
+
+
+def _worst(workload: RecursiveWorkload, deletes: Duel) -> ReportRow:
+    """The dearest of all single deletes."""
+    name = f"{workload.name}: delete 1, worst of {len(deletes.ours)}"
+    worst = Duel(PART, name, deletes.rival, "faster")
+    worst.ours, worst.theirs = [max(deletes.ours)], deletes.theirs
+    return worst.row()
 
 
 def loaded(workload: RecursiveWorkload) -> Database:

@@ -12,7 +12,7 @@ from headwater.maintain.small_rounds import GiveUp
 from headwater.maintain.strategies.strategy import Strategy, Task
 from headwater.rules.checked import Stratum
 
-FRACTION = 0.17
+FRACTION = 0.2
 """The part of a stratum whose death, if it is in doubt, makes recomputing cheaper (measured on closures of random
 graphs; of rows that are not in doubt five times as many: see `fixpoint.spent`)."""
 FEWEST_DEAD_TO_GIVE_UP = 4096
