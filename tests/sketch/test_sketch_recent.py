@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
 from headwater.errors import SketchError
-from headwater.sketch.tables.backend import WantedRows
+from headwater.sketch.tables.backend import TableDelta, WantedRows
+from headwater.sketch.tables.integer_columns import integer_column
 from headwater.sketch.tables.recent_changes import MOST_ROWS_AT_HAND, RecentChange, RecentChanges
 from headwater.sketch.tables.sql_backend import SqlBackend
 
@@ -92,7 +94,38 @@ def test_little_is_kept():
     recent, many = RecentChanges(), MOST_ROWS_AT_HAND // 2 + 1
     table = pa.table({"x": pa.repeat(1, many)})
     for version in (1, 2):
-        recent.remember("t", RecentChange(version, version - 1, version, table, None))  # type: ignore[arg-type]
+        delta = TableDelta("t", version - 1, version, table, np.ones(many, np.int64))
+        recent.remember("t", RecentChange(version - 1, version, delta))
     assert recent.between("t", 0, 2, 2) is None
     assert [change.version for change in recent.between("t", 1, 2, 2) or ()] == [2]
     assert recent.between("t", 1, 2, 7) is None
+
+
+def test_of_fewer_columns_rows_that_come_and_go_are_net(backend: SqlBackend):
+    """One version takes (1, 'a') away and brings (1, 'z'): of x alone nothing has changed."""
+    backend.update("t", rows((1, "z"), (7, "q")), rows((1, "a")))
+    delta = backend.news({"t": 0}, {"t": WantedRows(frozenset({"x"}))}).deltas["t"]
+    assert delta.rows.column("x").to_pylist() == [7] and delta.signs.tolist() == [1]
+
+
+def test_all_who_ask_for_a_change_share_its_columns(backend: SqlBackend):
+    """What is read of one change is made of the next one when it comes."""
+    backend.update("t", rows((3, "c")), None)
+    first = backend.news({"t": 0}, {"t": WantedRows(frozenset({"x"}))}).deltas["t"]
+    assert backend.news({"t": 0}, ALL).deltas["t"] is first
+    assert first.integers("x") is first.integers("x") and first.integers("y") is None
+    backend.update("t", rows((4, "d")), None)
+    second = backend.news({"t": 1}, ALL).deltas["t"]
+    found = second._integers["x"]
+    assert found is not None and found.values.tolist() == [4]
+
+
+@pytest.mark.parametrize("kind", [pa.int8(), pa.int32(), pa.int64(), pa.date32(), pa.decimal128(12, 0)])
+def test_a_part_of_a_column_is_read_from_where_it_begins(kind: pa.DataType):
+    column = pa.array([1, 2, None, 4, 5], pa.int32()).cast(kind).slice(1, 3)
+    found = integer_column(column)
+    assert found is not None and found.missing is not None
+    assert found.missing.tolist() == [False, True, False]
+    assert found.values[[0, 2]].tolist() == [2, 4] and (found.scale is None) == (kind == pa.date32())
+    nothing = integer_column(column.slice(0, 0))
+    assert nothing is not None and not len(nothing.values)

@@ -86,7 +86,8 @@ class Sketch:
         return replace(self, parts=tuple(parts))
 
     def at(self, versions: Mapping[str, int]) -> Sketch:
-        return replace(self, versions=dict(versions))
+        """The same sketch, of these versions."""
+        return Sketch(self.parts, dict(versions))
 
     def __str__(self) -> str:
         return "; ".join(map(str, self.parts))

@@ -136,7 +136,7 @@ def test_filters_that_are_dear_are_made_when_lookups_have_cost_as_much(monkeypat
     monkeypatch.setattr(
         "headwater.sketch.maintain.join_walk.time", SimpleNamespace(perf_counter=lambda: next(clock))
     )
-    (block,) = kept.maintainer._blocks()
+    (block,) = kept.maintainer._blocks
     made = []
     for g in range(2, 7):  # a lookup takes a second
         kept.change("r", insert=[(g, 1.0, 15)])
@@ -150,7 +150,7 @@ def test_large_tables_are_kept_by_their_keys_and_read_again_when_they_stay(monke
     monkeypatch.setattr("headwater.sketch.maintain.join_walk.FEW_KEPT", 0)
     text = "SELECT r.g FROM r, s WHERE r.g = s.k AND r.x = s.y"
     kept = Kept(text, [(1, 1.0, 5)], [(1, 5), (1, 15), (2, 25), (None, 5)])
-    (block,) = kept.maintainer._blocks()
+    (block,) = kept.maintainer._blocks
     (s,) = (scan.access for scan in block.block.scans if scan.table == "s")
     kept.change("r", insert=[(1, 1.0, 15), (2, 1.0, 5), (None, 1.0, 5)])
     assert kept.fragments() == {0, 1}

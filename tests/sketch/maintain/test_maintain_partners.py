@@ -86,7 +86,7 @@ class Orders:
     def agrees(self) -> bool:
         accesses = {
             scan.access: (self.ranges,)
-            for block in self.kept._blocks()
+            for block in self.kept._blocks
             for scan in block.block.scans
             if scan.table == "l"
         }

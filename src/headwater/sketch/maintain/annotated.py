@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     Columns = Mapping[int, pa.Array]
 
 
+_NO_COUNTS: Ints = np.empty(0, np.int64)
+_NO_SETS = FragmentSets(np.zeros(1, np.int64), _NO_COUNTS)
+
+
 @dataclass(frozen=True)
 class AnnotatedRows:
     """Rows that came and went. All columns, counts and fragments have the same length."""
@@ -30,10 +34,9 @@ class AnnotatedRows:
     fragments: RowFragments
 
     @staticmethod
-    def none() -> AnnotatedRows:
+    def none(columns: Columns | None = None) -> AnnotatedRows:
         """No rows; columns that nobody asks for may be missing."""
-        empty = np.empty(0, np.int64)
-        return AnnotatedRows({}, empty, FragmentSets(np.zeros(1, np.int64), empty))
+        return AnnotatedRows(columns or {}, _NO_COUNTS, _NO_SETS)
 
     def __len__(self) -> int:
         return int(self.counts.shape[0])

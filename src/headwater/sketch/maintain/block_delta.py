@@ -73,6 +73,7 @@ class BlockDelta(Stateless):
         self.accesses = {
             scan.access: GivenAccess(scan, sorted(read[scan.access]), numbers, fresh) for scan in block.scans
         }
+        self._tables = frozenset(scan.table for scan in block.scans)
         self._total = fresh.attribute("_total")
         self._asked = [fresh.attribute(f"_key_{place}") for place in range(len(self.columns))]
         self._read = read
@@ -111,8 +112,7 @@ class BlockDelta(Stateless):
     def change(self, changes: TableChanges) -> AnnotatedRows:
         if changes.deltas is None:
             return self.whole(changes)
-        tables = {scan.table for scan in self.block.scans}
-        if not any(len(changes.deltas[table].signs) for table in tables if table in changes.deltas):
+        if not any(table in self._tables and len(delta.signs) for table, delta in changes.deltas.items()):
             return AnnotatedRows.none()
         return self._evaluate_here(changes) if self._here is not None else self._ask(changes)
 
@@ -170,14 +170,15 @@ class BlockDelta(Stateless):
         access = self.accesses[self.block.scans[0].access]
         delta = changes.deltas[access.scan.table]
         return projected(
-            annotate(delta, access.names, self.numbers, self._tests, self._read_by_columns), self._here
+            annotate(delta, access.names, self.numbers, self._tests, self._shown_here), self._here
         )
 
     @cached_property
-    def _read_by_columns(self) -> frozenset[int]:
-        """The attributes that columns are computed of."""
+    def _shown_here(self) -> dict[int, str]:
+        """The names of attributes that columns are computed of, in a block with one access."""
         meanings = (self.block.meaning(each) for each in self.columns)
-        return frozenset(attribute.id for meaning in meanings for attribute in attributes_in(meaning))
+        names = self.accesses[self.block.scans[0].access].names
+        return {each.id: names[each.id] for meaning in meanings for each in attributes_in(meaning)}
 
     # ------------------------------------------------------------------ several accesses
 

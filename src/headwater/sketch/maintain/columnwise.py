@@ -19,8 +19,8 @@ from __future__ import annotations
 import calendar
 import datetime
 import decimal
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -50,7 +50,17 @@ from headwater.values.types import FLOAT, INT, Type
 
 Evaluated = Any
 """An array of Arrow, or a scalar of it, which stands for a column of one value."""
-Columnwise = Callable[[Mapping[int, Any]], Evaluated]
+
+
+class ColumnsById(Protocol):
+    """Columns by the ids of attributes."""
+
+    def __getitem__(self, id: int, /) -> Any:
+        """An array of Arrow."""
+        ...
+
+
+Columnwise = Callable[[ColumnsById], Evaluated]
 
 _COMPARISONS: dict[str, Callable[..., Any]] = {
     "=": pc.equal,
@@ -170,7 +180,7 @@ def _shifted(moment: datetime.date, span: object, sign: int) -> datetime.date:
 def _folded(function: Callable[..., Any], parts: tuple[Scalar, ...]) -> Columnwise:
     compiled = [_compiled(part) for part in parts]
 
-    def run(columns: Mapping[int, Any]) -> Evaluated:
+    def run(columns: ColumnsById) -> Evaluated:
         result = compiled[0](columns)
         for part in compiled[1:]:
             result = function(result, part(columns))
@@ -184,7 +194,7 @@ def _comparison(operator: str, left: Columnwise, right: Columnwise) -> Columnwis
         raise _NotHere
     plain, with_nan = _COMPARISONS[operator], _WITH_NAN[operator]
 
-    def run(columns: Mapping[int, Any]) -> Evaluated:
+    def run(columns: ColumnsById) -> Evaluated:
         a, b = left(columns), right(columns)
         if pa.types.is_floating(a.type) or pa.types.is_floating(b.type):
             a, b = pc.cast(a, pa.float64()), pc.cast(b, pa.float64())
@@ -224,7 +234,7 @@ def _in_list(argument: Columnwise, items: tuple[Scalar, ...]) -> Columnwise:
     if len(compared) < len(items):
         raise _NotHere
 
-    def run(columns: Mapping[int, Any]) -> Evaluated:
+    def run(columns: ColumnsById) -> Evaluated:
         result = compared[0](columns)
         for each in compared[1:]:
             result = pc.or_kleene(result, each(columns))
@@ -238,7 +248,7 @@ def _case(branches: tuple[tuple[Scalar, Scalar], ...], otherwise: Scalar) -> Col
     results = [_compiled(result) for _, result in branches]
     default = _compiled(otherwise)
 
-    def run(columns: Mapping[int, Any]) -> Evaluated:
+    def run(columns: ColumnsById) -> Evaluated:
         value = default(columns)
         for test, result in zip(reversed(tests), reversed(results), strict=True):
             met = pc.fill_null(test(columns), False)
@@ -276,7 +286,7 @@ def _cast(argument: Scalar, type: Type) -> Columnwise:
     if known is None or not (known == type or wider):
         raise _NotHere
 
-    def run(columns: Mapping[int, Any]) -> Evaluated:
+    def run(columns: ColumnsById) -> Evaluated:
         value = compiled(columns)
         return value if value.type == target else pc.cast(value, target)
 

@@ -75,8 +75,7 @@ class Maintainer:
         self.tables = tuple(sorted({scan.table for scan in scans(plan)}))
         self.versions: Mapping[str, int] | None = None
         """The versions of tables that the state has seen; `None` while there is none."""
-        self._root: Incremental = compile_plan(self.plan, numbers, self.switches)
-        self._merge = self._new_merge()
+        self._begin()
         self._sketch: Sketch | None = None
         refuse_foreign_comparisons(self.plan, backend.schemas(), self.columns_read)
 
@@ -149,8 +148,13 @@ class Maintainer:
     def forget(self) -> None:
         """Let go of the state; the sketch stays what it was."""
         self.versions = None
-        self._root = compile_plan(self.plan, self.numbers, self.switches)
-        self._merge = self._new_merge()
+        self._begin()
+
+    def _begin(self) -> None:
+        """Operators without state."""
+        self._root: Incremental = compile_plan(self.plan, self.numbers, self.switches)
+        self._blocks = tuple(each for each in self.operators() if isinstance(each, BlockDelta))
+        self._merge = Merge(self.numbers.total) if self.switches.shrink else GrowingMerge(self.numbers.total)
 
     def maintain(self, versions: Mapping[str, int] | None = None) -> Maintained:
         """Bring the sketch to other versions (default: the newest), by what changed since those it has seen."""
@@ -179,19 +183,21 @@ class Maintainer:
         if isinstance(self._merge, GrowingMerge):
             deltas = self._without_deletions(deltas, self._merge)
         changes = TableChanges(self.backend, versions, deltas)
-        asked = sum(block.asked for block in self._blocks())
+        asked = self._asked
         delta = self._follow(changes)
         return Maintained(
             delta,
             sum(each.size for each in deltas.values()),
             time.perf_counter() - started,
-            sum(block.asked for block in self._blocks()) - asked,
+            self._asked - asked,
             tuple(changes.refilled),
             tuple(changes.events),
         )
 
-    def _new_merge(self) -> Merge | GrowingMerge:
-        return Merge(self.numbers.total) if self.switches.shrink else GrowingMerge(self.numbers.total)
+    @property
+    def _asked(self) -> int:
+        """How often the backend was asked to join, since the state was made."""
+        return sum(block.asked for block in self._blocks)
 
     def _without_deletions(
         self, deltas: Mapping[str, TableDelta], merge: GrowingMerge
@@ -233,7 +239,7 @@ class Maintainer:
         found = {}
         for table in self.tables:
             reading = [
-                block for block in self._blocks() if any(scan.table == table for scan in block.block.scans)
+                block for block in self._blocks if any(scan.table == table for scan in block.block.scans)
             ]
             columns = {each.slot.attribute for each in self.numbers.of_table(table)}
             columns |= {name for block in reading for name in block.columns_of(table)}
@@ -252,9 +258,6 @@ class Maintainer:
             or (isinstance(each, GroupByDelta) and each.groups.are_counted)
             for each in self.operators()
         )
-
-    def _blocks(self) -> Iterator[BlockDelta]:
-        return (each for each in self.operators() if isinstance(each, BlockDelta))
 
     def _follow(self, changes: TableChanges) -> SketchDelta:
         versions, self.versions = self.versions, None  # lost, unless all goes well

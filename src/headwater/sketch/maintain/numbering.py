@@ -42,6 +42,11 @@ class FragmentNumbers:
         return firsts
 
     @cached_property
+    def _by_table(self) -> dict[str, tuple[SlotRanges, ...]]:
+        tables = {each.slot.table for each in self.slots}
+        return {name: tuple(each for each in self.slots if each.slot.table == name) for name in tables}
+
+    @cached_property
     def total(self) -> int:
         """How many fragments there are in all."""
         return sum(each.ranges.count for each in self.slots)
@@ -57,7 +62,7 @@ class FragmentNumbers:
 
     def of_table(self, table: str) -> tuple[SlotRanges, ...]:
         """The partitions of one table."""
-        return tuple(each for each in self.slots if each.slot.table == table)
+        return self._by_table.get(table, ())
 
     def by_slot(self, numbers: Iterable[int]) -> dict[Slot, frozenset[int]]:
         """The fragments of each slot that are among these numbers."""

@@ -18,18 +18,17 @@ import datetime
 import decimal
 import operator
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
-import pyarrow as pa
+from typing import TYPE_CHECKING, Any, Protocol
 
 from headwater.language.sql.scalars import And, Attribute, Compare, InList, Or, Scalar, Value
-from headwater.sketch.maintain.columnwise import Columnwise, compile_scalar, holds
-from headwater.sketch.maintain.fragment_sets import Bools, Ints
+from headwater.sketch.maintain.columnwise import ColumnsById, Columnwise, compile_scalar, holds
+from headwater.sketch.maintain.fragment_sets import Bools
+from headwater.sketch.tables.backend import TableDelta
+from headwater.sketch.tables.integer_columns import IntegerColumn, integer_column
 
-MOST_DIGITS_OF_WORDS = 18
-"""Decimals of so many digits fit into 64 bits."""
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "=": operator.eq,
     "<>": operator.ne,
@@ -46,31 +45,44 @@ class _NoIntegers(Exception):  # noqa: N818
     """Columns or constants that are not integers of the same unit: Arrow computes it."""
 
 
-@dataclass(frozen=True)
-class _Integers:
-    """A column as integers of one unit: days, or a number's units of `scale` digits."""
+class TestedColumns(ColumnsById, Protocol):
+    """The columns that tests read, by the ids of attributes."""
 
-    values: Ints
-    missing: Bools | None
-    scale: int | None
-    """Digits after the point; `None` for days."""
+    def integers(self, id: int) -> IntegerColumn | None:
+        """A column as integers, if its values are some."""
+        ...
 
 
-class _IntegerColumns:
-    """Columns of a delta as integers, each made once."""
+class _GivenColumns:
+    """Columns of any rows, each as integers once."""
 
-    def __init__(self, columns: Mapping[int, Any]):
+    def __init__(self, columns: Mapping[int, pa.Array]):
         self._columns = columns
-        self._made: dict[int, _Integers] = {}
+        self._made: dict[int, IntegerColumn | None] = {}
 
-    def __getitem__(self, id: int) -> _Integers:
-        made = self._made.get(id)
-        if made is None:
-            made = self._made[id] = _integers(self._columns[id])
-        return made
+    def __getitem__(self, id: int) -> pa.Array:
+        return self._columns[id]
+
+    def integers(self, id: int) -> IntegerColumn | None:
+        if id not in self._made:
+            self._made[id] = integer_column(self._columns[id])
+        return self._made[id]
 
 
-_Compiled = Callable[[_IntegerColumns], Any]
+class DeltaColumns:
+    """Columns of a table's delta; `names` says which of them attributes are."""
+
+    def __init__(self, delta: TableDelta, names: Mapping[int, str]):
+        self._delta, self._names = delta, names
+
+    def __getitem__(self, id: int) -> pa.Array:
+        return self._delta.column(self._names[id])
+
+    def integers(self, id: int) -> IntegerColumn | None:
+        return self._delta.integers(self._names[id])
+
+
+_Compiled = Callable[[TestedColumns], Any]
 
 
 class RowTest:
@@ -80,11 +92,15 @@ class RowTest:
         self._condition = condition
         self._by_integers = by_integers
 
-    def __call__(self, columns: Mapping[int, Any], rows: int) -> Bools:
+    def __call__(self, columns: Mapping[int, pa.Array], rows: int) -> Bools:
         """Where it is true: neither false nor unknown."""
+        return self.of(_GivenColumns(columns), rows)
+
+    def of(self, columns: TestedColumns, rows: int) -> Bools:
+        """The same of columns that may be known as integers already."""
         if self._by_integers is not None:
             try:
-                found: Bools = self._by_integers(_IntegerColumns(columns))
+                found: Bools = self._by_integers(columns)
                 return found
             except _NoIntegers:
                 self._by_integers = None  # a column has its type for good
@@ -122,7 +138,7 @@ def _compiled(condition: Scalar) -> _Compiled:
 def _folded(parts: list[_Compiled], together: Callable[[Any, Any], Any]) -> _Compiled:
     first, *others = parts
 
-    def run(columns: _IntegerColumns) -> Any:
+    def run(columns: TestedColumns) -> Any:
         found = first(columns)
         for part in others:
             found = together(found, part(columns))
@@ -136,8 +152,10 @@ def _of_constant(
 ) -> _Compiled:
     units: dict[int | None, int] = {}
 
-    def run(columns: _IntegerColumns) -> Any:
-        column = columns[id]
+    def run(columns: TestedColumns) -> Any:
+        column = columns.integers(id)
+        if column is None:
+            raise _NoIntegers
         unit = units.get(column.scale)
         if unit is None:
             unit = units[column.scale] = _units(constant, column.scale)
@@ -148,9 +166,9 @@ def _of_constant(
 
 
 def _of_columns(compare: Callable[[Any, Any], Any], left: int, right: int) -> _Compiled:
-    def run(columns: _IntegerColumns) -> Any:
-        one, other = columns[left], columns[right]
-        if one.scale != other.scale:
+    def run(columns: TestedColumns) -> Any:
+        one, other = columns.integers(left), columns.integers(right)
+        if one is None or other is None or one.scale != other.scale:
             raise _NoIntegers
         found = compare(one.values, other.values)
         for missing in (one.missing, other.missing):
@@ -180,33 +198,3 @@ def _units(constant: decimal.Decimal | datetime.date, scale: int | None) -> int:
     if scaled != scaled.to_integral_value() or abs(scaled) > _LARGEST:
         raise _NoIntegers
     return int(scaled)
-
-
-def _integers(column: Any) -> _Integers:
-    kind = column.type
-    if pa.types.is_date32(kind):
-        scale, words = None, column.view(pa.int32())
-    elif pa.types.is_signed_integer(kind):
-        scale, words = 0, column
-    elif pa.types.is_decimal128(kind) and kind.precision <= MOST_DIGITS_OF_WORDS:
-        return _Integers(_low_words(column), _missing(column), kind.scale)
-    else:
-        raise _NoIntegers
-    missing = _missing(column)
-    if missing is not None:
-        words = words.fill_null(0)
-    return _Integers(words.to_numpy(zero_copy_only=False), missing, scale)
-
-
-def _low_words(column: Any) -> Ints:
-    """The lower halves of decimals of 128 bits, which are all of those of few digits."""
-    data = column.buffers()[1]
-    if data is None:
-        return np.zeros(len(column), np.int64)
-    words = np.frombuffer(data, np.int64)
-    found: Ints = words[2 * column.offset : 2 * (column.offset + len(column)) : 2]
-    return found
-
-
-def _missing(column: Any) -> Bools | None:
-    return np.asarray(column.is_null()) if column.null_count else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -11,9 +11,9 @@ import pyarrow as pa
 from headwater.language.sql.algebra import Scan
 from headwater.language.sql.scalars import Attribute
 from headwater.sketch.maintain.annotated import AnnotatedRows
-from headwater.sketch.maintain.fragment_sets import FragmentSets
+from headwater.sketch.maintain.fragment_sets import FragmentSets, Ints
 from headwater.sketch.maintain.numbering import FragmentNumbers
-from headwater.sketch.maintain.row_tests import RowTest
+from headwater.sketch.maintain.row_tests import DeltaColumns, RowTest
 from headwater.sketch.sketch import Slot
 from headwater.sketch.tables.backend import TableDelta, fragment_column
 from headwater.values.types import INT
@@ -27,38 +27,40 @@ def annotate(
     wanted: Mapping[int, str],
     numbers: FragmentNumbers,
     tests: Sequence[RowTest] = (),
-    shown: Container[int] | None = None,
+    shown: Mapping[int, str] | None = None,
 ) -> AnnotatedRows:
     """What of a table's delta passes the tests, as one access sees it: these columns, by the ids of its attributes,
-    and the fragments that rows are in. Of columns that are not `shown` (default: all are) nothing is left but what
-    tests need."""
-    columns = {id: _column(delta.rows, name) for id, name in wanted.items()}
-    slots = [(each, _column(delta.rows, each.slot.attribute)) for each in numbers.of_table(delta.table)]
-    signs = delta.signs
-    for number, test in enumerate(tests, 1):
-        passing = np.flatnonzero(test(columns, len(signs)))
-        if shown is not None and number == len(tests):
-            columns = {id: column for id, column in columns.items() if id in shown}
-        if len(passing) < len(signs):
-            places = pa.array(passing)
-            columns = {id: _taken(column, places) for id, column in columns.items()}
-            slots = [(each, _taken(column, places)) for each, column in slots]
-            signs = signs[passing]
-        if not len(signs):
-            return AnnotatedRows(columns, signs, FragmentSets(np.zeros(1, np.int64), np.empty(0, np.int64)))
-    fragments = [each.ranges.fragments(column) + numbers.first(each.slot) for each, column in slots]
+    and the fragments that rows are in. Only those that are `shown` (default: all) are left after the tests."""
+    passing = _passing(delta, wanted, tests)
+    names = wanted if shown is None else shown
+    if passing is None:
+        signs, columns = delta.signs, {id: delta.column(name) for id, name in names.items()}
+    elif not len(passing):
+        return AnnotatedRows.none({id: delta.column(name).slice(0, 0) for id, name in names.items()})
+    else:
+        places, signs = pa.array(passing), delta.signs[passing]
+        columns = {id: delta.column(name).take(places) for id, name in names.items()}
+    fragments = []
+    for each in numbers.of_table(delta.table):
+        column = delta.column(each.slot.attribute)
+        found = each.ranges.fragments(column if passing is None else column.take(places))
+        fragments.append(found + numbers.first(each.slot))
     return AnnotatedRows(columns, signs, FragmentSets.matrix(fragments, len(signs)))
 
 
-def _taken(column: pa.Array, places: pa.Array) -> pa.Array:
-    return column.take(places) if len(places) else column.slice(0, 0)
-
-
-def _column(table: pa.Table, name: str) -> pa.Array:
-    column = table.column(name)
-    if column.num_chunks == 1:
-        return column.chunk(0)
-    return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
+def _passing(delta: TableDelta, wanted: Mapping[int, str], tests: Sequence[RowTest]) -> Ints | None:
+    """The places of a delta's rows that pass all tests, each of which sees those that passed the ones before;
+    `None` if all rows do."""
+    passing: Ints | None = None
+    for test in tests:
+        if passing is None:
+            (found,) = test.of(DeltaColumns(delta, wanted), len(delta.signs)).nonzero()
+            passing = None if len(found) == len(delta.signs) else found
+        elif len(passing):
+            places = pa.array(passing)
+            columns = {id: delta.column(name).take(places) for id, name in wanted.items()}
+            passing = passing[test(columns, len(passing))]
+    return passing
 
 
 class GivenAccess:

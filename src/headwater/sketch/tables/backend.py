@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal, Protocol
 
 import numpy as np
@@ -23,6 +24,7 @@ from headwater.language.sql.scalars import Scalar
 from headwater.language.sql.tables import TableSchema
 from headwater.sketch.ranges import Ranges
 from headwater.sketch.sketch import Slot
+from headwater.sketch.tables.integer_columns import IntegerColumn, integer_column
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -38,7 +40,7 @@ CountsKeys = Literal["here", "there", "never"]
 class TableDelta:
     """What changed in a table between two versions: rows, and how often each has come (or, below 0, gone).
 
-    Net: no row has come and gone. `rows` has the columns that were asked for, in the order of the table.
+    Net: no row has come and gone. `rows` has at least the columns that were asked for, in the order of the table.
     """
 
     table: str
@@ -47,10 +49,42 @@ class TableDelta:
     rows: pa.Table
     signs: npt.NDArray[np.int64]
 
-    @property
+    @cached_property
     def size(self) -> int:
         """How many rows came or went."""
         return int(np.abs(self.signs).sum())
+
+    @cached_property
+    def is_one_way(self) -> bool:
+        """Whether rows only came, or only went: then fewer of their columns are net as well."""
+        return bool((self.signs > 0).all() or (self.signs < 0).all())
+
+    @cached_property
+    def _columns(self) -> dict[str, pa.Array]:
+        return {}
+
+    @cached_property
+    def _integers(self) -> dict[str, IntegerColumn | None]:
+        return {}
+
+    def column(self, name: str) -> pa.Array:
+        """A column in one piece."""
+        found = self._columns.get(name)
+        if found is None:
+            found = self._columns[name] = one_piece(self.rows.column(name))
+        return found
+
+    def integers(self, name: str) -> IntegerColumn | None:
+        """A column as integers, if its values are some; made once, for all who read this delta."""
+        if name not in self._integers:
+            self._integers[name] = integer_column(self.column(name))
+        return self._integers[name]
+
+    def prepare_like(self, earlier: TableDelta) -> None:
+        """Make what was made of an earlier delta of the same table."""
+        self.is_one_way, self.size  # noqa: B018
+        for name in earlier._integers:
+            self.integers(name)
 
     def only(self, chosen: npt.NDArray[np.bool_]) -> TableDelta:
         """Some of its rows."""
@@ -188,6 +222,11 @@ def news_by_table(backend: Backend, seen: Mapping[str, int], wanted: Mapping[str
                 table, seen[table], version, columns=columns, condition=asked.condition
             )
     return News(now, deltas)
+
+
+def one_piece(column: pa.ChunkedArray) -> pa.Array:
+    """All values of a column as one array."""
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
 def fragment_column(slot: Slot) -> str:

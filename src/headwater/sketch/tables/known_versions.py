@@ -18,8 +18,8 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from typing import NamedTuple
 
 from headwater.sketch.tables.sql_records import RecordedVersion
 
@@ -27,8 +27,7 @@ COARSEST_TIME = 100_000_000
 """Nanoseconds: two times of a file that differ by more are told apart by every file system."""
 
 
-@dataclass(frozen=True)
-class FileMark:
+class FileMark(NamedTuple):
     """What tells the states of a database's file apart."""
 
     size: int
@@ -58,16 +57,16 @@ class KnownVersions:
         with self._lock:
             self._known |= {table: (mark, now) for table, now in recorded.items()}
 
-    def of(self, tables: Iterable[str]) -> dict[str, RecordedVersion] | None:
+    def of(self, tables: Collection[str]) -> dict[str, RecordedVersion] | None:
         """What is recorded of tables, if it is known of all of them."""
         with self._lock:
             self._wanted.update(tables)
-            known = {table: self._known.get(table) for table in tables}
-        found = {table: each[1] for table, each in known.items() if each is not None}
-        if len(found) < len(known):
-            return None
+            known = {table: self._known[table] for table in tables if table in self._known}
+            if len(known) < len(tables):
+                return None
         mark = self._look()
-        return found if all(each is not None and each[0] == mark for each in known.values()) else None
+        current = {table: now for table, (then, now) in known.items() if then == mark}
+        return current if len(current) == len(known) else None
 
     def is_wanted(self, table: str) -> bool:
         """Whether somebody has asked for it."""

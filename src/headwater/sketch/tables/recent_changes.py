@@ -12,12 +12,8 @@ import secrets
 import threading
 from collections import deque
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from headwater.sketch.tables.bags import Numbers
+from headwater.sketch.tables.backend import TableDelta
 
 MOST_ROWS_AT_HAND = 200_000
 """Of one table: older changes go first."""
@@ -25,14 +21,18 @@ MOST_ROWS_AT_HAND = 200_000
 
 @dataclass(frozen=True)
 class RecentChange:
-    """The netted rows that led to a version."""
+    """What led to a version."""
 
-    version: int
     before: int
     """The mark of the version before it."""
     mark: int
-    rows: pa.Table
-    signs: Numbers
+    delta: TableDelta
+    """All columns of the table."""
+
+    @property
+    def version(self) -> int:
+        """The one that it led to."""
+        return self.delta.upto
 
 
 class RecentChanges:
@@ -44,16 +44,21 @@ class RecentChanges:
         self._lock = threading.Lock()
 
     def remember(self, table: str, change: RecentChange) -> None:
-        """Keep a change; one that does not follow the last one is all that is kept."""
+        """Keep a change; one that does not follow the last one is all that is kept.
+
+        What was read of the last one will be read of this one, by every sketch of the table: it is made now, once.
+        """
         with self._lock:
             kept = self._changes.setdefault(table, deque())
+            if kept:
+                change.delta.prepare_like(kept[-1].delta)
             if kept and (kept[-1].version + 1, kept[-1].mark) != (change.version, change.before):
                 kept.clear()
                 self._rows[table] = 0
             kept.append(change)
-            self._rows[table] = self._rows.get(table, 0) + change.rows.num_rows
+            self._rows[table] = self._rows.get(table, 0) + change.delta.rows.num_rows
             while kept and self._rows[table] > MOST_ROWS_AT_HAND:
-                self._rows[table] -= kept.popleft().rows.num_rows
+                self._rows[table] -= kept.popleft().delta.rows.num_rows
 
     def forget(self, table: str) -> None:
         """Keep nothing of a table."""
@@ -64,8 +69,11 @@ class RecentChanges:
     def between(self, table: str, after: int, upto: int, mark: int) -> list[RecentChange] | None:
         """The changes after one version up to another that has this mark, if all of them are at hand."""
         with self._lock:
-            kept = tuple(self._changes.get(table, ()))
-        found = [change for change in kept if after < change.version <= upto]
+            kept = self._changes.get(table)
+            newest = kept[-1] if kept else None
+            if newest is not None and newest.mark == mark and newest.version == upto == after + 1:
+                return [newest]
+            found = [change for change in kept or () if after < change.version <= upto]
         if len(found) != upto - after or not found or found[-1].mark != mark:
             return None
         return found

@@ -322,16 +322,16 @@ class SqlBackend:
 
     def _at_hand(self, table: str, after: int, now: RecordedVersion, wanted: WantedRows) -> TableDelta | None:
         """What changed up to now, if all of it went through this process and is at hand."""
-        import pyarrow as pa
-
         found = self._recent.between(table, after, now.version, now.mark)
         if found is None:
             return None
+        if len(found) == 1 and found[0].delta.is_one_way:
+            return found[0].delta
+        import pyarrow as pa
+
         names = self._names_of(table, wanted)
-        rows = [change.rows.select(names) for change in found]
-        signs = [change.signs for change in found]
-        joined = rows[0] if len(rows) == 1 else pa.concat_tables(rows)
-        net = net_change(joined, signs[0] if len(signs) == 1 else np.concatenate(signs))
+        rows = pa.concat_tables([change.delta.rows.select(names) for change in found])
+        net = net_change(rows, np.concatenate([change.delta.signs for change in found]))
         return TableDelta(table, after, now.version, *net)
 
     def _names_of(self, table: str, wanted: WantedRows) -> list[str]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from headwater.errors import SketchError
 from headwater.foreign.own_names import beside
 from headwater.foreign.schema import columns_of
+from headwater.sketch.tables.backend import TableDelta
 from headwater.sketch.tables.direct import DirectConnection
 from headwater.sketch.tables.recent_changes import RecentChange, new_mark
 
@@ -234,7 +235,7 @@ class SqlRecords:
             )
         if self.dialect == "postgres":
             now = self.recorded(connection, (table,))[table]
-            return RecentChange(now.version, 0, now.mark, rows, signs)
+            return RecentChange(0, now.mark, TableDelta(table, now.version - 1, now.version, rows, signs))
         found = self._row(connection, table)
         assert found is not None
         version, mark = found.version + 1, new_mark()
@@ -248,7 +249,7 @@ class SqlRecords:
             f"UPDATE headwater_versions SET version = {version}, counted = counted + {int(signs.sum())},"
             f" writer = {mark} WHERE name = {quoted_text(table)}",
         )
-        return RecentChange(version, found.mark, mark, rows, signs)
+        return RecentChange(found.mark, mark, TableDelta(table, found.version, version, rows, signs))
 
     def _delete(self, connection: Any, table: str, rows: pa.Table, staged: str) -> int:
         """As many copies of each row as are to go; says how many went."""

@@ -1,0 +1,69 @@
+"""Columns of Arrow as integers of one unit: whole numbers, dates as days, decimals as units of their last digit.
+
+What compares or counts such values works on an array of numbers; a delta of ten rows costs little but the calls that
+it takes, and these take a tenth of the time of Arrow's.
+
+>>> from decimal import Decimal
+>>> found = integer_column(pa.array([Decimal("1.5"), None, Decimal(-25)], pa.decimal128(9, 2)))
+>>> found.values[[0, 2]].tolist(), found.missing.tolist(), found.scale
+([150, -2500], [False, True, False], 2)
+>>> integer_column(pa.array(["a"])) is None
+True
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+MOST_DIGITS_OF_WORDS = 18
+"""Decimals of so many digits fit into 64 bits."""
+_WORDS: dict[int, Any] = {
+    pa.int8().id: np.int8,
+    pa.int16().id: np.int16,
+    pa.int32().id: np.int32,
+    pa.int64().id: np.int64,
+    pa.date32().id: np.int32,
+}
+"""Types whose values lie in memory as numbers, by their ids."""
+_DATE, _DECIMAL = pa.date32().id, pa.decimal128(1).id
+
+
+@dataclass(frozen=True)
+class IntegerColumn:
+    """A column as integers of one unit: days, or a number's units of `scale` digits."""
+
+    values: npt.NDArray[Any]
+    """One for each row; what stands for NULL does not matter."""
+    missing: npt.NDArray[np.bool_] | None
+    """Where NULL is, if it is anywhere."""
+    scale: int | None
+    """Digits after the point; `None` for days."""
+
+
+def integer_column(column: Any) -> IntegerColumn | None:
+    """An Arrow array as integers; `None` if its values are none."""
+    kind = column.type
+    word = _WORDS.get(kind.id)
+    if word is not None:
+        values = _memory(column, word, 1)
+        scale = None if kind.id == _DATE else 0
+    elif kind.id == _DECIMAL and kind.precision <= MOST_DIGITS_OF_WORDS:
+        values = _memory(column, np.int64, 2)  # the lower halves of 128 bits, which are all of so few digits
+        scale = kind.scale
+    else:
+        return None
+    return IntegerColumn(values, np.asarray(column.is_null()) if column.null_count else None, scale)
+
+
+def _memory(column: Any, word: Any, words: int) -> npt.NDArray[Any]:
+    """The first of so many words of each value."""
+    data = column.buffers()[1]
+    if data is None or not len(column):
+        return np.zeros(len(column), word)
+    start = words * column.offset
+    return np.frombuffer(data, word)[start : start + words * len(column) : words]
