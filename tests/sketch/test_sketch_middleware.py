@@ -339,3 +339,20 @@ def test_other_processes_can_open_a_database_that_was_closed(tmp_path):
         sketches.ask(TOP)
     said = f"import duckdb; duckdb.connect({str(tmp_path / 'shop.db')!r})"
     subprocess.run([sys.executable, "-c", said], check=True)
+
+
+@pytest.mark.parametrize("file", ["manifest.json", "log/00000001.log"])
+def test_damaged_state_of_a_sketch_is_made_again(tmp_path, file):
+    """The tables have all that it had."""
+    address = database(tmp_path / "shop.db", {"sales": SALES})
+    with hw.sketches(address, tmp_path / "state") as sketches:
+        sketches.table("sales", partition="price", ranges=4)
+        sketches.ask(TOP, way="capture")
+        (name,) = sketches.maintain()
+    damaged = tmp_path / "state" / "queries" / name / file
+    assert damaged.exists()
+    damaged.write_bytes(b"x")
+    for reason in ("its state was made from the tables", "its tables changed"):
+        with hw.sketches(address, tmp_path / "state") as sketches:
+            sketches.update("sales", insert=[(8, "HP", "650 G10", 1299, 1)])
+            assert sketches.maintain()[name].reason == reason

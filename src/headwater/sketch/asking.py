@@ -345,8 +345,10 @@ class AskedQuery:
             )
             try:
                 known.restore(self.owner._state.state_of(self.kept.name))
-            except HeadwaterError:
+            except HeadwaterError as error:
                 known.forget()
+                if error.code == "damaged":  # it could not be written either
+                    self.owner._state.drop_state(self.kept.name)
         self.owner._maintainers[self.kept.name] = known  # the last of all, of which the first go
         return known
 

@@ -48,7 +48,7 @@ class KeptTable:
     """The attributes to sketch it by; none: those that are advised."""
     ranges: int | None = None
     identity: str = ""
-    """What tells the table from another one at its path, where its format has such a thing."""
+    """What tells the table from another one at its path: its columns, and an id where its format has one."""
 
     def is_another(self, other: KeptTable) -> bool:
         """Whether it is another table than one that had its name, so that the versions of both have nothing to do
@@ -160,6 +160,10 @@ class KeptState:
     def drop(self, name: str) -> None:
         """Forget a query with all that is kept of it."""
         self._path(name).unlink(missing_ok=True)
+        self.drop_state(name)
+
+    def drop_state(self, name: str) -> None:
+        """Forget what maintains a query's sketch: it is made again from the tables."""
         shutil.rmtree(self.state_of(name), ignore_errors=True)
 
     def state_of(self, name: str) -> Path:

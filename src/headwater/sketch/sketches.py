@@ -28,7 +28,6 @@ from headwater.sketch.maintain.maintainer import Maintainer
 from headwater.sketch.maintain.switches import Switches
 from headwater.sketch.safety.checking import FactsOfBackend
 from headwater.sketch.safety.facts import declared
-from headwater.sketch.tables.delta_table import DeltaFiles
 from headwater.sketch.tables.opening import given_changes, given_rows, open_spark_table
 from headwater.sketch.tables.spark_backend import SparkBackend
 from headwater.sketch.tables.sql_backend import SqlBackend
@@ -121,10 +120,12 @@ class Sketches:
         self._state.describe(self._address, self._tables)
 
     def _name(self, table: KeptTable, partition: str | Sequence[str] | None = None) -> None:
-        """Take in a table; sketches of another one that had its name are of no use."""
+        """Take in a table; sketches of another one that had its name, or of other columns, are of no use."""
         table = replace(table, identity=self._take_in(table))
         if partition is not None:
             table = replace(table, partition=self._attributes(table.name, partition))
+        there = {column.name for column in self.backend.schemas()[table.name].columns}
+        table = replace(table, partition=tuple(name for name in table.partition if name in there))
         before, self._tables[table.name] = self._tables.get(table.name), table
         self._plans.clear()
         if before is not None and table.is_another(before):
@@ -151,8 +152,12 @@ class Sketches:
             return ""
         record = self._state.folder / "tables" / table.name
         found = open_spark_table(self.backend.session, table, record)
-        self.backend.table(table.name, found)
-        return found.identity if isinstance(found, DeltaFiles) else ""
+        schema = self.backend.table(table.name, found)
+        columns = (
+            f"{column.name} {column.type}{'' if column.nullable else ' not null'}"
+            for column in schema.columns
+        )
+        return ", ".join((found.identity, *columns))
 
     @public
     def update(self, table: str, insert: Any = None, delete: Any = None, *, changes: Any = None) -> int:
@@ -182,8 +187,12 @@ class Sketches:
         for kept in list(self._queries.values()):
             if kept.newest is not None and table in kept.newest.versions:
                 query = self._parsed(kept.text)
-                with self._moment():
-                    AskedQuery(self, query, kept, self._versions_of(query)).can_be_brought_up()
+                try:
+                    with self._moment():
+                        AskedQuery(self, query, kept, self._versions_of(query)).can_be_brought_up()
+                except SketchError as error:
+                    if error.code != "table-replaced":  # that is for the next who asks
+                        raise
         self._let_go()
 
     @public

@@ -36,17 +36,42 @@ class CatalogTable:
                 f"{name} is a table of {provider or 'no files'}, not of Parquet files",
                 hint="name a Delta table by its path: format='delta'",
             )
-        self.files = ParquetTable(unquote(urlparse(said["Location"]).path), record)
+        self.files = ParquetTable(_path(said["Location"]), record)
+
+    @property
+    def identity(self) -> str:
+        return str(self.files.path)
 
     @property
     def what(self) -> str:
         return f"table:{self.name}"
 
-    def schema(self) -> pa.Schema:
-        return self.files.schema()
+    def schema(self, version: int | None = None) -> pa.Schema:
+        return self.files.schema(version)
 
     def version(self) -> int:
+        """Refused with the code `table-replaced` where the name means other files than it did."""
+        if self._place_now() != str(self.files.path) or not self.files.path.is_dir():
+            raise SketchError(
+                "table-replaced",
+                f"{self.name} is another table than it was",
+                hint="name it again: sketches.table(...)",
+            )
         return self.files.version()
+
+    def _place_now(self) -> str:
+        """Where the catalog has the table's files: its own record is looked at, which takes no query."""
+        from py4j.protocol import Py4JError
+        from pyspark.errors import PySparkException
+
+        try:
+            state = self.session._jsparkSession.sessionState()
+            named = state.sqlParser().parseTableIdentifier(self.name)
+            return _path(str(state.catalog().getTableMetadata(named).location().toString()))
+        except (AttributeError, TypeError, Py4JError, PySparkException):  # another Spark, or no such table
+            with refusals(self.name):
+                said = self.session.sql(f"DESCRIBE EXTENDED {self.name}").collect()
+            return _path(str({row[0]: row[1] for row in said}.get("Location")))
 
     def frame(self, session: SparkSession, version: int, parts: Sequence[SketchPart]) -> DataFrame:
         self.files.check(version)
@@ -70,3 +95,7 @@ class CatalogTable:
 
     def update(self, rows: pa.Table, signs: Numbers) -> int:
         return self.files.update(rows, signs)
+
+
+def _path(location: str) -> str:
+    return unquote(urlparse(location).path).rstrip("/")

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlparse
 
 from headwater.pipeline.delta import plain
 from headwater.sketch.tables.layout import Block, TableLayout
@@ -34,20 +35,21 @@ class DeltaSnapshot:
     _added: pa.Table
 
     @staticmethod
-    def of(table: Any) -> DeltaSnapshot:
-        """What a `deltalake.DeltaTable` says."""
+    def of(table: Any, root: str) -> DeltaSnapshot:
+        """What a `deltalake.DeltaTable` at a path says."""
         import pyarrow as pa
 
         features = set(table.protocol().reader_features or ())
         schema = table.schema()
+        added = pa.table(table.get_add_actions(flatten=True))
         return DeltaSnapshot(
             int(table.version()),
             plain(pa.schema(schema.to_arrow()).empty_table()).schema,
             schema.to_json(),
-            tuple(sorted(map(str, table.file_uris()))),
+            tuple(sorted(_place(root, path) for path in added.column("path").to_pylist())),
             not features & {"deletionVectors", "columnMapping"},
             bool(table.metadata().partition_columns),
-            pa.table(table.get_add_actions(flatten=True)),
+            added,
         )
 
     def described(self, attribute: str, root: str) -> tuple[TableLayout, tuple[str, ...]]:
@@ -57,7 +59,19 @@ class DeltaSnapshot:
         wanted = [name for name in (*of_file, *of_column) if name in self._added.column_names]
         actions = self._added.select(wanted).to_pylist()
         blocks = tuple(_block(action, attribute) for action in actions)
-        return TableLayout(attribute, blocks), tuple(f"{root}/{action['path']}" for action in actions)
+        return TableLayout(attribute, blocks), tuple(_place(root, action["path"]) for action in actions)
+
+
+def _place(root: str, path: str) -> str:
+    """Where a file of the log is: its path there is a URL, below the table's unless it says otherwise.
+
+    >>> _place("/lake/my sales/", "g=a%2520b/part-0.parquet"), _place("/lake/clone", "file:/lake/old/a%20b.parquet")
+    ('/lake/my sales/g=a%20b/part-0.parquet', '/lake/old/a b.parquet')
+    """
+    known = urlparse(path)
+    if known.scheme == "file":
+        return unquote(known.path)
+    return unquote(path) if known.scheme else f"{root.rstrip('/')}/{unquote(path)}"
 
 
 def _block(action: Mapping[str, Any], attribute: str) -> Block:

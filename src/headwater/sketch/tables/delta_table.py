@@ -81,13 +81,15 @@ class DeltaFiles:
         def made() -> DeltaSnapshot:
             with self._lock:
                 if int(self._newest.version()) == version:
-                    return DeltaSnapshot.of(self._newest)
-            return DeltaSnapshot.of(self._open(version))
+                    return DeltaSnapshot.of(self._newest, self.path)
+            return DeltaSnapshot.of(self._open(version), self.path)
 
         return _remembered(self._past, version, made)
 
-    def schema(self) -> pa.Schema:
-        return DeltaSnapshot.of(self._open()).schema
+    def schema(self, version: int | None = None) -> pa.Schema:
+        if version is not None:
+            return self._at(version).schema
+        return DeltaSnapshot.of(self._open(), self.path).schema
 
     def version(self) -> int:
         """The newest version: of the log only what came since the last look is read.
@@ -176,7 +178,7 @@ class DeltaFiles:
         """The files of a version with what the log says of them."""
         known = self._layouts.get((attribute, version))
         if known is None:
-            known = self._at(version).described(attribute, self.path.rstrip("/"))
+            known = self._at(version).described(attribute, self.path)
             self._layouts[(attribute, version)] = known
             while len(self._layouts) > MOST_LAYOUTS:
                 self._layouts.pop(next(iter(self._layouts)), None)

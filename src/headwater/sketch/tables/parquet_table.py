@@ -79,10 +79,15 @@ class ParquetTable:
     def what(self) -> str:
         return f"parquet:{self.path}"
 
-    def schema(self) -> pa.Schema:
+    identity = ""
+
+    def schema(self, version: int | None = None) -> pa.Schema:
+        """Columns of the first file; that one file has no NULL says nothing of the others."""
+        import pyarrow as pa
         import pyarrow.dataset as ds
 
-        return ds.dataset(self._paths(self._files()), partitioning=self._partitioning()).schema
+        found = ds.dataset(self._paths(sorted(self._files())), partitioning=self._partitioning()).schema
+        return pa.schema([field.with_nullable(True) for field in found])
 
     def _partitioning(self) -> Any:
         import pyarrow.dataset as ds
@@ -126,9 +131,22 @@ class ParquetTable:
         tables, signs = [self.schema().empty_table()], [np.zeros(0, dtype=np.int64)]
         for version in range(after + 1, upto + 1):
             rows, sign = self._changes_of(version)
-            tables.append(rows.cast(tables[0].schema))
+            tables.append(self._in_columns_of(tables[0].schema, rows, version))
             signs.append(sign)
         return netted(pa.concat_tables(tables), np.concatenate(signs))
+
+    def _in_columns_of(self, schema: pa.Schema, rows: pa.Table, version: int) -> pa.Table:
+        """Rows of a version, in the columns that the table has."""
+        import pyarrow as pa
+
+        try:
+            return rows.cast(schema)
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError, ValueError) as error:
+            raise SketchError(
+                "no-changes",
+                f"what came to {self.path} at version {version} has other columns: {error}",
+                hint="Spark decides what such files have; the sketch is captured again",
+            ) from error
 
     def _changes_of(self, version: int) -> tuple[pa.Table, Numbers]:
         import pyarrow.feather as feather

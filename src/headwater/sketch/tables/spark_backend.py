@@ -56,8 +56,13 @@ class SparkTable(Protocol):
         """Format and place, for errors and reports."""
         ...
 
-    def schema(self) -> pa.Schema:
-        """Its columns."""
+    @property
+    def identity(self) -> str:
+        """What another table at its place does not have; empty where there is no such thing."""
+        ...
+
+    def schema(self, version: int | None = None) -> pa.Schema:
+        """Its columns: those it has now, or of a version if these are known."""
         ...
 
     def version(self) -> int:
@@ -123,23 +128,34 @@ class SparkBackend:
         self.session = session
         self.tables: dict[str, SparkTable] = {}
         self._schemas: dict[str, TableSchema] = {}
+        self._checked: dict[str, int] = {}
+        """The versions of tables whose columns were looked at last."""
         self._names = itertools.count()
         self._analysed: dict[tuple[Operator, tuple[tuple[str, int], ...]], AnalysedPlan] = {}
 
     def table(self, name: str, table: SparkTable) -> TableSchema:
         """Take in a table under a name."""
-        columns = tuple(
-            TableColumn(field.name, type_from_arrow(field.type), field.nullable) for field in table.schema()
-        )
         self.tables[name] = table
-        self._schemas[name] = TableSchema(name, columns)
+        self._schemas[name] = TableSchema(name, _columns(table.schema()))
+        self._checked.pop(name, None)
         return self._schemas[name]
 
     def schemas(self) -> Mapping[str, TableSchema]:
         return self._schemas
 
     def version(self, table: str) -> int:
-        return self._table(table).version()
+        """Refused with the code `table-replaced` where the columns are others than those that were taken in."""
+        found = self._table(table)
+        version = found.version()
+        if self._checked.get(table) != version:
+            if _columns(found.schema(version)) != self._schemas[table].columns:
+                raise SketchError(
+                    "table-replaced",
+                    f"{found.what} has other columns than it had",
+                    hint="name it again: sketches.table(...)",
+                )
+            self._checked[table] = version
+        return version
 
     def versions(self, tables: Sequence[str]) -> dict[str, int]:
         return {table: self.version(table) for table in tables}
@@ -255,7 +271,8 @@ class SparkBackend:
             version = (versions or {}).get(name)
             version = table.version() if version is None else version
             parts = sketch.of_table(name) if sketch is not None else ()
-            frame = table.frame(self.session, version, parts)
+            with refusals(name):
+                frame = table.frame(self.session, version, parts)
             is_kept = is_kept and table.gives_again(frame)
             read = table.rows_read(version, parts) if is_kept else None
             frames[name] = self._annotated(frame, name, fragments or {})
@@ -333,6 +350,10 @@ class SparkBackend:
         finally:
             for view in sources.values():
                 self.session.catalog.dropTempView(view)
+
+
+def _columns(schema: pa.Schema) -> tuple[TableColumn, ...]:
+    return tuple(TableColumn(field.name, type_from_arrow(field.type), field.nullable) for field in schema)
 
 
 def fragment_of(column: Column, ranges: Ranges) -> Column:

@@ -1,0 +1,219 @@
+"""Tables on Spark that change in other ways than by rows: columns, files and logs that go, tables made anew. The
+answer is the plain one, or an error says what is the matter."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import deltalake
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from sketch_queries import bag
+
+import headwater as hw
+from headwater.errors import HeadwaterError
+
+pytestmark = pytest.mark.xdist_group("spark")
+TEXT = "SELECT g, sum(v) AS s FROM t GROUP BY g HAVING sum(v) > 20"
+Alter = Callable[[Path], object]
+
+
+def rows(count: int, seed: int) -> pa.Table:
+    source = random.Random(seed)
+    return pa.table({name: pa.array([source.randint(0, most) for _ in range(count)], pa.int32())
+                     for name, most in (("g", 9), ("v", 9), ("x", 99))})  # fmt: skip
+
+
+def with_type(name: str, kind: pa.DataType) -> pa.Table:
+    found = rows(40, 1)
+    return found.set_column(
+        found.schema.get_field_index(name), name, pa.array(found.column(name).to_pylist()).cast(kind)
+    )
+
+
+def check(sketches: Any, table: str) -> None:
+    """Whatever is decided, rows are those that Spark reads."""
+    spark = sketches.backend.session
+    frame = spark.table(table) if "/" not in table else spark.read.parquet(table)
+    check_rows(sketches, frame.toArrow())
+
+
+def check_rows(sketches: Any, whole: pa.Table) -> None:
+    wanted = plain(whole)
+    for way in (None, "plain", None, None):
+        assert bag(sketches.ask(TEXT, way=way).rows) == wanted, way
+    sketches.update("t", insert=[{field.name: 3 for field in sketches.backend.tables["t"].schema()}])
+    assert bag(sketches.ask(TEXT).rows) == bag(sketches.ask(TEXT, way="plain").rows)
+
+
+def plain(whole: pa.Table) -> Any:
+    sums: dict[int, int] = {}
+    for row in whole.to_pylist():
+        sums[row["g"]] = sums.get(row["g"], 0) + row["v"]
+    large = {g: s for g, s in sums.items() if s > 20}
+    return bag(pa.table({"g": list(large), "s": list(large.values())}))
+
+
+def overwritten(table: Callable[[], pa.Table]) -> Alter:
+    return lambda path: deltalake.write_deltalake(
+        str(path), table(), mode="overwrite", schema_mode="overwrite"
+    )
+
+
+def vacuumed(path: Path) -> None:
+    deltalake.write_deltalake(str(path), rows(40, 9), mode="overwrite")
+    table = deltalake.DeltaTable(str(path))
+    table.vacuum(0, dry_run=False, enforce_retention_duration=False)
+
+
+def without_its_log(path: Path) -> None:
+    deltalake.write_deltalake(str(path), rows(5, 9), mode="append")
+    table = deltalake.DeltaTable(str(path))
+    table.create_checkpoint()
+    for entry in (path / "_delta_log").glob("*.json"):
+        if int(entry.stem) < table.version():
+            entry.unlink()
+
+
+DELTA: dict[str, Alter] = {
+    "a column is added": lambda path: deltalake.DeltaTable(str(path)).alter.add_columns(
+        [deltalake.Field("z", "integer")]
+    ),
+    "the attribute of the sketch is dropped": overwritten(lambda: rows(40, 1).drop_columns(["x"])),
+    "the attribute of the sketch gets another name": overwritten(
+        lambda: rows(40, 1).rename_columns(["g", "v", "y"])
+    ),
+    "the attribute of the sketch gets another type": overwritten(lambda: with_type("x", pa.int64())),
+    "a summed column is wider": overwritten(lambda: with_type("v", pa.int64())),
+    "a summed column has floats": overwritten(lambda: with_type("v", pa.float64())),
+    "columns change places": overwritten(lambda: rows(40, 1).select(["x", "v", "g"])),
+    "vacuum": vacuumed,
+    "old entries of the log are gone": without_its_log,
+}
+
+
+@pytest.mark.parametrize("what", DELTA)
+def test_a_delta_table_is_altered(spark: Any, tmp_path: Path, what: str):
+    path = tmp_path / "my sales"
+    deltalake.write_deltalake(str(path), rows(40, 1))
+    with hw.sketches(spark, tmp_path / "state") as sketches:
+        sketches.table("t", path, partition="x", ranges=8)
+        sketches.ask(TEXT, way="capture")
+        sketches.update("t", insert=rows(5, 2))
+        sketches.ask(TEXT, way="maintain")
+        DELTA[what](path)
+        check_rows(sketches, deltalake.DeltaTable(str(path)).to_pyarrow_table())
+
+
+def test_columns_are_altered_while_nobody_looks(spark: Any, tmp_path: Path):
+    """A process that comes later drops the sketches of other columns."""
+    path = tmp_path / "t"
+    deltalake.write_deltalake(str(path), rows(40, 1))
+    with hw.sketches(spark, tmp_path / "state") as sketches:
+        sketches.table("t", path, partition="x", ranges=8)
+        sketches.ask(TEXT, way="capture")
+    overwritten(lambda: with_type("x", pa.string()))(path)
+    with hw.sketches(spark, tmp_path / "state") as sketches:
+        assert sketches.list() == ()
+        wanted = plain(deltalake.DeltaTable(str(path)).to_pyarrow_table())
+        assert bag(sketches.ask(TEXT, way="capture").rows) == wanted
+
+
+def test_a_column_that_a_query_reads_is_dropped(spark: Any, tmp_path: Path):
+    deltalake.write_deltalake(str(tmp_path / "t"), rows(40, 1))
+    with hw.sketches(spark, tmp_path / "state") as sketches:
+        sketches.table("t", tmp_path / "t", partition="x", ranges=8)
+        sketches.ask(TEXT, way="capture")
+        overwritten(lambda: rows(40, 1).drop_columns(["v"]))(tmp_path / "t")
+        for way in (None, "plain", "use", "maintain"):
+            with pytest.raises(HeadwaterError, match="unknown-column"):
+                sketches.ask(TEXT, way=way)
+
+
+def test_values_in_the_names_of_directories_may_have_any_letters(spark: Any, tmp_path: Path):
+    """The log has them as URLs."""
+    path, text = tmp_path / "my lake", "SELECT x FROM t WHERE x > 1"
+    given = pa.table({"x": [1, 2, 3], "g": ["a b", "c%d", "e:f/g"]})
+    deltalake.write_deltalake(str(path), given, partition_by=["g"])
+    with hw.sketches(spark, tmp_path / "state") as sketches:
+        sketches.table("t", path, partition="g", ranges=3)
+        for way in ("capture", "use", "maintain"):
+            assert sorted(sketches.ask(text, way=way).rows.column("x").to_pylist()) == [2, 3]
+        sketches.maintain()
+        sketches.update("t", insert=[(7, "k%l m"), (8, "a b")], delete=[(2, "c%d")])
+        answer = sketches.ask(text, way="maintain")
+        assert sorted(answer.rows.column("x").to_pylist()) == [3, 7, 8] and answer.decision.changed == 3
+
+
+def replaced(path: Path) -> None:
+    pq.write_table(rows(30, 7), path / "part-0.parquet")
+
+
+def all_replaced(path: Path) -> None:
+    shutil.rmtree(path)
+    path.mkdir()
+    pq.write_table(rows(30, 7).rename_columns(["g", "v", "y"]), path / "new.parquet")
+
+
+PARQUET: dict[str, Alter] = {
+    "a file is replaced": replaced,
+    "a file is removed": lambda path: (path / "part-1.parquet").unlink(),
+    "a file with more columns comes": lambda path: pq.write_table(
+        rows(9, 3).append_column("z", pa.array([1] * 9)), path / "part-9.parquet"
+    ),
+    "all is made anew with other columns": all_replaced,
+}
+
+
+@pytest.mark.parametrize("what", PARQUET)
+def test_files_of_a_directory_are_replaced(spark: Any, tmp_path: Path, what: str):
+    path = tmp_path / "t"
+    path.mkdir()
+    for number in range(2):
+        pq.write_table(rows(20, number), path / f"part-{number}.parquet")
+    with hw.sketches(spark, tmp_path / "state") as sketches:
+        sketches.table("t", path, format="parquet", partition="x", ranges=8)
+        sketches.ask(TEXT, way="capture")
+        sketches.ask(TEXT, way="maintain")
+        PARQUET[what](path)
+        check(sketches, str(path))
+
+
+def test_one_file_without_nulls_says_nothing_of_others(spark: Any, tmp_path: Path):
+    """Spark orders NULLs first: they are the top 2, though the first file says that there is none."""
+    path, text = tmp_path / "t", "SELECT x, v FROM t ORDER BY v, x LIMIT 2"
+    path.mkdir()
+    sure = pa.schema([pa.field("x", pa.int64(), nullable=False), pa.field("v", pa.int64(), nullable=False)])
+    pq.write_table(pa.table({"x": [1, 2], "v": [3, 4]}, sure), path / "part-0.parquet")
+    pq.write_table(pa.table({"x": [8, 9], "v": pa.array([None, None], pa.int64())}), path / "part-1.parquet")
+    with hw.sketches(spark, tmp_path / "state") as sketches:
+        sketches.table("t", path, format="parquet", partition="x", ranges=4)
+        for way in ("plain", "capture", "use", "maintain"):
+            assert sketches.ask(text, way=way).rows.column("x").to_pylist() == [8, 9], way
+
+
+def test_a_table_of_the_catalog_is_made_anew(spark: Any, tmp_path: Path):
+    """Elsewhere, while its old files stay where they are; then it is dropped."""
+
+    def made(place: str, values: str) -> None:
+        spark.sql("DROP TABLE IF EXISTS altered")
+        columns = "g int, v int, x int"
+        spark.sql(f"CREATE TABLE altered ({columns}) USING parquet LOCATION '{tmp_path / place}'")
+        spark.sql(f"INSERT INTO altered VALUES {values}")
+
+    made("here", "(1, 30, 5), (2, 40, 7), (3, 1, 9)")
+    with hw.sketches(spark, tmp_path / "state") as sketches:
+        sketches.table("t", "altered", format="table", partition="x", ranges=4)
+        sketches.ask(TEXT, way="capture")
+        spark.sql("INSERT INTO altered VALUES (3, 50, 1)")
+        assert sketches.ask(TEXT, way="maintain").rows.num_rows == 3
+        made("there", "(8, 90, 50), (9, 1, 2)")
+        check(sketches, "altered")
+        spark.sql("DROP TABLE altered")
+        with pytest.raises(HeadwaterError, match="missing-source"):
+            sketches.ask(TEXT)
