@@ -34,7 +34,7 @@ QUEUE_COUNT = tables.BATCH + 1
 """How many queues an own relation has."""
 
 
-class Run(NamedTuple):
+class PlannedRule(NamedTuple):
     """A rule that the kernel runs by a plan from rows of the premise at a position, or from dead rows of its head."""
 
     rule: CheckedRule
@@ -52,13 +52,13 @@ class Needed:
         self.asked: dict[str, None] = {}
         """Relations of whose dead rows other derivations were looked for."""
 
-    def runs(self, rules: RuleSet) -> tuple[list[Run], list[Run], list[Run]]:
+    def runs(self, rules: RuleSet) -> tuple[list[PlannedRule], list[PlannedRule], list[PlannedRule]]:
         """Those that recurse, those from lower strata, and those that ask, by the plans of now."""
         plan = rules.plan
         return (
-            [Run(rule, position, plan(rule, position)) for rule, position, _ in rules.recursive],
-            [Run(rule, position, plan(rule, position)) for (_, position), rule in self.lower.items()],
-            [Run(rule, -1, plan(rule, -1)) for rule in rules.rules if rule.relation in self.asked],
+            [PlannedRule(rule, position, plan(rule, position)) for rule, position, _ in rules.recursive],
+            [PlannedRule(rule, position, plan(rule, position)) for (_, position), rule in self.lower.items()],
+            [PlannedRule(rule, -1, plan(rule, -1)) for rule in rules.rules if rule.relation in self.asked],
         )
 
 
@@ -69,7 +69,7 @@ class StratumTables:
         self,
         workspace: Workspace,
         own: Iterable[str],
-        runs: tuple[list[Run], list[Run], list[Run]],
+        runs: tuple[list[PlannedRule], list[PlannedRule], list[PlannedRule]],
         choosers: dict[str, Chooser],
     ):
         self.workspace = workspace
@@ -100,9 +100,13 @@ class StratumTables:
         self.relations: Ints = np.zeros((0, tables.RELATION_WIDTH), np.int64)
         self.rule_table: Ints = np.zeros((len(self.runs), tables.RULE_WIDTH), np.int64)
         self.step_table: Ints = np.zeros((0, tables.STEP_WIDTH), np.int64)
-        self.steps: list[tuple[Run, Step | None]] = []
+        self.steps: list[tuple[PlannedRule, Step | None]] = []
 
-    def serves(self, runs: tuple[list[Run], list[Run], list[Run]], choosers: dict[str, Chooser]) -> bool:
+    def serves(
+        self,
+        runs: tuple[list[PlannedRule], list[PlannedRule], list[PlannedRule]],
+        choosers: dict[str, Chooser],
+    ) -> bool:
         """Whether it is for these rules by these plans."""
         return choosers is self.choosers and all(
             len(some) == len(given)
@@ -188,7 +192,7 @@ class StratumTables:
 
     def _write_rules(self, heap: list[int], numbers: Mapping[str, int]) -> None:
         self.rule_table = np.zeros((len(self.runs), tables.RULE_WIDTH), np.int64)
-        steps: list[tuple[Run, Step | None]] = []
+        steps: list[tuple[PlannedRule, Step | None]] = []
         for row, run in zip(self.rule_table, self.runs, strict=True):
             plan = run.plan
             row[tables.DELTA], row[tables.HEAD] = numbers[plan.start.relation], numbers[run.rule.relation]
@@ -210,7 +214,7 @@ class StratumTables:
         """Whether a join is by lists: it can write what its plan is to give."""
         return not step.whole and not self.workspace.relations[step.relation].selected
 
-    def _write_start(self, row: Ints, run: Run, heap: list[int], numbers: Mapping[str, int]) -> int:
+    def _write_start(self, row: Ints, run: PlannedRule, heap: list[int], numbers: Mapping[str, int]) -> int:
         """Write how a rule begins; how many steps of its plan that takes."""
         plan, join = run.plan, run.plan.first_join
         if join is None or not self._listed(join):
@@ -236,7 +240,7 @@ class StratumTables:
         return int(self.relations[number, tables.FIRST_INDEX]) + held.index(relation.index(join.key))
 
     def _write_step(
-        self, row: Ints, run: Run, step: Step | None, heap: list[int], numbers: Mapping[str, int]
+        self, row: Ints, run: PlannedRule, step: Step | None, heap: list[int], numbers: Mapping[str, int]
     ) -> None:
         """Write a further step, or what is made of the bindings in the end."""
         plan = run.plan
@@ -334,7 +338,7 @@ class QueueBuffers:
         return self.rows[place, : row[which + tables.LENGTH]]
 
 
-def _fits(run: Run) -> bool:
+def _fits(run: PlannedRule) -> bool:
     """Whether the kernel can run a rule by a plan."""
     plan = run.plan
     widths = [plan.start.outputs.shape[0], plan.outputs.shape[0]]
@@ -362,7 +366,7 @@ def _spelt_out(plan: Plan) -> Iterator[Join | AntiJoin]:
             yield step
 
 
-def _read(runs: list[Run]) -> Iterator[str]:
+def _read(runs: list[PlannedRule]) -> Iterator[str]:
     """The relations that rules read."""
     for run in runs:
         yield run.plan.start.relation
