@@ -42,7 +42,7 @@ class PlannedRule(NamedTuple):
     plan: Plan
 
 
-class Needed:
+class NeededRules:
     """Which rules of a stratum the kernel is to run: those that recurse, and others once they were needed (each takes
     indexes)."""
 

@@ -21,7 +21,7 @@ from headwater.kernel.rounds import advance, tables
 from headwater.kernel.rounds.addresses import address
 from headwater.kernel.rounds.advance import LARGEST_ROUND
 from headwater.kernel.states import Accept
-from headwater.maintain.round_tables import Needed, StratumTables
+from headwater.maintain.round_tables import NeededRules, StratumTables
 from headwater.maintain.selection import Chooser
 from headwater.maintain.workspace import RuleSet, Workspace
 from headwater.plan.execute import DOWN, DOWN_FIRST, GAINED, LOST, PRESENT, STAYING, Access
@@ -72,7 +72,7 @@ class SmallRounds:
 
     def __init__(self, workspace: Workspace, rules: RuleSet, choosers: dict[str, Chooser]):
         self.workspace = workspace
-        self.needed = Needed()
+        self.needed = NeededRules()
         self.stratum = StratumTables(workspace, rules.own, self.needed.runs(rules), choosers)
         self.at: Ints = np.zeros(tables.PLACE_LENGTH, np.int64)
         self._special: Ints = np.empty(0, np.int64)
