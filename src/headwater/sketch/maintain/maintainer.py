@@ -264,12 +264,21 @@ class Maintainer:
         delta = self._merge.change(self._root.change(changes))
         self._root.commit()
         self.versions = dict(changes.versions)
-        is_same = not (delta.gained or delta.lost) and self.switches.shrink
-        if self._sketch is None or versions is None or not is_same:
+        if self._sketch is None or versions is None or not self.switches.shrink:
             self._sketch = self._merged(self.versions)
         else:
-            self._sketch = self._sketch.at(self.versions)
+            self._sketch = self._changed(self._sketch.at(self.versions), delta)
         return delta
+
+    def _changed(self, sketch: Sketch, delta: SketchDelta) -> Sketch:
+        """A sketch with what it gains and loses: most changes touch few of its fragments, if any."""
+        if not (delta.gained or delta.lost):
+            return sketch
+        gained, lost = self.numbers.by_slot(delta.gained), self.numbers.by_slot(delta.lost)
+        for slot in gained:
+            if gained[slot] or lost[slot]:
+                sketch = sketch.changed(slot, gained[slot], lost[slot])
+        return sketch
 
     def _merged(self, versions: Mapping[str, int]) -> Sketch:
         return self.numbers.sketch(self._merge.present(), versions, self._merge.doubtful())
