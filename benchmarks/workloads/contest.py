@@ -144,10 +144,9 @@ def _contest(stage: Stage, workload: RecursiveWorkload) -> list[ReportRow]:
 
 def _worst(workload: RecursiveWorkload, deletes: Duel) -> ReportRow:
     """The dearest of all single deletes."""
-    name = f"{workload.name}: delete 1, worst of {len(deletes.ours)}"
-    worst = Duel(PART, name, deletes.rival, "faster")
+    worst = Duel(PART, f"{workload.name}: delete 1, the worst", deletes.rival, "faster")
     worst.ours, worst.theirs = [max(deletes.ours)], deletes.theirs
-    return worst.row()
+    return worst.row(f"{workload.name}: the worst of {len(deletes.ours)} single deletes")
 
 
 def loaded(workload: RecursiveWorkload) -> Database:

@@ -66,7 +66,7 @@ EXPECTED["workloads"] = {
     (f"{name}: {what}", rival)
     for rival, names in ((NEMO, ("ontology", "points-to", "shared text")), (DUCKDB, ORDINARY))
     for name in names
-    for what in ("load", "delete 1", "insert 1")
+    for what in ("load", "delete 1", "insert 1", "delete 1, the worst")
 } | {("ontology: resident memory", NEMO), ("ontology: most memory while loading", NEMO)}
 WITH_PATHWAY = {
     "closure": {(f"{change} 1 edge, smaller graph", PATHWAY) for change in ("delete", "insert")},
