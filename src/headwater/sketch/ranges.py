@@ -22,6 +22,7 @@ from __future__ import annotations
 import bisect
 import datetime
 import decimal
+import fractions
 import itertools
 import math
 from collections.abc import Collection, Iterable, Sequence
@@ -36,6 +37,8 @@ from headwater.errors import SketchError
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from headwater.sketch.tables.integer_columns import IntegerColumn
 
 RangeValue = int | float | str | decimal.Decimal | datetime.date | datetime.datetime
 """What a bound can be. One attribute's bounds are of one kind."""
@@ -73,6 +76,11 @@ class Ranges:
         """The bounds as arrays, by the types of columns they were compared with."""
         return {}
 
+    @cached_property
+    def _units(self) -> dict[int | None, list[int] | None]:
+        """The bounds as integers, by the scale of columns they were compared with."""
+        return {}
+
     @property
     def count(self) -> int:
         """How many fragments there are, that of NULL included."""
@@ -105,6 +113,19 @@ class Ranges:
             found[:] = np.searchsorted(bounds, values, side="right")
         if column.null_count:
             found[np.asarray(column.is_null(), dtype=bool)] = self.null_fragment
+        return found
+
+    def fragments_of_few(self, column: IntegerColumn, rows: Iterable[int]) -> list[int] | None:
+        """The fragments of some rows of a column of integers; `None` if the bounds are not of its kind."""
+        if column.scale not in self._units:
+            self._units[column.scale] = _in_units(self.bounds, column.scale)
+        bounds, values = self._units[column.scale], column.listed
+        if bounds is None:
+            return None
+        found = []
+        for row in rows:
+            value = values[row]
+            found.append(self.null_fragment if value is None else bisect.bisect_right(bounds, value))
         return found
 
     def intervals(self, fragments: Collection[int]) -> tuple[Interval, ...]:
@@ -177,6 +198,22 @@ def _bounds_among(bounds: Sequence[RangeValue], kind: Any) -> npt.NDArray[Any]:
         scaled = [_unscaled(decimal.Decimal(bound), kind.scale) for bound in bounds]  # type: ignore[arg-type]
         return np.asarray(scaled, dtype=object if _wide(scaled) else np.int64)
     return np.asarray(bounds, dtype=object)
+
+
+def _in_units(bounds: Sequence[RangeValue], scale: int | None) -> list[int] | None:
+    """The smallest integers of a scale (`IntegerColumn.scale`) that are not below the bounds; `None` if bounds are
+    not all whole numbers, all decimals or, where the scale is that of days, all dates."""
+    kinds = {type(bound) for bound in bounds}
+    if scale is None:
+        first = datetime.date(1970, 1, 1).toordinal()
+        dates = [bound for bound in bounds if isinstance(bound, datetime.date)]
+        return [bound.toordinal() - first for bound in dates] if kinds <= {datetime.date} else None
+    if kinds <= {int}:
+        return [bound * 10**scale for bound in bounds]
+    numbers = [bound for bound in bounds if isinstance(bound, decimal.Decimal) and bound.is_finite()]
+    if len(numbers) < len(bounds):
+        return None
+    return [math.ceil(fractions.Fraction(bound) * 10**scale) for bound in numbers]
 
 
 def _comparable(column: Any, bounds: Sequence[RangeValue]) -> npt.NDArray[Any]:

@@ -12,7 +12,8 @@ import pytest
 
 from headwater.language.sql.scalars import And, Attribute, Compare, InList, IsNull, Not, Or, Scalar, Value
 from headwater.sketch.maintain.columnwise import compile_scalar, holds
-from headwater.sketch.maintain.row_tests import RowTest, compile_test
+from headwater.sketch.maintain.row_tests import RowTest, _GivenColumns, compile_test
+from headwater.sketch.tables.integer_columns import FEW_ROWS
 from headwater.values.types import DATE, INT, decimal_of
 
 PRICE = decimal_of(15, 2)
@@ -74,10 +75,15 @@ def test_a_test_says_what_arrow_says(seed: int):
     assert (test is None) == (plain is None)
     if test is None or plain is None:
         return
-    for rows in (7, 3, 0):
+    for rows in (7, 3, 0, 3 * FEW_ROWS):
         given = columns(at, rows)
         count = len(given[0])
         assert np.array_equal(test(given, count), holds(plain(given), count)), asked
+        found = compile_test(asked)
+        assert found is not None
+        places = found.places(_GivenColumns(given), count)
+        assert places.dtype == np.int64
+        assert places.tolist() == np.flatnonzero(holds(plain(given), count)).tolist(), asked
 
 
 def test_most_are_computed_over_integers():

@@ -60,7 +60,7 @@ class FragmentSets:
         offsets = np.arange(rows + 1, dtype=np.int64) * width
         if width == 0:
             return FragmentSets(offsets, np.empty(0, np.int64))
-        members = np.ascontiguousarray(np.stack(columns, axis=1)).reshape(-1)
+        members = columns[0] if width == 1 else np.ascontiguousarray(np.stack(columns, axis=1)).reshape(-1)
         sets = FragmentSets(offsets, members.astype(np.int64, copy=False))
         return sets if disjoint else sets.distinct()
 

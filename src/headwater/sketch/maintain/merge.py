@@ -21,7 +21,8 @@ import numpy as np
 
 from headwater.errors import DataError
 from headwater.sketch.maintain.annotated import AnnotatedRows
-from headwater.sketch.maintain.fragment_sets import GroupFragments, Ints
+from headwater.sketch.maintain.fragment_sets import FragmentSets, GroupFragments, Ints
+from headwater.sketch.tables.integer_columns import FEW_ROWS
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,8 @@ class Merge:
         """Follow a change of the query's annotated result."""
         if not len(rows):
             return SketchDelta(frozenset(), frozenset())
+        if isinstance(rows.fragments, FragmentSets) and len(rows.fragments.members) <= FEW_ROWS:
+            return self._change_few(rows.fragments, rows.counts)
         added = added_to_fragments(rows, len(self.state))
         touched = np.flatnonzero(added)
         before = self.state[touched]
@@ -51,6 +54,24 @@ class Merge:
         self.state[touched] = after
         gained, lost = touched[(before == 0) & (after > 0)], touched[(before > 0) & (after == 0)]
         return SketchDelta(frozenset(gained.tolist()), frozenset(lost.tolist()))
+
+    def _change_few(self, sets: FragmentSets, counts: Ints) -> SketchDelta:
+        """The same, one fragment after the other."""
+        members, offsets = sets.members.tolist(), sets.offsets.tolist()
+        after: dict[int, int] = {}
+        for row, count in enumerate(counts.tolist()):
+            for number in members[offsets[row] : offsets[row + 1]]:
+                after[number] = after.get(number, 0) + count
+        before = {number: int(self.state[number]) for number in after}
+        for number, added in after.items():
+            after[number] = before[number] + added
+            if after[number] < 0:
+                raise negative_count("a fragment of the answer")
+        for number, count in after.items():
+            self.state[number] = count
+        gained = frozenset(number for number, count in before.items() if not count and after[number])
+        lost = frozenset(number for number, count in before.items() if count and not after[number])
+        return SketchDelta(gained, lost)
 
     def present(self) -> list[int]:
         """The fragments of the sketch."""

@@ -94,7 +94,7 @@ def selected(rows: AnnotatedRows, condition: Columnwise) -> AnnotatedRows:
 
 def projected(rows: AnnotatedRows, columns: Mapping[int, Columnwise]) -> AnnotatedRows:
     """Rows with other columns."""
-    if not len(rows):
+    if not len(rows) or not (columns or rows.columns):
         return rows
     made: dict[int, pa.Array] = {
         id: as_column(column(rows.columns), len(rows)) for id, column in columns.items()

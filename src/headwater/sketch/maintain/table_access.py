@@ -12,10 +12,11 @@ from headwater.language.sql.algebra import Scan
 from headwater.language.sql.scalars import Attribute
 from headwater.sketch.maintain.annotated import AnnotatedRows
 from headwater.sketch.maintain.fragment_sets import FragmentSets, Ints
-from headwater.sketch.maintain.numbering import FragmentNumbers
+from headwater.sketch.maintain.numbering import FragmentNumbers, SlotRanges
 from headwater.sketch.maintain.row_tests import DeltaColumns, RowTest
 from headwater.sketch.sketch import Slot
 from headwater.sketch.tables.backend import TableDelta, fragment_column
+from headwater.sketch.tables.integer_columns import FEW_ROWS
 from headwater.values.types import INT
 
 COUNT = "_count"
@@ -38,14 +39,27 @@ def annotate(
     elif not len(passing):
         return AnnotatedRows.none({id: delta.column(name).slice(0, 0) for id, name in names.items()})
     else:
-        places, signs = pa.array(passing), delta.signs[passing]
-        columns = {id: delta.column(name).take(places) for id, name in names.items()}
-    fragments = []
-    for each in numbers.of_table(delta.table):
-        column = delta.column(each.slot.attribute)
-        found = each.ranges.fragments(column if passing is None else column.take(places))
-        fragments.append(found + numbers.first(each.slot))
+        signs, columns = delta.signs[passing], {}
+        if names:
+            places = pa.array(passing)
+            columns = {id: delta.column(name).take(places) for id, name in names.items()}
+    fragments = [
+        _fragments(delta, each, passing) + numbers.first(each.slot) for each in numbers.of_table(delta.table)
+    ]
     return AnnotatedRows(columns, signs, FragmentSets.matrix(fragments, len(signs)))
+
+
+def _fragments(delta: TableDelta, partition: SlotRanges, passing: Ints | None) -> Ints:
+    """The fragments of a delta's rows at some places (`None`: of all)."""
+    name = partition.slot.attribute
+    if len(delta.signs) <= FEW_ROWS:
+        rows = range(len(delta.signs)) if passing is None else passing.tolist()
+        integers = delta.integers(name)
+        few = None if integers is None else partition.ranges.fragments_of_few(integers, rows)
+        if few is not None:
+            return np.array(few, np.int64)
+    column = delta.column(name)
+    return partition.ranges.fragments(column if passing is None else column.take(pa.array(passing)))
 
 
 def _passing(delta: TableDelta, wanted: Mapping[int, str], tests: Sequence[RowTest]) -> Ints | None:
@@ -54,7 +68,7 @@ def _passing(delta: TableDelta, wanted: Mapping[int, str], tests: Sequence[RowTe
     passing: Ints | None = None
     for test in tests:
         if passing is None:
-            (found,) = test.of(DeltaColumns(delta, wanted), len(delta.signs)).nonzero()
+            found = test.places(DeltaColumns(delta, wanted), len(delta.signs))
             passing = None if len(found) == len(delta.signs) else found
         elif len(passing):
             places = pa.array(passing)

@@ -24,7 +24,7 @@ from headwater.language.sql.scalars import Scalar
 from headwater.language.sql.tables import TableSchema
 from headwater.sketch.ranges import Ranges
 from headwater.sketch.sketch import Slot
-from headwater.sketch.tables.integer_columns import IntegerColumn, integer_column
+from headwater.sketch.tables.integer_columns import FEW_ROWS, IntegerColumn, integer_column
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -84,7 +84,9 @@ class TableDelta:
         """Make what was made of an earlier delta of the same table."""
         self.is_one_way, self.size  # noqa: B018
         for name in earlier._integers:
-            self.integers(name)
+            column = self.integers(name)
+            if column is not None and len(self.signs) <= FEW_ROWS:
+                column.listed  # noqa: B018
 
     def only(self, chosen: npt.NDArray[np.bool_]) -> TableDelta:
         """Some of its rows."""

@@ -14,12 +14,15 @@ True
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+FEW_ROWS = 64
+"""Up to so many, a loop over Python's integers takes less time than a few calls over arrays."""
 MOST_DIGITS_OF_WORDS = 18
 """Decimals of so many digits fit into 64 bits."""
 _WORDS: dict[int, Any] = {
@@ -43,6 +46,15 @@ class IntegerColumn:
     """Where NULL is, if it is anywhere."""
     scale: int | None
     """Digits after the point; `None` for days."""
+
+    @cached_property
+    def listed(self) -> list[int | None]:
+        """The same as Python has it, `None` where NULL is: for loops over few rows."""
+        values: list[int | None] = self.values.tolist()
+        if self.missing is not None:
+            for place in self.missing.nonzero()[0].tolist():
+                values[place] = None
+        return values
 
 
 def integer_column(column: Any) -> IntegerColumn | None:
