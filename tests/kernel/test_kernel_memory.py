@@ -249,3 +249,13 @@ def test_memory_behind_what_is_used_is_given_back_and_can_be_used_again(make: Ca
     longer = memory.grown(array, 2 * length, make)
     assert (longer[:length] == 8).all() and (make is memory.empty or not longer[length:].any())
     memory.vacate(np.ones(10), 5)  # what has no range of its own stays as it is
+
+
+def test_what_was_left_behind_an_array_that_was_vacated_is_zero_for_others():
+    dirty = memory.empty((1 << 20,), np.uint8)
+    dirty[:] = 7
+    del dirty
+    shorter = memory.empty((200_001,), np.uint8)
+    memory.vacate(shorter, 200_000)
+    del shorter
+    assert not memory.zeros((300_000,), np.uint8).any()

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import headwater as hw
 from headwater.errors import OutOfMemory
 from headwater.kernel import compiled, room
+from headwater.kernel.at_hand import at_hand
 from headwater.kernel.rounds import advance, views
 from headwater.maintain import fixpoint, round_tables, small_rounds
 from headwater.version.changes import Changes
@@ -28,8 +29,9 @@ Version = tuple[Rows, Rows]
 @pytest.fixture(scope="module", autouse=True)
 def machine_code():
     """What is tested is compiled, whether that has paid by now or not."""
-    if not compiled.at_hand(advance.advance):
-        compiled.load([advance.advance])
+    for width in compiled.WIDTHS:
+        if not at_hand(advance.advance, width):
+            compiled.load([compiled.kernel_of(advance.advance)], [width])
 
 
 def premise(draw: Any, relation: str, arity: int, known: list[str]) -> str:
@@ -293,3 +295,30 @@ def test_numbers_get_more_bits_in_the_middle(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(room, "adding", widening)
     assert rows_of(CLOSURE, stream, ("reach",)) == wanted
     assert widened
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_rules_that_ask_of_relations_with_wider_numbers(seed: int):
+    """Rows of `start` have 64 bits and those of the stratum 32: the kernel cannot ask for other derivations."""
+    text = """
+    start(x: int, c: int, big: int). e(x: int, y: int, c: int).
+    d(X, min<C>) :- start(X, C, _).
+    d(Y, min<C>) :- d(X, A), e(X, Y, B), C = A + B.
+    start(0, 5, 1099511627776).
+    """
+    choose = random.Random(seed)
+    edges = {(choose.randrange(8), choose.randrange(8), choose.randrange(1, 5)) for _ in range(22)}
+    db = hw.connect()
+    db.define(text)
+    db.apply(insert={"e": sorted(edges)})
+    for _ in range(8):
+        come = {(choose.randrange(8), choose.randrange(8), choose.randrange(1, 5)) for _ in range(2)}
+        db.apply(insert={"e": sorted(come)})
+        edges |= come
+    for gone in choose.sample(sorted(edges), 10):
+        db.apply(delete={"e": [gone]})
+        edges.remove(gone)
+        anew = hw.connect(strategy="recompute")
+        anew.define(text)
+        anew.apply(insert={"e": sorted(edges)})
+        assert sorted(db["d"]) == sorted(anew["d"])

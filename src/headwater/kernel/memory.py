@@ -185,7 +185,7 @@ def vacate(array: npt.NDArray[Any], length: int) -> None:
             area = next(area for area in _areas if area.range is array.base)
             if first < area.used:
                 _zero(area, first)
-            area.used = array.nbytes
+            area.used = min(area.used, max(first, array.nbytes))
 
 
 def _zero(area: Area, first: int) -> None:

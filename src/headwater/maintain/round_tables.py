@@ -159,7 +159,6 @@ class StratumTables:
         self.queues: Ints = np.zeros((len(self.own), tables.QUEUE_WIDTH), np.int64)
         every = [(number, index) for number, (_, held) in enumerate(self.known) for index in held]
         self.indexes: Ints = np.zeros((len(every), tables.INDEX_WIDTH), np.int64)
-        self._criteria: dict[str, Ints] = {}
         for number, (relation, held) in enumerate(self.known):
             row = self.relations[number]
             row[tables.WIDTH], row[tables.ARITY] = relation.width, relation.arity

@@ -88,7 +88,10 @@ class SmallRounds:
             self.stratum = StratumTables(self.workspace, stratum.own, runs, stratum.choosers)
 
     def _begins(self, fixpoint: Fixpoint) -> bool:
-        """Whether all that changed below the stratum can be begun from here, and is little."""
+        """Whether all that changed below the stratum can be begun from here, and is little. On nodes it cannot: what
+        is derived from lower strata may belong elsewhere."""
+        if not fixpoint.exchange.alone:
+            return False
         rows = 0
         for rule, position, relation, _ in fixpoint.rules.lower:
             delta = fixpoint.deltas.get(relation)
@@ -173,11 +176,14 @@ class SmallRounds:
         if not self.needed.asked.keys() >= set(asked):
             self.needed.asked.update(dict.fromkeys(asked))
             self.keep_up(fixpoint.rules)
-        if not self.stratum.askable >= set(asked):
+            at[tables.GAINS] = self._begins(fixpoint)
+        ready = self.stratum.ready()
+        if not ready or not self.stratum.askable >= set(asked):
             fixpoint.up(STAYING if at[tables.FIRST] else PRESENT)
             at[tables.PHASE] = tables.GAIN if at[tables.FIRST] else tables.CHOOSE
             at[tables.CLOCK], at[tables.REVIVED] = self.workspace.clock, fixpoint.statistics.revived
-        if not self.stratum.ready():
+            ready = self.stratum.ready()
+        if not ready:
             return False
         self._load(fixpoint)
         return True

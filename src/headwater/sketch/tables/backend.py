@@ -83,7 +83,7 @@ class TableDelta:
     def prepare_like(self, earlier: TableDelta) -> None:
         """Make what was made of an earlier delta of the same table."""
         self.is_one_way, self.size  # noqa: B018
-        for name in earlier._integers:
+        for name in tuple(earlier._integers):  # readers in other threads may make more meanwhile
             column = self.integers(name)
             if column is not None and len(self.signs) <= FEW_ROWS:
                 column.listed  # noqa: B018
