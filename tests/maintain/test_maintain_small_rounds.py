@@ -250,3 +250,17 @@ def test_rows_with_many_columns_that_must_be_there():
     database.apply(insert={"wide": [(*[7] * 22, a, b) for a in range(9) for b in range(9)]})
     database.apply(insert={"link": chain(8)})
     assert len(database["reach"]) == 36
+
+
+@pytest.mark.parametrize("replicate", [0, 100_000])
+def test_each_node_holds_its_own_rows(replicate: int):
+    """Where base rows are on every node, each derives everything from them, and keeps what is its own."""
+    with hw.connect(run="threads", nodes=2, replicate=replicate) as database:
+        database.define(DECLARED + "reach(X, Y) :- link(X, Y). reach(X, Y) :- link(X, Z), reach(Z, Y).")
+        database.apply(insert={"link": chain(5)})
+        assert len(database["reach"]) == 15 == len(set(database["reach"].rows()))
+        database.apply(insert={"link": [(5, 6)]})
+        database.apply(delete={"link": [(2, 3)]})
+        assert sorted(database["reach"].rows()) == sorted(
+            (a, b) for part in (range(3), range(3, 7)) for a in part for b in part if a < b
+        )
