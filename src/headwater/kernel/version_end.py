@@ -164,10 +164,11 @@ def _emptied(relation: Relation) -> bool:
 
 
 def _settle(relation: Relation) -> None:
-    """End a large load: a relation that has come to rest need not have what it grew by."""
-    with contextlib.suppress(MemoryError):
-        relation.fit_table()
+    """End a large load: after the first one of a process, a relation need not have what it grew by. (After later
+    ones, most of which derive again what has changed, that would be work for nothing.)"""
     if first_load.end():
+        with contextlib.suppress(MemoryError):
+            relation.fit_table()
         top = int(relation.sizes[0])
         vacate(relation.rows, top)
         vacate(relation.state, top)

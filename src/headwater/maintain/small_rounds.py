@@ -19,7 +19,6 @@ from headwater.kernel.at_hand import at_hand, missed
 from headwater.kernel.relation import Relation, Rows
 from headwater.kernel.rounds import advance, tables
 from headwater.kernel.rounds.addresses import address
-from headwater.kernel.rounds.advance import LARGEST_ROUND
 from headwater.kernel.states import Accept
 from headwater.maintain.round_tables import NeededRules, StratumTables
 from headwater.maintain.selection import Chooser
@@ -38,6 +37,9 @@ MOST_ROUNDS = 1 << 62
 RUNNING = (tables.LOSE_RUN, tables.FALL_RUN, tables.UP_RUN, tables.GAIN_RUN, tables.SHOW_RUN)
 FROM_BELOW = (tables.LOSE, tables.GAIN)
 DEAD_ROWS = tables.DEAD + tables.LENGTH
+MOST_ROWS_BEGUN = 256
+"""How many rows of lower strata rules are begun from here, all rules together: what more lead to at once is better
+derived in large pieces, with a second thread."""
 ROUNDS_OF_A_CHANGE = 20
 """How many rounds a change takes, about."""
 
@@ -99,7 +101,7 @@ class SmallRounds:
                 rows += delta.lost.shape[0] + delta.gained.shape[0]
                 if (rule.label, position) not in self.stratum.lower:
                     return False
-        return rows <= LARGEST_ROUND
+        return rows <= MOST_ROWS_BEGUN
 
     def run(self, fixpoint: Fixpoint, phase: int) -> int:
         """Bring the stratum on from a phase (see `kernel/rounds/tables`) in which nothing is done yet. Returns the

@@ -12,12 +12,9 @@ from headwater.maintain.small_rounds import GiveUp
 from headwater.maintain.strategies.strategy import Strategy, Task
 from headwater.rules.checked import Stratum
 
-FRACTION = 0.2
+FRACTION = 0.1
 """The part of a stratum whose death, if it is in doubt, makes recomputing cheaper (measured on closures of random
 graphs; of rows that are not in doubt five times as many: see `fixpoint.spent`)."""
-MOSTLY_LOST = 0.1
-"""From how many lost derivations on, as a part of a stratum's rows, it is derived into new relations if it is derived
-again."""
 FEWEST_DEAD_TO_GIVE_UP = 4096
 """Below this many dead rows it is never worth asking."""
 FEWEST_LOSSES_TO_RECOMPUTE = 256
@@ -60,9 +57,7 @@ class Support(Strategy):
         stored, losses, cost = task.totals(task.stored(), own, cost)
         limit = max(FEWEST_DEAD_TO_GIVE_UP, self.fraction * stored)
         if cost > limit:
-            task.recompute(
-                "large-change", mostly_new=losses > max(FEWEST_DEAD_TO_GIVE_UP, MOSTLY_LOST * stored)
-            )
+            task.recompute("large-change", mostly_new=losses > limit)
             if self.spread is not None:  # else it would be so for ever
                 self.spread *= 1 - FORGETTING
             return
