@@ -157,6 +157,8 @@ def test_a_row_takes_at_most_500_bytes_and_flaps_widen_nothing():
         db = hw.connect(strategy="absorption")
         db.define(CLOSURE)
         db.apply(insert={"link": given})
+        db.apply(delete={"link": given[:1]})
+        db.apply(insert={"link": given[:1]})
     tracemalloc.start()
     try:
         before, _ = tracemalloc.get_traced_memory()
