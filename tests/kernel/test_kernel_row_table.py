@@ -10,6 +10,7 @@ from kernel_model import assert_indexed, matrix, tags
 from oracle_lockstep import examples
 
 from headwater.kernel import row_table, version_end
+from headwater.kernel.memory import FirstLoad
 from headwater.kernel.relation import Relation
 from headwater.kernel.row_table import TOLD, fitting_size, has_room, table_size
 
@@ -144,6 +145,7 @@ def test_sizes_of_tables_that_fit(rows: int):
 
 def test_a_large_load_ends_with_a_table_that_fits(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(version_end, "FEWEST_ROWS_LOADED", 1000)
+    monkeypatch.setattr(version_end, "first_load", FirstLoad())  # as in a process in which nothing was loaded yet
     relation = Relation("r", 2)
     relation.index([1])
     add(relation, [(row, row % 7) for row in range(1400)])
@@ -164,6 +166,7 @@ def test_a_large_load_ends_with_a_table_that_fits(monkeypatch: pytest.MonkeyPatc
 
 def test_a_large_load_ends_where_there_is_no_memory_for_another_table(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(version_end, "FEWEST_ROWS_LOADED", 1000)
+    monkeypatch.setattr(version_end, "first_load", FirstLoad())  # as in a process in which nothing was loaded yet
     relation = Relation("r", 1)
     add(relation, [(row,) for row in range(1400)])
     loose = relation.slots.shape[0]
