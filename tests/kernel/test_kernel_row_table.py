@@ -145,7 +145,9 @@ def test_sizes_of_tables_that_fit(rows: int):
 
 def test_a_large_load_ends_with_a_table_that_fits(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(version_end, "FEWEST_ROWS_LOADED", 1000)
-    monkeypatch.setattr(version_end, "first_load", FirstLoad())  # as in a process in which nothing was loaded yet
+    monkeypatch.setattr(
+        version_end, "first_load", FirstLoad()
+    )  # as in a process in which nothing was loaded yet
     relation = Relation("r", 2)
     relation.index([1])
     add(relation, [(row, row % 7) for row in range(1400)])
@@ -166,7 +168,9 @@ def test_a_large_load_ends_with_a_table_that_fits(monkeypatch: pytest.MonkeyPatc
 
 def test_a_large_load_ends_where_there_is_no_memory_for_another_table(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(version_end, "FEWEST_ROWS_LOADED", 1000)
-    monkeypatch.setattr(version_end, "first_load", FirstLoad())  # as in a process in which nothing was loaded yet
+    monkeypatch.setattr(
+        version_end, "first_load", FirstLoad()
+    )  # as in a process in which nothing was loaded yet
     relation = Relation("r", 1)
     add(relation, [(row,) for row in range(1400)])
     loose = relation.slots.shape[0]
