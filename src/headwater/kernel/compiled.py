@@ -4,7 +4,8 @@ Importing the kernel loads neither numba nor machine code: whoever only reads ro
 loaded when it is first called, so that a program waits for what it uses and for nothing else; what would have to be
 compiled, or would be the first to need numba, is interpreted while there is little to do (see `interpreted`). What
 ends a version is loaded before there is much to end (`load_endings`): keeping or undoing it must not fail, and
-compiling takes memory. Nodes have everything compiled when they come up (`compile_missing`).
+compiling takes memory. When nodes come up, they compile all for which there is no other way
+(`compile_missing`).
 
 What will be needed soon is compiled ahead by another process (see `ahead`): with the first large load, what a first
 deletion needs (`losing`); and functions for which there are other ways, once they were missed (see `at_hand`).
