@@ -135,7 +135,8 @@ def task_of(job: int, invitation: Invitation, local: bool) -> Callable[[Iterable
         from headwater.kernel.ahead import WANTED
         from headwater.nodes.serve import serve
 
-        os.environ[WANTED] = "0"  # what a node needs was compiled when it came up, and cores are the cluster's
+        # What a node needs was compiled when it came up, and cores are the cluster's.
+        os.environ[WANTED] = "0"
         context = BarrierTaskContext.get()
         number = context.partitionId()
         address = LOOPBACK
