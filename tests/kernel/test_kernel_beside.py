@@ -13,7 +13,7 @@ from oracle_lockstep import examples
 import headwater as hw
 from headwater.errors import OutOfMemory
 from headwater.kernel import beside
-from headwater.kernel.beside import EnteredBeside, Helper
+from headwater.kernel.beside import Beside, Helper
 from headwater.kernel.memory import Reserved
 from headwater.kernel.relation import Relation
 from headwater.maintain import fixpoint
@@ -54,7 +54,7 @@ def test_random_versions_come_out_as_with_one_thread(seed: int, monkeypatch: pyt
         if version == 5:  # numbers of 64 bits, in the middle of a run
             pieces[3] = np.array([(2**40, 1, 0)], np.int64)
         shown = [alone.add(piece, version + 1) for piece in pieces]
-        with EnteredBeside(helped):
+        with Beside(helped):
             for piece, rows in zip(pieces, shown, strict=True):
                 assert helped.add(piece, version + 1).tolist() == rows.tolist()
         for relation in (alone, helped):
@@ -99,7 +99,7 @@ def test_what_the_other_thread_is_refused_is_raised_here_and_can_be_undone():
     relation.commit()
     before = relation.matrix().tolist()
     room.refuses = True
-    with pytest.raises(OutOfMemory), EnteredBeside(relation):
+    with pytest.raises(OutOfMemory), Beside(relation):
         for _ in range(4):
             relation.add(tuples(rng, 20_000, 2000), 2)
     assert relation.beside is None

@@ -1,13 +1,16 @@
-"""A second core: rows are entered in indexes by another thread, while the first goes on finding rows.
+"""A second core: another thread joins the next piece and enters rows in indexes, while the first adds rows.
 
-A rule that is run over many rows is joined and added to its relation piece by piece (see `execute`). What is new is
-to be entered in the relation's indexes as well, which takes up to a third of the time, and nobody looks at these
-indexes before the run is over, unless the rule itself joins with its own relation. So another thread does it, in the
-same order: everything comes out as with one thread, to the bit.
+A rule that is run over many rows is joined and added to its relation piece by piece (see `execute`). Unless the rule
+itself joins with its own relation, nothing that is added matters to the next piece. So another thread joins that one
+meanwhile. What is new is to be entered in the relation's indexes as well, and nobody looks at these before the run is
+over: the other thread does that, too. Both are done in the same order as by one thread, and everything comes out as
+with one, to the bit.
 
-The two do not meet: codes of rows that are there do not change within a version, nor do their places; where an array
-is replaced by a longer one, the one before has the rows that were handed over; and indexes are left to the other
-thread until the run is over, whatever ends it. So nothing is under way when a version is kept or undone.
+The two do not meet: codes of rows that are there do not change within a version, nor do their places, nor the ranks
+of rows that a run begins from; where an array is replaced by a longer one, the one before has the rows that were
+handed over; and indexes are left to the other thread until the run is over, whatever ends it. So nothing is under way
+when a version is kept or undone. What the other thread has not come to when it is needed is done by the first: where
+cores are taken by others, nothing waits for it.
 """
 
 from __future__ import annotations
@@ -68,32 +71,78 @@ if hasattr(os, "register_at_fork"):  # a process that is forked has none of thes
     os.register_at_fork(after_in_child=Helper.idle.clear)
 
 
-class EnteredBeside:
-    """While it is open, rows that a relation gets are entered in its indexes by another thread, if they are many.
+class Errand:
+    """Something that another thread does or, if it has not come to it by the time that it is needed, this one."""
 
-    Whoever has the lock enters rows. In the end this thread does what the other has not come to: where cores are
-    taken by others, nothing waits for it.
+    def __init__(self, work: Callable[[], int]):
+        self._work: Callable[[], int] | None = work
+        self._lock = threading.Lock()
+        self._outcome = 0
+        self._error: BaseException | None = None
+
+    def do(self) -> None:
+        """Do it, unless that was done. Whoever has the lock does."""
+        with self._lock:
+            work, self._work = self._work, None
+            if work is not None:
+                try:
+                    self._outcome = work()
+                except BaseException as error:
+                    self._error = error
+
+    def outcome(self) -> int:
+        """What came of it, once it is done."""
+        self.do()
+        if self._error is not None:
+            raise self._error
+        return self._outcome
+
+    def drop(self) -> None:
+        """Leave it undone, or wait until it is done."""
+        with self._lock:
+            self._work = None
+
+
+class Beside:
+    """While it is open, another thread has part in a run of a rule: rows that the rule's relation gets are entered in
+    its indexes there, if they are many, and so is done what is handed over.
+
+    Whoever has the lock enters rows; in the end this thread does, what the other has not come to.
     """
 
     def __init__(self, relation: Relation):
         self._relation = relation
         self._helper: Helper | None = None
+        self._enters = False
+        """Whether rows were handed over: then all that come later must follow them."""
+        self._errand: Errand | None = None
         self._lock = threading.Lock()
         self._over = False
         self._error: BaseException | None = None
 
-    def __enter__(self) -> EnteredBeside:
+    def __enter__(self) -> Beside:
         self._relation.beside = self
         return self
 
+    def hand(self, work: Callable[[], int]) -> Errand:
+        """Have something done, once what was handed over before is; whatever ends the run, it is over by then."""
+        self._errand = Errand(work)
+        self._taken().hand(self._errand.do)
+        return self._errand
+
     def enter(self, upto: int) -> None:
         """Have the rows entered that the version has created, up to so many."""
-        if self._helper is None:
+        if not self._enters:
             if upto - self._relation.entered < FEWEST_ROWS_HANDED_OVER or not self._relation.indexes:
                 self._relation.enter(upto)
                 return
+            self._enters = True
+        self._taken().hand(lambda: self._enter(upto))
+
+    def _taken(self) -> Helper:
+        if self._helper is None:
             self._helper = Helper.taken()
-        self._helper.hand(lambda: self._enter(upto))
+        return self._helper
 
     def _enter(self, upto: int) -> None:
         """What the other thread does; after an error it does nothing any more."""
@@ -110,6 +159,8 @@ class EnteredBeside:
         self._relation.beside = None
         if self._helper is None:
             return
+        if self._errand is not None:
+            self._errand.drop()
         with self._lock:
             self._over = True
         self._helper.give_back()

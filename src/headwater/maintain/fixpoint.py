@@ -38,7 +38,7 @@ from contextlib import AbstractContextManager, nullcontext
 import numpy as np
 
 from headwater.errors import EvaluationError, Place
-from headwater.kernel.beside import FEWEST_STARTS_HELPED, EnteredBeside
+from headwater.kernel.beside import FEWEST_STARTS_HELPED, Beside
 from headwater.kernel.memory import empty
 from headwater.kernel.relation import Fallen, Relation
 from headwater.kernel.rounds import tables
@@ -65,7 +65,7 @@ from headwater.rules.checked import CheckedRule, Compute, Premise
 from headwater.version.statistics import StratumStatistics
 
 Lose = Callable[[Relation, Ints], Fallen]
-NOBODY: AbstractContextManager[object] = nullcontext()
+NOBODY: AbstractContextManager[None] = nullcontext()
 """No other thread has part in a run."""
 COST_OF_SURE_DEATH = 0.22
 """What it costs that a row dies which has no other derivations, beside one of which that must be found out."""
@@ -202,7 +202,9 @@ class Fixpoint:
         """Forget all rows of the stratum and derive them anew from what lower strata hold now."""
         self._clear()
         self._start()
-        self._rise()
+        self.small = None if self.ascending else small_rounds(self)
+        if self._in_kernel(tables.CHOOSE) != tables.OVER:
+            self._rise()
 
     def given(self, best: Mapping[str, Ints]) -> None:
         """Derive the stratum anew from lower strata and, in place of what it would choose, the given best rows.
@@ -430,13 +432,12 @@ class Fixpoint:
     # ------------------------------------------------------------------ pieces
 
     def _run(self, rule: CheckedRule, position: int, rows: Rows, access: Access, sink: Sink) -> None:
-        with self._entering(rule, position, rows.shape[0]):
-            found = self.rules.run(rule, position, rows, access, sink)
+        with self._beside(rule, position, rows.shape[0]) as beside:
+            found = self.rules.run(rule, position, rows, access, sink, beside)
         self.statistics.derived(rule.label, found - self.exchange.dropped())
 
-    def _entering(self, rule: CheckedRule, position: int, rows: int) -> AbstractContextManager[object]:
-        """Where a run begins from many rows, and does not look at the indexes of what it derives, another thread
-        enters rows there."""
+    def _beside(self, rule: CheckedRule, position: int, rows: int) -> AbstractContextManager[Beside | None]:
+        """Where a run begins from many rows, and does not look at what it derives, another thread has part in it."""
         if rows < FEWEST_STARTS_HELPED or self.workspace.cores < 2 or self.rules.demanded:
             return NOBODY
         relation = self.relations[rule.relation]
@@ -444,9 +445,7 @@ class Fixpoint:
             isinstance(item, Premise) and item.relation == rule.relation and place != position
             for place, item in enumerate(rule.body)
         )
-        return (
-            NOBODY if looked_at or relation.selected or not self.exchange.alone else EnteredBeside(relation)
-        )
+        return NOBODY if looked_at or relation.selected or not self.exchange.alone else Beside(relation)
 
     def _adding(self, rule: CheckedRule) -> Sink:
         return self.exchange.outward(rule, ADD, lambda tuples: self._add(rule.relation, tuples))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from headwater.errors import EvaluationError, OutOfMemory
+from headwater.kernel.beside import Beside
 from headwater.kernel.relation import NO_ROWS, Relation, Rows
 from headwater.kernel.rounds.addresses import address
 from headwater.kernel.rounds.choosing import MOST_CHOSEN, SAMPLE
@@ -317,7 +318,15 @@ class RuleSet:
         if rows >= FEWEST_ROWS_LOOKED_AFTER:
             self._looked_at = -1
 
-    def run(self, rule: CheckedRule, position: int, rows: Rows, access: Access, sink: Sink) -> int:
+    def run(
+        self,
+        rule: CheckedRule,
+        position: int,
+        rows: Rows,
+        access: Access,
+        sink: Sink,
+        beside: Beside | None = None,
+    ) -> int:
         """Run a rule from the given rows; return the number of derivations found. Without rows, no plan is made."""
         if not rows.shape[0]:
             return 0
@@ -328,7 +337,8 @@ class RuleSet:
             if demanded is not None:
                 codes = self.workspace.relations[rule.relation].codes(rows)
                 return demanded.ask(codes, access, lambda found: sink(_numbered(rows, found)))
-            return self.workspace.executor.run(self.plan(rule, position), rule.types, rows, access, sink)
+            plan = self.plan(rule, position)
+            return self.workspace.executor.run(plan, rule.types, rows, access, sink, beside)
         except (EvaluationError, OutOfMemory) as error:
             raise placed(error, rule) from error
 

@@ -14,20 +14,21 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from headwater.kernel import join, list_join
+from headwater.kernel import join
+from headwater.kernel.beside import Beside
 from headwater.kernel.index import Index
 from headwater.kernel.lists import Lists
 from headwater.kernel.prefetch import BLOCK
 from headwater.kernel.relation import NO_ROWS, Relation, Stored, least_bytes
 from headwater.kernel.states import EITHER, KEPT, NEW, OLD, STANDING_OR_DYING, Accept
 from headwater.language.program import Call, Constant, Term, Variable
+from headwater.plan.list_pieces import PIECE, Ahead, Left, ListJoin, Seen
 from headwater.plan.steps import AddNumbers, AntiJoin, Extend, Filter, Generate, Ints, Join, Plan, Start
 from headwater.values.codec import Codec
 from headwater.values.functions import Functions
 from headwater.values.layout import constant_code
 from headwater.values.types import FLOAT, INT, Type, type_of
 
-PIECE = 1 << 14
 MOST_STARTS_AT_ONCE = 1 << 17
 """From how many rows a join may begin before it can be interrupted, however few rows it finds."""
 ANY_RANK = np.iinfo(np.int64).max
@@ -35,6 +36,12 @@ NO_CODES: Ints = np.empty(0, np.int64)
 AT_START: Ints = np.array([0, 0, 0], np.int64)
 AT_CHAIN: Ints = np.array([0, -1, 0], np.int64)
 """Where joins begin: see `join`."""
+AHEAD = -1
+"""The depth of pieces that are joined ahead."""
+
+
+def _nothing() -> None:
+    """Nobody looks on."""
 
 
 class Access(NamedTuple):
@@ -75,23 +82,6 @@ def round_access(rank: int) -> Access:
 Sink = Callable[[Ints], None]
 
 
-class _Left(NamedTuple):
-    """What a join extends: bindings, or rows of a relation, of which `which` are meant; and the column of ranks."""
-
-    matrix: Stored
-    which: npt.NDArray[np.int32]
-    rank_column: int
-
-    @property
-    def length(self) -> int:
-        return int(self.which.shape[0] or self.matrix.shape[0])
-
-    def widened(self) -> _Left:
-        """The same rows with numbers of 64 bits."""
-        wide = np.ascontiguousarray(self.matrix[self.which], np.int64)
-        return _Left(wide, np.arange(wide.shape[0], dtype=np.int32), self.rank_column)
-
-
 class Executor:
     """Runs plans; keeps the buffers between runs.
 
@@ -129,14 +119,16 @@ class Executor:
         rows: npt.NDArray[np.int32],
         access: Access,
         sink: Sink,
+        beside: Beside | None = None,
     ) -> int:
-        """Find all bindings from the given start rows and hand them to `sink` in pieces; return how many."""
+        """Find all bindings from the given start rows and hand them to `sink` in pieces; return how many. Whoever
+        gives another thread for it (`beside`) promises that `sink` changes nothing that the plan reads."""
         if rows.shape[0] == 0:
             return 0
         relation = self.relations[plan.start.relation]
         rank_column = relation.rank_column if plan.start.own else -1
         rows = rows if rows.flags.c_contiguous else np.ascontiguousarray(rows)
-        return self._start(plan, types, rows, relation.rows, rank_column, access, sink)
+        return self._start(plan, types, rows, relation.rows, rank_column, access, sink, beside)
 
     def ask(
         self, plan: Plan, types: Mapping[str, Type | None], tuples: Ints, access: Access, sink: Sink
@@ -167,6 +159,7 @@ class Executor:
         rank_column: int,
         access: Access,
         sink: Sink,
+        beside: Beside | None = None,
     ) -> int:
         start: Start = plan.start
         split = start.position if start.position is not None else -1
@@ -179,9 +172,9 @@ class Executor:
                 for begin in range(0, rows.shape[0], MOST_STARTS_AT_ONCE):
                     if begin:
                         self.between_pieces()
-                    left = _Left(matrix, rows[begin : begin + MOST_STARTS_AT_ONCE], rank_column)
+                    left = Left(matrix, rows[begin : begin + MOST_STARTS_AT_ONCE], rank_column)
                     found += self._join_lists(
-                        plan, types, 0, step, plan.results[0], left, access, split, sink
+                        plan, types, 0, step, plan.results[0], left, access, split, sink, beside
                     )
                 return found
         outputs = start.outputs if plan.gathered is None else plan.gathered
@@ -256,7 +249,7 @@ class Executor:
         relation = self.relations[step.relation]
         if step.key and not step.whole and not relation.selected:
             results = plan.results[1] if depth + 1 == len(plan.steps) else None
-            left = _Left(bindings, NO_ROWS, bindings.shape[1] - 1)
+            left = Left(bindings, NO_ROWS, bindings.shape[1] - 1)
             return self._join_lists(plan, types, depth, step, results, left, access, split, sink)
         accept, rank_column, limit = self._seen(step, relation, access, split)
         out = self._buffer(depth + 1, step.outputs.shape[0] + 1)
@@ -297,14 +290,14 @@ class Executor:
         self.look(step.relation, int(cursor[2]))
         return found
 
-    def _seen(self, step: Join, relation: Relation, access: Access, split: int) -> tuple[Accept, int, int]:
-        """Which rows of a premise count by their state, the column of ranks if these matter, and the highest rank."""
+    def _seen(self, step: Join, relation: Relation, access: Access, split: int) -> Seen:
+        """What of a premise counts."""
         earlier = step.position < split
         if step.own:
             accept = access.own_before if earlier else access.own_after
-            return accept, relation.rank_column, access.rank_before if earlier else access.rank_after
+            return Seen(accept, relation.rank_column, access.rank_before if earlier else access.rank_after)
         accept = access.before if earlier else access.after
-        return self.pinned.get(step.relation, accept), -1, ANY_RANK
+        return Seen(self.pinned.get(step.relation, accept), -1, ANY_RANK)
 
     def needs_index(self, step: Join, relation: Relation) -> None:
         """Take note that an index is about to be made, if it is."""
@@ -326,43 +319,29 @@ class Executor:
         depth: int,
         step: Join,
         results: Ints | None,
-        left: _Left,
+        left: Left,
         access: Access,
         split: int,
         sink: Sink,
+        beside: Beside | None = None,
     ) -> int:
         """A join by lists of rows. With `results`, what it writes is what the plan gives."""
         relation = self.relations[step.relation]
-        accept, rank_column, limit = self._seen(step, relation, access, split)
         index = self._index(step, relation)
         assert isinstance(index, Lists)
         outputs, constants = (step.outputs, NO_CODES) if results is None else (results, plan.constants)
-        out = self._buffer(depth + 1, outputs.shape[0] + 1)
-        cursor = np.zeros(5, np.int64)
+        seen, width = self._seen(step, relation, access, split), outputs.shape[0] + 1
+        join = ListJoin(step, relation, index, seen, outputs, constants, left)
+        ahead = None if beside is None else Ahead(beside, self._buffer(AHEAD, width))
+        between = self.between_pieces if depth == 0 else _nothing
         found = 0
-        while True:
-            rows = relation.rows
-            if not left.which.shape[0]:
-                join_left = list_join.join_bindings
+        for piece in join.pieces(self._buffer(depth + 1, width), self._scratch, between, ahead):
+            if results is not None:
+                sink(piece)
+                found += piece.shape[0]
             else:
-                join_left = list_join.join_rows
-                if rows.dtype != left.matrix.dtype:  # some number that came in needs more bits
-                    left = left.widened()
-            n = join_left(
-                left.which, left.matrix, left.rank_column, step.sources, step.constants, index.columns, index.slots,
-                index.pool, rows, relation.state, accept, step.equalities, rank_column, limit, outputs, constants,
-                cursor, out, self._scratch,
-            )  # fmt: skip
-            if n and results is not None:
-                sink(out[:n])
-                found += n
-            elif n:
-                found += self._steps(plan, types, depth + 1, out[:n], access, split, sink)
-            if n < PIECE or cursor[0] >= left.length:
-                break
-            if depth == 0:
-                self.between_pieces()
-        self.look(step.relation, int(cursor[2]))
+                found += self._steps(plan, types, depth + 1, piece, access, split, sink)
+        self.look(step.relation, int(join.cursor[2]))
         return found
 
     def _anti_join(self, depth: int, step: AntiJoin, bindings: Ints, access: Access, split: int) -> Ints:

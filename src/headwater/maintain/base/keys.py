@@ -8,7 +8,8 @@ from headwater.kernel import list_join
 from headwater.kernel.lists import Lists
 from headwater.kernel.relation import NO_ROWS, Relation
 from headwater.kernel.states import NEW
-from headwater.plan.execute import ANY_RANK, PIECE
+from headwater.plan.execute import ANY_RANK
+from headwater.plan.list_pieces import PIECE
 from headwater.plan.steps import Ints
 
 

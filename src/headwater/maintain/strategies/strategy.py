@@ -22,6 +22,9 @@ LOST_WITH_INPUTS = 3.0
 """How many times as large a part of a stratum goes as of what it reads, about (measured on closures of random
 graphs). Room is made by it: an estimate that is wrong costs time, and nothing else."""
 
+FEWEST_ROWS_LEFT = 1 << 15
+"""Room is made for so many rows in any case: it costs little, and making room again and again does not."""
+
 
 @dataclass(slots=True)
 class Task:
@@ -169,7 +172,7 @@ class Task:
             for name in self.rules.inputs
         )
         lost = max(parts, default=0.0)
-        rows = int(old.stored * max(0.0, 1 - LOST_WITH_INPUTS * lost))
+        rows = max(int(old.stored * (1 - LOST_WITH_INPUTS * lost)), min(old.stored, FEWEST_ROWS_LEFT))
         return rows if self.workspace.budget.has(rows * (old.row_bytes + 16)) else 0
 
 
