@@ -236,3 +236,15 @@ def test_explaining_everything():
     ):  # fmt: skip
         assert words in text, words
     assert str(db.explain("seen")).startswith("base seen")
+
+
+def test_a_view_that_is_derived_anew_shows_how_far_losses_spread():
+    """Two halves that reach each other by one link. By what is known, losing it costs just so much that the view is
+    derived anew; that half of the rows are gone by then says that it would have cost more."""
+    links = chain(0, 160)
+    db = reach([*links, *((b, a) for a, b in links)])
+    (view,) = db.engine.views
+    view.strategy.spread = 20.0
+    db.apply(delete={"link": [(80, 81), (81, 80)]})
+    assert recomputed(db) == [(("reach",), "large-change")]
+    assert view.strategy.spread > 20.0

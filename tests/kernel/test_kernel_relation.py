@@ -288,6 +288,21 @@ def test_a_dead_row_that_comes_back_is_not_swept(monkeypatch: pytest.MonkeyPatch
     assert relation.stored == 90
 
 
+def test_rows_that_go_and_come_back_again_and_again_are_dead_once(monkeypatch: pytest.MonkeyPatch):
+    """Of 1,000 rows, 300 go and come back in turns: they are never most of the rows."""
+    monkeypatch.setattr(version_end, "MOST_ROWS_REMOVED", 10)
+    rows = [(i, i) for i in range(1000)]
+    relation = filled(rows, 2)
+    for turn in range(5):
+        delete(relation, rows[:300])
+        assert relation.commit() is False
+        assert np.unique(relation.ghosts).shape == relation.ghosts.shape == (290,)
+        insert(relation, rows[:300], rank=turn + 2)
+        assert relation.commit() is False
+    assert sorted(contents(relation)) == rows
+    assert_indexed(relation)
+
+
 def test_mostly_dead_relations_are_compacted(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(version_end, "MOST_ROWS_REMOVED", 10)
     relation = filled([(number, 1) for number in range(100)], 2)

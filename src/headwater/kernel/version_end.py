@@ -15,7 +15,7 @@ import numpy as np
 
 from headwater.kernel import journal, room
 from headwater.kernel.memory import first_load, shrunk, vacate
-from headwater.kernel.states import LIVE, SEALED, STORED, translate
+from headwater.kernel.states import LIVE, SEALED, STORED, TOUCHED, translate
 
 if TYPE_CHECKING:
     from headwater.kernel.relation import Relation, Rows
@@ -50,6 +50,8 @@ def planned(relation: Relation) -> CommitPlan:
     if not relation.lossy and not ghosts.shape[0]:
         return NOTHING_DEAD
     dead = relation.dead()
+    if dead.shape[0] >= FEWEST_ROWS_REBUILT_WITHOUT and ghosts.shape[0]:
+        ghosts = _dead_for_long(relation, ghosts)
     count = ghosts.shape[0] + dead.shape[0]
     if count == 0:
         return NOTHING_DEAD
@@ -79,6 +81,12 @@ def _ready_to_remove(relation: Relation, count: int) -> None:
     room.leaving(relation, count)
     if not relation.ready:
         room.ready_to_end(relation, relation.state.shape[0], relation.rows.dtype, leaving=True)
+
+
+def _dead_for_long(relation: Relation, ghosts: Rows) -> Rows:
+    """Those of rows that died earlier which this version has not changed: others are alive, or have died again."""
+    unchanged: Rows = ghosts[(relation.state[ghosts] & (STORED | LIVE | TOUCHED)) == STORED]
+    return unchanged
 
 
 def _still_dead(relation: Relation, ghosts: Rows, dead: Rows) -> Rows:

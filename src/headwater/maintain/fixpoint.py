@@ -198,11 +198,13 @@ class Fixpoint:
             sink(tuples)
             self.statistics.derived(rule.label, tuples.shape[0] - self.exchange.dropped())
 
-    def from_scratch(self) -> None:
-        """Forget all rows of the stratum and derive them anew from what lower strata hold now."""
+    def from_scratch(self, *, few: bool = False) -> None:
+        """Forget all rows of the stratum and derive them anew from what lower strata hold now; where few are
+        expected, in small rounds."""
         self._clear()
         self._start()
-        self.small = None if self.ascending else small_rounds(self)
+        if few:
+            self.small = small_rounds(self)
         if self._in_kernel(tables.CHOOSE) != tables.OVER:
             self._rise()
 

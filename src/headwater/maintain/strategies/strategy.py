@@ -6,9 +6,12 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
+import numpy as np
+
 from headwater.events import IMPROVES_ITSELF, Event, Reason, Recomputed
 from headwater.kernel.relation import Relation
 from headwater.kernel.room import successor
+from headwater.kernel.states import LIVE
 from headwater.maintain.fixpoint import Fixpoint, Lose
 from headwater.maintain.iteration import Iteration
 from headwater.maintain.one_pass import one_pass
@@ -61,10 +64,10 @@ class Task:
         self._before_own_change()
         one_pass(self.workspace, self.rules, self.deltas, self.statistics)
 
-    def from_scratch(self) -> None:
-        """Derive the stratum from what lower strata hold now."""
+    def from_scratch(self, *, few: bool = False) -> None:
+        """Derive the stratum from what lower strata hold now, which gives few rows or not."""
         try:
-            self._fixpoint(Relation.subtract).from_scratch()
+            self._fixpoint(Relation.subtract).from_scratch(few=few)
         except Unsettled:
             self.iterate()
 
@@ -116,6 +119,11 @@ class Task:
         relations = self.workspace.relations
         return sum(relations[name].stored for name in self.rules.own)
 
+    def derived(self) -> int:
+        """How many rows of the stratum are derived: a scan of all of them."""
+        relations = (self.workspace.relations[name] for name in self.rules.own)
+        return sum(int(np.count_nonzero(each.state[: each.sizes[0]] & LIVE)) for each in relations)
+
     def expected_losses(self, *, entering: bool = False) -> float:
         """About how many derivations lose a premise of a lower stratum, from the indexes' average chains; with
         `entering`, those by rules that read nothing of the stratum itself."""
@@ -157,12 +165,14 @@ class Task:
         """
         self._tell(reason, share)
         self.rules.small = None  # nothing of it may keep relations that are replaced
-        if mostly_new and self.replaced is not None:
-            for name in self.rules.own:
-                old = self.replaced[name] = self.workspace.relations[name]
-                left = self.expected.get(name) or Left(self._left_of(old), distinct=False)
-                self.workspace.relations[name] = successor(old, left.rows, distinct=left.distinct)
-        self.from_scratch()
+        if not mostly_new or self.replaced is None:
+            self.from_scratch()
+            return
+        for name in self.rules.own:
+            old = self.replaced[name] = self.workspace.relations[name]
+            left = self.expected.get(name) or Left(self._left_of(old), distinct=False)
+            self.workspace.relations[name] = successor(old, left.rows, distinct=left.distinct)
+        self.from_scratch(few=True)
 
     def _left_of(self, old: Relation) -> int:
         """How many rows of a relation will be left, about, if there is memory for them beside those there are."""

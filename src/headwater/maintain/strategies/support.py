@@ -23,8 +23,10 @@ MARGIN = 1.25
 """How far beyond what makes recomputing cheaper a change may go before it is given up: near its end it is not."""
 GIVEN_UP = 2.0
 """How much would have been spent on a change that was given up, supposedly, beside what was."""
+SUPPOSED_TOLL = 2.0
+"""What is spent for each row that goes, supposedly, until some version shows it: as many come back."""
 FORGETTING = 0.02
-"""How much is forgotten of how far losses spread with each version that was not tried."""
+"""How much is forgotten of how far losses spread with each version that was not tried, and did not show it."""
 MEMORY = 0.1
 """How much a version with few losses counts in what is remembered about how far losses spread."""
 
@@ -35,6 +37,9 @@ class Support(Strategy):
     `spread` is what was `spent` in past versions for each derivation that was lost at first: what lets a change that
     would take down much of the stratum be seen before the work is done. As long as nothing is known, each is supposed
     to take a row along, and a part of what enters the stratum as large a part of its rows.
+
+    A stratum that was derived anew does not show what counting off would have cost, but how many rows are gone. By
+    `toll`, what was spent for each row that went where losses were counted off, that tells how far they spread, too.
     """
 
     name = "support"
@@ -43,6 +48,7 @@ class Support(Strategy):
     def __init__(self, fraction: float = FRACTION):
         self.fraction = fraction
         self.spread: float | None = None
+        self.toll = SUPPOSED_TOLL
 
     def refuses(self, stratum: Stratum) -> str | None:
         return None
@@ -56,21 +62,33 @@ class Support(Strategy):
         cost = own * self.spread if self.spread is not None else max(own, self._supposed(task))
         stored, losses, cost = task.totals(task.stored(), own, cost)
         limit = max(FEWEST_DEAD_TO_GIVE_UP, self.fraction * stored)
+        before = task.stored()
         if cost > limit:
             task.recompute("large-change", mostly_new=losses > limit)
-            if self.spread is not None:  # else it would be so for ever
-                self.spread *= 1 - FORGETTING
+            if own and self.spread is not None:  # some is forgotten: else it would be so for ever
+                known = self.toll * (before - task.derived()) / own
+                self.spread = max((1 - FORGETTING) * self.spread, known)
             return
-        more = 1.0
         try:
             task.change(Relation.subtract, MARGIN * limit)
+            cost, gone = spent(task.statistics), task.statistics.died - task.statistics.revived
         except GiveUp:
             task.recompute("support-lost", share=self.fraction)
-            more = GIVEN_UP
+            cost, gone = GIVEN_UP * spent(task.statistics), before - task.derived()
         if own and task.redefined is None:
-            weight = min(1.0, MEMORY + losses / FEWEST_DEAD_TO_GIVE_UP)
-            known = 1.0 if self.spread is None else self.spread
-            self.spread = known + weight * (more * spent(task.statistics) / own - known)
+            if gone > 0:
+                self.toll += self._weight(gone) * (cost / gone - self.toll)
+            self._learn(own, losses, cost)
+
+    def _learn(self, own: float, losses: float, cost: float) -> None:
+        """Take in what losses came to, of which so many were our own."""
+        known = 1.0 if self.spread is None else self.spread
+        self.spread = known + self._weight(losses) * (cost / own - known)
+
+    @staticmethod
+    def _weight(seen: float) -> float:
+        """How much it counts that something was seen so often."""
+        return min(1.0, MEMORY + seen / FEWEST_DEAD_TO_GIVE_UP)
 
     @staticmethod
     def _supposed(task: Task) -> float:
