@@ -25,8 +25,11 @@ def measure(stage: Stage) -> list[ReportRow]:
     options = stage.options
     nodes, count = (200, 300) if options.quick else (2000, 3000)
     edges = random_digraph(nodes, count, options.seed)
-    stage.begin(PART, options.repeat + options.singles + (0 if stage.pathway is None else _smaller(stage)[2]))
+    stage.begin(
+        PART, 2 * options.repeat + options.singles + (0 if stage.pathway is None else _smaller(stage)[2])
+    )
     load(edges)
+    alone = _one_thread_each(stage, edges)
     duck = load_duck(edges)
     duel = Duel(PART, "load", DUCKDB, "longer", Target("at most", 1))
     database: Database | None = None
@@ -37,11 +40,24 @@ def measure(stage: Stage) -> list[ReportRow]:
         stage.step("load")
     assert database is not None
     stage.same("loaded", database["reach"], duck.answer(), DUCKDB)
-    rows = [duel.row(describe(nodes, edges, database)), *_singles(stage, database, duck, edges)]
+    rows = [duel.row(describe(nodes, edges, database)), alone, *_singles(stage, database, duck, edges)]
     duck.close()
     if stage.pathway is not None:
         rows += _against_pathway(stage)
     return rows
+
+
+def _one_thread_each(stage: Stage, edges: list[Edge]) -> ReportRow:
+    duck = load_duck(edges, threads=1)
+    duel = Duel(PART, "load, one thread each", DUCKDB, "longer", Target("at most", 1))
+    for _ in range(stage.options.repeat):
+        database = duel.time_ours(lambda: load(edges, cores=1))
+        duel.theirs.append(duck.recompute(QUERY))
+        stage.same("loaded by one thread", database["reach"], duck.answer(), DUCKDB)
+        del database
+        stage.step("load, one thread each")
+    duck.close()
+    return duel.row()
 
 
 def _singles(stage: Stage, database: Database, duck: Duck, edges: list[Edge]) -> list[ReportRow]:

@@ -20,7 +20,7 @@ THREADS = 2
 class Duck:
     """A database in memory with one table named `answer`."""
 
-    def __init__(self) -> None:
+    def __init__(self, threads: int = THREADS) -> None:
         try:
             import duckdb
         except ImportError as error:
@@ -28,7 +28,7 @@ class Duck:
                 "missing-extra", "duckdb is not installed", hint="pip install 'headwater[bench]'"
             ) from error
         self._connection = duckdb.connect()
-        self._connection.execute(f"SET threads = {THREADS}")
+        self._connection.execute(f"SET threads = {threads}")
         self._columns: dict[str, tuple[str, ...]] = {}
 
     def create(self, table: str, columns: Mapping[str, npt.NDArray[Any]]) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 import headwater as hw
-from benchmarks.duckdb_rival import Duck
+from benchmarks.duckdb_rival import THREADS, Duck
 from benchmarks.graphs import Edge
 from headwater.database import Database
 
@@ -22,17 +22,17 @@ WITH RECURSIVE reach(a, b) AS (
 """
 
 
-def load(edges: Sequence[Edge], strategy: str = "support") -> Database:
+def load(edges: Sequence[Edge], strategy: str = "support", cores: int | None = None) -> Database:
     """A new database of ours that holds the closure of these edges."""
-    database = hw.connect(strategy=strategy)
+    database = hw.connect(strategy=strategy, cores=cores)
     database.define(PROGRAM)
     database.apply(insert={"link": edges})
     return database
 
 
-def load_duck(edges: Sequence[Edge]) -> Duck:
+def load_duck(edges: Sequence[Edge], threads: int = THREADS) -> Duck:
     """A new DuckDB with the edges and their closure."""
-    duck = Duck()
+    duck = Duck(threads)
     matrix = np.asarray(edges, np.int64)
     duck.create("link", {"a": matrix[:, 0].copy(), "b": matrix[:, 1].copy()})
     duck.recompute(QUERY)

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 import headwater as hw
-from benchmarks.duckdb_rival import Duck
+from benchmarks.duckdb_rival import THREADS, Duck
 from benchmarks.duel import Duel
 from benchmarks.machine import MemoryGrowth, growth_while
 from benchmarks.report import ReportRow, Target
@@ -59,8 +59,8 @@ class Rival(Protocol):
 class DuckRival:
     """DuckDB, for workloads whose answer is one query."""
 
-    def __init__(self, workload: RecursiveWorkload):
-        self._duck = Duck()
+    def __init__(self, workload: RecursiveWorkload, threads: int = THREADS):
+        self._duck = Duck(threads)
         self._query = workload.rival_text
         for table, rows in workload.base.items():
             columns = [np.asarray(column) for column in zip(*rows, strict=True)]
@@ -139,7 +139,20 @@ def _contest(stage: Stage, workload: RecursiveWorkload) -> list[ReportRow]:
                 _compare(stage, workload, database, rival, f"after {change} of {row[:3]}", against)
     rival.close()
     note = f"{workload.name}: {workload.size:,} base rows, {derived:,} derived"
-    return [load.row(note), *(duel.row() for duel in changes.values()), _worst(workload, changes["delete"])]
+    rows = [load.row(note), *(duel.row() for duel in changes.values()), _worst(workload, changes["delete"])]
+    return [*rows, _one_thread_each(stage, workload)] if workload.name in LOADS else rows
+
+
+def _one_thread_each(stage: Stage, workload: RecursiveWorkload) -> ReportRow:
+    rival = DuckRival(workload, threads=1)
+    duel = Duel(PART, f"{workload.name}: load, one thread each", DUCKDB, "longer", LOADS.get(workload.name))
+    for _ in range(stage.options.repeat):
+        database = duel.time_ours(lambda: loaded(workload, cores=1))
+        duel.theirs.append(rival.recompute())
+        _compare(stage, workload, database, rival, "loaded by one thread", DUCKDB)
+        del database
+    rival.close()
+    return duel.row()
 
 
 def _worst(workload: RecursiveWorkload, deletes: Duel) -> ReportRow:
@@ -149,9 +162,9 @@ def _worst(workload: RecursiveWorkload, deletes: Duel) -> ReportRow:
     return worst.row(f"{workload.name}: the worst of {len(deletes.ours)} single deletes")
 
 
-def loaded(workload: RecursiveWorkload) -> Database:
+def loaded(workload: RecursiveWorkload, cores: int | None = None) -> Database:
     """A new database of ours with all rows."""
-    database = hw.connect()
+    database = hw.connect(cores=cores)
     database.define(workload.rules)
     database.apply(insert=dict(workload.base))
     return database
