@@ -15,7 +15,7 @@ from oracle_lockstep import examples
 import headwater as hw
 from headwater.errors import OutOfMemory
 from headwater.kernel import beside
-from headwater.kernel.beside import Beside, Helper
+from headwater.kernel.beside import Helper, SecondThread
 from headwater.kernel.memory import Reserved
 from headwater.kernel.relation import Relation
 from headwater.maintain import fixpoint
@@ -57,7 +57,7 @@ def test_random_versions_come_out_as_with_one_thread(seed: int, monkeypatch: pyt
         if version == 5:  # numbers of 64 bits, in the middle of a run
             pieces[3] = np.array([(2**40, 1, 0)], np.int64)
         shown = [alone.add(piece, version + 1) for piece in pieces]
-        with Beside(helped):
+        with SecondThread(helped):
             for piece, rows in zip(pieces, shown, strict=True):
                 assert helped.add(piece, version + 1).tolist() == rows.tolist()
         for relation in (alone, helped):
@@ -102,7 +102,7 @@ def test_what_the_other_thread_is_refused_is_raised_here_and_can_be_undone():
     relation.commit()
     before = relation.matrix().tolist()
     room.refuses = True
-    with pytest.raises(OutOfMemory), Beside(relation):
+    with pytest.raises(OutOfMemory), SecondThread(relation):
         for _ in range(4):
             relation.add(tuples(rng, 20_000, 2000), 2)
     assert relation.beside is None
@@ -123,7 +123,7 @@ def test_errands_are_done_once_in_order_and_their_errors_are_raised_where_they_a
         done.append(number)
         return 10 // number
 
-    with Beside(relation) as beside:
+    with SecondThread(relation) as beside:
         for number in (5, 2, 1):
             errand = beside.hand(lambda number=number: work(number))
             assert (errand.outcome(), errand.outcome()) == (10 // number, 10 // number)
@@ -140,7 +140,7 @@ def test_an_errand_is_done_here_if_the_other_thread_is_busy():
         began.set()
         return int(busy.wait(30))
 
-    with Beside(Relation("r", 2)) as beside:
+    with SecondThread(Relation("r", 2)) as beside:
         first = beside.hand(slow)
         assert began.wait(30)
         assert beside.hand(threading.get_ident).outcome() == threading.get_ident()
@@ -159,7 +159,7 @@ def test_an_errand_is_over_when_the_run_ends_by_an_error():
         return 0
 
     def fail() -> None:
-        with Beside(relation) as beside:
+        with SecondThread(relation) as beside:
             beside.hand(slow)
             assert began.wait(30)
             threading.Timer(0.05, busy.set).start()
@@ -209,8 +209,8 @@ def test_databases_with_one_core_and_with_two_are_the_same(monkeypatch: pytest.M
     small_pieces(monkeypatch, piece)
     edges = graph(*((40, 60) if piece == 1 else (150, 260)), 3)
     found, handed = [], []
-    hand = Beside.hand
-    monkeypatch.setattr(Beside, "hand", lambda self, work: handed.append(1) or hand(self, work))
+    hand = SecondThread.hand
+    monkeypatch.setattr(SecondThread, "hand", lambda self, work: handed.append(1) or hand(self, work))
     for cores in (1, 2):
         with hw.connect(cores=cores) as db:
             db.define(PROGRAM)

@@ -103,7 +103,7 @@ class Errand:
             self._work = None
 
 
-class Beside:
+class SecondThread:
     """While it is open, another thread has part in a run of a rule: rows that the rule's relation gets are entered in
     its indexes there, if they are many, and so is done what is handed over.
 
@@ -120,7 +120,7 @@ class Beside:
         self._over = False
         self._error: BaseException | None = None
 
-    def __enter__(self) -> Beside:
+    def __enter__(self) -> SecondThread:
         self._relation.beside = self
         return self
 

@@ -35,7 +35,7 @@ import numpy.typing as npt
 
 from headwater.kernel import hashing, journal, room, rowops, version_end
 from headwater.kernel.appending import appended
-from headwater.kernel.beside import Beside
+from headwater.kernel.beside import SecondThread
 from headwater.kernel.index import Index
 from headwater.kernel.lists import Lists
 from headwater.kernel.memory import Room, Unbounded, empty, zeros
@@ -155,7 +155,7 @@ class Relation:
         self.scratch: Ints = np.empty(2 * BLOCK, np.int64)
         self.index_scratch: Ints = np.empty(BLOCK, np.int64)
         """Another, since indexes may be another thread's for a while."""
-        self.beside: Beside | None = None
+        self.beside: SecondThread | None = None
         """Who enters rows in indexes, if it is not left to this thread."""
         self.indexes: dict[tuple[int, ...], Index | Lists] = {}
         """On which columns there are some: chains where only the best rows count, lists elsewhere."""

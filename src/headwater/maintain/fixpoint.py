@@ -38,7 +38,7 @@ from contextlib import AbstractContextManager, nullcontext
 import numpy as np
 
 from headwater.errors import EvaluationError, Place
-from headwater.kernel.beside import FEWEST_STARTS_HELPED, Beside
+from headwater.kernel.beside import FEWEST_STARTS_HELPED, SecondThread
 from headwater.kernel.memory import empty
 from headwater.kernel.relation import Fallen, Relation
 from headwater.kernel.rounds import tables
@@ -438,7 +438,9 @@ class Fixpoint:
             found = self.rules.run(rule, position, rows, access, sink, beside)
         self.statistics.derived(rule.label, found - self.exchange.dropped())
 
-    def _beside(self, rule: CheckedRule, position: int, rows: int) -> AbstractContextManager[Beside | None]:
+    def _beside(
+        self, rule: CheckedRule, position: int, rows: int
+    ) -> AbstractContextManager[SecondThread | None]:
         """Where a run begins from many rows, and does not look at what it derives, another thread has part in it."""
         if rows < FEWEST_STARTS_HELPED or self.workspace.cores < 2 or self.rules.demanded:
             return NOBODY
@@ -447,7 +449,7 @@ class Fixpoint:
             isinstance(item, Premise) and item.relation == rule.relation and place != position
             for place, item in enumerate(rule.body)
         )
-        return NOBODY if looked_at or relation.selected or not self.exchange.alone else Beside(relation)
+        return NOBODY if looked_at or relation.selected or not self.exchange.alone else SecondThread(relation)
 
     def _adding(self, rule: CheckedRule) -> Sink:
         return self.exchange.outward(rule, ADD, lambda tuples: self._add(rule.relation, tuples))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from headwater.errors import EvaluationError, OutOfMemory
-from headwater.kernel.beside import Beside
+from headwater.kernel.beside import SecondThread
 from headwater.kernel.relation import NO_ROWS, Relation, Rows
 from headwater.kernel.rounds.addresses import address
 from headwater.kernel.rounds.choosing import MOST_CHOSEN, SAMPLE
@@ -325,7 +325,7 @@ class RuleSet:
         rows: Rows,
         access: Access,
         sink: Sink,
-        beside: Beside | None = None,
+        beside: SecondThread | None = None,
     ) -> int:
         """Run a rule from the given rows; return the number of derivations found. Without rows, no plan is made."""
         if not rows.shape[0]:

@@ -15,14 +15,14 @@ import numpy as np
 import numpy.typing as npt
 
 from headwater.kernel import join
-from headwater.kernel.beside import Beside
+from headwater.kernel.beside import SecondThread
 from headwater.kernel.index import Index
 from headwater.kernel.lists import Lists
 from headwater.kernel.prefetch import BLOCK
 from headwater.kernel.relation import NO_ROWS, Relation, Stored, least_bytes
 from headwater.kernel.states import EITHER, KEPT, NEW, OLD, STANDING_OR_DYING, Accept
 from headwater.language.program import Call, Constant, Term, Variable
-from headwater.plan.list_pieces import PIECE, Ahead, Left, ListJoin, Seen
+from headwater.plan.list_pieces import PIECE, JoinedAhead, JoinLeft, ListJoin, SeenRows
 from headwater.plan.steps import AddNumbers, AntiJoin, Extend, Filter, Generate, Ints, Join, Plan, Start
 from headwater.values.codec import Codec
 from headwater.values.functions import Functions
@@ -119,7 +119,7 @@ class Executor:
         rows: npt.NDArray[np.int32],
         access: Access,
         sink: Sink,
-        beside: Beside | None = None,
+        beside: SecondThread | None = None,
     ) -> int:
         """Find all bindings from the given start rows and hand them to `sink` in pieces; return how many. Whoever
         gives another thread for it (`beside`) promises that `sink` changes nothing that the plan reads."""
@@ -159,7 +159,7 @@ class Executor:
         rank_column: int,
         access: Access,
         sink: Sink,
-        beside: Beside | None = None,
+        beside: SecondThread | None = None,
     ) -> int:
         start: Start = plan.start
         split = start.position if start.position is not None else -1
@@ -172,7 +172,7 @@ class Executor:
                 for begin in range(0, rows.shape[0], MOST_STARTS_AT_ONCE):
                     if begin:
                         self.between_pieces()
-                    left = Left(matrix, rows[begin : begin + MOST_STARTS_AT_ONCE], rank_column)
+                    left = JoinLeft(matrix, rows[begin : begin + MOST_STARTS_AT_ONCE], rank_column)
                     found += self._join_lists(
                         plan, types, 0, step, plan.results[0], left, access, split, sink, beside
                     )
@@ -249,7 +249,7 @@ class Executor:
         relation = self.relations[step.relation]
         if step.key and not step.whole and not relation.selected:
             results = plan.results[1] if depth + 1 == len(plan.steps) else None
-            left = Left(bindings, NO_ROWS, bindings.shape[1] - 1)
+            left = JoinLeft(bindings, NO_ROWS, bindings.shape[1] - 1)
             return self._join_lists(plan, types, depth, step, results, left, access, split, sink)
         accept, rank_column, limit = self._seen(step, relation, access, split)
         out = self._buffer(depth + 1, step.outputs.shape[0] + 1)
@@ -290,14 +290,16 @@ class Executor:
         self.look(step.relation, int(cursor[2]))
         return found
 
-    def _seen(self, step: Join, relation: Relation, access: Access, split: int) -> Seen:
+    def _seen(self, step: Join, relation: Relation, access: Access, split: int) -> SeenRows:
         """What of a premise counts."""
         earlier = step.position < split
         if step.own:
             accept = access.own_before if earlier else access.own_after
-            return Seen(accept, relation.rank_column, access.rank_before if earlier else access.rank_after)
+            return SeenRows(
+                accept, relation.rank_column, access.rank_before if earlier else access.rank_after
+            )
         accept = access.before if earlier else access.after
-        return Seen(self.pinned.get(step.relation, accept), -1, ANY_RANK)
+        return SeenRows(self.pinned.get(step.relation, accept), -1, ANY_RANK)
 
     def needs_index(self, step: Join, relation: Relation) -> None:
         """Take note that an index is about to be made, if it is."""
@@ -319,11 +321,11 @@ class Executor:
         depth: int,
         step: Join,
         results: Ints | None,
-        left: Left,
+        left: JoinLeft,
         access: Access,
         split: int,
         sink: Sink,
-        beside: Beside | None = None,
+        beside: SecondThread | None = None,
     ) -> int:
         """A join by lists of rows. With `results`, what it writes is what the plan gives."""
         relation = self.relations[step.relation]
@@ -332,7 +334,7 @@ class Executor:
         outputs, constants = (step.outputs, NO_CODES) if results is None else (results, plan.constants)
         seen, width = self._seen(step, relation, access, split), outputs.shape[0] + 1
         join = ListJoin(step, relation, index, seen, outputs, constants, left)
-        ahead = None if beside is None else Ahead(beside, self._buffer(AHEAD, width))
+        ahead = None if beside is None else JoinedAhead(beside, self._buffer(AHEAD, width))
         between = self.between_pieces if depth == 0 else _nothing
         found = 0
         for piece in join.pieces(self._buffer(depth + 1, width), self._scratch, between, ahead):

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from headwater.kernel import list_join
-from headwater.kernel.beside import Beside
+from headwater.kernel.beside import SecondThread
 from headwater.kernel.lists import Lists
 from headwater.kernel.prefetch import BLOCK
 from headwater.kernel.relation import Relation, Stored
@@ -26,7 +26,7 @@ PIECE = 1 << 14
 """How many rows a piece has at the most."""
 
 
-class Left(NamedTuple):
+class JoinLeft(NamedTuple):
     """What a join extends: bindings, or rows of a relation, of which `which` are meant; and the column of ranks."""
 
     matrix: Stored
@@ -37,13 +37,13 @@ class Left(NamedTuple):
     def length(self) -> int:
         return int(self.which.shape[0] or self.matrix.shape[0])
 
-    def widened(self) -> Left:
+    def widened(self) -> JoinLeft:
         """The same rows with numbers of 64 bits."""
         wide = np.ascontiguousarray(self.matrix[self.which], np.int64)
-        return Left(wide, np.arange(wide.shape[0], dtype=np.int32), self.rank_column)
+        return JoinLeft(wide, np.arange(wide.shape[0], dtype=np.int32), self.rank_column)
 
 
-class Seen(NamedTuple):
+class SeenRows(NamedTuple):
     """Which rows of a premise count by their state, the column of ranks if these matter, and the highest rank."""
 
     accept: Accept
@@ -58,14 +58,14 @@ class ListJoin:
     step: Join
     relation: Relation
     index: Lists
-    seen: Seen
+    seen: SeenRows
     outputs: Ints
     constants: Ints
-    left: Left
+    left: JoinLeft
     cursor: Ints = field(default_factory=lambda: np.zeros(5, np.int64))
 
     def pieces(
-        self, buffer: Ints, scratch: Ints, between: Callable[[], None], ahead: Ahead | None = None
+        self, buffer: Ints, scratch: Ints, between: Callable[[], None], ahead: JoinedAhead | None = None
     ) -> Iterator[Ints]:
         """All that the join finds, a piece at a time, in a buffer that is used again; those that are empty are left
         out. `between` is called before each but the first."""
@@ -103,10 +103,10 @@ class ListJoin:
 
 
 @dataclass(frozen=True)
-class Ahead:
+class JoinedAhead:
     """Who joins pieces ahead, and where to."""
 
-    beside: Beside
+    beside: SecondThread
     buffer: Ints
     scratch: Ints = field(default_factory=lambda: np.empty(2 * BLOCK, np.int64))
 
