@@ -68,6 +68,9 @@ SMALL = 16
 ROWS_SAMPLED = 1024
 SPREAD = 2_654_435_761
 """Rows that are looked at for what they have in common: how many, and what spreads them."""
+MOST_ENTRIES_KEPT, ROWS_AN_ENTRY_KEPT = 1 << 11, 1 << 6
+"""How long the journal of a relation is at most after a version that needed a much longer one, and how many rows it
+must have for each entry of that."""
 PIECE = 1 << 20
 """How many rows enter a new index at a time."""
 
@@ -233,9 +236,10 @@ class Relation:
             self.slots = self.table(size)
 
     def empty_journal(self) -> None:
-        """Let go of a journal that nobody needs any more, for a small one."""
-        fresh = _Arrays(self.width)
-        self.journal_rows, self.journal, self.created = fresh.journal_rows, fresh.journal, fresh.created
+        """Let go of a long journal that nobody needs any more, for one with room for what most versions do."""
+        entries = min(max(SMALL, self.stored // ROWS_AN_ENTRY_KEPT), MOST_ENTRIES_KEPT)
+        rows, created = np.empty(entries, np.int32), np.empty(entries, np.int32)
+        self.journal, self.journal_rows, self.created = np.empty((entries, 4), np.int64), rows, created
 
     @property
     def row_bytes(self) -> int:
