@@ -252,6 +252,51 @@ def test_rows_with_many_columns_that_must_be_there():
     assert len(database["reach"]) == 36
 
 
+TELLING = {
+    "the row below tells": ("reach(X, Y) :- link(X, Y). reach(X, Y) :- link(X, Z), reach(Z, Y).", True),
+    "what is absent tells": (
+        "reach(X, Y) :- link(X, Y), !barred(X, Y). reach(X, Y) :- link(X, Z), reach(Z, Y).",
+        True,
+    ),
+    "another premise tells": (
+        "reach(X, Y) :- link(X, _), allowed(X, Y). reach(X, Y) :- link(X, Z), reach(Z, Y).",
+        False,
+    ),
+}
+
+
+@pytest.mark.parametrize("case", list(TELLING))
+def test_nodes_begin_from_below_in_the_kernel_where_rows_tell_whose_they_are(
+    case: str, monkeypatch: pytest.MonkeyPatch
+):
+    """All of a change is one call on each node then, as in one process."""
+    text, told = TELLING[case]
+    begun: list[bool] = []
+    run = SmallRounds.run
+
+    def noted(self: SmallRounds, changed: fixpoint.Fixpoint, phase: int) -> int:
+        reached = run(self, changed, phase)
+        if phase == tables.LOSE and not changed.exchange.alone:
+            begun.append(reached == tables.OVER)
+        return reached
+
+    with hw.connect(run="threads", nodes=2) as database:
+        alone = hw.connect()
+        for one in (alone, database):
+            one.define(DECLARED + text)
+            one.apply(insert={"link": chain(9), "allowed": [(3, 4), (5, 6)], "barred": [(7, 8), (0, 5)]})
+        monkeypatch.setattr(SmallRounds, "run", noted)
+        for change in (
+            {"delete": {"link": [(4, 5)]}}, {"insert": {"link": [(4, 5), (6, 2)]}},
+            {"delete": {"link": [(6, 2)], "barred": [(7, 8)]}, "insert": {"allowed": [(2, 2)]}},
+            {"insert": {"link": [(0, 5)], "barred": [(2, 3)]}}, {"delete": {"link": [(4, 5), (0, 5)]}},
+        ):  # fmt: skip
+            ours, theirs = database.apply(**change), alone.apply(**change)
+            assert sorted(database["reach"].rows()) == sorted(alone["reach"].rows())
+            assert ours.statistics.derivations == theirs.statistics.derivations
+        assert any(begun) is told
+
+
 @pytest.mark.parametrize("replicate", [0, 100_000])
 def test_each_node_holds_its_own_rows(replicate: int):
     """Where base rows are on every node, each derives everything from them, and keeps what is its own."""

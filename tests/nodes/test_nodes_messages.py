@@ -7,6 +7,7 @@ import pickle
 import types
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -18,9 +19,11 @@ from headwater.nodes.encoding import NotAMessage, decode, encode
 from headwater.nodes.messages.coming import Order, Outcome
 from headwater.nodes.messages.message import Command, Message, Reply
 from headwater.nodes.messages.outcomes import Failure
-from headwater.nodes.messages.reading import Count
+from headwater.nodes.messages.reading import Count, Find
 from headwater.nodes.node import Node
 from headwater.nodes.peers import Peers
+from headwater.nodes.row_tables import SMALL, pack, unpack
+from headwater.values.codec import Codec
 from headwater.values.types import INT, STRING, Type, list_of
 
 KINDS = {name: kind for name, kind in Message.kinds.items() if dataclasses.is_dataclass(kind)}
@@ -29,6 +32,7 @@ PLAIN: dict[Any, st.SearchStrategy[Any]] = {
     int: st.integers(),
     float: st.floats(allow_nan=False),
     str: st.text(),
+    bytes: st.binary(max_size=20),
     type(None): st.none(),
     Type: st.sampled_from([INT, STRING, list_of(list_of(INT))]),
     Event: st.sampled_from([events.Compacted("r"), events.Scanned("link", ("reach",))]),
@@ -90,7 +94,11 @@ def test_every_command_has_a_method_on_nodes_and_a_reply():
         b'{"message":{"is":"os.system"},"tables":[]}',
         b'{"message":{"is":"Leave","again":1},"tables":[]}',
         b'{"message":{"is":"Find","relation":"r","row":0},"tables":[]}',
-        b'{"message":{"is":"Find","relation":"r","row":-1},"tables":[8]}',
+        b'{"message":{"is":"Find","relation":"r","row":{"width":1,"numbers":null,"table":0}},"tables":[]}',
+        b'{"message":{"is":"Find","relation":"r","row":{"width":1,"numbers":-1,"table":null}},"tables":[0]}',
+        b'{"message":{"is":"Find","relation":"r","row":{"width":1,"numbers":0,"table":null}},"tables":[8]}',
+        b'{"message":{"is":"Find","relation":"r","row":{"width":1,"numbers":0,"table":null}},"tables":[-8]}',
+        b'{"message":{"is":"Find","relation":"r","row":{"width":1,"numbers":0,"table":null}},"tables":[true]}',
         b'{"message":{"is":"Order","number":1,"command":{"is":"Beat"},"commit":false,"answered":true},"tables":[]}',
         b'{"message":{"is":"Connect","addresses":[[1]]},"tables":[]}',
     ],
@@ -98,6 +106,41 @@ def test_every_command_has_a_method_on_nodes_and_a_reply():
 def test_what_is_no_message_is_refused(head: bytes):
     with pytest.raises(NotAMessage):
         decode(len(head).to_bytes(4, "little") + head)
+
+
+FEW, MANY = 3, 3 + SMALL // 16
+NULL, LOWEST = None, -1 << 63  # whose codes are no values: each node has its own for them
+
+
+@pytest.mark.parametrize(
+    ("types", "rows", "plain"),
+    [
+        ((INT, INT), [(n, -n) for n in range(FEW)], True),
+        ((INT, INT), [], True),
+        ((STRING,), [], True),
+        ((INT, INT), [(n, -n) for n in range(MANY)], False),
+        ((INT, STRING), [(n, "abc"[n]) for n in range(FEW)], False),
+        ((INT, INT), [(1, 2), (3, NULL)], False),
+        ((INT, INT), [(1, LOWEST), (3, 4)], False),
+        ((), [()], False),
+    ],
+)
+def test_a_few_rows_of_plain_numbers_cross_as_they_lie(
+    types: tuple[Type, ...], rows: list[tuple[Any, ...]], plain: bool
+):
+    here, there = Codec(), Codec()
+    there.encode_value("b", STRING)
+    there.to_matrix([(LOWEST + 1,)], (INT,), "r", ("a",))
+    names = tuple("ab"[: len(types)])
+    codes = (
+        here.to_matrix(rows, types, "r", names, nullable=(True,) * len(types))
+        if rows
+        else np.empty((0, len(types)), np.int64)
+    )
+    sent = decode(encode(Find("r", pack(here, codes, types))))
+    assert isinstance(sent, Find) and (sent.row.table is None) is plain
+    came = unpack(there, sent.row, types)
+    assert came.flags.writeable and there.decode_rows(came, types) == rows
 
 
 def test_no_prefix_and_no_pickle_is_a_message():

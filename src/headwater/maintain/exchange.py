@@ -15,10 +15,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Protocol
 
+import numpy as np
+import numpy.typing as npt
+
 from headwater.plan.execute import Sink
 from headwater.plan.steps import Ints
 from headwater.rules.checked import CheckedRule
 
+Flags = npt.NDArray[np.bool_]
 ADD, LOSE, ASK, ANSWER = "add", "lose", "ask", "answer"
 
 
@@ -50,6 +54,15 @@ class Exchange(Protocol):
 
     def ask(self, rule: CheckedRule, rows: Ints, numbers: Ints) -> Ints:
         """Have other nodes look for derivations of these rows; return the places of those to look for here."""
+        ...
+
+    def tells(self, rule: CheckedRule, position: int) -> bool:
+        """Whether a row of the premise at a position tells whether the rows that it leads to by the rule are held
+        here: all of them, or none."""
+        ...
+
+    def leads_here(self, rule: CheckedRule, position: int, codes: Ints) -> Flags:
+        """Which of these rows of a premise that `tells` lead to rows that are held here."""
         ...
 
     def answer(self, name: str, numbers: Ints, asker: int) -> None:
@@ -99,6 +112,14 @@ class Alone:
     def ask(self, rule: CheckedRule, rows: Ints, numbers: Ints) -> Ints:
         """There is nobody to ask; see `Fixpoint`, which does not."""
         raise AssertionError("nobody to ask")
+
+    def tells(self, rule: CheckedRule, position: int) -> bool:
+        """All rows are held here."""
+        return True
+
+    def leads_here(self, rule: CheckedRule, position: int, codes: Ints) -> Flags:
+        """All of them."""
+        return np.ones(codes.shape[0], np.bool_)
 
     def answer(self, name: str, numbers: Ints, asker: int) -> None:
         """Nobody asked."""

@@ -22,10 +22,10 @@ from headwater.kernel.rounds.addresses import address
 from headwater.kernel.states import Accept
 from headwater.maintain.round_tables import NeededRules, StratumTables
 from headwater.maintain.selection import Chooser
-from headwater.maintain.workspace import RuleSet, Workspace
+from headwater.maintain.workspace import Delta, RuleSet, Workspace
 from headwater.plan.execute import DOWN, DOWN_FIRST, GAINED, LOST, PRESENT, STAYING, Access
 from headwater.plan.steps import AddNumbers, AntiJoin, Ints, Join
-from headwater.rules.checked import placed
+from headwater.rules.checked import CheckedRule, placed
 
 if TYPE_CHECKING:
     from headwater.maintain.fixpoint import Fixpoint
@@ -90,16 +90,16 @@ class SmallRounds:
             self.stratum = StratumTables(self.workspace, stratum.own, runs, stratum.choosers)
 
     def _begins(self, fixpoint: Fixpoint) -> bool:
-        """Whether all that changed below the stratum can be begun from here, and is little. On nodes it cannot: what
-        is derived from lower strata may belong elsewhere."""
-        if not fixpoint.exchange.alone:
-            return False
+        """Whether all that changed below the stratum can be begun from here, and is little. On nodes, what is derived
+        from lower strata may belong elsewhere: the rows that are begun from have to tell."""
         rows = 0
         for rule, position, relation, _ in fixpoint.rules.lower:
             delta = fixpoint.deltas.get(relation)
             if delta is not None:
                 rows += delta.lost.shape[0] + delta.gained.shape[0]
-                if (rule.label, position) not in self.stratum.lower:
+                if (rule.label, position) not in self.stratum.lower or not fixpoint.exchange.tells(
+                    rule, position
+                ):
                     return False
         return rows <= MOST_ROWS_BEGUN
 
@@ -254,11 +254,13 @@ class SmallRounds:
         at[tables.HEAP] = stratum.heap_start
         self._below = []
         for rule, position, relation, negated in (
-            fixpoint.rules.lower if at[tables.PHASE] <= tables.GAIN else ()
+            fixpoint.rules.lower if at[tables.GAINS] and at[tables.PHASE] <= tables.GAIN else ()
         ):
             delta = fixpoint.deltas.get(relation)
             place = stratum.places.get((rule.label, position))
             if delta is not None and place is not None:
+                if not fixpoint.exchange.alone:
+                    delta = self._kept(fixpoint, rule, position, relation, delta)
                 lost, gained = (delta.gained, delta.lost) if negated else delta
                 self._give(stratum.rule_table[place], tables.LOST, lost)
                 self._give(stratum.rule_table[place], tables.GAINED, gained)
@@ -275,6 +277,15 @@ class SmallRounds:
                 row[which + tables.LENGTH] = every.shape[0]
                 stratum.buffers[number].queue(row, which)[:] = every
                 held[name] = []
+
+    def _kept(self, fixpoint: Fixpoint, rule: CheckedRule, position: int, name: str, delta: Delta) -> Delta:
+        """What changed below and leads to rows that are held here."""
+        relation, exchange = self.workspace.relations[name], fixpoint.exchange
+        kept = (
+            rows[exchange.leads_here(rule, position, relation.codes(rows))] if rows.shape[0] else rows
+            for rows in delta
+        )
+        return Delta(*kept)
 
     def _give(self, row: Ints, column: int, rows: Rows) -> None:
         """Give rows of a lower stratum to a rule, and keep them until all is done."""

@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from headwater.errors import HeadwaterError
+from headwater.nodes.encoding import encode
 from headwater.nodes.meeting import POLL, Attempt, Meeting, Member
 from headwater.nodes.messages.between import Connect
 from headwater.nodes.messages.coming import Interrupt, Order
@@ -99,6 +100,11 @@ class Coordinator:
     def _send(self, commands: Sequence[Command[Answer]], commit: bool, *, answered: bool) -> list[Member]:
         self._number += 1
         members = self._members()
+        if all(command is commands[0] for command in commands):
+            order = encode(Order(self._number, commands[0], commit, answered))  # type: ignore[arg-type]
+            for member in members:
+                member.post(order)
+            return members
         for member, command in zip(members, commands, strict=True):
             member.post(Order(self._number, command, commit, answered))  # type: ignore[arg-type]
         return members

@@ -25,7 +25,7 @@ from headwater.maintain.engine import Engine
 from headwater.maintain.goals import GoalStatistics, Means
 from headwater.nodes.copied import engine_with_everything
 from headwater.nodes.goals import guessed_fanout
-from headwater.nodes.messages.message import Answer, Command, Reply
+from headwater.nodes.messages.message import Answer, Command, Reply, Tables
 from headwater.nodes.messages.reading import Describe, Find
 from headwater.nodes.messages.state import Clear, EngineOptions, Load, StoredState, WriteSegments
 from headwater.nodes.messages.versions import (
@@ -241,15 +241,23 @@ class Driver:
         return changes
 
     def _send(self, sent: Sent) -> list[Reply]:
+        if sent.spread.everywhere({*sent.deletes, *sent.inserts}):
+            tables = (self._packed(sent.spread, rows) for rows in (sent.deletes, sent.inserts))
+            command: Command[Any] = sent.command.given(*tables)
+            return self.nodes.ask(command)
         deletes, inserts = self._split(sent.spread, sent.deletes), self._split(sent.spread, sent.inserts)
         commands: list[Command[Any]] = [
             sent.command.given(*given) for given in zip(deletes, inserts, strict=True)
         ]
         return self.nodes.ask_each(commands)
 
-    def _split(self, spread: Spread, changes: Mapping[str, Ints]) -> list[dict[str, pa.Table]]:
+    def _packed(self, spread: Spread, changes: Mapping[str, Ints]) -> Tables:
+        types = spread.checked.relations
+        return {name: pack(self.codec, rows, types[name].layout.code_types) for name, rows in changes.items()}
+
+    def _split(self, spread: Spread, changes: Mapping[str, Ints]) -> list[Tables]:
         """For each node, the rows that belong to it."""
-        tables: list[dict[str, pa.Table]] = [{} for _ in range(self.nodes.size)]
+        tables: list[Tables] = [{} for _ in range(self.nodes.size)]
         for name, rows in changes.items():
             for node, part in spread.parts(self._owners, name, rows):
                 tables[node][name] = pack(self.codec, part, spread.checked.relations[name].layout.code_types)

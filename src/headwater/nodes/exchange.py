@@ -9,7 +9,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from headwater.maintain.exchange import ADD, ANSWER, ASK, LOSE, Parcel, Swapped
+from headwater.language.program import Variable
+from headwater.maintain.exchange import ADD, ANSWER, ASK, LOSE, Flags, Parcel, Swapped
 from headwater.nodes.messages.between import Exchanged, ParcelTable, Values
 from headwater.nodes.owners import Owners
 from headwater.nodes.peers import Peers
@@ -17,7 +18,7 @@ from headwater.nodes.row_tables import pack, unpack
 from headwater.nodes.sent_ranks import SentRanks
 from headwater.plan.execute import Sink
 from headwater.plan.steps import Ints
-from headwater.rules.checked import CheckedRule, described
+from headwater.rules.checked import Absent, CheckedRule, Premise, described
 from headwater.rules.placement import ALL, EVERYWHERE, HERE, Localised, Route
 from headwater.values.codec import Codec
 from headwater.values.types import Type
@@ -41,6 +42,7 @@ class NodeExchange:
         self._sent: dict[tuple[int, str], SentRanks] = {}
         self._posts: dict[tuple[int, str, str], list[Ints]] = {}
         self._types: dict[tuple[str, str], tuple[Type | None, ...]] = {}
+        self._tellers: dict[tuple[str, int], int | None] = {}
         self._dropped = 0
 
     # ------------------------------------------------------------------ the program
@@ -57,6 +59,7 @@ class NodeExchange:
         self._sent.clear()
         self._posts.clear()
         self._types.clear()
+        self._tellers.clear()
         if program is None:
             return
         relations = program.checked.relations
@@ -140,6 +143,47 @@ class NodeExchange:
             tuples = sent.news(tuples, kind == ADD)
         if tuples.shape[0]:
             self._posts.setdefault((other, kind, rule.relation), []).append(tuples)
+
+    def tells(self, rule: CheckedRule, position: int) -> bool:
+        return self._told_by(rule, position) is not None
+
+    def leads_here(self, rule: CheckedRule, position: int, codes: Ints) -> Flags:
+        """Where a route is shared, every node finds every derivation: those of rows held elsewhere are left out."""
+        route, code = self._route(rule), self._told_by(rule, position)
+        assert code is not None
+        if route.local or not self.peers.others:
+            return np.ones(codes.shape[0], np.bool_)
+        if not route.home.split:
+            return np.full(codes.shape[0], self.number == 0)
+        premise = rule.body[position]
+        assert isinstance(premise, Premise | Absent)
+        types = self.program.checked.relations[premise.relation].layout.code_types
+        here: Flags = self.owners.of(codes[:, code], types[code]) == self.number
+        return here
+
+    def _told_by(self, rule: CheckedRule, position: int) -> int | None:
+        """The code column of a premise that tells where the rows of the head are held; `None` if none does."""
+        key = rule.label, position
+        if key not in self._tellers:
+            self._tellers[key] = self._teller(rule, position)
+        return self._tellers[key]
+
+    def _teller(self, rule: CheckedRule, position: int) -> int | None:
+        route, premise = self._route(rule), rule.body[position]
+        assert isinstance(premise, Premise | Absent)
+        if route.local or not self.peers.others or (route.shared and not route.home.split):
+            return 0
+        if not route.shared or rule.aggregate is not None:
+            return None
+        value = rule.head[route.home.column]
+        names = [arg.name if isinstance(arg, Variable) else None for arg in premise.args]
+        if not isinstance(value, Variable) or value.name not in names:
+            return None  # a constant, or found by other premises
+        relations = self.program.checked.relations
+        there, here = relations[premise.relation].layout, relations[rule.relation].layout
+        code = there.code(names.index(value.name))
+        same = there.code_types[code] == here.code_types[here.code(route.home.column)]
+        return code if same else None
 
     def ask(self, rule: CheckedRule, rows: Ints, numbers: Ints) -> Ints:
         """Send the rows to those who could derive them."""

@@ -61,9 +61,9 @@ class FlightStream:
         self._sending = threading.Lock()
         self._silent = False
 
-    def send(self, message: Message) -> int:
-        """Send a message; return its length in bytes."""
-        payload = encode(message)
+    def send(self, message: Message | bytes) -> int:
+        """Send a message, which may be encoded already; return its length in bytes."""
+        payload = message if isinstance(message, bytes) else encode(message)
         with self._sending:
             if self._writer is None or self._silent:
                 raise StreamEnded("the stream has ended")

@@ -44,7 +44,7 @@ class Member:
         self.heard = True
         """Whether it has given a sign of life since somebody last looked."""
         self.bytes_sent = 0
-        self._outbox: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
+        self._outbox: queue.SimpleQueue[Message | bytes | None] = queue.SimpleQueue()
         self._connection: Connection | None = None
         self._cancelled = False
         self._threads: list[threading.Thread] = []
@@ -79,8 +79,8 @@ class Member:
                 self.bytes_sent += connection.stream.send(message)
         connection.finish()
 
-    def post(self, message: Order | Interrupt | Leave) -> None:
-        """Have a message sent, after those before it. A node that does not read holds up nobody."""
+    def post(self, message: Order | Interrupt | Leave | bytes) -> None:
+        """Have a message sent, encoded or not, after those before it. A node that does not read holds up nobody."""
         self._outbox.put(message)
 
     def leave(self, *, again: bool) -> None:

@@ -12,8 +12,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
 from headwater.catalog.definitions import Definitions
 from headwater.catalog.rule_ids import recalled
 from headwater.kernel.memory import first_load, release_idle
@@ -28,7 +26,7 @@ from headwater.nodes.faults import fault_of
 from headwater.nodes.local_program import LocalProgram
 from headwater.nodes.messages import between, message, network, reading, state, versions
 from headwater.nodes.messages.coming import Order
-from headwater.nodes.messages.message import Reply
+from headwater.nodes.messages.message import PackedRows, Reply
 from headwater.nodes.messages.outcomes import Done, Failure
 from headwater.nodes.messages.state import EngineOptions
 from headwater.nodes.messages.versions import ProgramText, VersionReport
@@ -200,11 +198,11 @@ class Node:
             self._changes = self.run.change_rows(version, deletes, inserts, command.touches)
         return self._report(version.statistics)
 
-    def _rows(self, tables: Mapping[str, pa.Table]) -> dict[str, Ints]:
+    def _rows(self, tables: Mapping[str, PackedRows]) -> dict[str, Ints]:
         relations = self.program.checked.relations
         return {
-            name: unpack(self.codec, table, relations[name].layout.code_types)
-            for name, table in tables.items()
+            name: unpack(self.codec, packed, relations[name].layout.code_types)
+            for name, packed in tables.items()
         }
 
     def _report(self, statistics: VersionStatistics) -> VersionReport:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-import pyarrow as pa
 
+from headwater.nodes.messages.message import PackedRows
 from headwater.nodes.messages.versions import ChangeCount, ChangedRows
 from headwater.nodes.row_tables import unpack
 from headwater.plan.steps import Ints
@@ -47,8 +47,8 @@ class RemoteChange(RowChange):
         self._gained = self._rows([part.gained for part in parts])
         self._lost = self._rows([part.lost for part in parts])
 
-    def _rows(self, tables: Sequence[pa.Table]) -> Ints:
-        parts = [unpack(self._codec, table, self._types) for table in tables]
+    def _rows(self, packed: Sequence[PackedRows]) -> Ints:
+        parts = [unpack(self._codec, rows, self._types) for rows in packed]
         return np.concatenate([np.empty((0, len(self._types)), np.int64), *parts])
 
     def cancel(self) -> None:

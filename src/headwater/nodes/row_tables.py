@@ -1,7 +1,8 @@
-"""Matrices of codes as Arrow tables of values, and back.
+"""Matrices of codes as they travel: as values, never as codes; and back.
 
 Strings and lists cross as Arrow dictionaries of their distinct values; all other codes are values already, except
-special ones, whose texts cross in a column of their own.
+special ones, whose texts cross in a column of their own. A few rows in which every code is a value cross as they lie:
+making a table and reading one again takes longer than most changes.
 
 >>> from headwater.values.types import INT, STRING
 >>> here, there = Codec(), Codec()
@@ -20,8 +21,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from headwater.nodes.messages.message import PackedRows
 from headwater.plan.steps import Ints
-from headwater.values.arrow_numbers import numbers_of
+from headwater.values.arrow_numbers import array_of, numbers_of, text_array
 from headwater.values.codec import Codec
 from headwater.values.labelled import LABEL
 from headwater.values.scalars import is_coded
@@ -29,10 +31,29 @@ from headwater.values.special import has_special, is_special
 from headwater.values.types import Type
 
 Types = Sequence[Type | None]
+SMALL = 8 << 10
+"""Bytes from which a table pays: it is compressed then."""
 
 
-def pack(codec: Codec, rows: Ints, types: Types) -> pa.Table:
-    """Rows as values; a relation without columns sends a column of zeros, for their number."""
+def pack(codec: Codec, rows: Ints, types: Types) -> PackedRows:
+    """Rows as values."""
+    width = rows.shape[1]
+    if (
+        width
+        and rows.nbytes < SMALL
+        and not (len(rows) and any(map(_coded, types)))
+        and not has_special(rows)
+    ):
+        return PackedRows(width, rows.astype(np.int64, copy=False).tobytes(), None)
+    return PackedRows(width, None, _table(codec, rows, types))
+
+
+def _coded(type_: Type | None) -> bool:
+    return type_ is not None and is_coded(type_)
+
+
+def _table(codec: Codec, rows: Ints, types: Types) -> pa.Table:
+    """A relation without columns sends a column of zeros, for their number."""
     columns, names = [], []
     for column in range(rows.shape[1]):
         codes = np.ascontiguousarray(rows[:, column])
@@ -46,27 +67,30 @@ def pack(codec: Codec, rows: Ints, types: Types) -> pa.Table:
         if type_ is not None and is_coded(type_):
             distinct, places = np.unique(codes, return_inverse=True)
             values = codec.to_table(distinct.reshape(-1, 1), ("v",), (type_,)).column(0).combine_chunks()
-            columns.append(pa.DictionaryArray.from_arrays(pa.array(places.astype(np.int32)), values))
+            columns.append(pa.DictionaryArray.from_arrays(array_of(places.astype(np.int32)), values))
         else:
-            columns.append(pa.array(codes))
+            columns.append(array_of(codes))
         names.append(str(column))
     if not columns:
-        columns, names = [pa.array(np.zeros(rows.shape[0], np.int8))], ["0"]
+        columns, names = [array_of(np.zeros(rows.shape[0], np.int8))], ["0"]
     return pa.table(columns, names=names)
 
 
 def _texts(codec: Codec, codes: Ints, special: npt.NDArray[np.bool_]) -> pa.Array:
     """What special codes stand for, as texts; nothing where a code is plain."""
     distinct, places = np.unique(codes[special], return_inverse=True)
-    texts = pa.array(codec.specials.texts(distinct), pa.string())
+    texts = text_array(codec.specials.texts(distinct))
     indices = np.zeros(codes.shape[0], np.int32)
     indices[special] = places.reshape(-1)
-    return pa.DictionaryArray.from_arrays(pa.array(indices, mask=~special), texts)
+    return pa.DictionaryArray.from_arrays(array_of(indices, ~special), texts)
 
 
-def unpack(codec: Codec, table: pa.Table, types: Types, extra: int = 0) -> Ints:
+def unpack(codec: Codec, packed: PackedRows, types: Types, extra: int = 0) -> Ints:
     """Rows from what `pack` gave, as codes of this codec; `extra` plain columns follow those with types."""
-    width = len(types) + extra
+    width, table = len(types) + extra, packed.table
+    if table is None:
+        assert packed.numbers is not None and packed.width == width
+        return np.frombuffer(packed.numbers, np.int64).reshape(-1, width).copy()
     rows = np.empty((table.num_rows, width), np.int64)
     for column in range(width):
         array = table.column(str(column))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from headwater.catalog.definitions import Definitions
@@ -111,6 +111,10 @@ class Spread:
             },
             homes=self.homes,
         )
+
+    def everywhere(self, names: Iterable[str]) -> bool:
+        """Whether every node has all rows of these relations."""
+        return all(self.program.homes[name] == EVERYWHERE for name in names)
 
     def parts(self, owners: Owners, name: str, rows: Ints) -> Iterator[tuple[int, Ints]]:
         """The rows of a relation by the node that holds them."""

@@ -20,6 +20,7 @@ import pyarrow as pa
 from headwater.errors import StoreError
 
 _COMPRESS_FROM = 8 << 10  # bytes of column data
+_UNCOMPRESSED = pa.ipc.IpcWriteOptions()  # given, or Arrow asks the environment each time
 _ROWS_PER_BATCH = 1 << 20  # bounds what is compressed at a time
 
 
@@ -52,7 +53,7 @@ def stream_bytes(table: pa.Table) -> memoryview:
     sink = pa.BufferOutputStream()
     try:
         if table.nbytes < _COMPRESS_FROM:
-            with pa.ipc.new_stream(sink, table.schema) as writer:
+            with pa.ipc.new_stream(sink, table.schema, options=_UNCOMPRESSED) as writer:
                 writer.write_table(table)
         else:
             with pa.ipc.new_stream(sink, table.schema, options=_options(table)) as writer:

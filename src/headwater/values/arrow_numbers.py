@@ -55,7 +55,7 @@ def array_of(numbers: NDArray[Any], nulls: NDArray[np.bool_] | None = None) -> A
 
     valid = None if nulls is None else pa.py_buffer(np.packbits(~nulls, bitorder="little"))
     boolean = numbers.dtype == np.bool_
-    kind = pa.bool_() if boolean else pa.type_for_alias(numbers.dtype.name)
+    kind = _types()[numbers.dtype]
     data = np.packbits(numbers, bitorder="little") if boolean else np.ascontiguousarray(numbers)
     return pa.Array.from_buffers(kind, len(numbers), [valid, pa.py_buffer(data)])
 
@@ -102,6 +102,12 @@ def scalar_of(value: str | float) -> Any:
         return pa.Array.from_buffers(pa.bool_(), 1, [None, pa.py_buffer(bytes([value]))])[0]
     one = np.array([value], np.float64 if isinstance(value, float) else np.int64)
     return pa.Array.from_buffers(pa.type_for_alias(one.dtype.name), 1, [None, pa.py_buffer(one)])[0]
+
+
+@cache
+def _types() -> dict[np.dtype[Any], Any]:
+    """How Arrow names the numbers that lie as they are."""
+    return {dtype: kind for kind, dtype in _dtypes().items()}
 
 
 @cache

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,6 +19,7 @@ from headwater.networks.strands.compiling import compile_program
 from headwater.networks.strands.network_program import NetworkProgram
 from headwater.networks.transports.node_loop import Counters, settle
 from headwater.nodes.asynchronous.base_rows import Moved
+from headwater.nodes.messages.message import Tables
 from headwater.nodes.messages.network import (
     BeginNetwork,
     ChangeNetwork,
@@ -35,9 +35,6 @@ from headwater.plan.steps import Ints
 from headwater.rules.checked import Checked
 from headwater.rules.kinds import refuse_watched
 from headwater.values.codec import Codec
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 DERIVATIONS_OF_A_ROUND = 1000
 """A node may make so many derivations in a version for each round that `max_rounds` allows."""
@@ -106,9 +103,9 @@ class NetworkOnNodes:
         parts = zip(self._split(program, deletes), self._split(program, inserts), strict=True)
         self._nodes.ask_each([ChangeNetwork(*part) for part in parts])
 
-    def _split(self, program: HostedProgram, rows: Mapping[str, Ints]) -> list[dict[str, pa.Table]]:
+    def _split(self, program: HostedProgram, rows: Mapping[str, Ints]) -> list[Tables]:
         """For each node, the rows that live there."""
-        tables: list[dict[str, pa.Table]] = [{} for _ in range(self._nodes.size)]
+        tables: list[Tables] = [{} for _ in range(self._nodes.size)]
         for name, codes in rows.items():
             if not codes.shape[0]:
                 continue

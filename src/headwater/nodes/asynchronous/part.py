@@ -27,6 +27,7 @@ from headwater.networks.strands.compiling import compile_program
 from headwater.networks.strands.node_plan import plan_nodes
 from headwater.networks.transports.node_loop import NodeLoop, too_long
 from headwater.nodes.messages import network as says
+from headwater.nodes.messages.message import PackedRows
 from headwater.nodes.messages.outcomes import Done
 from headwater.nodes.messages.reading import Export
 from headwater.nodes.messages.versions import ChangeCount, ChangedRows, Shipped, VersionReport
@@ -207,7 +208,7 @@ class NetworkPart:
             infos = {**self._aside.checked.relations, **infos}
         told = {}
         for name, (came, went) in changes.items():
-            rows = ChangedRows(self._table(infos[name], came), self._table(infos[name], went))
+            rows = ChangedRows(self._packed(infos[name], came), self._packed(infos[name], went))
             told[name] = ChangeCount(len(came), len(went), rows)
         shipped = Shipped(self.peers.messages, self.peers.bytes, network.node.sent)
         return VersionReport(told, {}, VersionStatistics(), shipped, self.nbytes, ())
@@ -237,7 +238,7 @@ class NetworkPart:
 
     # ------------------------------------------------------------------ rows
 
-    def fetch(self, relation: str, columns: Sequence[int], values: pa.Table | None) -> pa.Table:
+    def fetch(self, relation: str, columns: Sequence[int], values: PackedRows | None) -> PackedRows:
         """The rows of a relation that live here: all, or those with given values in some columns."""
         network = self.network
         info = network.checked.relations[relation]
@@ -246,7 +247,7 @@ class NetworkPart:
             types = [info.layout.code_types[code] for code in info.layout.codes(columns)]
             wanted = set(self.codec.decode_rows(unpack(self.codec, values, types), types))
             rows = [row for row in rows if tuple(row[column] for column in columns) in wanted]
-        return self._table(info, rows)
+        return self._packed(info, rows)
 
     def export(self, command: Export) -> str:
         """The rows of a relation that live here, as a Parquet file."""
@@ -258,9 +259,9 @@ class NetworkPart:
         parquet.write_table(info.layout.table(self.codec, codes, labels=command.labels), file)
         return str(file)
 
-    def _values(self, network: HostedNetwork, name: str, table: pa.Table) -> list[Row]:
+    def _values(self, network: HostedNetwork, name: str, packed: PackedRows) -> list[Row]:
         layout = network.checked.relations[name].layout
-        return layout.decode(self.codec, unpack(self.codec, table, layout.code_types))
+        return layout.decode(self.codec, unpack(self.codec, packed, layout.code_types))
 
     def codes(self, info: RelationInfo, rows: Sequence[Row]) -> Ints:
         """Rows as codes of this node's codec."""
@@ -268,7 +269,7 @@ class NetworkPart:
             return np.empty((0, info.layout.code_arity), np.int64)
         return info.layout.encode(self.codec, list(rows), info.name, asked=True)
 
-    def _table(self, info: RelationInfo, rows: Sequence[Row]) -> pa.Table:
+    def _packed(self, info: RelationInfo, rows: Sequence[Row]) -> PackedRows:
         return pack(self.codec, self.codes(info, rows), info.layout.code_types)
 
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import pyarrow as pa
-
-from headwater.nodes.messages.message import Command, Message
+from headwater.nodes.messages.message import Command, Message, PackedRows
 from headwater.nodes.messages.outcomes import Done
 
 
@@ -36,7 +34,7 @@ class ParcelTable(Message):
 
     kind: str
     name: str
-    rows: pa.Table
+    rows: PackedRows
 
 
 @dataclass(frozen=True)

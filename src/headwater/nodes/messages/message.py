@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import ClassVar, Generic, TypeVar
 
 import pyarrow as pa
@@ -9,7 +10,19 @@ import pyarrow as pa
 from headwater.values.types import Type
 
 Types = tuple[Type | None, ...]
-Tables = dict[str, pa.Table]
+
+
+@dataclass(frozen=True)
+class PackedRows:
+    """Rows as they travel, made by `row_tables`: a few that consist of plain numbers as these, row by row; others as
+    a table of values."""
+
+    width: int
+    numbers: bytes | None
+    table: pa.Table | None
+
+
+Tables = dict[str, PackedRows]
 """Rows by relation."""
 
 

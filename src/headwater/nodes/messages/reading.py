@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import pyarrow as pa
-
 from headwater.local.explain import RelationFacts, ViewFacts
-from headwater.nodes.messages.message import Command, Reply
+from headwater.nodes.messages.message import Command, PackedRows, Reply
 
 
 @dataclass(frozen=True)
@@ -17,14 +15,14 @@ class FetchRows(Command["FetchedRows"]):
 
     relation: str
     columns: tuple[int, ...] = ()
-    values: pa.Table | None = None
+    values: PackedRows | None = None
 
 
 @dataclass(frozen=True)
 class FetchedRows(Reply):
     """`None` if another node tells them."""
 
-    rows: pa.Table | None
+    rows: PackedRows | None
 
 
 @dataclass(frozen=True)
@@ -46,7 +44,7 @@ class Find(Command["Found"]):
     """Look for a row of a relation."""
 
     relation: str
-    row: pa.Table
+    row: PackedRows
 
 
 @dataclass(frozen=True)

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-import pyarrow as pa
-
 from headwater.events import Event
-from headwater.nodes.messages.message import Command, Message, Reply, Tables, Types
+from headwater.nodes.messages.message import Command, Message, PackedRows, Reply, Tables, Types
 from headwater.nodes.messages.outcomes import Done
 from headwater.rules.placement import Placement
 from headwater.version.statistics import VersionStatistics
@@ -17,8 +15,8 @@ from headwater.version.statistics import VersionStatistics
 class ChangedRows(Message):
     """The rows that one relation has gained and lost on a node."""
 
-    gained: pa.Table
-    lost: pa.Table
+    gained: PackedRows
+    lost: PackedRows
 
 
 @dataclass(frozen=True)
