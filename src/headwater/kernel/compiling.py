@@ -4,6 +4,10 @@ Kernels never allocate: they write into arrays they are given. So numba's refere
 about five times as fast where small functions over arrays are called for every row. And so a third of what LLVM does
 for other functions of numba's is left out: those are optimised one by one, then with all that they call, then, when
 counts that cancel each other have been taken out, once more with all that they call. Here only the last is done.
+
+Functions that are part of their callers are never called by themselves: they are neither optimised nor made into
+machine code before they are such a part. And what an operation on some types comes to is the same wherever it is met,
+so numba is made to find out once. Together that is a third of the time that a first load takes.
 """
 
 from __future__ import annotations
@@ -92,7 +96,7 @@ def _optimising_module(_: Function) -> Function:
 
 def _leaving_inlined(executable: Function) -> Function:
     """Make no machine code for functions that are part of their callers, and do not optimise them before they are."""
-    from numba import _dynfunc
+    from numba import _dynfunc  # type: ignore[attr-defined]
 
     def leave(target: Any, library: Any, described: Any, environment: Any) -> Any:
         wrapper = described.llvm_cpython_wrapper_name
