@@ -82,7 +82,7 @@ def test_what_is_part_of_its_callers_has_no_machine_code_of_its_own(some: dict[s
 def test_what_python_calls_has_some_where_a_part_of_another_was_the_first_to_call_it(
     some: dict[str, compiled.Kernel], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ):
-    """numba takes it as such a part then, too; it is kept all the same."""
+    """Nor is it taken as such a part then: what is kept of it crashed the next process that loaded it."""
     monkeypatch.setattr(compiled.Kernel, "calls", lambda kernel: [])
     numbers = np.array([20, 0, 5])
     called = numba.njit(**compiling.OPTIONS)(alone.function)  # type: ignore[attr-defined]
@@ -91,6 +91,7 @@ def test_what_python_calls_has_some_where_a_part_of_another_was_the_first_to_cal
     compiled.load([some["above"]])
     called(numbers)
     assert numbers.tolist() == [20, 40, 5]
+    assert [result.fndesc.inline for result in called.overloads.values()] == [False]
     assert [path.name.partition("-")[0] for path in tmp_path.glob("*alone*.nbc")] == [f"{__name__}.alone"]
 
 

@@ -26,8 +26,10 @@ OPTIONS: dict[str, Any] = {
     "no_rewrites": True,
     "_nrt": False,
     "no_cfunc_wrapper": True,
+    "forceinline": False,
 }
-"""How functions are compiled. Rewrites are for expressions of whole arrays, and for what kernels do not use; wrappers
+"""How functions are compiled, also where one that is part of others is the first to call them: numba would hand down
+that it is. Rewrites are for expressions of whole arrays, and for what kernels do not use; wrappers
 that nobody calls would take a quarter of the time."""
 INLINED: dict[str, Any] = {**OPTIONS, "forceinline": True, "no_cpython_wrapper": True}
 """How those are that only compiled ones call."""
