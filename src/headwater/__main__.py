@@ -1,26 +1,31 @@
 """The command `headwater` as a process: `python -m headwater`, and what is installed under that name."""
 
+import gc
 import os
 import sys
-from importlib.abc import MetaPathFinder
-
-from headwater.cli import main
 
 WITH_FRAMES = ("pipeline", "bench")
 """Commands that may come to hold data frames: Spark's, or those of what we measure against."""
 
 
-class WithoutPandas(MetaPathFinder):
-    """For this process, pandas is not installed.
+UNUSED = ("pandas", "cloudpickle")
+"""What pyarrow imports where it is installed."""
+OBJECTS_BEFORE_COLLECTING = 50_000
+"""How many more objects there may be than before, until what is garbage among them is looked for. Python looks some
+hundred times while it imports what a command needs, and finds next to nothing."""
 
-    pyarrow imports it, where it is, with the first value that it converts. That takes longer than most commands, none
-    of which has a use for it.
+
+class WithoutUnused:
+    """For this process, some libraries are not installed.
+
+    pyarrow imports them, where they are, when it is imported or with the first value that it converts. That takes
+    longer than most commands, none of which has a use for them.
     """
 
     def find_spec(self, name: str, *_: object) -> None:
-        """Refuse it; other modules are found by others."""
-        if name == "pandas":
-            raise ModuleNotFoundError("no command needs pandas", name=name)
+        """Refuse them; other modules are found by others."""
+        if name in UNUSED:
+            raise ModuleNotFoundError(f"no command needs {name}", name=name)
 
 
 def replace_closed_streams() -> None:
@@ -36,8 +41,11 @@ def replace_closed_streams() -> None:
 def command() -> None:
     """Run the command that the process was started with."""
     replace_closed_streams()
+    gc.set_threshold(OBJECTS_BEFORE_COLLECTING, *gc.get_threshold()[1:])
     if not set(WITH_FRAMES) & set(sys.argv[1:2]):
-        sys.meta_path.insert(0, WithoutPandas())
+        sys.meta_path.insert(0, WithoutUnused())
+    from headwater.cli import main
+
     main(prog_name="headwater")
 
 

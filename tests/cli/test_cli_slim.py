@@ -7,8 +7,10 @@ import pytest
 from cli_folder import Folder
 
 import headwater
+from headwater.cli.screen import console, print_lines
+from headwater.provenance.show.lines import Line, rich_text
 
-HEAVY = ("numba", "llvmlite", "pandas", "pyspark")
+HEAVY = ("numba", "llvmlite", "pandas", "pyspark", "pyarrow.compute", "cloudpickle")
 COMMAND = f"""
 import sys
 from headwater.__main__ import command
@@ -43,6 +45,34 @@ def loaded(folder: Folder, *arguments: str) -> str:
 )
 def test_reading_a_state_loads_no_compiled_code(state: Folder, arguments: tuple[str, ...]) -> None:
     assert loaded(state, *arguments) == "loaded: []"
+
+
+def test_a_proof_that_goes_to_a_file_needs_no_console(state: Folder) -> None:
+    code = COMMAND.replace("finally:", "finally:\n    print('rich' in sys.modules, file=sys.stderr)")
+    command = [sys.executable, "-c", code, "why", "-s", "state", "reach(a,c)"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=state.path, timeout=120, check=True)
+    assert done.stderr.splitlines()[-2] == "False" and done.stdout.startswith("reach(")
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [[("reach(", ""), ("a", "bold"), (", c)  ", "dim")], [], [("└─ [x] :smile: 界", "red")]],
+        [[("x" * 300, "")], [("   y", "green")]],
+        [[("tab\tbell\a", "")]],
+        [],
+    ],
+    ids=["several", "long", "odd", "none"],
+)
+def test_lines_are_the_same_without_a_console(
+    lines: list[Line], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("FORCE_COLOR", "TTY_COMPATIBLE"):
+        monkeypatch.delenv(name, raising=False)
+    console().print(rich_text(lines), soft_wrap=True)
+    expected = capsys.readouterr().out
+    print_lines(lines)
+    assert capsys.readouterr().out == expected
 
 
 def test_opening_a_database_loads_no_functions_of_arrow() -> None:

@@ -206,18 +206,18 @@ def test_a_stream_of_changes_asks_for_small_rounds_in_one_call(tmp_path: Path):
     assert said(started(tmp_path, STREAM)) == [f"True {rows}"]
 
 
-def test_a_large_load_asks_for_what_the_first_deletion_needs(monkeypatch: pytest.MonkeyPatch):
-    def losing() -> None: ...
+def test_a_large_load_asks_for_what_its_rules_and_the_first_deletion_need(monkeypatch: pytest.MonkeyPatch):
+    """What its rules need comes first; then, in each, what is needed last."""
+
+    def loses() -> None: ...
     def ends() -> None: ...
+    def joins() -> None: ...
     def other() -> None: ...
 
-    kernels = [
-        Kernel(losing, "void(stored[::1])", losing=True),
-        Kernel(ends, "void()", ending="earlier"),
-        Kernel(other, "void()"),
-    ]
+    losing, ending = Kernel(loses, "void(stored[::1])", losing=True), Kernel(ends, "void()", ending="earlier")
+    joining = Kernel(joins, "void()", joining=True, ending="earlier")
     asked: list[list[ahead.Task]] = []
-    monkeypatch.setattr(compiled, "_kernels", kernels)
+    monkeypatch.setattr(compiled, "_kernels", [losing, joining, ending, Kernel(other, "void()")])
     monkeypatch.setattr(compiled, "_widths", {4})
     monkeypatch.setattr(compiled, "_large", set())
     monkeypatch.setattr(compiled, "load", lambda which, widths: None)
@@ -228,7 +228,7 @@ def test_a_large_load_asks_for_what_the_first_deletion_needs(monkeypatch: pytest
     assert asked == []
     compiled.load_endings(SHORT + 1, 8)
     compiled.load_endings(SHORT + 1, 8, "earlier")
-    assert asked == [[(__name__, kernel.digest(8), 8) for kernel in kernels[:2]]]
+    assert asked == [[(__name__, kernel.digest(8), 8) for kernel in (joining, ending, losing)]]
 
 
 ALL = """

@@ -33,13 +33,12 @@ def depends(state: Path, row: str, limit: int, form: str) -> None:
       headwater depends -s state/ 'link(a, b)' --format json
     """
     from headwater.cli.asked import asked_row, hinting_at_commands
-    from headwater.cli.screen import console
+    from headwater.cli.screen import print_lines
     from headwater.cli.state import open_state
-    from headwater.provenance.show.lines import rich_text
 
     with open_state(state, mode="r") as database, hinting_at_commands(row):
         found = database.depends(*asked_row(database, row), limit=limit)
         if form == "json":
             click.echo(json.dumps(found.to_json(), ensure_ascii=False))
         else:
-            console().print(rich_text(found.lines()), soft_wrap=True)
+            print_lines(found.lines())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
@@ -11,7 +12,12 @@ from headwater.values.forms import form
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from headwater.provenance.show.lines import Line
+
 _WIDE = 10_000  # where there is no terminal, a table is as wide as it needs to be
+
+_IN_COLOURS = ("FORCE_COLOR", "TTY_COMPATIBLE")
+"""What may tell rich that there is a terminal, in any case."""
 
 
 def console(stream: TextIO | None = None) -> Console:
@@ -41,6 +47,19 @@ def print_table(
     for row in rows:
         table.add_row(*row)
     console(stream).print(table)
+
+
+def print_lines(lines: Iterable[Line]) -> None:
+    """Styled lines on standard output. Where there is no terminal, styles are not seen, and rich is not imported."""
+    lines = list(lines)
+    texts = ["".join(text for text, _ in line) for line in lines]
+    styled = sys.stdout.isatty() or any(name in os.environ for name in _IN_COLOURS)
+    if not styled and all(map(str.isprintable, texts)):
+        sys.stdout.write("\n".join(texts) + "\n")
+        return
+    from headwater.provenance.show.lines import rich_text
+
+    console().print(rich_text(lines), soft_wrap=True)
 
 
 def shown(value: object) -> str:

@@ -48,9 +48,8 @@ def why(
       headwater why -s state/ 'reach(a, c)' --format svg > why.svg
     """
     from headwater.cli.asked import asked_row, hinting_at_commands, print_notes
-    from headwater.cli.screen import console
+    from headwater.cli.screen import print_lines
     from headwater.cli.state import open_state
-    from headwater.provenance.show.lines import rich_text
 
     with open_state(state, mode="r") as database, hinting_at_commands(row):
         found = database.why(*asked_row(database, row), depth=depth, limit=limit)
@@ -62,5 +61,5 @@ def why(
             click.echo(found.graph.svg(), nl=False)
         else:
             lines = found.graph.lines() if everything else found.lines(terms=terms)
-            console().print(rich_text(lines), soft_wrap=True)
+            print_lines(lines)
             print_notes(found.notes)

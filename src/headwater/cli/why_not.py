@@ -32,14 +32,13 @@ def why_not(state: Path, row: str, depth: int, repairs: int, form: str) -> None:
       headwater why-not -s state/ 'reach(c, a)' --format json
     """
     from headwater.cli.asked import asked_row, hinting_at_commands, print_notes
-    from headwater.cli.screen import console
+    from headwater.cli.screen import print_lines
     from headwater.cli.state import open_state
-    from headwater.provenance.show.lines import rich_text
 
     with open_state(state, mode="r") as database, hinting_at_commands(row):
         found = database.why_not(*asked_row(database, row), depth=depth, repairs=repairs)
         if form == "json":
             click.echo(json.dumps(found.to_json(), ensure_ascii=False))
         else:
-            console().print(rich_text(found.lines()), soft_wrap=True)
+            print_lines(found.lines())
             print_notes(found.notes)

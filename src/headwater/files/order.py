@@ -12,8 +12,8 @@ from __future__ import annotations
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from headwater.values.arrow_calls import sorted_rows
 from headwater.values.arrow_values import python_values
 from headwater.values.keys import order_key
 
@@ -30,8 +30,7 @@ def in_order(table: Any) -> Any:
         )
     else:
         table_of_ranks = table
-    keys = [(name, "ascending") for name in table.column_names]
-    return table.take(pc.sort_indices(table_of_ranks, sort_keys=keys))
+    return sorted_rows(table, table_of_ranks)
 
 
 def _columns(table: Any) -> Any:

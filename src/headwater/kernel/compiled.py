@@ -7,8 +7,10 @@ ends a version is loaded before there is much to end (`load_endings`): keeping o
 compiling takes memory. When nodes come up, they compile all for which there is no other way
 (`compile_missing`).
 
-What will be needed soon is compiled ahead by another process (see `ahead`): with the first large load, what a first
-deletion needs (`losing`); and functions for which there are other ways, once they were missed (see `at_hand`).
+What will be needed soon is compiled ahead by another process (see `ahead`): with the first large load, what its own
+rules come to when its rows are in (`joining`), so that two cores compile side by side, then what a first deletion
+needs (`losing`); and functions for which there are other ways, once they were missed (see `at_hand`). Whoever calls
+such a function before it is there compiles it.
 
 Rows are stored in 32 bits where their numbers fit, else in 64 (see `relation`). A signature says `stored` for them:
 such a function is compiled for each of the two when it is first called with it.
@@ -58,6 +60,7 @@ class Kernel:
         *,
         ending: Ending = None,
         view: bool = False,
+        joining: bool = False,
         losing: bool = False,
         missed_until: int = 0,
     ):
@@ -65,6 +68,7 @@ class Kernel:
         self.signature = signature
         self.ending = ending
         self.view = view
+        self.joining = joining
         self.losing = losing
         self.missed_until = missed_until
         self.machine_code: Function | None = None
@@ -260,20 +264,21 @@ def compiled(
     *,
     ending: Ending = None,
     view: bool = False,
+    joining: bool = False,
     losing: bool = False,
     missed_until: int = 0,
 ) -> Callable[[Function], Function]:
     """A function to be compiled with the given signature; without one, it is inlined into compiled functions.
 
     `ending`: a version may need it to end, and where. `view`: what it returns is an array, which only a function can
-    that is part of its caller before anything is compiled. `losing`: it is first needed when rows are deleted.
-    `missed_until`: there are other ways to do what it does, and it is compiled once it was missed as often, or ahead
-    (see `at_hand`).
+    that is part of its caller before anything is compiled. `joining`: it is first needed when rules run over rows
+    that are in. `losing`: it is first needed when rows are deleted. `missed_until`: there are other ways to do what
+    it does, and it is compiled once it was missed as often, or ahead (see `at_hand`).
     """
 
     def decorate(function: Function) -> Function:
-        how: Any = {"ending": ending, "view": view, "losing": losing, "missed_until": missed_until}
-        _kernels.append(Kernel(function, signature, **how))
+        when: Any = {"ending": ending, "joining": joining, "losing": losing, "missed_until": missed_until}
+        _kernels.append(Kernel(function, signature, view=view, **when))
         return _kernels[-1]
 
     return decorate
@@ -341,6 +346,13 @@ def compile_ahead(kernels: Iterable[Kernel], width: int) -> None:
     ahead.compile_ahead([(each.function.__module__, each.digest(width), width) for each in kernels])
 
 
+def _needed_soon() -> list[Kernel]:
+    """What is not needed for the first rows, but soon. What is needed last comes first: whoever cannot wait begins at
+    the other end, and both seldom compile the same."""
+    soon = [each for each in reversed(_kernels) if each.joining or each.losing or each.ending == "earlier"]
+    return sorted(soon, key=lambda kernel: not kernel.joining)
+
+
 def load_endings(rows: int, width: int, where: Ending = "any") -> None:
     """Load what may be needed to end a version, before there are so many rows with numbers of so many bytes. What is
     not loaded can be interpreted, and what is loaded is so for all widths that there are."""
@@ -349,8 +361,7 @@ def load_endings(rows: int, width: int, where: Ending = "any") -> None:
         return
     large = {*_large, where} if rows > SHORT else _large
     if not _large and large and ahead.is_possible():
-        soon = [kernel for kernel in _kernels if kernel.losing or kernel.ending == "earlier"]
-        compile_ahead([kernel for kernel in soon if not kernel.is_kept(width)], width)
+        compile_ahead([kernel for kernel in _needed_soon() if not kernel.is_kept(width)], width)
     load(
         [kernel for kernel in _kernels if kernel.ending in large or (kernel.ending and kernel.machine_code)],
         widths,

@@ -4,14 +4,20 @@ Kernels never allocate: they write into arrays they are given. So numba's refere
 about five times as fast where small functions over arrays are called for every row. And so a third of what LLVM does
 for other functions of numba's is left out: those are optimised one by one, then with all that they call, then, when
 counts that cancel each other have been taken out, once more with all that they call. Here only the last is done.
+
+Functions that are part of their callers are never called by themselves: they are neither optimised nor made into
+machine code before they are such a part. And what an operation on some types comes to is the same wherever it is met,
+so numba is made to find out once. Together that is a third of the time that a first load takes.
 """
 
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
+
+from headwater.kernel.machine_code import Function
 
 OPTIONS: dict[str, Any] = {
     "nogil": True,
@@ -20,8 +26,10 @@ OPTIONS: dict[str, Any] = {
     "no_rewrites": True,
     "_nrt": False,
     "no_cfunc_wrapper": True,
+    "forceinline": False,
 }
-"""How functions are compiled. Rewrites are for expressions of whole arrays, and for what kernels do not use; wrappers
+"""How functions are compiled, also where one that is part of others is the first to call them: numba would hand down
+that it is. Rewrites are for expressions of whole arrays, and for what kernels do not use; wrappers
 that nobody calls would take a quarter of the time."""
 INLINED: dict[str, Any] = {**OPTIONS, "forceinline": True, "no_cpython_wrapper": True}
 """How those are that only compiled ones call."""
@@ -35,7 +43,7 @@ def compiling() -> Iterator[None]:
     from numba.core.compiler_lock import global_compiler_lock
 
     config: Any = of_numba
-    with global_compiler_lock, _optimising_once():
+    with global_compiler_lock, _doing_less():
         collected, vectors = gc.isenabled(), config.LOOP_VECTORIZE
         gc.disable()
         config.LOOP_VECTORIZE = 0
@@ -48,28 +56,75 @@ def compiling() -> Iterator[None]:
 
 
 @contextmanager
-def _optimising_once() -> Iterator[None]:
-    """Leave out all passes of LLVM's but the last ones. A numba that does not have them by these names runs all."""
-    from numba.core import codegen
+def _doing_less() -> Iterator[None]:
+    """Leave out what kernels have no use for. A numba that does not have these by the same names leaves out none."""
+    from numba.core import codegen, cpu
+    from numba.core.types import functions
 
     library: Any = codegen.CPUCodeLibrary
-    before = {name: vars(library).get(name) for name in ("_optimize_functions", "_optimize_final_module")}
-    if None in before.values():
+    changed: list[tuple[Any, str, Callable[[Function], Function]]] = [
+        (library, "_optimize_functions", _leaving_functions),
+        (library, "_optimize_final_module", _optimising_module),
+        (cpu.CPUContext, "get_executable", _leaving_inlined),
+        (functions.BaseFunction, "get_call_type", _resolving_once),
+    ]
+    before = [(owner, name, vars(owner).get(name)) for owner, name, _ in changed]
+    if any(method is None for _, _, method in before):
         yield
         return
-    library._optimize_functions = _leave_functions
-    library._optimize_final_module = _optimise_module
+    for (owner, name, change), (_, _, method) in zip(changed, before, strict=True):
+        setattr(owner, name, change(method))
     try:
         yield
     finally:
-        for name, method in before.items():
-            setattr(library, name, method)
+        for owner, name, method in before:
+            setattr(owner, name, method)
 
 
-def _leave_functions(library: Any, module: Any) -> None:
-    module.data_layout = library._codegen._data_layout
+def _leaving_functions(_: Function) -> Function:
+    def leave(library: Any, module: Any) -> None:
+        module.data_layout = library._codegen._data_layout
+
+    return leave
 
 
-def _optimise_module(library: Any) -> None:
-    passes, builder = library._codegen._module_pass_manager()
-    passes.run(library._final_module, builder)
+def _optimising_module(_: Function) -> Function:
+    def optimise(library: Any) -> None:
+        passes, builder = library._codegen._module_pass_manager()
+        passes.run(library._final_module, builder)
+
+    return optimise
+
+
+def _leaving_inlined(executable: Function) -> Function:
+    """Make no machine code for functions that are part of their callers, and do not optimise them before they are."""
+    from numba import _dynfunc  # type: ignore[attr-defined]
+
+    def leave(target: Any, library: Any, described: Any, environment: Any) -> Any:
+        wrapper = described.llvm_cpython_wrapper_name
+        if not described.inline or any(each.name == wrapper for each in library._final_module.functions):
+            return executable(target, library, described, environment)
+        for below in dict.fromkeys(library._linking_libraries):
+            library._reload_init.update(below._reload_init)
+            library._final_module.link_in(below._get_module_for_linking(), preserve=True)
+        library._finalized = True
+        module, name = described.lookup_module(), described.qualname.rpartition(".")[2]
+        return _dynfunc.make_function(module, name, "", 0, environment, (library,))
+
+    return leave
+
+
+_resolved: dict[Any, Any] = {}
+"""What calls of numba's own functions come to: the signature, by function and types of arguments."""
+
+
+def _resolving_once(resolve: Function) -> Function:
+    """Find out once what an operation on some types is: numba tries a dozen definitions for each that it meets."""
+
+    def resolved(function: Any, context: Any, arguments: Any, named: Any) -> Any:
+        key = (id(function), context, tuple(arguments), tuple(named.items()))
+        if key not in _resolved:
+            _resolved[key] = function, resolve(function, context, arguments, named)
+        return _resolved[key][1]
+
+    return resolved

@@ -141,6 +141,6 @@ _OTHERS = (
 )
 join_bindings = compiled("int64(int32[::1], int64[:, ::1]," + _OTHERS, losing=True)(extended)
 """Bindings with the rows that match them; `which` is empty."""
-join_rows = compiled("int64(int32[::1], stored[:, ::1]," + _OTHERS)(extended)
+join_rows = compiled("int64(int32[::1], stored[:, ::1]," + _OTHERS, joining=True)(extended)
 """Listed rows of a relation with the rows of another, or of the same one, that match them. Both are stored in the
 same width; `which` is not empty."""

@@ -212,6 +212,7 @@ def slot_of(row, tag, start, rows, columns, slots, pool):
 @compiled(
     "int64(int32[::1], int64, stored[:, ::1], int64[::1], int64[::1], int32[::1], int64[::1], int64[::1])",
     ending="earlier",
+    joining=True,
 )
 def enter(which, start, rows, columns, slots, pool, sizes, scratch):
     """Enter rows from position `start` on; stop early, and say where, when the table or the pool is too full."""

@@ -2,7 +2,7 @@
 
 numba's own disk cache goes by the file of a function: an edit in a called module goes unnoticed, and any edit of the
 file, or another place of it, makes all its functions compile again. Here machine code is kept under a digest of what
-it was made from: the function, the functions and constants that it uses, and its signature. So what was compiled
+it was made from: the function, the functions and constants that it uses, its signature, and how it is compiled. So what was compiled
 stays good through upgrades, environments and places, until one of these is another; then only what uses it is
 compiled again. (numba itself sees to its own version and to the processor.) Each signature has a file of its own, so
 that processes which compile a function for rows of different widths are not in each other's way.
@@ -26,6 +26,8 @@ from typing import Any
 import numpy as np
 
 Function = Callable[..., Any]
+MANNER = 2
+"""How kernels are compiled (see `compiling`): one more with each other way, so that what was kept is compiled again."""
 
 
 @cache
@@ -67,7 +69,7 @@ def digest_of(function: Function, signature: str, called: Callable[[object], Fun
 
     `called` gives the Python function that stands behind a value which the function uses, if there is one.
     """
-    digest = hashlib.sha256(signature.encode())
+    digest = hashlib.sha256(f"{MANNER} {signature}".encode())
     seen: set[Function] = set()
 
     def take(one: Function) -> None:

@@ -26,7 +26,7 @@ and state from before the version, so that a version can be taken back at the co
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -58,8 +58,6 @@ from headwater.kernel.states import (
 Ints = npt.NDArray[np.int64]
 Rows = npt.NDArray[np.int32]
 Stored = npt.NDArray[np.int32] | npt.NDArray[np.int64]
-Adding = Callable[..., int]
-"""`rowops.add`, or `rowops.insert`."""
 INT64 = np.dtype(np.int64)
 NO_ROWS: Rows = np.empty(0, np.int32)
 WAS_OR_IS_VISIBLE = np.uint8(WAS | VISIBLE)
@@ -313,21 +311,21 @@ class Relation:
         A tuple that is not live enters with the given rank and is returned (as a row number); it is not
         visible yet. A live row's count grows where the premises' rank is below the row's own.
         """
-        return self._entered(tuples, rank, rowops.add)
+        return self._entered(tuples, rank, visible=False)
 
     def insert(self, tuples: Ints, rank: int) -> Rows:
         """As `add`; those that are returned are visible at once."""
         if self.distinct:
             return self.show(self.add(tuples, rank), rank)
-        return self._entered(tuples, rank, rowops.insert)
+        return self._entered(tuples, rank, visible=True)
 
-    def _entered(self, tuples: Ints, rank: int, adding: Adding) -> Rows:
+    def _entered(self, tuples: Ints, rank: int, *, visible: bool) -> Rows:
         """Add tuples, a chunk at a time, and enter new rows in the indexes."""
         try:
             if tuples.shape[0] <= CHUNK:
-                return self._add(tuples, rank, adding)
+                return self._add(tuples, rank, visible=visible)
             chunks = range(0, tuples.shape[0], CHUNK)
-            return np.concatenate([self._add(tuples[i : i + CHUNK], rank, adding) for i in chunks])
+            return np.concatenate([self._add(tuples[i : i + CHUNK], rank, visible=visible) for i in chunks])
         finally:
             if self.beside is None:
                 self.enter(int(self.sizes[4]))
@@ -350,7 +348,7 @@ class Relation:
         finally:
             self.entered = upto
 
-    def _add(self, tuples: Ints, rank: int, adding: Adding) -> Rows:
+    def _add(self, tuples: Ints, rank: int, *, visible: bool) -> Rows:
         """Add tuples of one chunk, as far as they fit; the rest once there is room for their numbers."""
         if self.distinct:
             return appended(self, tuples, rank)
@@ -360,9 +358,9 @@ class Relation:
             room.journal(self, tuples.shape[0])
         room.numbers(self, tuples.shape[0], rank)
         fresh = np.empty(tuples.shape[0], np.int32)
-        n = adding(
+        n = rowops.add(
             tuples, self.arity, self.rows, self.state, self.slots, self.free, self.sizes, self.journal_rows,
-            self.journal, self.created, self.count_column, self.head_rank_column, rank, fresh, self.scratch,
+            self.journal, self.created, self.count_column, self.head_rank_column, rank, visible, fresh, self.scratch,
         )  # fmt: skip
         done = int(self.sizes[5])
         self.once = self.once and n == done
@@ -370,7 +368,7 @@ class Relation:
             return fresh[:n]
         if not room.adding(self, tuples.shape[0] - done):
             room.widen(self)
-        return np.concatenate((fresh[:n], self._add(tuples[done:], rank, adding)))
+        return np.concatenate((fresh[:n], self._add(tuples[done:], rank, visible=visible)))
 
     def subtract(self, tuples: Ints) -> Fallen:
         """Take one support from each tuple whose premises' rank is below its own."""

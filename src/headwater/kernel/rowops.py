@@ -110,12 +110,20 @@ def arrive(tuples, t, arity, rows, slots, tag, position):
     return p
 
 
-@compiled()
-def added(
+@compiled(
+    "int64(int64[:, ::1], int64, stored[:, ::1], uint8[::1], uint32[::1], int32[::1], int64[::1],"
+    " int32[::1], int64[:, ::1], int32[::1], int64, int64, int64, boolean, int32[::1], int64[::1])"
+)
+def add(
     tuples, arity, rows, state, slots, free, sizes, journal_rows, journal, created,
-    count_column, head_rank_column, rank, fresh, scratch, becomes,
+    count_column, head_rank_column, rank, visible, fresh, scratch,
 ):  # fmt: skip
-    """Add a support per tuple; rows that become live get the state `becomes`. See `add`."""
+    """Add a support per tuple. Writes rows that became live to `fresh`, `visible` at once or not; those of them new
+    to `created` too.
+
+    Ends early where a tuple does not fit into rows as they are stored, or a new row has no room.
+    """
+    becomes = LIVE_AND_VISIBLE if visible else LIVE
     rank_column = arity
     top, stored, spare = sizes[0], sizes[1], sizes[2]
     entries, new = sizes[3], sizes[4]
@@ -196,39 +204,6 @@ def added(
     return n
 
 
-_ADDING = (
-    "int64(int64[:, ::1], int64, stored[:, ::1], uint8[::1], uint32[::1], int32[::1], int64[::1],"
-    " int32[::1], int64[:, ::1], int32[::1], int64, int64, int64, int32[::1], int64[::1])"
-)
-
-
-@compiled(_ADDING)
-def add(
-    tuples, arity, rows, state, slots, free, sizes, journal_rows, journal, created,
-    count_column, head_rank_column, rank, fresh, scratch,
-):  # fmt: skip
-    """Add a support per tuple. Writes rows that became live to `fresh`; those of them new to `created` too.
-
-    Ends early where a tuple does not fit into rows as they are stored, or a new row has no room.
-    """
-    return added(
-        tuples, arity, rows, state, slots, free, sizes, journal_rows, journal, created,
-        count_column, head_rank_column, rank, fresh, scratch, LIVE,
-    )  # fmt: skip
-
-
-@compiled(_ADDING)
-def insert(
-    tuples, arity, rows, state, slots, free, sizes, journal_rows, journal, created,
-    count_column, head_rank_column, rank, fresh, scratch,
-):  # fmt: skip
-    """As `add`; rows that become live are visible at once."""
-    return added(
-        tuples, arity, rows, state, slots, free, sizes, journal_rows, journal, created,
-        count_column, head_rank_column, rank, fresh, scratch, LIVE_AND_VISIBLE,
-    )  # fmt: skip
-
-
 @compiled(
     "UniTuple(int64, 3)(int64[:, ::1], int64, stored[:, ::1], uint8[::1], uint32[::1], int64[::1],"
     " int32[::1], int64[:, ::1], int64, int64, int64, int32[::1], int32[::1], int64[::1])",
@@ -278,7 +253,8 @@ def subtract(
 
 @compiled(
     "int64(int64[:, ::1], int64, stored[:, ::1], uint8[::1], uint32[::1], int64[::1], int32[::1], int64[:, ::1],"
-    " int64, int64, int64, int64[::1])"
+    " int64, int64, int64, int64[::1])",
+    losing=True,
 )
 def delete(
     tuples, arity, rows, state, slots, sizes, journal_rows, journal,

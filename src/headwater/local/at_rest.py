@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from headwater.local.table_names import RANKS, ROWS, VISIBLE, TableName
 from headwater.store import Store
 from headwater.store.folder import Folder
+from headwater.values.arrow_calls import rows_where
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -64,7 +65,7 @@ class AtRest:
 
         if self.table is None:
             return pa.table({column: pa.nulls(0) for column in self.columns})
-        shown = self.table.filter(self.table.column(VISIBLE)).select(range(len(self.columns)))
+        shown = rows_where(self.table, self.table.column(VISIBLE)).select(range(len(self.columns)))
         return shown.rename_columns(list(self.columns))
 
 

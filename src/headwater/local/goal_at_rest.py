@@ -15,6 +15,7 @@ from headwater.errors import LanguageError
 from headwater.language.datalog.questions import parse_question
 from headwater.language.program import Atom, Constant, Positive, Variable
 from headwater.local.at_rest import AtRest, state_at_rest
+from headwater.values.arrow_calls import equal, rows_where
 from headwater.values.arrow_numbers import scalar_of
 
 if TYPE_CHECKING:
@@ -64,15 +65,13 @@ class OneAtom:
 
     def answers(self, rows: AtRest) -> AnswersAtRest | None:
         """The answers among the rows of the relation; `None` if the goal does not fit its columns."""
-        import pyarrow.compute as pc
-
         if len(self.variables) + len(self.constants) != len(rows.columns) or not rows.columns:
             return None
         if any(_TYPES.get(type(value)) != rows.types[place] for place, value in self.constants.items()):
             return None
         table = rows.arrow()
         for place, value in self.constants.items() if table.num_rows else ():
-            table = table.filter(pc.equal(table.column(place), _comparable(value)))
+            table = rows_where(table, equal(table.column(place), _comparable(value)))
         names = tuple(self.variables.values())
         types = tuple(rows.types[place] for place in self.variables)
         shown = table.select(list(self.variables)).rename_columns(list(names))

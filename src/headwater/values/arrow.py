@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from headwater.values.arrow_calls import dictionary_encoded
 from headwater.values.arrow_numbers import array_of, numbers_of
 from headwater.values.arrow_types import (
     arrow_type,
@@ -217,7 +218,7 @@ def _texts(chunk: Any, type: Type, dictionaries: Dictionaries, intern: bool) -> 
             chunk = chunk.cast(pa.large_string())
         elif str(chunk.type) == "binary_view":
             chunk = chunk.cast(pa.large_binary())
-        encoded = chunk.dictionary_encode()  # every entry is used, in the order of the first row that does
+        encoded = dictionary_encoded(chunk)
         distinct, places = encoded.dictionary, numbers_of(encoded.indices)
     if type == STRING:
         codes = strings.encode_texts(distinct, intern=intern)

@@ -284,6 +284,7 @@ def gain(at, relations, queues, r, level, sample):
         relations[r, COUNT_COLUMN],
         relations[r, HEAD_RANK_COLUMN],
         at[CLOCK] + 1,
+        False,
         behind(queues, r, waiting),
         scratch_of(relations, r),
     )
