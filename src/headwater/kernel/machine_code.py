@@ -2,10 +2,10 @@
 
 numba's own disk cache goes by the file of a function: an edit in a called module goes unnoticed, and any edit of the
 file, or another place of it, makes all its functions compile again. Here machine code is kept under a digest of what
-it was made from: the function, the functions and constants that it uses, its signature, and how it is compiled. So what was compiled
-stays good through upgrades, environments and places, until one of these is another; then only what uses it is
-compiled again. (numba itself sees to its own version and to the processor.) Each signature has a file of its own, so
-that processes which compile a function for rows of different widths are not in each other's way.
+it was made from: the function, the functions and constants that it uses, its signature, and how it is compiled. So
+what was compiled stays good through upgrades, environments and places, until one of these is another; then only what
+uses it is compiled again. (numba itself sees to its own version and to the processor.) Each signature has a file of
+its own, so that processes which compile a function for rows of different widths are not in each other's way.
 
 The folder is below `HEADWATER_CACHE` or the user's cache folder; a temporary one where that cannot be written. It is
 only a cache: what is damaged there is compiled again, and what finds no place there is compiled by the next process.
