@@ -27,7 +27,7 @@ import numpy as np
 
 Function = Callable[..., Any]
 MANNER = 2
-"""How kernels are compiled (see `compiling`): one more with each other way, so that what was kept is compiled again."""
+"""How kernels are compiled (see `compiling`): one more with each other way, and what was kept is compiled again."""
 
 
 @cache
