@@ -62,11 +62,11 @@ def test_random_queries_give_by_one_task_what_they_give_planned_anew(spark, tmp_
             continue
         plan = parse(text, backend.schemas()).plan
         analysed = backend._understood(plan, None, None, None, None)
-        if analysed.in_one_task is None:
+        if analysed.one_task is None:
             assert len(backend._analysed) and ("UNION" in text or "IN (" in text or "WITH" in text), text
             continue
-        expected = bag(arrow_of(analysed.numbered))
-        assert bag(arrow_of(analysed.in_one_task)) == expected, text
+        expected = bag(arrow_of(analysed.frame.select("*")))
+        assert bag(arrow_of(analysed.one_task.frame)) == expected, text
         assert bag(backend.run(plan)) == expected and bag(arrow_of(backend.frame(plan))) == expected, text
         done += 1
 
@@ -101,10 +101,10 @@ def test_joins_and_large_tables_are_planned_each_time(spark, tmp_path, monkeypat
     written(tmp_path / "r", rows, 2)
     backend = opened(spark, tmp_path / "r")
     joined = parse("SELECT a.g FROM r AS a JOIN r AS b ON a.x = b.v", backend.schemas()).plan
-    assert backend._understood(joined, None, None, None, None).in_one_task is None
+    assert backend._understood(joined, None, None, None, None).one_task is None
     monkeypatch.setattr("headwater.sketch.tables.one_task.ROWS_FOR_A_SHUFFLE", 10)
     grouped = parse("SELECT g, count(*) AS n FROM r GROUP BY g", backend.schemas()).plan
-    assert backend._understood(grouped, None, None, None, None).in_one_task is None
+    assert backend._understood(grouped, None, None, None, None).one_task is None
     frame = spark.createDataFrame(rows)
     assert in_one_task(frame.groupBy("g").count()) is None  # no files
 

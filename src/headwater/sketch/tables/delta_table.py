@@ -24,7 +24,7 @@ from headwater.pipeline.delta import Wheel, plain, require_wheel
 from headwater.sketch.sketch import SketchPart
 from headwater.sketch.tables.bags import Numbers, netted, row_numbers
 from headwater.sketch.tables.delta_snapshot import DeltaSnapshot
-from headwater.sketch.tables.file_frames import frame_of_files
+from headwater.sketch.tables.file_frames import FileFrames
 from headwater.sketch.tables.gathered_files import GatheredFiles, can_be_gathered
 from headwater.sketch.tables.layout import TableLayout
 
@@ -51,6 +51,7 @@ class DeltaFiles:
         self._layouts: dict[tuple[str, int], tuple[TableLayout, tuple[str, ...]]] = {}
         self._past: dict[int, DeltaSnapshot] = {}
         self._frames: dict[tuple[str, tuple[str, ...]], DataFrame] = {}
+        self._files = FileFrames()
         self._gathered = GatheredFiles(self._rows_now)
         self._newest = self._open()
         self.identity = str(self._newest.metadata().id)
@@ -144,7 +145,9 @@ class DeltaFiles:
             elsewhere = self._gathered.standing_for(rows)
             files = tuple(sorted({elsewhere.get(file, file) for file in files}))
         key = (snapshot.schema_text, files)  # a column that is added changes no file
-        return _remembered(self._frames, key, lambda: frame_of_files(session, snapshot.schema, files, root))
+        return _remembered(
+            self._frames, key, lambda: self._files.frame(session, snapshot.schema, files, root)
+        )
 
     def gives_again(self, frame: DataFrame) -> bool:
         return any(frame is kept for kept in list(self._frames.values()))
