@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +14,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from sketch_queries import R, bag, random_query, random_rows, table
-from test_sketch_spark import KINDS
+from test_sketch_spark import KINDS, Watched
 
 import headwater as hw
 from headwater.language.sql.parser import parse
 from headwater.sketch.tables import gathered_files
 from headwater.sketch.tables.delta_table import DeltaFiles
-from headwater.sketch.tables.file_frames import LISTED_BY_A_JOB, frame_of_files
+from headwater.sketch.tables.file_frames import LISTED_BY_A_JOB, FileFrames, frame_of_files
 from headwater.sketch.tables.one_task import in_one_task
 from headwater.sketch.tables.spark_backend import SparkBackend
 from headwater.spark.frames import arrow_of
@@ -63,7 +66,7 @@ def test_random_queries_give_by_one_task_what_they_give_planned_anew(spark, tmp_
         plan = parse(text, backend.schemas()).plan
         analysed = backend._understood(plan, None, None, None, None)
         if analysed.one_task is None:
-            assert len(backend._analysed) and ("UNION" in text or "IN (" in text or "WITH" in text), text
+            assert len(backend._plans) and ("UNION" in text or "IN (" in text or "WITH" in text), text
             continue
         expected = bag(arrow_of(analysed.frame.select("*")))
         assert bag(arrow_of(analysed.one_task.frame)) == expected, text
@@ -107,6 +110,78 @@ def test_joins_and_large_tables_are_planned_each_time(spark, tmp_path, monkeypat
     assert backend._understood(grouped, None, None, None, None).one_task is None
     frame = spark.createDataFrame(rows)
     assert in_one_task(frame.groupBy("g").count()) is None  # no files
+
+
+def test_a_plan_is_taken_over_whatever_comes_and_goes(spark, tmp_path):
+    """By us and by others, in one row and in many, at old versions and after a vacuum."""
+    rng = random.Random(21)
+    path = str(tmp_path / "r")
+    written(tmp_path / "r", random_rows(rng, 60)[0], 3)
+    backend = opened(spark, tmp_path / "r")
+    texts = (
+        "SELECT g, count(*) AS n FROM r GROUP BY g HAVING count(*) > 5",
+        "SELECT g, x, v, w, t FROM r ORDER BY x DESC, g, v, w, t LIMIT 1000",
+    )
+    plans = [parse(text, backend.schemas()).plan for text in texts]
+    for plan in plans:
+        backend.run(plan)
+    with analysed_texts(spark, backend) as analysed:
+        for number in range(8):
+            if number % 3 == 1:
+                backend.update("r", random_rows(rng, 3)[0], backend.run(plans[1]).slice(0, 2).cast(R))
+            elif number == 6:
+                deltalake.DeltaTable(path).optimize.compact()
+                deltalake.DeltaTable(path).vacuum(0, dry_run=False, enforce_retention_duration=False)
+            else:
+                deltalake.write_deltalake(path, random_rows(rng, 1 + number)[0], mode="append")
+            now = backend.version("r")
+            for version in (now, now - 1) if number < 6 else (now,):
+                rows = deltalake.DeltaTable(path, version=version).to_pyarrow_table().select(R.names)
+                counts = Counter(rows.column("g").to_pylist()).items()
+                busy = pa.Table.from_pylist([{"g": g, "n": n} for g, n in counts if n > 5])
+                for plan, expected in zip(plans, (busy, rows), strict=True):
+                    assert bag(backend.run(plan, versions={"r": version})) == bag(expected)
+        assert analysed == []
+
+
+@contextmanager
+def analysed_texts(spark: Any, backend: SparkBackend) -> Iterator[list[str]]:
+    """The texts that Spark is given meanwhile."""
+    texts: list[str] = []
+    backend._plans.session = Watched(spark, lambda text: texts.append(text) or spark.sql(text))
+    yield texts
+    backend._plans.session = spark
+
+
+def test_a_plan_is_made_anew_under_other_settings(spark, tmp_path):
+    deltalake.write_deltalake(str(tmp_path / "r"), table([(1, 2, 1, 1.0, "b"), (1, 2, 1, 1.0, "7")], R))
+    backend = opened(spark, tmp_path / "r")
+    plan = parse("SELECT count(CAST(t AS int)) AS n FROM r", backend.schemas()).plan
+    before = spark.conf.get("spark.sql.ansi.enabled")
+    try:
+        spark.conf.set("spark.sql.ansi.enabled", "false")
+        assert backend.run(plan).to_pylist() == [{"n": 1}]
+        spark.conf.set("spark.sql.ansi.enabled", "true")
+        with pytest.raises(hw.HeadwaterError, match="cannot be cast"):
+            backend.run(plan)
+    finally:
+        spark.conf.set("spark.sql.ansi.enabled", before)
+
+
+def test_a_plan_is_not_taken_over_by_other_columns(spark, tmp_path):
+    rows = table([(1, 2, 1, 1.0, "b"), (1, 2, 1, 1.0, "7")], R)
+    for place in ("a", "b", "g=1"):
+        (tmp_path / place).mkdir()
+        pq.write_table(rows, tmp_path / place / "0.parquet")
+    first, second, below = ([f"{tmp_path}/{place}/0.parquet"] for place in ("a", "b", "g=1"))
+    frames = FileFrames()
+    one = in_one_task(frames.frame(spark, R, first, None).groupBy("x").count())
+    again = one.over(frames.frame(spark, R, second, None))
+    assert bag(arrow_of(again.frame)) == bag(arrow_of(one.frame)) == [(2.0, 2.0)]
+    more = R.append(pa.field("z", pa.int64()))
+    assert one.over(frames.frame(spark, more, second, None)) is None
+    assert one.over(frames.frame(spark, R, below, str(tmp_path))) is None
+    assert one.over(spark.createDataFrame(rows)) is None
 
 
 def test_small_files_are_read_as_one(spark, tmp_path, monkeypatch):
@@ -170,6 +245,22 @@ def test_the_driver_lists_files_and_leaves_the_session_as_it_was(spark, tmp_path
     with pytest.raises(Exception, match="PATH_NOT_FOUND"):
         frame_of_files(spark, R, [*files, f"{tmp_path}/r/none.parquet"], None)
     assert spark.conf.get(LISTED_BY_A_JOB) == before
+
+
+def test_of_files_that_are_known_none_is_listed_again(spark, tmp_path):
+    written(tmp_path / "r", table([(1, n, 1, 1.0, "a") for n in range(40)], R), 40)
+    files = sorted(deltalake.DeltaTable(str(tmp_path / "r")).file_uris())
+    frames = FileFrames()
+    for count in (35, 20, 40):
+        frame = frames.frame(spark, R, files[:count], None)
+        assert sorted(frame.inputFiles()) == [f"file://{file}" for file in files[:count]]
+    assert stages_run(spark, "known files", lambda: frames.frame(spark, R, files, None)) == []
+    Path(files[0]).unlink()
+    known = frames.frame(spark, R, files, None)  # not asked again, and found missing when it is read
+    with pytest.raises(Exception, match="FILE_NOT_EXIST|NOT_EXIST|FAILED_READ_FILE"):
+        known.collect()
+    with pytest.raises(Exception, match="PATH_NOT_FOUND"):
+        frames.frame(spark, R, [*files, f"{tmp_path}/r/none.parquet"], None)
 
 
 @pytest.mark.parametrize("format", ["delta", "parquet"])

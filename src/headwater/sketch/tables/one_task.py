@@ -119,7 +119,8 @@ def _activate(session: SparkSession) -> None:
 def _above(session: SparkSession, operator: Any, child: Any) -> Any:
     """An operator above another child than it has."""
     java: Any = session._jvm
-    return operator.withNewChildren(java.PythonUtils.toSeq([child]))
+    nothing = getattr(getattr(java.scala.collection.immutable, "Nil$"), "MODULE$")
+    return operator.withNewChildren(nothing.prepended(child))
 
 
 def _run_by(session: SparkSession, operators: tuple[Any, ...], schema: Any) -> OneTaskPlan:

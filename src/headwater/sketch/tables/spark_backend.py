@@ -9,22 +9,20 @@ from __future__ import annotations
 
 import datetime
 import decimal
-import itertools
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol
 
 from headwater.errors import SketchError
 from headwater.language.sql.algebra import Operator, scans
-from headwater.language.sql.render import render
 from headwater.language.sql.scalars import Scalar
 from headwater.language.sql.tables import TableColumn, TableSchema
 from headwater.pipeline.refusals import refusals
 from headwater.sketch.ranges import Ranges, RangeValue
 from headwater.sketch.sketch import Sketch, SketchPart, Slot
+from headwater.sketch.tables.analysed_plans import AnalysedPlan, AnalysedPlans
 from headwater.sketch.tables.backend import (
     CountsKeys,
     News,
@@ -36,17 +34,13 @@ from headwater.sketch.tables.backend import (
 from headwater.sketch.tables.bags import Numbers, netted, signed
 from headwater.sketch.tables.key_lookup import KeyLookup
 from headwater.sketch.tables.layout import TableLayout
-from headwater.sketch.tables.one_task import OneTaskPlan, in_one_task, is_soon_done
+from headwater.sketch.tables.one_task import is_soon_done
 from headwater.spark.frames import arrow_of, frame_of, quoted
 from headwater.values.arrow_types import type_from_arrow
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import Column, DataFrame, SparkSession
-
-Key = TypeVar("Key")
-MOST_ANALYSED = 32
-"""So many plans over some files are kept as Spark understood them, for when they are run again."""
 
 
 class SparkTable(Protocol):
@@ -99,26 +93,6 @@ class SparkTable(Protocol):
         ...
 
 
-@dataclass(frozen=True, eq=False)
-class AnalysedPlan:
-    """A plan as Spark understands it, over DataFrames that are kept with it, so that no others get their ids."""
-
-    columns: tuple[str, ...]
-    sources: tuple[DataFrame, ...]
-    frame: DataFrame | None
-    """To be planned each time: run itself, it would keep what it shuffled. `None` where `one_task` is another's, over
-    these files."""
-    one_task: OneTaskPlan | None
-
-    @property
-    def numbered(self) -> DataFrame:
-        """Its rows, in columns with names of their own."""
-        if self.one_task is not None:
-            return self.one_task.frame
-        assert self.frame is not None
-        return _in_numbered_columns(self.frame)
-
-
 class SparkBackend:
     """Tables by the names that queries use, and a session to read them with."""
 
@@ -130,10 +104,7 @@ class SparkBackend:
         self._schemas: dict[str, TableSchema] = {}
         self._checked: dict[str, int] = {}
         """The versions of tables whose columns were looked at last."""
-        self._names = itertools.count()
-        self._analysed: dict[tuple[Operator, str, tuple[tuple[str, int], ...]], AnalysedPlan] = {}
-        self._lately: dict[tuple[Operator, str], AnalysedPlan] = {}
-        """The last of each plan that is run by one task, to be taken over when its table has other files."""
+        self._plans = AnalysedPlans(session)
 
     def table(self, name: str, table: SparkTable) -> TableSchema:
         """Take in a table under a name."""
@@ -276,44 +247,9 @@ class SparkBackend:
             is_kept = is_kept and table.gives_again(frame)
             read = table.rows_read(version, parts) if is_kept else None
             frames[name] = self._annotated(frame, name, fragments or {})
-        settings = self._settings() if is_kept else ""
-        key = (plan, settings, tuple(sorted((name, id(frame)) for name, frame in frames.items())))
-        if is_kept and key in self._analysed:
-            return self._analysed[key]
         is_small = len(scans(plan)) == 1 and read is not None and is_soon_done(read, self._cores)
         with refusals("a plan"):
-            found = self._taken_over(plan, settings, frames) if is_small else None
-            found = found or self._analysed_anew(plan, frames, is_small=is_small)
-        if is_kept:
-            _keep(self._analysed, key, found)
-        if is_kept and found.one_task is not None:
-            _keep(self._lately, (plan, settings), found)
-        return found
-
-    def _taken_over(
-        self, plan: Operator, settings: str, frames: Mapping[str, DataFrame]
-    ) -> AnalysedPlan | None:
-        """A plan that is known over other files of its table."""
-        known = self._lately.get((plan, settings))
-        if known is None or known.one_task is None:
-            return None
-        (source,) = frames.values()
-        one_task = known.one_task.over(source)
-        return None if one_task is None else replace(known, sources=(source,), frame=None, one_task=one_task)
-
-    def _analysed_anew(
-        self, plan: Operator, frames: Mapping[str, DataFrame], *, is_small: bool
-    ) -> AnalysedPlan:
-        """`is_small`: one task is soon done with it."""
-        with self._views(frames) as sources:
-            frame = self.session.sql(render(plan, "spark", sources))
-        one_task = in_one_task(_in_numbered_columns(frame)) if is_small else None
-        return AnalysedPlan(tuple(frame.columns), tuple(frames.values()), frame, one_task)
-
-    def _settings(self) -> str:
-        """All settings of the session: a plan is what Spark makes of a query under them."""
-        session: Any = self.session._jsparkSession
-        return str(session.sessionState().conf().settings().toString())
+            return self._plans.analysed(plan, frames, is_kept=is_kept, is_small=is_small)
 
     def changes(
         self,
@@ -364,34 +300,9 @@ class SparkBackend:
                 frame = frame.withColumn(fragment_column(slot), fragment_of(frame[slot.attribute], ranges))
         return frame
 
-    @contextmanager
-    def _views(self, frames: Mapping[str, DataFrame]) -> Iterator[dict[str, str]]:
-        """The DataFrames as temporary views, while a text that names them is analysed."""
-        sources = {}
-        for name, frame in frames.items():
-            sources[name] = f"headwater_table_{id(self)}_{next(self._names)}"
-            frame.createOrReplaceTempView(sources[name])
-        try:
-            yield sources
-        finally:
-            for view in sources.values():
-                self.session.catalog.dropTempView(view)
-
 
 def _columns(schema: pa.Schema) -> tuple[TableColumn, ...]:
     return tuple(TableColumn(field.name, type_from_arrow(field.type), field.nullable) for field in schema)
-
-
-def _in_numbered_columns(frame: DataFrame) -> DataFrame:
-    return frame.toDF(*[f"c{number}" for number in range(len(frame.columns))])
-
-
-def _keep(known: dict[Key, AnalysedPlan], key: Key, plan: AnalysedPlan) -> None:
-    """The few that were made last are kept."""
-    known.pop(key, None)
-    known[key] = plan
-    while len(known) > MOST_ANALYSED:
-        known.pop(next(iter(known)), None)
 
 
 def fragment_of(column: Column, ranges: Ranges) -> Column:
