@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 from collections import Counter
 from collections.abc import Iterator
@@ -18,10 +19,13 @@ from test_sketch_spark import KINDS, Watched
 
 import headwater as hw
 from headwater.language.sql.parser import parse
+from headwater.sketch.ranges import Ranges
+from headwater.sketch.sketch import Sketch, SketchPart
 from headwater.sketch.tables import gathered_files
 from headwater.sketch.tables.delta_table import DeltaFiles
 from headwater.sketch.tables.file_frames import LISTED_BY_A_JOB, FileFrames, frame_of_files
 from headwater.sketch.tables.one_task import in_one_task
+from headwater.sketch.tables.parquet_table import ParquetTable
 from headwater.sketch.tables.spark_backend import SparkBackend
 from headwater.spark.frames import arrow_of
 
@@ -283,3 +287,79 @@ def test_rows_with_nan_are_read_though_statistics_do_not_tell_of_them(spark, tmp
             answers = [repr(sketches.ask(text, way=way).rows.to_pylist()) for way in ("capture", "use")]
             assert answers[0] == answers[1] and "2" in answers[0]
             assert sketches.last.sketch == "t.x: 1 of 5 fragments"
+
+
+GROUPED = "SELECT g, count(*) AS n FROM r GROUP BY g HAVING count(*) > 1"
+
+
+def file_of(numbers: list[int], path: Path) -> None:
+    """As many rows are as many bytes."""
+    rows = pa.table({"g": numbers, "x": [0] * len(numbers)})
+    pq.write_table(rows, path, use_dictionary=False, compression="none")
+
+
+def directory(spark: Any, path: Path, *files: list[int]) -> SparkBackend:
+    """A directory of Parquet files, each with rows of these numbers."""
+    path.mkdir()
+    for number, numbers in enumerate(files):
+        file_of(numbers, path / f"{number}.parquet")
+    backend = SparkBackend(spark)
+    backend.table("r", ParquetTable(path, path.parent / "record"))
+    return backend
+
+
+def replaced(path: Path, numbers: list[int], at: os.stat_result) -> None:
+    """Another file under the same name, as large as the first and of the same time."""
+    other = path.with_name(".other")
+    file_of(numbers, other)
+    os.utime(other, ns=(at.st_atime_ns, at.st_mtime_ns))
+    assert other.stat().st_size == at.st_size
+    other.rename(path)
+
+
+def test_a_repeated_query_over_a_directory_is_planned_once(spark, tmp_path):
+    backend = directory(spark, tmp_path / "r", [1, 1], [2])
+    plan = parse(GROUPED, backend.schemas()).plan
+    assert bag(backend.run(plan)) == [(1.0, 2.0)]
+    with analysed_texts(spark, backend) as analysed:
+        assert stages_run(spark, "directory", lambda: backend.run(plan)) == [1]
+        assert bag(backend.run(plan)) == [(1.0, 2.0)] and analysed == []
+
+
+def test_a_file_that_is_replaced_under_its_name_is_noticed(spark, tmp_path):
+    """By its size and time, or, where these are the same, by its inode."""
+    backend = directory(spark, tmp_path / "r", [1, 1], [2, 3])
+    plan = parse(GROUPED, backend.schemas()).plan
+    assert bag(backend.run(plan)) == [(1.0, 2.0)]
+    file = tmp_path / "r" / "1.parquet"
+    replaced(file, [3, 3], file.stat())
+    assert bag(backend.run(plan)) == [(1.0, 2.0), (3.0, 2.0)]
+    file_of([4, 4, 4], file)
+    assert bag(backend.run(plan)) == [(1.0, 2.0), (4.0, 3.0)]
+    file.unlink()
+    assert bag(backend.run(plan)) == [(1.0, 2.0)]
+
+
+def test_files_of_a_directory_that_a_sketch_cannot_need_are_left_out(spark, tmp_path):
+    backend = directory(spark, tmp_path / "r", [1, 1], [5, 6], [9, 9])
+    table = backend.tables["r"]
+    part = SketchPart("r", Ranges("g", (4, 8)), frozenset({0, 1}))
+    read = table.frame(spark, table.version(), [part]).inputFiles()
+    assert sorted(Path(file).name for file in read) == ["0.parquet", "1.parquet"]
+    plan = parse(GROUPED, backend.schemas()).plan
+    assert bag(backend.collected(plan, sketch=Sketch((part,)))) == [(1.0, 2.0)]
+    file_of([7, 7, 7], tmp_path / "r" / "1.parquet")
+    assert bag(backend.collected(plan, sketch=Sketch((part,)))) == [(1.0, 2.0), (7.0, 3.0)]
+    file_of([1, 1], tmp_path / "r" / "unnamed")  # no version tells of it, and Spark reads it
+    assert len(table.frame(spark, table.version(), [part]).inputFiles()) == 4
+    assert bag(backend.run(plan)) == [(1.0, 4.0), (7.0, 3.0), (9.0, 2.0)]
+
+
+@pytest.mark.parametrize(("values", "bounds"), [(["a", "b"], ("b",)), ([0.5, 1.5], (1.0,))])
+def test_no_file_of_a_directory_is_left_out_by_texts_and_fractions(spark, tmp_path, values, bounds):
+    (tmp_path / "r").mkdir()
+    for number, value in enumerate(values):
+        pq.write_table(pa.table({"g": [value]}), tmp_path / "r" / f"{number}.parquet")
+    table = ParquetTable(tmp_path / "r", tmp_path / "record")
+    part = SketchPart("r", Ranges("g", bounds), frozenset({0}))
+    assert len(table.frame(spark, table.version(), [part]).inputFiles()) == 2

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
 
 LISTED_BY_A_JOB = "spark.sql.sources.parallelPartitionDiscovery.threshold"
 """Spark's setting: from how many paths on a job lists them."""
@@ -119,7 +120,13 @@ def frame_of_files(
     """
     from pyspark.sql.pandas.types import from_arrow_schema
 
-    columns = from_arrow_schema(schema, prefer_timestamp_ntz=True)
+    return frame_with_columns(session, from_arrow_schema(schema, prefer_timestamp_ntz=True), files, root)
+
+
+def frame_with_columns(
+    session: SparkSession, columns: StructType, files: Sequence[str], root: str | None
+) -> DataFrame:
+    """The same with columns as Spark has them."""
     if not files:
         return session.createDataFrame([], columns)
     reader = session.read.schema(columns)
