@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import random
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +15,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from sketch_queries import R, bag, random_query, random_rows, table
-from test_sketch_spark import KINDS
+from test_sketch_spark import KINDS, Watched
 
 import headwater as hw
 from headwater.language.sql.parser import parse
+from headwater.sketch.ranges import Ranges
+from headwater.sketch.sketch import Sketch, SketchPart
 from headwater.sketch.tables import gathered_files
 from headwater.sketch.tables.delta_table import DeltaFiles
-from headwater.sketch.tables.file_frames import LISTED_BY_A_JOB, frame_of_files
+from headwater.sketch.tables.file_frames import LISTED_BY_A_JOB, FileFrames, frame_of_files
 from headwater.sketch.tables.one_task import in_one_task
+from headwater.sketch.tables.parquet_table import ParquetTable
 from headwater.sketch.tables.spark_backend import SparkBackend
 from headwater.spark.frames import arrow_of
 
@@ -62,11 +69,11 @@ def test_random_queries_give_by_one_task_what_they_give_planned_anew(spark, tmp_
             continue
         plan = parse(text, backend.schemas()).plan
         analysed = backend._understood(plan, None, None, None, None)
-        if analysed.in_one_task is None:
-            assert len(backend._analysed) and ("UNION" in text or "IN (" in text or "WITH" in text), text
+        if analysed.one_task is None:
+            assert len(backend._plans) and ("UNION" in text or "IN (" in text or "WITH" in text), text
             continue
-        expected = bag(arrow_of(analysed.numbered))
-        assert bag(arrow_of(analysed.in_one_task)) == expected, text
+        expected = bag(arrow_of(analysed.frame.select("*")))
+        assert bag(arrow_of(analysed.one_task.frame)) == expected, text
         assert bag(backend.run(plan)) == expected and bag(arrow_of(backend.frame(plan))) == expected, text
         done += 1
 
@@ -101,12 +108,84 @@ def test_joins_and_large_tables_are_planned_each_time(spark, tmp_path, monkeypat
     written(tmp_path / "r", rows, 2)
     backend = opened(spark, tmp_path / "r")
     joined = parse("SELECT a.g FROM r AS a JOIN r AS b ON a.x = b.v", backend.schemas()).plan
-    assert backend._understood(joined, None, None, None, None).in_one_task is None
+    assert backend._understood(joined, None, None, None, None).one_task is None
     monkeypatch.setattr("headwater.sketch.tables.one_task.ROWS_FOR_A_SHUFFLE", 10)
     grouped = parse("SELECT g, count(*) AS n FROM r GROUP BY g", backend.schemas()).plan
-    assert backend._understood(grouped, None, None, None, None).in_one_task is None
+    assert backend._understood(grouped, None, None, None, None).one_task is None
     frame = spark.createDataFrame(rows)
     assert in_one_task(frame.groupBy("g").count()) is None  # no files
+
+
+def test_a_plan_is_taken_over_whatever_comes_and_goes(spark, tmp_path):
+    """By us and by others, in one row and in many, at old versions and after a vacuum."""
+    rng = random.Random(21)
+    path = str(tmp_path / "r")
+    written(tmp_path / "r", random_rows(rng, 60)[0], 3)
+    backend = opened(spark, tmp_path / "r")
+    texts = (
+        "SELECT g, count(*) AS n FROM r GROUP BY g HAVING count(*) > 5",
+        "SELECT g, x, v, w, t FROM r ORDER BY x DESC, g, v, w, t LIMIT 1000",
+    )
+    plans = [parse(text, backend.schemas()).plan for text in texts]
+    for plan in plans:
+        backend.run(plan)
+    with analysed_texts(spark, backend) as analysed:
+        for number in range(8):
+            if number % 3 == 1:
+                backend.update("r", random_rows(rng, 3)[0], backend.run(plans[1]).slice(0, 2).cast(R))
+            elif number == 6:
+                deltalake.DeltaTable(path).optimize.compact()
+                deltalake.DeltaTable(path).vacuum(0, dry_run=False, enforce_retention_duration=False)
+            else:
+                deltalake.write_deltalake(path, random_rows(rng, 1 + number)[0], mode="append")
+            now = backend.version("r")
+            for version in (now, now - 1) if number < 6 else (now,):
+                rows = deltalake.DeltaTable(path, version=version).to_pyarrow_table().select(R.names)
+                counts = Counter(rows.column("g").to_pylist()).items()
+                busy = pa.Table.from_pylist([{"g": g, "n": n} for g, n in counts if n > 5])
+                for plan, expected in zip(plans, (busy, rows), strict=True):
+                    assert bag(backend.run(plan, versions={"r": version})) == bag(expected)
+        assert analysed == []
+
+
+@contextmanager
+def analysed_texts(spark: Any, backend: SparkBackend) -> Iterator[list[str]]:
+    """The texts that Spark is given meanwhile."""
+    texts: list[str] = []
+    backend._plans.session = Watched(spark, lambda text: texts.append(text) or spark.sql(text))
+    yield texts
+    backend._plans.session = spark
+
+
+def test_a_plan_is_made_anew_under_other_settings(spark, tmp_path):
+    deltalake.write_deltalake(str(tmp_path / "r"), table([(1, 2, 1, 1.0, "b"), (1, 2, 1, 1.0, "7")], R))
+    backend = opened(spark, tmp_path / "r")
+    plan = parse("SELECT count(CAST(t AS int)) AS n FROM r", backend.schemas()).plan
+    before = spark.conf.get("spark.sql.ansi.enabled")
+    try:
+        spark.conf.set("spark.sql.ansi.enabled", "false")
+        assert backend.run(plan).to_pylist() == [{"n": 1}]
+        spark.conf.set("spark.sql.ansi.enabled", "true")
+        with pytest.raises(hw.HeadwaterError, match="cannot be cast"):
+            backend.run(plan)
+    finally:
+        spark.conf.set("spark.sql.ansi.enabled", before)
+
+
+def test_a_plan_is_not_taken_over_by_other_columns(spark, tmp_path):
+    rows = table([(1, 2, 1, 1.0, "b"), (1, 2, 1, 1.0, "7")], R)
+    for place in ("a", "b", "g=1"):
+        (tmp_path / place).mkdir()
+        pq.write_table(rows, tmp_path / place / "0.parquet")
+    first, second, below = ([f"{tmp_path}/{place}/0.parquet"] for place in ("a", "b", "g=1"))
+    frames = FileFrames()
+    one = in_one_task(frames.frame(spark, R, first, None).groupBy("x").count())
+    again = one.over(frames.frame(spark, R, second, None))
+    assert bag(arrow_of(again.frame)) == bag(arrow_of(one.frame)) == [(2.0, 2.0)]
+    more = R.append(pa.field("z", pa.int64()))
+    assert one.over(frames.frame(spark, more, second, None)) is None
+    assert one.over(frames.frame(spark, R, below, str(tmp_path))) is None
+    assert one.over(spark.createDataFrame(rows)) is None
 
 
 def test_small_files_are_read_as_one(spark, tmp_path, monkeypatch):
@@ -172,6 +251,22 @@ def test_the_driver_lists_files_and_leaves_the_session_as_it_was(spark, tmp_path
     assert spark.conf.get(LISTED_BY_A_JOB) == before
 
 
+def test_of_files_that_are_known_none_is_listed_again(spark, tmp_path):
+    written(tmp_path / "r", table([(1, n, 1, 1.0, "a") for n in range(40)], R), 40)
+    files = sorted(deltalake.DeltaTable(str(tmp_path / "r")).file_uris())
+    frames = FileFrames()
+    for count in (35, 20, 40):
+        frame = frames.frame(spark, R, files[:count], None)
+        assert sorted(frame.inputFiles()) == [f"file://{file}" for file in files[:count]]
+    assert stages_run(spark, "known files", lambda: frames.frame(spark, R, files, None)) == []
+    Path(files[0]).unlink()
+    known = frames.frame(spark, R, files, None)  # not asked again, and found missing when it is read
+    with pytest.raises(Exception, match="FILE_NOT_EXIST|NOT_EXIST|FAILED_READ_FILE"):
+        known.collect()
+    with pytest.raises(Exception, match="PATH_NOT_FOUND"):
+        frames.frame(spark, R, [*files, f"{tmp_path}/r/none.parquet"], None)
+
+
 @pytest.mark.parametrize("format", ["delta", "parquet"])
 def test_rows_with_nan_are_read_though_statistics_do_not_tell_of_them(spark, tmp_path, format):
     """NaN is above all numbers; in files of both kinds minima and maxima are those of the others."""
@@ -192,3 +287,79 @@ def test_rows_with_nan_are_read_though_statistics_do_not_tell_of_them(spark, tmp
             answers = [repr(sketches.ask(text, way=way).rows.to_pylist()) for way in ("capture", "use")]
             assert answers[0] == answers[1] and "2" in answers[0]
             assert sketches.last.sketch == "t.x: 1 of 5 fragments"
+
+
+GROUPED = "SELECT g, count(*) AS n FROM r GROUP BY g HAVING count(*) > 1"
+
+
+def file_of(numbers: list[int], path: Path) -> None:
+    """As many rows are as many bytes."""
+    rows = pa.table({"g": numbers, "x": [0] * len(numbers)})
+    pq.write_table(rows, path, use_dictionary=False, compression="none", row_group_size=100)
+
+
+def directory(spark: Any, path: Path, *files: list[int]) -> SparkBackend:
+    """A directory of Parquet files, each with rows of these numbers."""
+    path.mkdir()
+    for number, numbers in enumerate(files):
+        file_of(numbers, path / f"{number}.parquet")
+    backend = SparkBackend(spark)
+    backend.table("r", ParquetTable(path, path.parent / "record"))
+    return backend
+
+
+def replaced(path: Path, numbers: list[int], at: os.stat_result) -> None:
+    """Another file under the same name, as large as the first and of the same time."""
+    other = path.with_name(".other")
+    file_of(numbers, other)
+    os.utime(other, ns=(at.st_atime_ns, at.st_mtime_ns))
+    assert other.stat().st_size == at.st_size
+    other.rename(path)
+
+
+def test_a_repeated_query_over_a_directory_is_planned_once(spark, tmp_path):
+    backend = directory(spark, tmp_path / "r", [1, 1], [2])
+    plan = parse(GROUPED, backend.schemas()).plan
+    assert bag(backend.run(plan)) == [(1.0, 2.0)]
+    with analysed_texts(spark, backend) as analysed:
+        assert stages_run(spark, "directory", lambda: backend.run(plan)) == [1]
+        assert bag(backend.run(plan)) == [(1.0, 2.0)] and analysed == []
+
+
+def test_a_file_that_is_replaced_under_its_name_is_noticed(spark, tmp_path):
+    """By its size and time, or, where these are the same, by its inode."""
+    backend = directory(spark, tmp_path / "r", [1, 1], [2, 3])
+    plan = parse(GROUPED, backend.schemas()).plan
+    assert bag(backend.run(plan)) == [(1.0, 2.0)]
+    file = tmp_path / "r" / "1.parquet"
+    replaced(file, [3, 3], file.stat())
+    assert bag(backend.run(plan)) == [(1.0, 2.0), (3.0, 2.0)]
+    file_of([4] * 2000, file)  # most of its row groups lie behind where the first file ended
+    assert bag(backend.run(plan)) == [(1.0, 2.0), (4.0, 2000.0)]
+    file.unlink()
+    assert bag(backend.run(plan)) == [(1.0, 2.0)]
+
+
+def test_files_of_a_directory_that_a_sketch_cannot_need_are_left_out(spark, tmp_path):
+    backend = directory(spark, tmp_path / "r", [1, 1], [5, 6], [9, 9])
+    table = backend.tables["r"]
+    part = SketchPart("r", Ranges("g", (4, 8)), frozenset({0, 1}))
+    read = table.frame(spark, table.version(), [part]).inputFiles()
+    assert sorted(Path(file).name for file in read) == ["0.parquet", "1.parquet"]
+    plan = parse(GROUPED, backend.schemas()).plan
+    assert bag(backend.collected(plan, sketch=Sketch((part,)))) == [(1.0, 2.0)]
+    file_of([7, 7, 7], tmp_path / "r" / "1.parquet")
+    assert bag(backend.collected(plan, sketch=Sketch((part,)))) == [(1.0, 2.0), (7.0, 3.0)]
+    file_of([1, 1], tmp_path / "r" / "unnamed")  # no version tells of it, and Spark reads it
+    assert len(table.frame(spark, table.version(), [part]).inputFiles()) == 4
+    assert bag(backend.run(plan)) == [(1.0, 4.0), (7.0, 3.0), (9.0, 2.0)]
+
+
+@pytest.mark.parametrize(("values", "bounds"), [(["a", "b"], ("b",)), ([0.5, 1.5], (1.0,))])
+def test_no_file_of_a_directory_is_left_out_by_texts_and_fractions(spark, tmp_path, values, bounds):
+    (tmp_path / "r").mkdir()
+    for number, value in enumerate(values):
+        pq.write_table(pa.table({"g": [value]}), tmp_path / "r" / f"{number}.parquet")
+    table = ParquetTable(tmp_path / "r", tmp_path / "record")
+    part = SketchPart("r", Ranges("g", bounds), frozenset({0}))
+    assert len(table.frame(spark, table.version(), [part]).inputFiles()) == 2

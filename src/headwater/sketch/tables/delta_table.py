@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,18 +24,15 @@ from headwater.pipeline.delta import Wheel, plain, require_wheel
 from headwater.sketch.sketch import SketchPart
 from headwater.sketch.tables.bags import Numbers, netted, row_numbers
 from headwater.sketch.tables.delta_snapshot import DeltaSnapshot
-from headwater.sketch.tables.file_frames import frame_of_files
+from headwater.sketch.tables.file_frames import FileFrames
 from headwater.sketch.tables.gathered_files import GatheredFiles, can_be_gathered
 from headwater.sketch.tables.layout import TableLayout
+from headwater.sketch.tables.remembered import remembered
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
-Key = TypeVar("Key")
-Kept = TypeVar("Kept")
-MOST_REMEMBERED = 8
-"""So many versions, and frames of their files, are kept open."""
 MOST_LAYOUTS = 64
 """So many descriptions of a version's files are kept, one for each attribute."""
 ATTEMPTS = 10
@@ -51,6 +48,7 @@ class DeltaFiles:
         self._layouts: dict[tuple[str, int], tuple[TableLayout, tuple[str, ...]]] = {}
         self._past: dict[int, DeltaSnapshot] = {}
         self._frames: dict[tuple[str, tuple[str, ...]], DataFrame] = {}
+        self._files = FileFrames()
         self._gathered = GatheredFiles(self._rows_now)
         self._newest = self._open()
         self.identity = str(self._newest.metadata().id)
@@ -84,7 +82,7 @@ class DeltaFiles:
                     return DeltaSnapshot.of(self._newest, self.path)
             return DeltaSnapshot.of(self._open(version), self.path)
 
-        return _remembered(self._past, version, made)
+        return remembered(self._past, version, made)
 
     def schema(self, version: int | None = None) -> pa.Schema:
         if version is not None:
@@ -144,7 +142,7 @@ class DeltaFiles:
             elsewhere = self._gathered.standing_for(rows)
             files = tuple(sorted({elsewhere.get(file, file) for file in files}))
         key = (snapshot.schema_text, files)  # a column that is added changes no file
-        return _remembered(self._frames, key, lambda: frame_of_files(session, snapshot.schema, files, root))
+        return remembered(self._frames, key, lambda: self._files.frame(session, snapshot.schema, files, root))
 
     def gives_again(self, frame: DataFrame) -> bool:
         return any(frame is kept for kept in list(self._frames.values()))
@@ -322,14 +320,3 @@ def _read(files: Sequence[str], schema: pa.Schema) -> list[pa.Table]:
 
     form = ds.ParquetFileFormat(read_options=ds.ParquetReadOptions(coerce_int96_timestamp_unit="us"))
     return [plain(ds.dataset(list(files), schema=schema, format=form).to_table())]
-
-
-def _remembered(known: dict[Key, Kept], key: Key, make: Callable[[], Kept]) -> Kept:
-    """What is known by a key, or made for it; the few that were asked for last are kept."""
-    found = known.pop(key, None)
-    if found is None:
-        found = make()
-    known[key] = found
-    while len(known) > MOST_REMEMBERED:
-        known.pop(next(iter(known)), None)
-    return found

@@ -9,6 +9,9 @@ wants rows of several tasks together; everything below stays one piece of genera
 Without a shuffle nothing is left over from one run to the next: each run reads the files again. So there is no
 plan for queries with joins or subqueries, of which Spark would keep what it broadcast.
 
+Where a table has other files now, and else is as it was, the operators above its scan are the same: the plan is
+taken over with another scan below, which takes a sixth of what planning does.
+
 The parts of Spark that are used here are not its public face: where one of them is not there (another version,
 Spark Connect), there is no such plan, and queries are planned as all others.
 """
@@ -16,10 +19,13 @@ Spark Connect), there is no such plan, and queries are planned as all others.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from headwater.sketch.tables.file_frames import relation_of
+
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
 ROWS_FOR_A_SHUFFLE = 2_000_000
 """So many rows one task reads and groups in about the time that a second job takes."""
@@ -40,7 +46,41 @@ def is_soon_done(rows: int, tasks: int) -> bool:
     return rows * (1 - 1 / max(1, tasks)) <= ROWS_FOR_A_SHUFFLE
 
 
-def in_one_task(frame: DataFrame) -> DataFrame | None:
+@dataclass(frozen=True, eq=False)
+class OneTaskPlan:
+    """What Spark runs, and the rows that this gives."""
+
+    frame: DataFrame
+    """To be run as often as one likes."""
+    _operators: tuple[Any, ...]
+    """From the root to the scan of files."""
+
+    def over(self, files: DataFrame) -> OneTaskPlan | None:
+        """The same plan over other files of the same table; `None` where they differ in more than their names."""
+        from py4j.protocol import Py4JError
+
+        try:
+            return self._over(files)
+        except (AttributeError, TypeError, Py4JError):
+            return None
+
+    def _over(self, files: DataFrame) -> OneTaskPlan | None:
+        session = self.frame.sparkSession
+        scan = self._operators[-1]
+        before, now = scan.relation(), relation_of(files)
+        of_both = (before.dataSchema(), now.dataSchema()), (before.options(), now.options())
+        is_alike = all(one.equals(other) for one, other in of_both) and now.partitionSchema().isEmpty()
+        if not is_alike or before.location().equals(now.location()):
+            return None
+        _activate(session)
+        rest = [scan.productElement(place) for place in range(1, scan.productArity())]
+        made = [scan.copy(now, *rest)]
+        for operator in reversed(self._operators[:-1]):
+            made.append(_above(session, operator, made[-1]))
+        return _run_by(session, tuple(reversed(made)), self.frame._jdf.schema())
+
+
+def in_one_task(frame: DataFrame) -> OneTaskPlan | None:
     """The same rows, computed by one task each time that they are asked for; `None` where that cannot be."""
     from py4j.protocol import Py4JError
 
@@ -50,15 +90,10 @@ def in_one_task(frame: DataFrame) -> DataFrame | None:
         return None
 
 
-def _in_one_task(frame: DataFrame) -> DataFrame | None:
-    from pyspark.sql import DataFrame
-
+def _in_one_task(frame: DataFrame) -> OneTaskPlan | None:
     session = frame.sparkSession
     java: Any = session._jvm
-    ours: Any = session._jsparkSession
-    java.SparkSession.setActiveSession(
-        ours
-    )  # operators belong to the session that is active when they are made
+    _activate(session)
     execution = java.org.apache.spark.sql.execution
     operators = _chain(frame._jdf.queryExecution().sparkPlan())
     if operators is None:
@@ -68,14 +103,32 @@ def _in_one_task(frame: DataFrame) -> DataFrame | None:
     for operator in reversed(operators[:-1]):
         if not is_gathered and _gathers(operator):
             made, is_gathered = execution.CoalesceExec(1, made), True
-        made = operator.withNewChildren(java.PythonUtils.toSeq([made]))
+        made = _above(session, operator, made)
     preparing = getattr(getattr(execution, "QueryExecution$"), "MODULE$")
-    rules = preparing.preparations(ours, java.scala.Option.empty(), False)
-    prepared = preparing.prepareForExecution(rules, made)
-    if not _is_run_anew(prepared):
-        return None
-    rows = ours.internalCreateDataFrame(prepared.execute(), frame._jdf.schema(), False)
-    return DataFrame(rows, session)
+    rules = preparing.preparations(session._jsparkSession, java.scala.Option.empty(), False)
+    prepared = _chain(preparing.prepareForExecution(rules, made))
+    return None if prepared is None else _run_by(session, tuple(prepared), frame._jdf.schema())
+
+
+def _activate(session: SparkSession) -> None:
+    """Operators belong to the session that is active when they are made."""
+    java: Any = session._jvm
+    java.SparkSession.setActiveSession(session._jsparkSession)
+
+
+def _above(session: SparkSession, operator: Any, child: Any) -> Any:
+    """An operator above another child than it has."""
+    java: Any = session._jvm
+    nothing = getattr(getattr(java.scala.collection.immutable, "Nil$"), "MODULE$")
+    return operator.withNewChildren(nothing.prepended(child))
+
+
+def _run_by(session: SparkSession, operators: tuple[Any, ...], schema: Any) -> OneTaskPlan:
+    from pyspark.sql import DataFrame
+
+    ours: Any = session._jsparkSession
+    rows = ours.internalCreateDataFrame(operators[0].execute(), schema, False)
+    return OneTaskPlan(DataFrame(rows, session), operators)
 
 
 def _chain(plan: Any) -> list[Any] | None:
@@ -83,7 +136,7 @@ def _chain(plan: Any) -> list[Any] | None:
     if not _is_run_anew(plan):
         return None
     found = [plan]
-    for _ in range(len(_lines(plan)) - 1):
+    while found[-1].children().nonEmpty():  # those around generated code have no lines of their own
         found.append(found[-1].child())
     return found
 

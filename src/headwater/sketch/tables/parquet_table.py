@@ -16,6 +16,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import stat
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -29,6 +30,7 @@ from headwater.errors import SketchError, StoreError
 from headwater.sketch.sketch import SketchPart
 from headwater.sketch.tables.bags import Numbers, netted, without
 from headwater.sketch.tables.layout import TableLayout, parquet_blocks
+from headwater.sketch.tables.parquet_frames import FileMark, ParquetFrames, can_be_left_out
 from headwater.store.durable import make_folder, put, sync_folder
 from headwater.store.failure import failed
 from headwater.store.lock import Lock
@@ -71,7 +73,8 @@ class ParquetTable:
             raise SketchError(
                 "missing-source", f"there is no directory {self.path}", hint="is the path right?"
             )
-        self._layouts: dict[tuple[str, int], TableLayout] = {}
+        self._layouts: dict[tuple[str, int], tuple[TableLayout, tuple[str, ...]]] = {}
+        self._frames = ParquetFrames(self.path)
         make_folder(record)
         self._recover()
 
@@ -106,8 +109,23 @@ class ParquetTable:
             return newest.version
 
     def frame(self, session: SparkSession, version: int, parts: Sequence[SketchPart]) -> DataFrame:
+        marks = self._marks()
         self.check(version)
-        return session.read.parquet(str(self.path))
+        whole = self._frames.whole(session, marks)
+        wanted = self._wanted(version, parts)
+        if wanted is None or not self._knows_all(marks) or not can_be_left_out(whole, parts):
+            return whole
+        return self._frames.some(whole, marks, wanted)
+
+    def _wanted(self, version: int, parts: Sequence[SketchPart]) -> set[str] | None:
+        """The files that may have rows of all parts; `None` for all files."""
+        wanted: set[str] | None = None
+        for part in parts:
+            layout, names = self._described(part.ranges.attribute, version)
+            read = set(map(id, layout.read(part.ranges, part.fragments)))
+            mine = {name for name, block in zip(names, layout.blocks, strict=True) if id(block) in read}
+            wanted = mine if wanted is None else wanted & mine
+        return wanted
 
     def check(self, version: int) -> None:
         """Refuse a version that is not the newest."""
@@ -120,10 +138,14 @@ class ParquetTable:
             )
 
     def gives_again(self, frame: DataFrame) -> bool:
-        return False
+        return self._frames.gives_again(frame)
 
     def rows_read(self, version: int, parts: Sequence[SketchPart]) -> int | None:
-        return None
+        attribute = parts[0].ranges.attribute if parts else self.schema().names[0]
+        layout, names = self._described(attribute, version)
+        wanted = self._wanted(version, parts)
+        pairs = zip(names, layout.blocks, strict=True)
+        return sum(block.rows for name, block in pairs if wanted is None or name in wanted)
 
     def changes(self, after: int, upto: int) -> tuple[pa.Table, Numbers]:
         import pyarrow as pa
@@ -179,14 +201,19 @@ class ParquetTable:
         return self._changes_of(version) if this is not None and this.kept else None
 
     def layout(self, attribute: str, version: int) -> TableLayout | None:
+        return self._described(attribute, version)[0]
+
+    def _described(self, attribute: str, version: int) -> tuple[TableLayout, tuple[str, ...]]:
+        """The row groups of a version, and the file that each is in."""
         known = self._layouts.get((attribute, version))
         if known is None:
-            blocks = [
-                block
+            found = [
+                (block, name)
                 for name in self._files()
                 for block in parquet_blocks(self.path / name, attribute, partition_values(name))
             ]
-            known = self._layouts[(attribute, version)] = TableLayout(attribute, tuple(blocks))
+            layout = TableLayout(attribute, tuple(block for block, _ in found))
+            known = self._layouts[(attribute, version)] = layout, tuple(name for _, name in found)
             while len(self._layouts) > MOST_LAYOUTS:
                 self._layouts.pop(next(iter(self._layouts)), None)
         return known
@@ -320,17 +347,29 @@ class ParquetTable:
 
     def _files(self) -> dict[str, tuple[int, int]]:
         """The data files there are: their sizes and times of change, by their names below the directory."""
-        found = {}
-        for path in self.path.rglob("*.parquet"):
-            name = path.relative_to(self.path)
-            if not any(part.startswith((".", "_")) for part in name.parts):
-                said = path.stat()
-                found[name.as_posix()] = (said.st_size, said.st_mtime_ns)
+        marks = self._marks().items()
+        found = {name: (size, at) for name, (size, at, _) in marks if _is_of_data(name)}
         if not found:
             raise SketchError(
                 "missing-source", f"{self.path} has no Parquet files", hint="is the path right?"
             )
         return found
+
+    def _marks(self) -> dict[str, FileMark]:
+        """All files there are that Spark may read, by their names below the directory."""
+        found = {}
+        for path in self.path.rglob("*"):
+            name = path.relative_to(self.path)
+            if any(part.startswith(".") for part in name.parts):
+                continue
+            said = path.stat()
+            if stat.S_ISREG(said.st_mode):
+                found[name.as_posix()] = (said.st_size, said.st_mtime_ns, said.st_ino)
+        return found
+
+    def _knows_all(self, marks: Mapping[str, FileMark]) -> bool:
+        """Whether Spark reads no files of the directory but those of data, by their names."""
+        return all(_is_of_data(name) or name.rpartition("/")[2].startswith("_") for name in marks)
 
     def _paths(self, names: Any) -> list[str]:
         return [str(self.path / name) for name in names]
@@ -389,6 +428,10 @@ class ParquetTable:
 
 def _is_locked(error: Exception) -> bool:
     return isinstance(error, StoreError) and error.code == "locked"
+
+
+def _is_of_data(name: str) -> bool:
+    return name.endswith(".parquet") and not any(part.startswith("_") for part in name.split("/"))
 
 
 def partition_values(name: str) -> dict[str, object]:

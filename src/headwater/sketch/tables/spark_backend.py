@@ -9,22 +9,20 @@ from __future__ import annotations
 
 import datetime
 import decimal
-import itertools
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 from headwater.errors import SketchError
 from headwater.language.sql.algebra import Operator, scans
-from headwater.language.sql.render import render
 from headwater.language.sql.scalars import Scalar
 from headwater.language.sql.tables import TableColumn, TableSchema
 from headwater.pipeline.refusals import refusals
 from headwater.sketch.ranges import Ranges, RangeValue
 from headwater.sketch.sketch import Sketch, SketchPart, Slot
+from headwater.sketch.tables.analysed_plans import AnalysedPlan, AnalysedPlans
 from headwater.sketch.tables.backend import (
     CountsKeys,
     News,
@@ -36,16 +34,13 @@ from headwater.sketch.tables.backend import (
 from headwater.sketch.tables.bags import Numbers, netted, signed
 from headwater.sketch.tables.key_lookup import KeyLookup
 from headwater.sketch.tables.layout import TableLayout
-from headwater.sketch.tables.one_task import in_one_task, is_soon_done
+from headwater.sketch.tables.one_task import is_soon_done
 from headwater.spark.frames import arrow_of, frame_of, quoted
 from headwater.values.arrow_types import type_from_arrow
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import Column, DataFrame, SparkSession
-
-MOST_ANALYSED = 32
-"""So many plans over some files are kept as Spark understood them, for when they are run again."""
 
 
 class SparkTable(Protocol):
@@ -98,27 +93,6 @@ class SparkTable(Protocol):
         ...
 
 
-@dataclass(frozen=True, eq=False)
-class AnalysedPlan:
-    """A plan as Spark understands it, over DataFrames that are kept with it, so that no others get their ids."""
-
-    frame: DataFrame
-    """Not to be run itself: it would keep what it shuffled."""
-    sources: tuple[DataFrame, ...]
-    is_small: bool
-    """Whether one task is soon done with it."""
-
-    @property
-    def numbered(self) -> DataFrame:
-        """Its rows, in columns with names of their own."""
-        return self.frame.toDF(*[f"c{number}" for number in range(len(self.frame.columns))])
-
-    @cached_property
-    def in_one_task(self) -> DataFrame | None:
-        """Its rows in such columns, to be run as often as one likes; `None` where it is to be planned each time."""
-        return in_one_task(self.numbered) if self.is_small else None
-
-
 class SparkBackend:
     """Tables by the names that queries use, and a session to read them with."""
 
@@ -130,8 +104,7 @@ class SparkBackend:
         self._schemas: dict[str, TableSchema] = {}
         self._checked: dict[str, int] = {}
         """The versions of tables whose columns were looked at last."""
-        self._names = itertools.count()
-        self._analysed: dict[tuple[Operator, tuple[tuple[str, int], ...]], AnalysedPlan] = {}
+        self._plans = AnalysedPlans(session)
 
     def table(self, name: str, table: SparkTable) -> TableSchema:
         """Take in a table under a name."""
@@ -232,8 +205,8 @@ class SparkBackend:
         """The rows of a plan, two columns of which may have one name; see `frame`."""
         analysed = self._understood(plan, versions, given, fragments, sketch)
         with refusals("a plan"):
-            found = arrow_of(analysed.in_one_task or analysed.numbered)
-        return found.rename_columns(analysed.frame.columns)
+            found = arrow_of(analysed.numbered)
+        return found.rename_columns(list(analysed.columns))
 
     def frame(
         self,
@@ -250,9 +223,7 @@ class SparkBackend:
         """
         analysed = self._understood(plan, versions, given, fragments, sketch)
         with refusals("a plan"):
-            if analysed.in_one_task is not None:
-                return analysed.in_one_task.toDF(*analysed.frame.columns)
-            return analysed.frame.select("*")
+            return analysed.numbered.toDF(*analysed.columns)
 
     def _understood(
         self,
@@ -276,18 +247,9 @@ class SparkBackend:
             is_kept = is_kept and table.gives_again(frame)
             read = table.rows_read(version, parts) if is_kept else None
             frames[name] = self._annotated(frame, name, fragments or {})
-        key = (plan, tuple(sorted((name, id(frame)) for name, frame in frames.items())))
-        if is_kept and key in self._analysed:
-            return self._analysed[key]
-        with refusals("a plan"), self._views(frames) as sources:
-            frame = self.session.sql(render(plan, "spark", sources))
         is_small = len(scans(plan)) == 1 and read is not None and is_soon_done(read, self._cores)
-        found = AnalysedPlan(frame, tuple(frames.values()), is_small)
-        if is_kept:
-            self._analysed[key] = found
-            if len(self._analysed) > MOST_ANALYSED:
-                del self._analysed[next(iter(self._analysed))]
-        return found
+        with refusals("a plan"):
+            return self._plans.analysed(plan, frames, is_kept=is_kept, is_small=is_small)
 
     def changes(
         self,
@@ -337,19 +299,6 @@ class SparkBackend:
             if slot.table == table:
                 frame = frame.withColumn(fragment_column(slot), fragment_of(frame[slot.attribute], ranges))
         return frame
-
-    @contextmanager
-    def _views(self, frames: Mapping[str, DataFrame]) -> Iterator[dict[str, str]]:
-        """The DataFrames as temporary views, while a text that names them is analysed."""
-        sources = {}
-        for name, frame in frames.items():
-            sources[name] = f"headwater_table_{id(self)}_{next(self._names)}"
-            frame.createOrReplaceTempView(sources[name])
-        try:
-            yield sources
-        finally:
-            for view in sources.values():
-                self.session.catalog.dropTempView(view)
 
 
 def _columns(schema: pa.Schema) -> tuple[TableColumn, ...]:

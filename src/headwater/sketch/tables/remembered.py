@@ -1,0 +1,27 @@
+"""The few things that were asked for last, by their keys."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+Key = TypeVar("Key")
+Kept = TypeVar("Kept")
+MOST_REMEMBERED = 8
+"""So many things of a kind are kept: versions of a table, frames of its files."""
+
+
+def remembered(known: dict[Key, Kept], key: Key, make: Callable[[], Kept]) -> Kept:
+    """What is known by a key, or made for it; the few that were asked for last are kept.
+
+    >>> known: dict[int, str] = {}
+    >>> [remembered(known, number, lambda: f"made for {number}") for number in (1, 2, 1)]
+    ['made for 1', 'made for 2', 'made for 1']
+    """
+    found = known.pop(key, None)
+    if found is None:
+        found = make()
+    known[key] = found
+    while len(known) > MOST_REMEMBERED:
+        known.pop(next(iter(known)), None)
+    return found
