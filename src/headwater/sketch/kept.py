@@ -16,6 +16,7 @@ import datetime
 import decimal
 import hashlib
 import json
+import re
 import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -94,9 +95,22 @@ class KeptQuery:
         return () if self.newest is None else tuple((part.slot, part.ranges) for part in self.newest.parts)
 
 
+LITERAL = re.compile(r"""['"`$]|--""")
+"""Where white space may begin to mean something: in strings, quoted names, and at the end of a comment."""
+
+
 def query_name(text: str) -> str:
-    """The name of a query: the same for the same text up to white space."""
-    return hashlib.blake2b(" ".join(text.split()).encode(), digest_size=6).hexdigest()
+    """The name of a query: the same for the same text up to white space that means nothing.
+
+    >>> query_name("SELECT  g FROM t") == query_name("SELECT g\\nFROM t ")
+    True
+    >>> query_name("SELECT g FROM t WHERE s = 'a b'") == query_name("SELECT g FROM t WHERE s = 'a  b'")
+    False
+    """
+    found = LITERAL.search(text)
+    end = len(text) if found is None else found.start()
+    same = re.sub(r"\s+", " ", text[:end]) + text[end:]
+    return hashlib.blake2b(same.strip().encode(), digest_size=6).hexdigest()
 
 
 class KeptState:
