@@ -129,6 +129,7 @@ class Sketches:
         before, self._tables[table.name] = self._tables.get(table.name), table
         self._plans.clear()
         if before is not None and table.is_another(before):
+            self._facts.forget()
             for query in list(self._queries.values()):
                 if any(table.name in sketch.versions for sketch in query.sketches):
                     self.drop(query.name)
@@ -288,13 +289,31 @@ class Sketches:
     ) -> SketchAnswer:
         """The answer at the newest versions; refused if somebody changes a table meanwhile that keeps no old one."""
         at = self._versions_of(query)
-        at |= {table: version for table, version in (versions or {}).items() if table in at}
+        chosen = {table: version for table, version in self._chosen(versions or {}).items() if table in at}
+        at |= chosen
         kept = self._queries.get(query_name(text)) or KeptQuery(query_name(text), text)
         kept = replace(kept, asked=kept.asked + 1)
-        asked = AskedQuery(self, query, kept, at, is_past=bool(versions), answers=answers)
+        asked = AskedQuery(self, query, kept, at, is_past=bool(chosen), answers=answers)
         answer = asked.answered(way)  # type: ignore[arg-type]
         self._learned.append(asked.kept)
         return answer
+
+    def _chosen(self, versions: Mapping[str, int]) -> dict[str, int]:
+        """The versions that were asked for, by the names of tables as they were named; case does not matter."""
+        names = {name.lower(): name for name in self._tables} | {name: name for name in self._tables}
+        found = {}
+        for table, version in versions.items():
+            name = names.get(table) or names.get(str(table).lower())
+            if name is None:
+                raise SketchError(
+                    "unknown-table", f"no table {table} was named", hint="name it: sketches.table(...)"
+                )
+            if not isinstance(version, int) or isinstance(version, bool):
+                raise SketchError(
+                    "no-such-version", f"{version!r} is no version of {table}", hint="a whole number"
+                )
+            found[name] = version
+        return found
 
     def _name_again(self, query: SqlQuery) -> None:
         """The tables of a query, one of which was made anew where it was."""
@@ -308,7 +327,7 @@ class Sketches:
 
         A database may have given a table a new version in it, since somebody changed the table without saying so. If
         the moment ends badly that version is taken back and will be given again, to other rows: what has been
-        maintained up to it is of no use.
+        maintained up to it, or found out about it, is of no use.
         """
         seen = {name: each.versions for name, each in self._maintainers.items()}
         self._learned = []
@@ -320,6 +339,7 @@ class Sketches:
                 for name, each in list(self._maintainers.items()):
                     if each.versions is not seen.get(name):
                         del self._maintainers[name]
+                self._facts.forget()
             raise
         for kept in self._learned:
             is_due = kept.must_be_written(self._queries.get(kept.name))
