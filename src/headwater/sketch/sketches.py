@@ -91,6 +91,7 @@ class Sketches:
         self._screen = screen_of(progress)
         self._switches = Switches(shrink=shrink)
         self._eager, self._memory = eager, memory
+        self._is_closed = False
         self._changed: dict[str, int] = {}
         """How many rows of tables have changed since their sketches were last maintained because of that."""
         self.last: SketchDecision | None = None
@@ -113,6 +114,7 @@ class Sketches:
         `partition` is the attribute to sketch it by, or several (default: advised, query by query), `ranges` how
         many there are of each.
         """
+        self._refuse_closed()
         if ranges < 1:
             raise SketchError("bad-ranges", f"{ranges} ranges", hint="at least one")
         table = KeptTable(name, str(path or name), format, (), ranges)
@@ -166,6 +168,7 @@ class Sketches:
 
         `changes`: rows of a change feed, such as Delta's, with a column `_change_type`.
         """
+        self._refuse_closed()
         schema = self._schema_of(table)
         come, gone = given_changes(changes, schema)
         inserted, deleted = (
@@ -202,6 +205,7 @@ class Sketches:
 
         Its rows stay the same, and so do its sketches.
         """
+        self._refuse_closed()
         if isinstance(self.backend, SqlBackend):
             raise SketchError(
                 "not-clustered",
@@ -260,6 +264,7 @@ class Sketches:
     def _asked(
         self, text: str, way: str | None, versions: Mapping[str, int] | None, answers: AnswerDestination
     ) -> SketchAnswer:
+        self._refuse_closed()
         if way not in (None, "plain", "capture", "use", "maintain"):
             raise SketchError("unknown-way", f"there is no way {way}", hint="plain, capture, use or maintain")
         query = self._parsed(text)
@@ -353,6 +358,7 @@ class Sketches:
     @public
     def explain(self, text: str) -> str:
         """What is known of a query: whether a sketch is safe and why, what it would read, what ways cost."""
+        self._refuse_closed()
         query = self._parsed(text)
         kept = self._queries.get(query_name(text)) or KeptQuery(query_name(text), text)
         with self._moment():
@@ -361,6 +367,7 @@ class Sketches:
     @public
     def advise(self, text: str) -> list[Advice]:
         """Attributes to sketch a query's tables by, the best first."""
+        self._refuse_closed()
         return advise(self.backend, self._parsed(text).plan, self._known, past=self._past(query_name(text)))
 
     def _past(self, but: str) -> list[PastQuery]:
@@ -392,6 +399,7 @@ class Sketches:
     def maintain(self, name: str | None = None) -> dict[str, SketchDecision]:
         """Bring sketches (default: all) to the newest versions. Those that cannot be maintained are captured anew, or
         dropped if what they rested on no longer holds: their decisions say so."""
+        self._refuse_closed()
         done = {}
         for kept in list(self._queries.values()) if name is None else [self._named(name)]:
             if kept.newest is None:
@@ -407,6 +415,7 @@ class Sketches:
     @public
     def drop(self, name: str) -> None:
         """Forget a query's sketches; the beginning of its name will do, if no other begins so."""
+        self._refuse_closed()
         found = self._named(name).name
         self._maintainers.pop(found, None)
         self._unwritten.discard(found)
@@ -423,6 +432,9 @@ class Sketches:
 
     def close(self) -> None:
         """Keep what maintains sketches, and let other processes have the folder and the database."""
+        if self._is_closed:
+            return
+        self._is_closed = True
         try:
             for name in sorted(self._unwritten):
                 self._state.write(self._queries[name])
@@ -442,6 +454,11 @@ class Sketches:
         self.close()
 
     # ------------------------------------------------------------------ inside
+
+    def _refuse_closed(self) -> None:
+        """The folder may be another process's by now."""
+        if self._is_closed:
+            raise SketchError("closed", "these sketches are closed", hint="open them again: hw.sketches(...)")
 
     def _parsed(self, text: str) -> SqlQuery:
         found = self._plans.get(text)

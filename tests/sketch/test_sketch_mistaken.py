@@ -1,7 +1,8 @@
-"""Sketches whose facts broke where nobody followed the change, and what else could let one query take another's."""
+"""Whose sketch a query may take: facts that broke unseen, names that are alike, calls that come too late."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import duckdb
 import pytest
 
 import headwater as hw
-from headwater.errors import SketchError
+from headwater.errors import HeadwaterError, SketchError
 
 LARGE = "SELECT g FROM t GROUP BY g HAVING sum(v) > 9"
 OUTER = "SELECT t.g FROM t LEFT JOIN d ON t.g = d.g GROUP BY t.g HAVING sum(t.v) > 9"
@@ -115,3 +116,36 @@ def test_versions_of_tables_that_nobody_named_are_refused(tmp_path: Path):
                 sketches.ask(LARGE, versions=versions)
             assert raised.value.code == code
         assert groups(sketches, LARGE, versions={"T": 0, "d": 0}) == [1]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda sketches: sketches.ask(LARGE),
+        lambda sketches: sketches.update("t", insert=[(1, 1, 1)]),
+        lambda sketches: sketches.table("t"),
+        lambda sketches: sketches.maintain(),
+        lambda sketches: sketches.explain(LARGE),
+    ],
+)
+def test_closed_sketches_leave_the_folder_to_others(tmp_path: Path, call: Callable[[Any], Any]):
+    sketches = opened(tmp_path)
+    sketches.close()
+    sketches.close()
+    with pytest.raises(SketchError) as raised:
+        call(sketches)
+    assert raised.value.code == "closed"
+
+
+@pytest.mark.parametrize(
+    ("call", "code"),
+    [
+        (lambda sketches: sketches.update("t", insert=[(2**70, 1, 1)]), "wrong-type"),
+        (lambda sketches: sketches.ask("SELECT"), "wrong-columns"),
+        (lambda sketches: sketches.explain(None), "sql-syntax"),
+    ],
+)
+def test_what_is_no_row_and_no_query_is_refused(tmp_path: Path, call: Callable[[Any], Any], code: str):
+    with opened(tmp_path) as sketches, pytest.raises(HeadwaterError) as raised:
+        call(sketches)
+    assert raised.value.code == code
