@@ -149,3 +149,51 @@ def test_what_is_no_row_and_no_query_is_refused(tmp_path: Path, call: Callable[[
     with opened(tmp_path) as sketches, pytest.raises(HeadwaterError) as raised:
         call(sketches)
     assert raised.value.code == code
+
+
+def test_queries_of_columns_that_are_gone_do_not_stop_others(tmp_path: Path):
+    with opened(tmp_path) as sketches:
+        sketches.ask("SELECT n FROM d WHERE g > 1", way="capture")
+        sketches.ask(LARGE, way="capture")
+    with duckdb.connect(str(tmp_path / "t.db")) as connection:
+        connection.execute("DROP TABLE d")
+        connection.execute("CREATE TABLE d AS FROM (VALUES (1), (2)) AS r(m)")
+    with hw.sketches(f"duckdb:///{tmp_path}/t.db", tmp_path / "state", eager=1) as sketches:
+        assert sketches.ask("SELECT m FROM d WHERE m > 1").rows.to_pylist() == [{"m": 2}]
+        sketches.update("d", insert=[(3,)])
+        texts = {kept.name: kept.text for kept in sketches.list()}
+        done = {texts[name]: decision for name, decision in sketches.maintain().items()}
+        assert done["SELECT n FROM d WHERE g > 1"].reason == "there is no column g"
+        assert done[LARGE].way == "maintain"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        '{"format": 1}',
+        '{"format": 1, "backend": 5, "tables": []}',
+        '{"format": 1, "backend": null, "tables": [{"nosuch": 1}]}',
+        '{"format": 1, "backend": null, "tables": [{"name": 5, "path": "t", "format": "delta"}]}',
+        '{"format": 1, "backend": null, "tables": [{"name": "t", "path": "t", "format": "delta", "partition": 5}]}',
+    ],
+)
+def test_tables_that_are_described_otherwise_are_damage(tmp_path: Path, wrong: str):
+    with opened(tmp_path) as sketches:
+        file = tmp_path / "state" / "tables.json"
+    file.write_text(wrong)
+    with pytest.raises(SketchError) as raised:
+        hw.sketches(f"duckdb:///{tmp_path}/t.db", tmp_path / "state")
+    assert raised.value.code == "damaged-state" and sketches.list() == ()
+
+
+def test_a_query_that_is_no_text_is_damage(tmp_path: Path):
+    with opened(tmp_path) as sketches:
+        sketches.ask(LARGE)
+        (kept,) = sketches.list()
+    file = tmp_path / "state" / "queries" / f"{kept.name}.json"
+    file.write_text(
+        '{"format": 1, "text": 5, "sketches": [], "facts": [], "costs": {}, "asked": 0, "refused": ""}'
+    )
+    with pytest.raises(SketchError) as raised:
+        hw.sketches(f"duckdb:///{tmp_path}/t.db", tmp_path / "state")
+    assert raised.value.code == "damaged-state"

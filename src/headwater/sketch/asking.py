@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from headwater.errors import HeadwaterError, SketchError
+from headwater.errors import HeadwaterError, SketchError, SqlError
 from headwater.events import Event
 from headwater.language.sql.algebra import scans
 from headwater.language.sql.query import SqlQuery
@@ -148,7 +148,10 @@ class AskedQuery:
         for other in self.owner.list():
             if other.newest is None or other.name == self.kept.name:
                 continue
-            query = self.owner._parsed(other.text)
+            try:
+                query = self.owner._parsed(other.text)
+            except SqlError:  # of columns that are gone: that is for whoever asks it
+                continue
             known = declared(self.backend.schemas(), other.facts.__contains__)
             slots = [part.slot for part in other.newest.parts]
             first, second = prove(query.plan, slots, known), prove(self.query.plan, slots, known)

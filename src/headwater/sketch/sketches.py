@@ -190,7 +190,10 @@ class Sketches:
         self._changed[table] = 0
         for kept in list(self._queries.values()):
             if kept.newest is not None and table in kept.newest.versions:
-                query = self._parsed(kept.text)
+                try:
+                    query = self._parsed(kept.text)
+                except SqlError:  # that, too, is for the next who asks
+                    continue
                 try:
                     with self._moment():
                         AskedQuery(self, query, kept, self._versions_of(query)).can_be_brought_up()
@@ -404,7 +407,15 @@ class Sketches:
         for kept in list(self._queries.values()) if name is None else [self._named(name)]:
             if kept.newest is None:
                 continue
-            query = self._parsed(kept.text)
+            try:
+                query = self._parsed(kept.text)
+            except SqlError as error:  # its tables have other columns now
+                if name is not None:
+                    raise
+                done[kept.name] = SketchDecision("plain", error.message, kept.name, {}, 0.0, {})
+                self._queries[kept.name] = replace(kept, sketches=(), facts=frozenset())
+                self._state.write(self._queries[kept.name])
+                continue
             with self._moment():
                 asked = AskedQuery(self, query, kept, self._versions_of(query))
                 done[kept.name] = asked.renewed()
