@@ -74,3 +74,19 @@ def test_decimals_of_all_sizes_and_nothing_at_all_are_followed(sketches: Any, te
     assert groups(sketches, text, way="maintain") == groups(sketches, text, way="plain")
     sketches.update("t", insert=[(12, 5, 5, 3)], delete=[(2, 7, 3, 4)])
     assert groups(sketches, text, way="maintain") == groups(sketches, text, way="plain")
+
+
+def test_numbers_of_more_digits_than_those_before_are_kept(postgres: Any, tmp_path: Path):
+    address = postgres.new_database()
+    text = "SELECT g, v FROM t ORDER BY v DESC NULLS LAST, g LIMIT 2"
+    with hw.sketches(address, tmp_path / "state") as found:
+        with found.backend.engine.begin() as connection:
+            connection.exec_driver_sql("CREATE TABLE t (g integer, v numeric)")
+            connection.exec_driver_sql("INSERT INTO t VALUES (1, 1.25), (2, 2.5)")
+        found.table("t", partition="g", ranges=4)
+        found.ask(text, way="capture"), found.ask(text, way="maintain")
+        with found.backend.engine.begin() as connection:
+            connection.exec_driver_sql("INSERT INTO t VALUES (3, 12345.625)")
+        assert [row[0] for row in groups(found, text, way="maintain")] == [2, 3]
+    with hw.sketches(address, tmp_path / "state") as found:
+        assert groups(found, text, way="maintain") == groups(found, text, way="plain")
