@@ -7,10 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import headwater as hw
 from headwater.errors import HeadwaterError, SketchError
+from headwater.sketch.tables.parquet_table import ParquetTable
 
 LARGE = "SELECT g FROM t GROUP BY g HAVING sum(v) > 9"
 OUTER = "SELECT t.g FROM t LEFT JOIN d ON t.g = d.g GROUP BY t.g HAVING sum(t.v) > 9"
@@ -111,6 +115,7 @@ def test_versions_of_tables_that_nobody_named_are_refused(tmp_path: Path):
             ({"s": 0}, "unknown-table"),
             ({"T": 7}, "no-such-version"),
             ({"t": "0"}, "no-such-version"),
+            ({"t": -1}, "no-such-version"),
         ):
             with pytest.raises(SketchError) as raised:
                 sketches.ask(LARGE, versions=versions)
@@ -197,3 +202,15 @@ def test_a_query_that_is_no_text_is_damage(tmp_path: Path):
     with pytest.raises(SketchError) as raised:
         hw.sketches(f"duckdb:///{tmp_path}/t.db", tmp_path / "state")
     assert raised.value.code == "damaged-state"
+
+
+def test_a_parquet_directory_of_which_all_rows_are_gone_is_a_table(tmp_path: Path):
+    (tmp_path / "t").mkdir()
+    rows = pa.table({"g": pa.array([1, 2], pa.int32()), "v": [3, None]})
+    pq.write_table(rows, tmp_path / "t" / "a.parquet")
+    table = ParquetTable(tmp_path / "t", tmp_path / "record")
+    first = table.update(rows, np.array([-1, -1]))
+    assert table.schema() == rows.schema
+    assert pq.read_table(tmp_path / "t").num_rows == 0
+    assert table.update(rows, np.array([1, 2])) == first + 1
+    assert pq.read_table(tmp_path / "t").num_rows == 3

@@ -316,7 +316,7 @@ class Sketches:
                 raise SketchError(
                     "unknown-table", f"no table {table} was named", hint="name it: sketches.table(...)"
                 )
-            if not isinstance(version, int) or isinstance(version, bool):
+            if not isinstance(version, int) or isinstance(version, bool) or version < 0:
                 raise SketchError(
                     "no-such-version", f"{version!r} is no version of {table}", hint="a whole number"
                 )
