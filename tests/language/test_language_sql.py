@@ -237,3 +237,19 @@ def test_tpc_h_means_the_same_to_duckdb_before_and_after(number: int):
         before = [column[0] for column in plain.description], plain.fetchall()
         rendered = connection.execute(render(query.plan, "duckdb"))
         assert ([column[0] for column in rendered.description], rendered.fetchall()) == before
+
+
+@pytest.mark.parametrize("dialect", ["spark", "duckdb", "postgres"])
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("v IS NOT NULL", "NOT (v IS NULL)"),
+        ("NOT v IS NOT NULL", "NOT (NOT (v IS NULL))"),
+        ("v IS NULL", "v IS NULL"),
+        ("(v > 1) IS NOT TRUE", "NOT ((v > 1) IS NOT DISTINCT FROM TRUE)"),
+    ],
+)
+def test_what_is_not_null_is_not_taken_for_null(text: str, meant: str, dialect: str):
+    tables = {"t": table_schema("t", "v int")}
+    plan = parse(f"SELECT v FROM t WHERE {text}", tables, dialect).plan
+    assert render(plan, "duckdb").partition(" WHERE ")[2].replace('t1."v"', "v") == meant

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import datetime
+
 import pytest
 
 from headwater.language.sql.parser import parse
+from headwater.language.sql.scalars import Attribute, Compare, Value
 from headwater.language.sql.tables import table_schema
+from headwater.sketch.reuse.implication import implies
 from headwater.sketch.reuse.reuse import NotReusable, Reusable, reusable
 from headwater.sketch.reuse.templates import template_of
 from headwater.sketch.safety.facts import DataFact, declared
 from headwater.sketch.safety.outcome import SafetyProof
 from headwater.sketch.safety.rules import prove
 from headwater.sketch.sketch import Slot
+from headwater.values.types import TIMESTAMP
 
 TABLES = {
     "t": table_schema("t", "g int, v int, x int, at date, name string"),
@@ -116,6 +121,14 @@ WRONG = [
 def test_wrong(text: str, first: tuple[object, ...], second: tuple[object, ...], attribute: str, code: str):
     outcome = answers(text, first, second, attribute)
     assert isinstance(outcome, NotReusable) and outcome.code == code
+
+
+def test_times_with_and_without_a_zone_are_in_no_order():
+    early, late = (Value(datetime.datetime(2020, 1, day), TIMESTAMP) for day in (1, 2))
+    zoned = Value(datetime.datetime(2020, 1, 3, tzinfo=datetime.UTC), TIMESTAMP)
+    at = Attribute(1, "at", TIMESTAMP)
+    assert implies(Compare(">", at, late), Compare(">", at, early))
+    assert not implies(Compare(">", at, zoned), Compare(">", at, early))
 
 
 def test_sketches_on_other_attributes_are_other_sketches():

@@ -112,6 +112,10 @@ UNSAFE = [
         "SELECT g FROM (SELECT g, sum(v) OVER (PARTITION BY g) AS n FROM t) q WHERE n < 7",
         "condition-not-kept",
     ),
+    (
+        "SELECT x FROM (SELECT x, count(*) OVER (PARTITION BY g) AS n FROM t) q GROUP BY x HAVING sum(n) < 6",
+        "condition-not-kept",
+    ),
     ("SELECT y FROM s", "no-access"),
 ]
 

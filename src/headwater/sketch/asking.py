@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from headwater.errors import HeadwaterError, SketchError
+from headwater.errors import HeadwaterError, SketchError, SqlError
 from headwater.events import Event
 from headwater.language.sql.algebra import scans
 from headwater.language.sql.query import SqlQuery
@@ -24,7 +24,7 @@ from headwater.sketch.ranges import Ranges
 from headwater.sketch.reuse.reuse import Reusable, reusable
 from headwater.sketch.safety.checking import broken_facts
 from headwater.sketch.safety.explain import explain_safety
-from headwater.sketch.safety.facts import declared
+from headwater.sketch.safety.facts import KnownFacts, declared
 from headwater.sketch.safety.outcome import SafetyProof, SafetyRefusal
 from headwater.sketch.safety.rules import prove
 from headwater.sketch.sketch import Sketch, Slot
@@ -68,6 +68,8 @@ class AskedQuery:
 
     def answered(self, forced: Way | None) -> SketchAnswer:
         way, reason, predicted = (forced, "asked for", self._predicted()) if forced else self._decided()
+        if way == "capture":
+            self._forget_broken()
         if way != "plain" and isinstance(self.proof, SafetyRefusal):
             if forced:
                 raise SketchError(
@@ -85,11 +87,11 @@ class AskedQuery:
         except HeadwaterError as error:
             if forced or error.code not in GIVEN_UP:
                 raise
-            self.kept = replace(self.kept, sketches=(), facts=frozenset())
+            self._forget_sketches()
             reason = error.message
             if error.code == "no-capture":
                 self.kept = replace(self.kept, refused=error.message)
-            elif error.code != "fact-broken":
+            elif error.code != "fact-broken" and isinstance(self.proof, SafetyProof):
                 return self._capture(reason, predicted)
         return self._plain(reason, predicted)
 
@@ -146,7 +148,10 @@ class AskedQuery:
         for other in self.owner.list():
             if other.newest is None or other.name == self.kept.name:
                 continue
-            query = self.owner._parsed(other.text)
+            try:
+                query = self.owner._parsed(other.text)
+            except SqlError:  # of columns that are gone: that is for whoever asks it
+                continue
             known = declared(self.backend.schemas(), other.facts.__contains__)
             slots = [part.slot for part in other.newest.parts]
             first, second = prove(query.plan, slots, known), prove(self.query.plan, slots, known)
@@ -170,8 +175,30 @@ class AskedQuery:
             self._proof = self._proved()
         return self._proof
 
+    @property
+    def _known(self) -> KnownFacts:
+        """What holds at the versions asked for."""
+        return declared(self.backend.schemas(), self.owner._facts.at(self.at))
+
+    def _forget_sketches(self) -> None:
+        """Begin again: what the sketches rested on is looked up anew."""
+        self.kept = replace(self.kept, sketches=(), facts=frozenset())
+        self._proof = None
+
+    def _forget_broken(self) -> None:
+        """Before a capture: nobody has looked yet whether what older sketches rest on holds at these versions."""
+        broken = [fact for fact in sorted(self.kept.facts) if not self._known(fact)]
+        if broken and self.is_past:
+            raise SketchError(
+                "not-safe",
+                f"sketches of this query rest on {broken[0]}, which does not hold at these versions",
+                hint="ask for the plain way, or none",
+            )
+        if broken:
+            self._forget_sketches()
+
     def _proved(self) -> SafetyProof | SafetyRefusal:
-        known = self.owner._known
+        known = self._known
         if self.kept.newest is not None:  # what it rests on is checked with every delta
             kept = declared(self.backend.schemas(), self.kept.facts.__contains__)
             return prove(self.query.plan, [part.slot for part in self.kept.newest.parts], kept)
@@ -193,7 +220,7 @@ class AskedQuery:
         if chosen:
             return [Slot(table, name) for name in chosen]
         past = self.owner._past(self.kept.name)
-        found = advise(self.backend, self.query.plan, self.owner._known, [table], past)
+        found = advise(self.backend, self.query.plan, self._known, [table], past)
         return [each.slot for each in found if each.is_useful][:1]
 
     def _ranges(self, proof: SafetyProof) -> dict[Slot, Ranges]:
@@ -280,8 +307,8 @@ class AskedQuery:
         except HeadwaterError as error:
             if error.code not in GIVEN_UP:
                 raise
-            self.kept = replace(self.kept, sketches=(), facts=frozenset())
-            if error.code in ("fact-broken", "no-capture"):
+            self._forget_sketches()
+            if error.code in ("fact-broken", "no-capture") or isinstance(self.proof, SafetyRefusal):
                 return self._decision("plain", error.message, {}, 0.0)
             captured: SketchDecision = self._capture(error.message, {}).decision
             return captured

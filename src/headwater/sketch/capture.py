@@ -82,9 +82,9 @@ class CapturePlan:
     carried: tuple[Carried, ...]
 
 
-def capture_plan(plan: Operator, accesses: Accesses) -> CapturePlan:
-    """The instrumented plan of a query."""
-    found = _Capture(plan, accesses).annotated(plan)
+def capture_plan(plan: Operator, accesses: Accesses, dialect: str = "spark") -> CapturePlan:
+    """The instrumented plan of a query, for a system of that dialect."""
+    found = _Capture(plan, accesses, dialect).annotated(plan)
     columns = (*plan.attributes, *(one.attribute for one in found.carried))
     if found.plan.attributes == columns:
         return found
@@ -94,8 +94,9 @@ def capture_plan(plan: Operator, accesses: Accesses) -> CapturePlan:
 class _Capture:
     """Instruments the operators of one plan."""
 
-    def __init__(self, plan: Operator, accesses: Accesses):
+    def __init__(self, plan: Operator, accesses: Accesses, dialect: str):
         self.accesses = accesses
+        self.dialect = dialect
         ids = (each.id for operator in walk(plan) for each in operator.attributes)
         self._ids = itertools.count(max(ids, default=0) + 1)
 
@@ -176,10 +177,16 @@ class _Capture:
 
     def _grouped(self, plan: GroupBy, below: CapturePlan) -> CapturePlan:
         numbers = [one for one in below.carried if not one.is_set]
-        if numbers and not any(item.call.distinct for item in plan.aggregates):
+        if numbers and all(self._is_made_of_pairs(item.call) for item in plan.aggregates):
             return self._by_pairs(plan, below, numbers)
         sets, carried = self._sets(below.carried)
         return CapturePlan(replace(plan, input=below.plan, aggregates=(*plan.aggregates, *sets)), carried)
+
+    def _is_made_of_pairs(self, call: AggregateCall) -> bool:
+        """Whether sums and counts of pairs say what the aggregate is, to the last digit: databases have ways of their
+        own to round averages of other numbers than floats."""
+        is_rounded = call.function == "avg" and has_own_averages(call, self.dialect)
+        return not call.distinct and not is_rounded
 
     def _by_pairs(self, plan: GroupBy, below: CapturePlan, numbers: list[Carried]) -> CapturePlan:
         """γ by key and fragments, then γ by key over that, then what the aggregates are made of."""
@@ -292,6 +299,14 @@ class _Capture:
             *(Named(one.attribute, one.attribute) for one in carried),
         )
         return CapturePlan(Project(joined, columns), carried)
+
+
+def has_own_averages(call: AggregateCall, dialect: str) -> bool:
+    """Whether a system rounds averages of a call's argument in a way of its own: PostgreSQL to some digits, DuckDB
+    those of decimals as floats of a kind that depends on what else a query asks for."""
+    known = None if call.argument is None else type_of(call.argument)
+    exact = ("int",) if dialect == "duckdb" else ()
+    return dialect != "spark" and (known is None or known.name not in ("float", *exact))
 
 
 def _sides(condition: Scalar, plan: ThetaJoin) -> tuple[Scalar, Scalar, str] | None:

@@ -29,7 +29,7 @@ def captured(
     backend: Backend, plan: Operator, accesses: Accesses, versions: Mapping[str, int] | None = None
 ) -> CapturedAnswer:
     """The answer of a query at some versions (default: the newest), with its accurate sketch."""
-    instrumented = capture_plan(plan, accesses)
+    instrumented = capture_plan(plan, accesses, backend.dialect)
     with backend.moment():
         tables = sorted({scan.table for scan in scans(plan)})
         at = dict(versions) if versions is not None else backend.versions(tables)

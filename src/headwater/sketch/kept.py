@@ -16,6 +16,7 @@ import datetime
 import decimal
 import hashlib
 import json
+import re
 import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -94,9 +95,22 @@ class KeptQuery:
         return () if self.newest is None else tuple((part.slot, part.ranges) for part in self.newest.parts)
 
 
+LITERAL = re.compile(r"""['"`$]|--""")
+"""Where white space may begin to mean something: in strings, quoted names, and at the end of a comment."""
+
+
 def query_name(text: str) -> str:
-    """The name of a query: the same for the same text up to white space."""
-    return hashlib.blake2b(" ".join(text.split()).encode(), digest_size=6).hexdigest()
+    """The name of a query: the same for the same text up to white space that means nothing.
+
+    >>> query_name("SELECT  g FROM t") == query_name("SELECT g\\nFROM t ")
+    True
+    >>> query_name("SELECT g FROM t WHERE s = 'a b'") == query_name("SELECT g FROM t WHERE s = 'a  b'")
+    False
+    """
+    found = LITERAL.search(text)
+    end = len(text) if found is None else found.start()
+    same = re.sub(r"\s+", " ", text[:end]) + text[end:]
+    return hashlib.blake2b(same.strip().encode(), digest_size=6).hexdigest()
 
 
 class KeptState:
@@ -128,12 +142,25 @@ class KeptState:
 
     def described(self) -> dict[str, Any]:
         """What the folder is about: the backend and its tables."""
-        return self._load(self.folder / "tables.json") or {"format": FORMAT, "backend": None, "tables": []}
+        file = self.folder / "tables.json"
+        said: dict[str, Any] = self._load(file) or {"format": FORMAT, "backend": None, "tables": []}
+        if not isinstance(said.get("tables"), list) or not isinstance(said.get("backend"), str | None):
+            raise _damaged(file, "it does not say which tables there are")
+        return said
 
     def tables(self) -> Iterator[KeptTable]:
         for one in self.described()["tables"]:
-            chosen = one.get("partition") or ()
-            yield KeptTable(**{**one, "partition": (chosen,) if isinstance(chosen, str) else tuple(chosen)})
+            try:
+                chosen = one.get("partition") or ()
+                attributes = (chosen,) if isinstance(chosen, str) else tuple(chosen)
+                table = KeptTable(**{**one, "partition": attributes})
+                _refuse_other_types(
+                    (table.name, str), (table.path, str), (table.format, str), (table.identity, str),
+                    (table.ranges, int | None), *((name, str) for name in attributes),
+                )  # fmt: skip
+            except (TypeError, AttributeError) as error:
+                raise _damaged(self.folder / "tables.json", f"{type(error).__name__} {error}") from error
+            yield table
 
     def describe(self, backend: str, tables: Mapping[str, KeptTable]) -> None:
         said = {"format": FORMAT, "backend": backend, "tables": [vars(each) for each in tables.values()]}
@@ -185,6 +212,7 @@ class KeptState:
                 for table, column, kind, bound in said["facts"]
             )
             sketches = tuple(sketch_from_json(each) for each in said["sketches"])
+            _refuse_other_types((said["text"], str), (said["asked"], int), (said["refused"], str))
             return KeptQuery(
                 path.stem, said["text"], sketches, facts, Costs(observations), said["asked"], said["refused"]
             )
@@ -215,6 +243,12 @@ class KeptState:
             put(path, json.dumps(said).encode())
         except OSError as error:
             raise failed("cannot write", path, error) from error
+
+
+def _refuse_other_types(*values: tuple[object, Any]) -> None:
+    for value, kind in values:
+        if not isinstance(value, kind):
+            raise TypeError(f"{value!r} is not of type {kind}")
 
 
 def _damaged(path: Path, why: str) -> SketchError:

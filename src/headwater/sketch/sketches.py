@@ -91,6 +91,7 @@ class Sketches:
         self._screen = screen_of(progress)
         self._switches = Switches(shrink=shrink)
         self._eager, self._memory = eager, memory
+        self._is_closed = False
         self._changed: dict[str, int] = {}
         """How many rows of tables have changed since their sketches were last maintained because of that."""
         self.last: SketchDecision | None = None
@@ -113,6 +114,7 @@ class Sketches:
         `partition` is the attribute to sketch it by, or several (default: advised, query by query), `ranges` how
         many there are of each.
         """
+        self._refuse_closed()
         if ranges < 1:
             raise SketchError("bad-ranges", f"{ranges} ranges", hint="at least one")
         table = KeptTable(name, str(path or name), format, (), ranges)
@@ -129,6 +131,7 @@ class Sketches:
         before, self._tables[table.name] = self._tables.get(table.name), table
         self._plans.clear()
         if before is not None and table.is_another(before):
+            self._facts.forget()
             for query in list(self._queries.values()):
                 if any(table.name in sketch.versions for sketch in query.sketches):
                     self.drop(query.name)
@@ -165,6 +168,7 @@ class Sketches:
 
         `changes`: rows of a change feed, such as Delta's, with a column `_change_type`.
         """
+        self._refuse_closed()
         schema = self._schema_of(table)
         come, gone = given_changes(changes, schema)
         inserted, deleted = (
@@ -186,7 +190,10 @@ class Sketches:
         self._changed[table] = 0
         for kept in list(self._queries.values()):
             if kept.newest is not None and table in kept.newest.versions:
-                query = self._parsed(kept.text)
+                try:
+                    query = self._parsed(kept.text)
+                except SqlError:  # that, too, is for the next who asks
+                    continue
                 try:
                     with self._moment():
                         AskedQuery(self, query, kept, self._versions_of(query)).can_be_brought_up()
@@ -201,6 +208,7 @@ class Sketches:
 
         Its rows stay the same, and so do its sketches.
         """
+        self._refuse_closed()
         if isinstance(self.backend, SqlBackend):
             raise SketchError(
                 "not-clustered",
@@ -259,6 +267,7 @@ class Sketches:
     def _asked(
         self, text: str, way: str | None, versions: Mapping[str, int] | None, answers: AnswerDestination
     ) -> SketchAnswer:
+        self._refuse_closed()
         if way not in (None, "plain", "capture", "use", "maintain"):
             raise SketchError("unknown-way", f"there is no way {way}", hint="plain, capture, use or maintain")
         query = self._parsed(text)
@@ -288,13 +297,31 @@ class Sketches:
     ) -> SketchAnswer:
         """The answer at the newest versions; refused if somebody changes a table meanwhile that keeps no old one."""
         at = self._versions_of(query)
-        at |= {table: version for table, version in (versions or {}).items() if table in at}
+        chosen = {table: version for table, version in self._chosen(versions or {}).items() if table in at}
+        at |= chosen
         kept = self._queries.get(query_name(text)) or KeptQuery(query_name(text), text)
         kept = replace(kept, asked=kept.asked + 1)
-        asked = AskedQuery(self, query, kept, at, is_past=bool(versions), answers=answers)
+        asked = AskedQuery(self, query, kept, at, is_past=bool(chosen), answers=answers)
         answer = asked.answered(way)  # type: ignore[arg-type]
         self._learned.append(asked.kept)
         return answer
+
+    def _chosen(self, versions: Mapping[str, int]) -> dict[str, int]:
+        """The versions that were asked for, by the names of tables as they were named; case does not matter."""
+        names = {name.lower(): name for name in self._tables} | {name: name for name in self._tables}
+        found = {}
+        for table, version in versions.items():
+            name = names.get(table) or names.get(str(table).lower())
+            if name is None:
+                raise SketchError(
+                    "unknown-table", f"no table {table} was named", hint="name it: sketches.table(...)"
+                )
+            if not isinstance(version, int) or isinstance(version, bool) or version < 0:
+                raise SketchError(
+                    "no-such-version", f"{version!r} is no version of {table}", hint="a whole number"
+                )
+            found[name] = version
+        return found
 
     def _name_again(self, query: SqlQuery) -> None:
         """The tables of a query, one of which was made anew where it was."""
@@ -308,7 +335,7 @@ class Sketches:
 
         A database may have given a table a new version in it, since somebody changed the table without saying so. If
         the moment ends badly that version is taken back and will be given again, to other rows: what has been
-        maintained up to it is of no use.
+        maintained up to it, or found out about it, is of no use.
         """
         seen = {name: each.versions for name, each in self._maintainers.items()}
         self._learned = []
@@ -320,6 +347,7 @@ class Sketches:
                 for name, each in list(self._maintainers.items()):
                     if each.versions is not seen.get(name):
                         del self._maintainers[name]
+                self._facts.forget()
             raise
         for kept in self._learned:
             is_due = kept.must_be_written(self._queries.get(kept.name))
@@ -333,6 +361,7 @@ class Sketches:
     @public
     def explain(self, text: str) -> str:
         """What is known of a query: whether a sketch is safe and why, what it would read, what ways cost."""
+        self._refuse_closed()
         query = self._parsed(text)
         kept = self._queries.get(query_name(text)) or KeptQuery(query_name(text), text)
         with self._moment():
@@ -341,6 +370,7 @@ class Sketches:
     @public
     def advise(self, text: str) -> list[Advice]:
         """Attributes to sketch a query's tables by, the best first."""
+        self._refuse_closed()
         return advise(self.backend, self._parsed(text).plan, self._known, past=self._past(query_name(text)))
 
     def _past(self, but: str) -> list[PastQuery]:
@@ -372,11 +402,20 @@ class Sketches:
     def maintain(self, name: str | None = None) -> dict[str, SketchDecision]:
         """Bring sketches (default: all) to the newest versions. Those that cannot be maintained are captured anew, or
         dropped if what they rested on no longer holds: their decisions say so."""
+        self._refuse_closed()
         done = {}
         for kept in list(self._queries.values()) if name is None else [self._named(name)]:
             if kept.newest is None:
                 continue
-            query = self._parsed(kept.text)
+            try:
+                query = self._parsed(kept.text)
+            except SqlError as error:  # its tables have other columns now
+                if name is not None:
+                    raise
+                done[kept.name] = SketchDecision("plain", error.message, kept.name, {}, 0.0, {})
+                self._queries[kept.name] = replace(kept, sketches=(), facts=frozenset())
+                self._state.write(self._queries[kept.name])
+                continue
             with self._moment():
                 asked = AskedQuery(self, query, kept, self._versions_of(query))
                 done[kept.name] = asked.renewed()
@@ -387,6 +426,7 @@ class Sketches:
     @public
     def drop(self, name: str) -> None:
         """Forget a query's sketches; the beginning of its name will do, if no other begins so."""
+        self._refuse_closed()
         found = self._named(name).name
         self._maintainers.pop(found, None)
         self._unwritten.discard(found)
@@ -403,6 +443,9 @@ class Sketches:
 
     def close(self) -> None:
         """Keep what maintains sketches, and let other processes have the folder and the database."""
+        if self._is_closed:
+            return
+        self._is_closed = True
         try:
             for name in sorted(self._unwritten):
                 self._state.write(self._queries[name])
@@ -422,6 +465,11 @@ class Sketches:
         self.close()
 
     # ------------------------------------------------------------------ inside
+
+    def _refuse_closed(self) -> None:
+        """The folder may be another process's by now."""
+        if self._is_closed:
+            raise SketchError("closed", "these sketches are closed", hint="open them again: hw.sketches(...)")
 
     def _parsed(self, text: str) -> SqlQuery:
         found = self._plans.get(text)

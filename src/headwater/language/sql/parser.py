@@ -44,6 +44,8 @@ def parse(text: str, tables: TableSchemas, dialect: str = "spark", name: str = "
         raise SqlError(
             "unknown-dialect", f"there is no dialect {dialect}", hint=f"one of {', '.join(DIALECTS)}"
         )
+    if not isinstance(text, str):
+        raise SqlError("sql-syntax", f"a query is a text, not {text!r}", hint="SELECT ... FROM ...")
     source = SourceText(name, text)
     context = QueryContext(SqlText(source, dialect), tables)
     try:
@@ -51,6 +53,8 @@ def parse(text: str, tables: TableSchemas, dialect: str = "spark", name: str = "
         plan = connect_joins(push_conditions(fold_constants(bound)))
     except RecursionError:
         raise SqlError("sql-too-deep", "the query is nested too deeply") from None
+    if not plan.attributes:
+        raise SqlError("wrong-columns", "the query has no columns", hint="SELECT something FROM ...")
     return SqlQuery(plan, tuple(context.parameters.values()), dialect, source)
 
 

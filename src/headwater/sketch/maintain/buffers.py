@@ -23,9 +23,12 @@ import bisect
 import decimal
 from dataclasses import dataclass
 from functools import total_ordering
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from headwater.sketch.maintain.merge import negative_count
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 Key = Any
 """Something ordered; all keys of a buffer can be compared."""
@@ -135,3 +138,23 @@ class BoundedBuffer:
     def items(self) -> list[tuple[Key, Any, int]]:
         """All that it holds, in order."""
         return [(key, entry, count) for key in self._keys for entry, count in self._entries[key].items()]
+
+
+def settled_type(known: pa.DataType | None, type: pa.DataType) -> pa.DataType | None:
+    """The type of values that came in columns of these: of decimals the widest, as databases say of a few values no
+    more digits than these have. A column of NULLs says nothing.
+
+    >>> import pyarrow as pa
+    >>> settled_type(settled_type(None, pa.decimal128(3, 2)), pa.decimal128(4, 2))
+    Decimal128Type(decimal128(4, 2))
+    """
+    import pyarrow as pa
+
+    if pa.types.is_null(type):
+        return known
+    if known is None:
+        return type
+    if known != type and pa.types.is_decimal(known):
+        both = [pa.schema([pa.field("x", each)]) for each in (known, type)]
+        return pa.unify_schemas(both, promote_options="permissive").field("x").type
+    return known

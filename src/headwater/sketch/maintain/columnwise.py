@@ -201,9 +201,27 @@ def _comparison(operator: str, left: Columnwise, right: Columnwise) -> Columnwis
             m, n = pc.is_nan(a), pc.is_nan(b)
             if _any(m) or _any(n):
                 return _by_nan(with_nan, a, b)
+        elif a.type != b.type and (pa.types.is_decimal(a.type) or pa.types.is_decimal(b.type)):
+            a, b = _comparable(a, b)
         return plain(a, b)
 
     return run
+
+
+def _comparable(a: Evaluated, b: Evaluated) -> tuple[Evaluated, Evaluated]:
+    """Decimals that Arrow compares with each other: it refuses types of more than 38 digits, unless they are wide."""
+    if pa.types.is_null(a.type) or pa.types.is_null(b.type):
+        return _alike(a, b)
+    a, b = _as_decimal(a), _as_decimal(b)
+    if _digits(a.type, b.type) <= _MOST_DIGITS:
+        return a, b
+    wide = (pc.cast(each, pa.decimal256(each.type.precision, each.type.scale)) for each in (a, b))
+    return next(wide), next(wide)
+
+
+def _digits(*types: Any) -> int:
+    """How many digits a decimal has that holds values of all these types."""
+    return int(max(type.precision - type.scale for type in types) + max(type.scale for type in types))
 
 
 def _any(flags: Evaluated) -> bool:
@@ -266,17 +284,15 @@ def _alike(a: Evaluated, b: Evaluated) -> tuple[Evaluated, Evaluated]:
         return pc.cast(a, b.type), b
     if pa.types.is_null(b.type):
         return a, pc.cast(b, a.type)
-    fields = [pa.schema([pa.field("x", each.type)]) for each in (a, b)]
-    try:
+    if pa.types.is_floating(a.type) or pa.types.is_floating(b.type):
+        wide = pa.float64()
+    elif pa.types.is_decimal(a.type) or pa.types.is_decimal(b.type):
+        a, b = _as_decimal(a), _as_decimal(b)
+        wide = pa.decimal128(min(_MOST_DIGITS, _digits(a.type, b.type)), max(a.type.scale, b.type.scale))
+    else:
+        fields = [pa.schema([pa.field("x", each.type)]) for each in (a, b)]
         wide = pa.unify_schemas(fields, promote_options="permissive").field("x").type
-    except pa.ArrowException:
-        wide = _decimal_for(a.type, b.type)
     return pc.cast(a, wide), pc.cast(b, wide)
-
-
-def _decimal_for(*types: Any) -> Any:
-    scale = max((type.scale for type in types if pa.types.is_decimal(type)), default=0)
-    return pa.decimal128(_MOST_DIGITS, scale)
 
 
 def _cast(argument: Scalar, type: Type) -> Columnwise:
@@ -327,8 +343,7 @@ def _decimal_arithmetic(plain: Callable[..., Any], a: Evaluated, b: Evaluated, p
     if pa.types.is_floating(a.type) or pa.types.is_floating(b.type):
         return plain(pc.cast(a, pa.float64()), pc.cast(b, pa.float64()))
     a, b = _as_decimal(a), _as_decimal(b)
-    whole = max(x.type.precision - x.type.scale for x in (a, b))
-    digits = a.type.precision + b.type.precision if product else whole + max(a.type.scale, b.type.scale)
+    digits = a.type.precision + b.type.precision if product else _digits(a.type, b.type)
     if digits + 1 <= _MOST_DIGITS:
         return plain(a, b)
     wide = plain(*(pc.cast(x, pa.decimal256(min(37, x.type.precision), x.type.scale)) for x in (a, b)))

@@ -58,9 +58,11 @@ NOTHING = -1
 """What `count(*)` reads."""
 
 
-def compile_plan(plan: Operator, numbers: FragmentNumbers, switches: Switches | None = None) -> Incremental:
-    """The incremental operators of a plan, without state as yet."""
-    compiler = _PlanCompiler(numbers, switches or Switches(), Codec(), FreshIds(_beyond(plan)))
+def compile_plan(
+    plan: Operator, numbers: FragmentNumbers, switches: Switches | None = None, dialect: str = "spark"
+) -> Incremental:
+    """The incremental operators of a plan over tables of a system of that dialect, without state as yet."""
+    compiler = _PlanCompiler(numbers, switches or Switches(), Codec(), FreshIds(_beyond(plan)), dialect)
     return compiler.needing(plan, frozenset(), all_pass=True)
 
 
@@ -75,6 +77,7 @@ class _PlanCompiler:
     switches: Switches
     codec: Codec
     fresh: FreshIds
+    dialect: str
 
     def needing(self, plan: Operator, wanted: frozenset[int], *, all_pass: bool = False) -> Incremental:
         """The operators for some columns of a plan. `all_pass`: every row of it reaches the answer."""
@@ -175,6 +178,12 @@ class _PlanCompiler:
                 return Extreme(call.function, self.switches.buffer)
             case "count":
                 return OfDistinct(self.codec, argument, name, GroupCount()) if call.distinct else GroupCount()
+            case "avg" if argument is not None and argument.name == "decimal" and self.dialect != "spark":
+                raise SketchError(
+                    "not-maintained",
+                    f"only the database knows how it rounds {name}, an average of decimals",
+                    hint="the sketch is captured anew when its tables change",
+                )
             case _:
                 summed = GroupSum(self.codec, call.function, argument, name)
                 return OfDistinct(self.codec, argument, name, summed) if call.distinct else summed

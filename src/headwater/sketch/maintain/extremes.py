@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from headwater.sketch.maintain.aggregates import GroupCount, SavedState
-from headwater.sketch.maintain.buffers import BoundedBuffer, order_key
+from headwater.sketch.maintain.buffers import BoundedBuffer, order_key, settled_type
 from headwater.sketch.maintain.fragment_sets import Ints
 
 VALUE_BYTES = 200
@@ -66,15 +66,8 @@ class Extreme:
             self.buffers[group].trim()
 
     def settle_type(self, column: pa.Array) -> None:
-        """Columns have the type of those that came: of decimals the widest, as databases say of a few values no more
-        digits than these have. A column of NULLs says nothing."""
-        if pa.types.is_null(column.type):
-            return
-        if self._type is None:
-            self._type = column.type
-        elif self._type != column.type and pa.types.is_decimal(self._type):
-            both = [pa.schema([pa.field("x", type)]) for type in (self._type, column.type)]
-            self._type = pa.unify_schemas(both, promote_options="permissive").field("x").type
+        """Columns have the type of those that came."""
+        self._type = settled_type(self._type, column.type)
 
     def key(self, value: object) -> object:
         """What values are ordered by."""

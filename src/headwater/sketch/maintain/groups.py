@@ -85,7 +85,7 @@ class Groups:
         groups = self.groups.touched
         before = self.groups.before(groups) > 0
         old = self._columns(groups[before], self.groups.before(groups[before]))
-        for each in self.aggregates:
+        for each in self.aggregates if len(rows) else ():
             if each.state is not None:
                 each.state.change(numbers, rows.columns.get(each.input), rows.counts)
         self.count_fragments(numbers, rows)

@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from headwater.errors import SketchError
+from headwater.errors import EvaluationError, SketchError
 from headwater.events import Event
 from headwater.language.sql.algebra import Operator, scans
 from headwater.sketch.maintain.block_delta import BlockDelta
@@ -152,7 +152,7 @@ class Maintainer:
 
     def _begin(self) -> None:
         """Operators without state."""
-        self._root: Incremental = compile_plan(self.plan, self.numbers, self.switches)
+        self._root: Incremental = compile_plan(self.plan, self.numbers, self.switches, self.backend.dialect)
         self._blocks = tuple(each for each in self.operators() if isinstance(each, BlockDelta))
         self._merge = Merge(self.numbers.total) if self.switches.shrink else GrowingMerge(self.numbers.total)
 
@@ -261,7 +261,14 @@ class Maintainer:
 
     def _follow(self, changes: TableChanges) -> SketchDelta:
         versions, self.versions = self.versions, None  # lost, unless all goes well
-        delta = self._merge.change(self._root.change(changes))
+        try:
+            delta = self._merge.change(self._root.change(changes))
+        except (EvaluationError, pa.ArrowException) as error:
+            raise SketchError(
+                "not-maintained",
+                f"something in the query is not computed here as the database does: {error}",
+                hint="the sketch is captured anew when its tables change",
+            ) from error
         self._root.commit()
         self.versions = dict(changes.versions)
         if self._sketch is None or versions is None or not self.switches.shrink:

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from headwater.sketch.maintain.annotated import AnnotatedRows
-from headwater.sketch.maintain.buffers import BoundedBuffer, order_key
+from headwater.sketch.maintain.buffers import BoundedBuffer, order_key, settled_type
 from headwater.sketch.maintain.columnwise import Columnwise, as_column
 from headwater.sketch.maintain.fragment_sets import FragmentSets, Ints
 from headwater.sketch.maintain.operator import Incremental, TableChanges
@@ -63,7 +63,7 @@ class TopKDelta:
         self.columns = tuple(columns)
         self.name = name
         self.buffer = BoundedBuffer(None if spare is None else first + spare)
-        self._types: dict[int, pa.DataType] = {}
+        self._types: dict[int, pa.DataType | None] = {}
         """The types of columns, and by negative numbers those of what rows are ordered by."""
 
     @property
@@ -119,7 +119,7 @@ class TopKDelta:
         places = np.array([place for place in places.tolist() if self.buffer.wants(keys[place])], np.int64)
         few = rows.take(places)
         for id in self.columns:
-            self._types.setdefault(id, few.columns[id].type)
+            self._types[id] = settled_type(self._types.get(id), few.columns[id].type)
         values = zip(*(few.columns[id].to_pylist() for id in self.columns), strict=True)
         sets = few.fragments.sets()
         members, ends = sets.members.tolist(), sets.offsets.tolist()
@@ -133,7 +133,7 @@ class TopKDelta:
     def _order(self, rows: AnnotatedRows) -> list[tuple[Any, ...]]:
         columns = [as_column(each.expression(rows.columns), len(rows)) for each in self.order]
         for place, column in enumerate(columns):
-            self._types.setdefault(-1 - place, column.type)
+            self._types[-1 - place] = settled_type(self._types.get(-1 - place), column.type)
         return (
             list(zip(*(column.to_pylist() for column in columns), strict=True))
             if columns

@@ -74,4 +74,6 @@ def _ordered(value: object, other: object) -> bool:
         return (
             not isinstance(value, bool) and not isinstance(other, bool) and value == value and other == other
         )
+    if isinstance(value, datetime.datetime) and isinstance(other, datetime.datetime):
+        return (value.utcoffset() is None) == (other.utcoffset() is None)
     return type(value) is type(other) and isinstance(value, datetime.date)

@@ -251,7 +251,8 @@ class Analysis:
         return Known(relations, closed, below.enforced, touched=True)
 
     def _window(self, plan: Window, below: Known) -> Known:
-        """As groups by PARTITION BY; what an order adds is known only where partitions are whole."""
+        """As groups by PARTITION BY; what an order adds is known only where partitions are whole. Where they are not,
+        rows have other values than over all data, so that none of these is there."""
         relations = dict(below.relations)
         for each in plan.calls:
             call = each.call
@@ -263,7 +264,8 @@ class Analysis:
                 for scalar in (*call.arguments, *(key.expression for key in call.order))
             )
             relations[each.attribute.id] = Psi.EQUAL if exact else Psi.ANYTHING
-        return replace(below, relations=relations)
+        exact_calls = all(relations[each.attribute.id] == Psi.EQUAL for each in plan.calls)
+        return replace(below, relations=relations, closed=below.closed if exact_calls else None)
 
     def _equal_keys(self, plan: Operator, keys: tuple[Scalar, ...], below: Known) -> None:
         for key in keys:

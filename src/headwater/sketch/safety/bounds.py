@@ -38,16 +38,18 @@ from headwater.language.sql.scalars import (
     Value,
 )
 from headwater.sketch.safety.facts import DataFact, KnownFacts
+from headwater.values.types import BOOL, Type
 
 Number = int | float | Decimal
 
 
 @dataclass(frozen=True)
 class BaseColumn:
-    """An attribute that is a column of a table."""
+    """An attribute that is a column of a table, of a type if that is known."""
 
     table: str
     column: str
+    type: Type | None = None
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,7 @@ def meanings(plan: Operator) -> dict[int, Meaning]:
     for operator in walk(plan):
         match operator:
             case Scan(table=table, attributes=attributes):
-                found |= {each.id: BaseColumn(table, each.name) for each in attributes}
+                found |= {each.id: BaseColumn(table, each.name, each.type) for each in attributes}
             case Project(columns=columns):
                 found |= {each.attribute.id: each.expression for each in columns}
             case GroupBy(keys=keys, aggregates=aggregates):
@@ -143,7 +145,11 @@ class Bounds:
         match meaning:
             case None:
                 return False
-            case BaseColumn(table=table, column=column):
+            case BaseColumn(table=table, column=column, type=type):
+                if type == BOOL:  # cast to a number
+                    return _holds(0, operator, bound) and _holds(1, operator, bound)
+                if type is not None and type.name not in ("int", "float", "decimal"):
+                    return False  # strings that are read as numbers are in another order
                 return self._asked(DataFact(table, column, ">=" if operator == ">=" else "<=", bound))
             case AggregateOf(call=AggregateCall(function="count")):
                 return operator == ">=" and bound <= 0

@@ -7,7 +7,7 @@ checked on each delta.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from headwater.language.sql.algebra import Named, Project, Scan, Select, TopK
 from headwater.language.sql.scalars import Attribute, Value
-from headwater.sketch.safety.facts import DataFact
+from headwater.sketch.safety.facts import DataFact, KnownFacts
 from headwater.sketch.tables.backend import Backend, TableDelta
 from headwater.values.types import INT
 
@@ -34,7 +34,17 @@ class FactsOfBackend:
     _found: dict[tuple[DataFact, int], bool] = field(default_factory=dict)
 
     def __call__(self, fact: DataFact) -> bool:
-        version = self.backend.version(fact.table)
+        return self._asked_once(fact, self.backend.version(fact.table))
+
+    def at(self, versions: Mapping[str, int]) -> KnownFacts:
+        """The same of other versions of tables."""
+        return lambda fact: self._asked_once(fact, versions[fact.table])
+
+    def forget(self) -> None:
+        """Ask anew: versions are given to other rows than before."""
+        self._found.clear()
+
+    def _asked_once(self, fact: DataFact, version: int) -> bool:
         key = (fact, version)
         if key not in self._found:
             self._found[key] = self._holds(fact, version)

@@ -105,6 +105,16 @@ class WantedRows:
     columns: frozenset[str] | None = None
     condition: Scalar | None = None
 
+    def among(self, names: Sequence[str]) -> list[str]:
+        """The columns of a table that are wanted, in its order; one where none is, since Arrow does not count the
+        rows of tables without columns.
+
+        >>> WantedRows(frozenset("cb")).among(["a", "b", "c"]), WantedRows(frozenset()).among(["a", "b"])
+        (['b', 'c'], ['a'])
+        """
+        found = [name for name in names if self.columns is None or name in self.columns]
+        return found or list(names[:1])
+
 
 @dataclass(frozen=True)
 class News:

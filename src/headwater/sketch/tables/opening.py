@@ -113,6 +113,6 @@ def _arrow(rows: Any, schema: pa.Schema) -> pa.Table:
     cells = list(zip(*listed, strict=True)) if listed else [()] * len(schema)
     try:
         arrays = [pa.array(column, field.type) for column, field in zip(cells, schema, strict=True)]
-    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
         raise DataError("wrong-type", f"rows do not fit the table: {error}") from error
     return pa.Table.from_arrays(arrays, schema=schema)

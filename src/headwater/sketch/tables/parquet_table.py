@@ -290,7 +290,9 @@ class ParquetTable:
                 f"{left.num_rows} rows to delete are not in {self.path}, one of them {left.to_pylist()[0]}",
                 hint="nothing was changed",
             )
-        if come.num_rows:
+        if come.num_rows or (
+            not names and len(gone) == len(files)
+        ):  # a file of no rows says what columns there are
             self._stage(names, version, come)
         return Intention(version, names, tuple(gone))
 

@@ -262,7 +262,8 @@ class SparkBackend:
     ) -> TableDelta:
         rows, signs = self._table(table).changes(after, upto)
         if columns is not None and len(columns) < rows.num_columns:
-            rows, signs = netted(rows.select([name for name in rows.column_names if name in columns]), signs)
+            wanted = WantedRows(frozenset(columns))
+            rows, signs = netted(rows.select(wanted.among(rows.column_names)), signs)
         return TableDelta(table, after, upto, rows, signs)
 
     def news(self, seen: Mapping[str, int], wanted: Mapping[str, WantedRows]) -> News:

@@ -339,9 +339,7 @@ class SqlBackend:
         schema = self._schema(table)
         known = self._names_wanted.get(wanted)
         if known is None or known[0] is not schema:
-            names = [
-                each.name for each in schema.columns if wanted.columns is None or each.name in wanted.columns
-            ]
+            names = wanted.among([each.name for each in schema.columns])
             known = self._names_wanted[wanted] = schema, names
         return known[1]
 
@@ -359,9 +357,7 @@ class SqlBackend:
         plan: Operator = Scan(log, log, 0, (version, sign, *attributes.values()))
         if wanted.condition is not None:
             plan = Select(plan, _by_name(wanted.condition, attributes))
-        columns = [
-            each for each in attributes.values() if wanted.columns is None or each.name in wanted.columns
-        ]
+        columns = [attributes[name] for name in wanted.among(list(attributes))]
         shown = (sign, version, *columns)
         plan = Project(plan, tuple(Named(each, each) for each in shown))
         text = f"SELECT * FROM ({self._rendered(plan, {log: quoted(log)})}) AS changed"

@@ -173,13 +173,17 @@ class ScalarBinder:
         return Cast(argument, type, strict, node.args["to"].sql(), self._place(node))
 
     def _is(self, node: exp.Expr) -> Scalar:
-        """`IS NULL`, `IS TRUE`, `IS FALSE`; what is negated comes with a NOT around it."""
+        """`IS NULL`, `IS TRUE`, `IS FALSE`; what is negated says so (PostgreSQL's), or has a NOT around it."""
+        self.context.text.only(node, ("this", "expression", "negate"))
         argument, place = self.bind(node.this), self._place(node)
+        tested: Scalar
         if isinstance(node.expression, exp.Null):
-            return IsNull(argument, place)
-        if isinstance(node.expression, exp.Boolean):
-            return Compare("<=>", argument, Value(bool(node.expression.this), BOOL), place)
-        raise self.context.text.unsupported(self.context.text.words(node), node)
+            tested = IsNull(argument, place)
+        elif isinstance(node.expression, exp.Boolean):
+            tested = Compare("<=>", argument, Value(bool(node.expression.this), BOOL), place)
+        else:
+            raise self.context.text.unsupported(self.context.text.words(node), node)
+        return Not(tested, place) if node.args.get("negate") else tested
 
     def _distinct_from(self, node: exp.Expr) -> Scalar:
         place = self._place(node)
