@@ -67,6 +67,7 @@ class Sketches:
         if not patience >= 0:
             raise SketchError("bad-patience", f"{patience} is no number of seconds", hint="0 or more")
         self._state = KeptState(Path(path), patience)
+        self._is_closed = False
         try:
             self.backend: SparkBackend | SqlBackend = (
                 SqlBackend(backend, patience) if isinstance(backend, str) else SparkBackend(backend)
@@ -91,7 +92,6 @@ class Sketches:
         self._screen = screen_of(progress)
         self._switches = Switches(shrink=shrink)
         self._eager, self._memory = eager, memory
-        self._is_closed = False
         self._changed: dict[str, int] = {}
         """How many rows of tables have changed since their sketches were last maintained because of that."""
         self.last: SketchDecision | None = None
