@@ -356,3 +356,27 @@ def test_damaged_state_of_a_sketch_is_made_again(tmp_path, file):
         with hw.sketches(address, tmp_path / "state") as sketches:
             sketches.update("sales", insert=[(8, "HP", "650 G10", 1299, 1)])
             assert sketches.maintain()[name].reason == reason
+
+
+def test_a_table_that_is_gone_leaves_the_others_and_can_be_forgotten(tmp_path):
+    import duckdb
+
+    address, state = database(tmp_path / "shop.db", {"sales": SALES, "old": SALES}), tmp_path / "state"
+    lost = TOP.replace("FROM sales", "FROM old")
+    with hw.sketches(address, state) as sketches:
+        for name in ("sales", "old"):
+            sketches.table(name, partition="price", ranges=4)
+        for text in (TOP, lost):
+            sketches.ask(text, way="capture")
+    with duckdb.connect(str(tmp_path / "shop.db")) as connection:
+        connection.execute("DROP TABLE old")
+    with hw.sketches(address, state) as sketches:
+        assert bag(sketches.ask(TOP, way="use").rows) == [("Apple", 5074.0)]
+        with pytest.raises(SqlError) as caught:
+            sketches.ask(lost)
+        assert caught.value.code == "unknown-table" and caught.value.place is not None
+        gone = next(kept.name for kept in sketches.list() if kept.text == lost)
+        assert sketches.maintain()[gone].way == "plain"
+        sketches.drop(gone)
+    with hw.sketches(address, state) as sketches:
+        assert [kept.text for kept in sketches.list()] == [TOP]

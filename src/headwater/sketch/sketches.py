@@ -48,6 +48,20 @@ MOST_PLANS_KEPT = 256
 """Texts whose plans are at hand."""
 
 
+GONE = ("unknown-table", "missing-source")
+"""What is said of a table that is not there any more: its queries cannot be asked, all others can."""
+
+
+@contextmanager
+def suppressed(codes: Sequence[str]) -> Iterator[None]:
+    """Go on after errors with these codes."""
+    try:
+        yield
+    except SketchError as error:
+        if error.code not in codes:
+            raise
+
+
 class Sketches:
     """Sketches of the queries over some tables; `hw.sketches(spark, "state/")`. A context manager."""
 
@@ -83,7 +97,8 @@ class Sketches:
             named = list(self._state.tables())
             for table in named:
                 self._tables[table.name] = table
-                self._name(table)
+                with suppressed(GONE):
+                    self._name(table)
             if list(self._tables.values()) != named:  # one was made anew
                 self._state.describe(self._address, self._tables)
         except BaseException:
