@@ -363,3 +363,46 @@ def test_no_file_of_a_directory_is_left_out_by_texts_and_fractions(spark, tmp_pa
     table = ParquetTable(tmp_path / "r", tmp_path / "record")
     part = SketchPart("r", Ranges("g", bounds), frozenset({0}))
     assert len(table.frame(spark, table.version(), [part]).inputFiles()) == 2
+
+
+def test_names_of_files_mean_these_files_and_no_patterns(spark, tmp_path):
+    backend = directory(spark, tmp_path / "r", [1, 1], [9, 9])
+    (tmp_path / "r" / "1.parquet").rename(tmp_path / "r" / "[0].parquet")
+    backend.table("r", ParquetTable(tmp_path / "r", tmp_path / "again"))
+    part = SketchPart("r", Ranges("g", (4,)), frozenset({1}))
+    plan = parse(GROUPED, backend.schemas()).plan
+    assert bag(backend.collected(plan, sketch=Sketch((part,)))) == [(9.0, 2.0)]
+
+
+def test_a_directory_is_looked_at_anew_under_other_settings(spark, tmp_path):
+    """Whether names of directories are numbers is a setting: 01 and 1 are the same number."""
+    for name in ("p=01", "p=1"):
+        (tmp_path / "r" / name).mkdir(parents=True)
+        file_of([1, 1], tmp_path / "r" / name / "0.parquet")
+    kept, inferred = (
+        ParquetTable(tmp_path / "r", tmp_path / "record"),
+        "spark.sql.sources.partitionColumnTypeInference.enabled",
+    )
+    groups = []
+    try:
+        for setting in ("true", "false", "true"):
+            spark.conf.set(inferred, setting)
+            groups.append(kept.frame(spark, kept.version(), []).groupBy("p").count().count())
+    finally:
+        spark.conf.unset(inferred)
+    assert groups == [1, 2, 1]
+
+
+def test_files_that_come_and_go_while_a_directory_is_listed_are_no_error(tmp_path):
+    (tmp_path / "r").mkdir()
+    file_of([1], tmp_path / "r" / "0.parquet")
+    (tmp_path / "r" / "_temporary").symlink_to(tmp_path / "nowhere")
+    assert ParquetTable(tmp_path / "r", tmp_path / "record").version() == 0
+
+
+def test_all_rows_are_expected_where_no_file_is_left_out(spark, tmp_path):
+    backend = directory(spark, tmp_path / "r", [1, 1], [9, 9])
+    table, part = backend.tables["r"], SketchPart("r", Ranges("g", (4,)), frozenset({1}))
+    assert table.rows_read(table.version(), [part]) == 2
+    file_of([1, 1], tmp_path / "r" / "unnamed")
+    assert table.rows_read(table.version(), [part]) == 4

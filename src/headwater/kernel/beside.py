@@ -159,11 +159,11 @@ class SecondThread:
         self._relation.beside = None
         if self._helper is None:
             return
+        self._over = True
         if self._errand is not None:
             self._errand.drop()
-        with self._lock:
-            self._over = True
-        self._helper.give_back()
+        with self._lock:  # what is under way ends
+            self._helper.give_back()
         if self._error is None:
             self._relation.enter(int(self._relation.sizes[4]))
         elif kind is None:

@@ -31,6 +31,8 @@ OPTIONS: dict[str, Any] = {
 """How functions are compiled, also where one that is part of others is the first to call them: numba would hand down
 that it is. Rewrites are for expressions of whole arrays, and for what kernels do not use; wrappers
 that nobody calls would take a quarter of the time."""
+USED_OF_LIBRARIES = ("_linking_libraries", "_reload_init", "_get_module_for_linking")
+"""What numba's libraries of code must have, so that some need not be made into machine code."""
 INLINED: dict[str, Any] = {**OPTIONS, "forceinline": True, "no_cpython_wrapper": True}
 """How those are that only compiled ones call."""
 
@@ -102,7 +104,8 @@ def _leaving_inlined(executable: Function) -> Function:
 
     def leave(target: Any, library: Any, described: Any, environment: Any) -> Any:
         wrapper = described.llvm_cpython_wrapper_name
-        if not described.inline or any(each.name == wrapper for each in library._final_module.functions):
+        called = any(each.name == wrapper for each in library._final_module.functions)
+        if not described.inline or called or not all(hasattr(library, name) for name in USED_OF_LIBRARIES):
             return executable(target, library, described, environment)
         for below in dict.fromkeys(library._linking_libraries):
             library._reload_init.update(below._reload_init)

@@ -434,11 +434,11 @@ class Fixpoint:
     # ------------------------------------------------------------------ pieces
 
     def _run(self, rule: CheckedRule, position: int, rows: Rows, access: Access, sink: Sink) -> None:
-        with self._beside(rule, position, rows.shape[0]) as beside:
+        with self._second_thread(rule, position, rows.shape[0]) as beside:
             found = self.rules.run(rule, position, rows, access, sink, beside)
         self.statistics.derived(rule.label, found - self.exchange.dropped())
 
-    def _beside(
+    def _second_thread(
         self, rule: CheckedRule, position: int, rows: int
     ) -> AbstractContextManager[SecondThread | None]:
         """Where a run begins from many rows, and does not look at what it derives, another thread has part in it."""

@@ -52,6 +52,7 @@ from headwater.language.sql.scalars import (
     conjunction,
     conjuncts,
 )
+from headwater.sketch.own_averages import has_own_averages
 from headwater.sketch.ranges import Ranges
 from headwater.sketch.sketch import Slot
 from headwater.sketch.tables.backend import fragment_column
@@ -299,14 +300,6 @@ class _Capture:
             *(Named(one.attribute, one.attribute) for one in carried),
         )
         return CapturePlan(Project(joined, columns), carried)
-
-
-def has_own_averages(call: AggregateCall, dialect: str) -> bool:
-    """Whether a system rounds averages of a call's argument in a way of its own: PostgreSQL to some digits, DuckDB
-    those of decimals as floats of a kind that depends on what else a query asks for."""
-    known = None if call.argument is None else type_of(call.argument)
-    exact = ("int",) if dialect == "duckdb" else ()
-    return dialect != "spark" and (known is None or known.name not in ("float", *exact))
 
 
 def _sides(condition: Scalar, plan: ThetaJoin) -> tuple[Scalar, Scalar, str] | None:

@@ -167,8 +167,13 @@ class KeptState:
         self._write(self.folder / "tables.json", said)
 
     def queries(self) -> Iterator[KeptQuery]:
+        """All queries; those that have a name which now means another text are forgotten."""
         for path in sorted((self.folder / "queries").glob("[!.]*.json")):
-            yield self._query(path)
+            found = self._query(path)
+            if query_name(found.text) == found.name:
+                yield found
+            else:
+                self.drop(found.name)
 
     def write(self, query: KeptQuery) -> None:
         said = {

@@ -115,12 +115,12 @@ class Task:
         return not self.rules.recursive and not self.choosers and self.redefined is None
 
     def stored(self) -> int:
-        """How many rows the stratum holds."""
-        relations = self.workspace.relations
-        return sum(relations[name].stored for name in self.rules.own)
+        """How many rows the stratum holds, but for dead ones that earlier versions have left."""
+        relations = (self.workspace.relations[name] for name in self.rules.own)
+        return sum(max(0, each.stored - each.ghosts.shape[0]) for each in relations)
 
-    def derived(self) -> int:
-        """How many rows of the stratum are derived: a scan of all of them."""
+    def live(self) -> int:
+        """How many rows of the stratum have support: a scan of all of them."""
         relations = (self.workspace.relations[name] for name in self.rules.own)
         return sum(int(np.count_nonzero(each.state[: each.sizes[0]] & LIVE)) for each in relations)
 

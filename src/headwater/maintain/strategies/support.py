@@ -66,7 +66,7 @@ class Support(Strategy):
         if cost > limit:
             task.recompute("large-change", mostly_new=losses > limit)
             if own and self.spread is not None:  # some is forgotten: else it would be so for ever
-                known = self.toll * (before - task.derived()) / own
+                known = self.toll * (before - task.live()) / own
                 self.spread = max((1 - FORGETTING) * self.spread, known)
             return
         try:
@@ -74,7 +74,7 @@ class Support(Strategy):
             cost, gone = spent(task.statistics), task.statistics.died - task.statistics.revived
         except GiveUp:
             task.recompute("support-lost", share=self.fraction)
-            cost, gone = GIVEN_UP * spent(task.statistics), before - task.derived()
+            cost, gone = GIVEN_UP * spent(task.statistics), before - task.live()
         if own and task.redefined is None:
             if gone > 0:
                 self.toll += self._weight(gone) * (cost / gone - self.toll)

@@ -52,6 +52,7 @@ from headwater.sketch.maintain.stateless_block import StatelessBlock, is_statele
 from headwater.sketch.maintain.switches import Switches
 from headwater.sketch.maintain.table_access import FreshIds
 from headwater.sketch.maintain.top_k import SortColumn, TopKDelta
+from headwater.sketch.own_averages import has_own_averages
 from headwater.values.codec import Codec
 
 NOTHING = -1
@@ -178,10 +179,10 @@ class _PlanCompiler:
                 return Extreme(call.function, self.switches.buffer)
             case "count":
                 return OfDistinct(self.codec, argument, name, GroupCount()) if call.distinct else GroupCount()
-            case "avg" if argument is not None and argument.name == "decimal" and self.dialect != "spark":
+            case "avg" if has_own_averages(call, self.dialect):
                 raise SketchError(
                     "not-maintained",
-                    f"only the database knows how it rounds {name}, an average of decimals",
+                    f"only the database knows how it rounds {name}, an average",
                     hint="the sketch is captured anew when its tables change",
                 )
             case _:

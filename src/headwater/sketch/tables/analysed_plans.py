@@ -11,17 +11,17 @@ import itertools
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 from headwater.language.sql.algebra import Operator
 from headwater.language.sql.render import render
+from headwater.sketch.tables.file_frames import settings_of
 from headwater.sketch.tables.one_task import OneTaskPlan, in_one_task
+from headwater.sketch.tables.remembered import keep
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-Key = TypeVar("Key")
 MOST_ANALYSED = 32
 """So many plans over some files are kept."""
 
@@ -64,15 +64,15 @@ class AnalysedPlans:
         """A plan over DataFrames, by the names of its tables. `is_small`: one task is soon done with it."""
         if not is_kept:
             return self._anew(plan, frames, is_small=is_small)
-        settings = str(self._settings.toString())
+        settings = settings_of(self.session)
         key = (plan, settings, tuple(sorted((name, id(frame)) for name, frame in frames.items())))
         if key in self._made:
             return self._made[key]
         found = self._taken_over(self._lately.get((plan, settings)), frames) if is_small else None
         found = found or self._anew(plan, frames, is_small=is_small)
-        _keep(self._made, key, found)
+        keep(self._made, key, found, MOST_ANALYSED)
         if found.one_task is not None:
-            _keep(self._lately, (plan, settings), found)
+            keep(self._lately, (plan, settings), found, MOST_ANALYSED)
         return found
 
     def _taken_over(self, known: AnalysedPlan | None, frames: Mapping[str, DataFrame]) -> AnalysedPlan | None:
@@ -88,12 +88,6 @@ class AnalysedPlans:
             frame = self.session.sql(render(plan, "spark", sources))
         one_task = in_one_task(_in_numbered_columns(frame)) if is_small else None
         return AnalysedPlan(tuple(frame.columns), tuple(frames.values()), frame, one_task)
-
-    @cached_property
-    def _settings(self) -> Any:
-        """All settings of the session, as they are at any time: what Spark makes of a query rests on them."""
-        session: Any = self.session._jsparkSession
-        return session.sessionState().conf().settings()
 
     @contextmanager
     def _views(self, frames: Mapping[str, DataFrame]) -> Iterator[dict[str, str]]:
@@ -111,11 +105,3 @@ class AnalysedPlans:
 
 def _in_numbered_columns(frame: DataFrame) -> DataFrame:
     return frame.toDF(*[f"c{number}" for number in range(len(frame.columns))])
-
-
-def _keep(known: dict[Key, AnalysedPlan], key: Key, plan: AnalysedPlan) -> None:
-    """Those that were made last are kept."""
-    known.pop(key, None)
-    known[key] = plan
-    while len(known) > MOST_ANALYSED:
-        known.pop(next(iter(known)), None)

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 LISTED_BY_A_JOB = "spark.sql.sources.parallelPartitionDiscovery.threshold"
 """Spark's setting: from how many paths on a job lists them."""
+MOST_PATHS = 10_000
+"""So many paths are kept as Spark has them."""
 _listing = threading.Lock()
 
 
@@ -90,6 +92,8 @@ class _ListedFiles:
         java: Any = self.session._jvm
         ours: Any = self.session._jsparkSession
         known, none = self.relation, java.scala.Option.empty()
+        if len(self.paths) > MOST_PATHS:
+            self.paths.clear()
         for file in files:
             if file not in self.paths:
                 self.paths[file] = java.org.apache.hadoop.fs.Path(f"file:{file}")
@@ -104,6 +108,12 @@ class _ListedFiles:
             return None
         rest = [known.productElement(place) for place in range(1, known.productArity())]
         return DataFrame(ours.baseRelationToDataFrame(known.copy(location, *rest, ours)), self.session)
+
+
+def settings_of(session: SparkSession) -> str:
+    """All settings of a session as they are now: what Spark makes of files and queries rests on them."""
+    ours: Any = session._jsparkSession
+    return str(ours.sessionState().conf().settings().toString())
 
 
 def relation_of(frame: DataFrame) -> Any:
@@ -129,7 +139,7 @@ def frame_with_columns(
     """The same with columns as Spark has them."""
     if not files:
         return session.createDataFrame([], columns)
-    reader = session.read.schema(columns)
+    reader = session.read.schema(columns).option("__globPaths__", "false")  # names are meant as they are
     if root is not None:
         reader = reader.option("basePath", root)
     with _listed_by_the_driver(session, len(files), is_here="://" not in files[0]):

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from headwater.sketch.sketch import SketchPart
-from headwater.sketch.tables.file_frames import frame_with_columns
+from headwater.sketch.tables.file_frames import frame_with_columns, settings_of
 from headwater.sketch.tables.remembered import remembered
 
 if TYPE_CHECKING:
@@ -32,26 +32,22 @@ class ParquetFrames:
     def __init__(self, path: Path):
         self._path = path
         self._marks: dict[str, FileMark] = {}
-        self._frames: dict[tuple[int, frozenset[str]], DataFrame] = {}
+        self._frames: dict[tuple[int, str, frozenset[str]], DataFrame] = {}
 
     def whole(self, session: SparkSession, marks: Mapping[str, FileMark]) -> DataFrame:
         """The rows of a directory that has these files now."""
         if self._marks != marks:
             self._marks, self._frames = dict(marks), {}
-        return remembered(
-            self._frames, (id(session), frozenset(marks)), lambda: session.read.parquet(str(self._path))
-        )
+        key = (id(session), settings_of(session), frozenset(marks))
+        return remembered(self._frames, key, lambda: session.read.parquet(str(self._path)))
 
     def some(self, whole: DataFrame, marks: Mapping[str, FileMark], names: Collection[str]) -> DataFrame:
         """The rows of some of the files."""
         session = whole.sparkSession
         files = [str(self._path / name) for name in sorted(names)]
         root = str(self._path) if any("=" in name for name in marks) else None
-        return remembered(
-            self._frames,
-            (id(session), frozenset(names)),
-            lambda: frame_with_columns(session, whole.schema, files, root),
-        )
+        key = (id(session), settings_of(session), frozenset(names))
+        return remembered(self._frames, key, lambda: frame_with_columns(session, whole.schema, files, root))
 
     def gives_again(self, frame: DataFrame) -> bool:
         return any(frame is kept for kept in list(self._frames.values()))

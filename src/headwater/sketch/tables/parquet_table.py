@@ -19,7 +19,7 @@ import shutil
 import stat
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -141,9 +141,15 @@ class ParquetTable:
         return self._frames.gives_again(frame)
 
     def rows_read(self, version: int, parts: Sequence[SketchPart]) -> int | None:
-        attribute = parts[0].ranges.attribute if parts else self.schema().names[0]
-        layout, names = self._described(attribute, version)
-        wanted = self._wanted(version, parts)
+        import pyarrow as pa
+
+        schema = self.schema()
+        attributes = [part.ranges.attribute for part in parts] or schema.names[:1]
+        layout, names = self._described(attributes[0], version)
+        numbers = all(
+            name in schema.names and pa.types.is_integer(schema.field(name).type) for name in attributes
+        )
+        wanted = self._wanted(version, parts) if numbers and self._knows_all(self._marks()) else None
         pairs = zip(names, layout.blocks, strict=True)
         return sum(block.rows for name, block in pairs if wanted is None or name in wanted)
 
@@ -364,9 +370,10 @@ class ParquetTable:
             name = path.relative_to(self.path)
             if any(part.startswith(".") for part in name.parts):
                 continue
-            said = path.stat()
-            if stat.S_ISREG(said.st_mode):
-                found[name.as_posix()] = (said.st_size, said.st_mtime_ns, said.st_ino)
+            with suppress(FileNotFoundError):  # a file of somebody who writes, or a link to nothing
+                said = path.stat()
+                if stat.S_ISREG(said.st_mode):
+                    found[name.as_posix()] = (said.st_size, said.st_mtime_ns, said.st_ino)
         return found
 
     def _knows_all(self, marks: Mapping[str, FileMark]) -> bool:

@@ -18,10 +18,16 @@ def remembered(known: dict[Key, Kept], key: Key, make: Callable[[], Kept]) -> Ke
     >>> [remembered(known, number, lambda: f"made for {number}") for number in (1, 2, 1)]
     ['made for 1', 'made for 2', 'made for 1']
     """
-    found = known.pop(key, None)
+    found = known.get(key)
     if found is None:
         found = make()
-    known[key] = found
-    while len(known) > MOST_REMEMBERED:
-        known.pop(next(iter(known)), None)
+    keep(known, key, found, MOST_REMEMBERED)
     return found
+
+
+def keep(known: dict[Key, Kept], key: Key, value: Kept, most: int) -> None:
+    """Keep a thing under a key, and of all things so many at the most: those that were kept last."""
+    known.pop(key, None)
+    known[key] = value
+    while len(known) > most:
+        known.pop(next(iter(known)), None)
