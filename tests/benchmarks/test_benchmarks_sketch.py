@@ -22,7 +22,7 @@ PROJECT = Path(__file__).parents[2]
 
 def test_the_command_compares_answers_and_writes_files(tmp_path: Path):
     """In a process of its own, since Spark is started and stopped."""
-    words = [sys.executable, "-m", "benchmarks", "sketch", "--quick", "--out", str(tmp_path)]
+    words = [sys.executable, "-m", "benchmarks", "sketch", "--quick", "--repeat", "1", "--out", str(tmp_path)]
     done = subprocess.run(words, cwd=PROJECT, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     assert "answers compared and equal" in " ".join(done.stdout.split())

@@ -53,7 +53,7 @@ def test_random_versions_come_out_as_with_one_thread(seed: int, monkeypatch: pyt
         for key in KEYS:
             relation.index(key)
     for version in range(8):
-        pieces = [tuples(rng, rng.choice((0, 1, 50, 3000)), rng.choice((4, 60, 300))) for _ in range(6)]
+        pieces = [tuples(rng, rng.choice((0, 1, 50, 1000)), rng.choice((4, 60, 300))) for _ in range(6)]
         if version == 5:  # numbers of 64 bits, in the middle of a run
             pieces[3] = np.array([(2**40, 1, 0)], np.int64)
         shown = [alone.add(piece, version + 1) for piece in pieces]
