@@ -25,6 +25,8 @@ FEWEST_ROWS_GROWN = 256
 """By how many rows a relation grows at the least."""
 FEWEST_ROWS_DOUBLED = 4096
 """From how many rows on a relation is doubled, until its arrays grow in place."""
+FEWEST_NOTED_DOUBLED = 2048
+"""From how many entries on journals are doubled."""
 SPARE = 16
 """How many rows there is room for beyond what is expected."""
 JOURNAL_BYTES = 36
@@ -90,6 +92,12 @@ def _larger(relation: Relation) -> int:
     return there * 17 // 16 + FEWEST_ROWS_GROWN
 
 
+def _longer(length: int) -> int:
+    """How long what a version notes should be when it is too short. It begins short: a few steps lead from there to a
+    length that is of use."""
+    return length * (8 if length < FEWEST_NOTED_DOUBLED else 2)
+
+
 def finding(relation: Relation, extra: int) -> None:
     """Make room for finding `extra` more rows."""
     rows, numbers = relation.stored + extra, int(relation.sizes[0]) + extra
@@ -118,7 +126,7 @@ def appending(relation: Relation, extra: int) -> None:
     rows(relation, extra)
     need = int(relation.sizes[4]) + extra
     if need > relation.created.shape[0]:
-        size = max(need, relation.created.shape[0] * 2)
+        size = max(need, _longer(relation.created.shape[0]))
         relation.ask(
             (size - relation.created.shape[0]) * 4, f"{need:,} new rows of {relation.name} in one version"
         )
@@ -135,7 +143,7 @@ def journal(relation: Relation, extra: int) -> None:
         ready_to_end(relation, relation.state.shape[0], relation.rows.dtype)
     entries = min(int(relation.sizes[3]) + extra, before)
     if entries > relation.journal_rows.shape[0]:
-        size = min(max(entries, relation.journal_rows.shape[0] * 2), before)
+        size = min(max(entries, _longer(relation.journal_rows.shape[0])), before)
         relation.ask(
             (size - relation.journal_rows.shape[0]) * JOURNAL_BYTES,
             f"undoing {entries:,} changes of {relation.name} if need be",

@@ -12,6 +12,9 @@ from headwater.kernel.relation import Relation, Rows, Stored
 from headwater.kernel.states import VISIBLE
 from headwater.plan.steps import Ints
 
+MOST_ROWS_LISTED = 64
+"""Up to so many rows are compared by Python: less than it takes to make a relation of them."""
+
 
 class RowChange:
     """The rows a relation lost and gained."""
@@ -177,9 +180,15 @@ def without(rows: Ints, others: Ints) -> Ints:
 
     >>> without(np.array([[1, 2], [3, 4]]), np.array([[3, 4], [5, 6]])).tolist()
     [[1, 2]]
+    >>> many = np.arange(200).reshape(100, 2)
+    >>> without(many, many[1:]).tolist()
+    [[0, 1]]
     """
     if not rows.shape[0] or not others.shape[0]:
         return rows
+    if rows.shape[0] + others.shape[0] <= MOST_ROWS_LISTED:
+        known = set(map(tuple, others.tolist()))
+        return np.ascontiguousarray(rows[[tuple(row) not in known for row in rows.tolist()]])
     there = Relation("~others", rows.shape[1])
     tuples = np.zeros((others.shape[0], rows.shape[1] + 1), np.int64)
     tuples[:, :-1] = others
