@@ -26,7 +26,7 @@ from headwater.sketch.tables.bags import Numbers, netted, row_numbers
 from headwater.sketch.tables.delta_snapshot import DeltaSnapshot
 from headwater.sketch.tables.file_frames import FileFrames
 from headwater.sketch.tables.gathered_files import GatheredFiles, can_be_gathered
-from headwater.sketch.tables.layout import TableLayout
+from headwater.sketch.tables.layout import TableLayout, files_needed
 from headwater.sketch.tables.remembered import remembered
 
 if TYPE_CHECKING:
@@ -161,13 +161,7 @@ class DeltaFiles:
 
     def _wanted(self, version: int, parts: Sequence[SketchPart]) -> set[str] | None:
         """The files that may have rows of all parts; `None` for all files."""
-        wanted: set[str] | None = None
-        for part in parts:
-            layout, files = self._described(part.ranges.attribute, version)
-            read = set(map(id, layout.read(part.ranges, part.fragments)))
-            mine = {file for file, block in zip(files, layout.blocks, strict=True) if id(block) in read}
-            wanted = mine if wanted is None else wanted & mine
-        return wanted
+        return files_needed(lambda attribute: self._described(attribute, version), parts)
 
     def layout(self, attribute: str, version: int) -> TableLayout | None:
         return self._described(attribute, version)[0]

@@ -17,12 +17,13 @@ clustered.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from headwater.sketch.ranges import Ranges
+from headwater.sketch.sketch import SketchPart
 
 
 @dataclass(frozen=True)
@@ -76,6 +77,20 @@ class TableLayout:
                 counted[number] += 1
         there = [count for count in counted if count]
         return sum(there) / len(there) / len(self.blocks) if there else 1.0
+
+
+def files_needed(
+    described: Callable[[str], tuple[TableLayout, tuple[str, ...]]], parts: Sequence[SketchPart]
+) -> set[str] | None:
+    """The files that may have rows of all parts of a sketch; `None` for all files. `described` gives the blocks of a
+    table as an attribute sees them, and the file that each is in."""
+    wanted: set[str] | None = None
+    for part in parts:
+        layout, files = described(part.ranges.attribute)
+        read = set(map(id, layout.read(part.ranges, part.fragments)))
+        mine = {file for file, block in zip(files, layout.blocks, strict=True) if id(block) in read}
+        wanted = mine if wanted is None else wanted & mine
+    return wanted
 
 
 def parquet_blocks(path: Path | str, attribute: str, partition: Mapping[str, object]) -> list[Block]:

@@ -29,7 +29,7 @@ import numpy as np
 from headwater.errors import SketchError, StoreError
 from headwater.sketch.sketch import SketchPart
 from headwater.sketch.tables.bags import Numbers, netted, without
-from headwater.sketch.tables.layout import TableLayout, parquet_blocks
+from headwater.sketch.tables.layout import TableLayout, files_needed, parquet_blocks
 from headwater.sketch.tables.parquet_frames import FileMark, ParquetFrames, can_be_left_out
 from headwater.store.durable import make_folder, put, sync_folder
 from headwater.store.failure import failed
@@ -119,13 +119,7 @@ class ParquetTable:
 
     def _wanted(self, version: int, parts: Sequence[SketchPart]) -> set[str] | None:
         """The files that may have rows of all parts; `None` for all files."""
-        wanted: set[str] | None = None
-        for part in parts:
-            layout, names = self._described(part.ranges.attribute, version)
-            read = set(map(id, layout.read(part.ranges, part.fragments)))
-            mine = {name for name, block in zip(names, layout.blocks, strict=True) if id(block) in read}
-            wanted = mine if wanted is None else wanted & mine
-        return wanted
+        return files_needed(lambda attribute: self._described(attribute, version), parts)
 
     def check(self, version: int) -> None:
         """Refuse a version that is not the newest."""
