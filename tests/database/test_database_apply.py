@@ -63,6 +63,38 @@ def test_strings_never_seen_cannot_be_deleted():
     assert db.codec.strings.nbytes == size
 
 
+@pytest.mark.parametrize("form", [tuple, list])
+@pytest.mark.parametrize("count", [63, 64, 65, 300])
+def test_many_rows_are_deleted_as_few_are(count: int, form: type):
+    """Rows that were there, rows that were not, strings that nobody has seen, and the same row twice."""
+    db = hw.connect()
+    db.define("view(X, Y) :- base(X, Y).")
+    there = {(number, f"name {number % 7}") for number in range(400)}
+    db.apply(insert={"base": sorted(there)})
+    rng = random.Random(count)
+    gone = [(rng.randrange(500), f"name {rng.randrange(9)}") for _ in range(count - 2)]
+    gone += [(5, "name 5"), (5, "name 5")]
+    changes = db.apply(delete={"base": [form(row) for row in gone]})
+    assert rows(db, "view") == sorted(there - set(gone))
+    assert changes.statistics.deleted == len(there & set(gone))
+    with pytest.raises(hw.DataError) as caught:
+        db.apply(delete={"base": [*[form(row) for row in gone], form((1, 2, 3))]})
+    assert caught.value.code == "wrong-arity" and f"row {count + 1}" in str(caught.value)
+
+
+def test_a_view_of_which_all_is_deleted_goes_on():
+    db = hw.connect()
+    db.define("reach(X, Y) :- link(X, Y).  reach(X, Y) :- link(X, Z), reach(Z, Y).")
+    edges = [(number, (number + 1) % 400) for number in range(400)]
+    for _ in range(2):
+        db.apply(insert={"link": edges})
+        assert len(db["reach"]) == 160_000
+        changes = db.apply(delete={"link": edges})
+        assert changes["reach"].counts == (0, 160_000) and len(db["reach"]) == 0
+    db.apply(insert={"link": [(1, 2), (2, 3)]})
+    assert rows(db, "reach") == [(1, 2), (1, 3), (2, 3)]
+
+
 def test_nothing_at_all_is_a_version():
     db = reach()
     assert (db.apply().version, db.apply({}, {}).version, db.apply(insert={"link": []}).version) == (2, 3, 4)

@@ -7,6 +7,7 @@ from database_support import REACH, chain, closure, dense, reach, rows
 
 import headwater as hw
 from headwater.events import Compacted, Recomputed, Scanned, SearchedGroup, Stopped
+from headwater.maintain.strategies.support import FRACTION
 
 # ------------------------------------------------------------------ counts
 
@@ -102,7 +103,7 @@ def test_a_small_delete_with_large_consequences_derives_the_view_anew():
     links = chain(0, 160)
     db = reach([*links, *((b, a) for a, b in links)])
     db.apply(delete={"link": [(80, 81)]})
-    assert Recomputed(("reach",), "support-lost", 0.1) in db.statistics.events
+    assert Recomputed(("reach",), "support-lost", FRACTION) in db.statistics.events
     everyone = range(161)
     assert set(db["reach"].rows()) == {(a, b) for a in everyone for b in everyone if a > 80 or b <= 80}
 

@@ -6,10 +6,10 @@ import random
 
 import numpy as np
 import pytest
-from kernel_model import assert_indexed, matrix, tags
+from kernel_model import assert_indexed, assert_table, matrix, stored_rows, tags
 from oracle_lockstep import examples
 
-from headwater.kernel import row_table, version_end
+from headwater.kernel import compiled, journal, row_table, version_end
 from headwater.kernel.memory import FirstLoad
 from headwater.kernel.relation import Relation
 from headwater.kernel.row_table import TOLD, fitting_size, has_room, table_size
@@ -70,6 +70,30 @@ def test_rows_that_crowd_together_come_and_go(seed: int, part: float, fitted: bo
         assert_indexed(relation)
         assert {tuple(row) for row in relation.matrix().tolist()} == there
     assert longest > 2 * TOLD
+
+
+@pytest.mark.parametrize("by_python", [False, True])
+@pytest.mark.parametrize("load", [0.5, 0.7, 0.8])
+def test_what_is_left_takes_the_slots_that_it_would_take_alone(load: float, by_python: bool):
+    """Rows are taken out of runs of any length: which slots are taken then does not depend on who came first."""
+    rng = random.Random(int(load * 10))
+    size = 64 * TOLD
+    relation = Relation("r", 1)
+    add(relation, [(number,) for number in rng.sample(range(10**6), int(size * load))])
+    relation.slots = relation.table(size)
+    relation.commit()
+    kernel = compiled.kernel_of(journal.remove)
+    assert kernel is not None
+    take_out = kernel.as_python if by_python else journal.remove
+    for _ in range(20):
+        gone = np.array(rng.sample(stored_rows(relation), 20), np.int32)
+        with np.errstate(over="ignore"):
+            take_out(
+                gone, relation.columns, relation.rows, relation.state, relation.slots,
+                np.empty(size, np.int32), relation.sizes, relation.scratch, relation.count_column, 1,
+            )  # fmt: skip
+        assert ((relation.slots != 0) == (relation.table(size) != 0)).all()
+        assert_table(relation, stored_rows(relation))
 
 
 def test_growing_and_shrinking(monkeypatch: pytest.MonkeyPatch):

@@ -357,7 +357,7 @@ class Versions:
             if info is None:
                 version.statistics.no_ops += len(rows)
                 continue
-            rows = in_order(rows, name, info.columns, declared=info.named)
+            rows = in_order(in_columns(rows), name, info.columns, declared=info.named)
             matrix, unknown = info.layout.find(self.codec, rows, name)
             version.statistics.no_ops += unknown
             deletes[info.name] = matrix

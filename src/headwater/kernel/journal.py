@@ -15,6 +15,7 @@ from headwater.kernel.hashing import hash_row, home
 from headwater.kernel.prefetch import BLOCK, prefetch
 from headwater.kernel.row_table import forget
 from headwater.kernel.states import TOUCHED
+from headwater.kernel.vectors import GROUP
 
 
 @compiled()
@@ -103,7 +104,10 @@ def remove(dead, columns, rows, state, slots, free, sizes, scratch, count_column
         for i in range(count):
             tag = hash_row(rows, np.int64(dead[start + i]), columns)
             scratch[i] = tag
-            prefetch(slots, home(tag, slots.shape[0]))
+            p = home(tag, slots.shape[0])
+            prefetch(slots, p)
+            prefetch(slots, p - GROUP)
+            prefetch(slots, p + GROUP)
         for i in range(count):
             row = np.int64(dead[start + i])
             forget(row, scratch[i], columns, rows, slots)

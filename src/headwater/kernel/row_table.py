@@ -28,7 +28,7 @@ from headwater.kernel.compiled import compiled
 from headwater.kernel.hashing import hash_row, home
 from headwater.kernel.prefetch import BLOCK, prefetch
 from headwater.kernel.states import STORED
-from headwater.kernel.vectors import GROUP, search_end
+from headwater.kernel.vectors import GROUP, empty_before, last_movable, search_end
 
 Slots = npt.NDArray[np.uint32]
 SHORTEST = 32
@@ -147,12 +147,38 @@ def fill_table(slots, rows, columns, state, top, scratch):
 
 @compiled()
 def forget(row, tag, columns, rows, slots):
-    """Take a row with a known tag out, and shift later entries of its run back, so that all stay reachable."""
+    """Take a row with a known tag out, and shift later entries of its run back, so that all stay reachable.
+
+    Of the entries that may move into the gap the last one is taken: those before it stay reachable with the gap
+    closed, and the new gap is nearer to the end of the run. What entries tell of how far they are from home is the
+    truth up to `TOLD` slots after an empty one. There entries are looked at in groups (see `vectors`).
+    """
     size = slots.shape[0]
     bits = number_bits(size)
-    gap = home(tag, size)
+    mark = mark_of(tag, size)
+    gap = probe(home(tag, size), mark, slots)
     while (np.int64(slots[gap]) & bits) - 1 != row:
-        gap = next_slot(gap, size)
+        gap = probe(next_slot(gap, size), mark, slots)
+    if GROUP <= gap < size - TOLD - GROUP and size <= LONGEST_TOLD:
+        back = empty_before(slots, gap)
+        while back <= TOLD - GROUP:
+            further = last_movable(slots, gap)
+            if further == 0:
+                slots[gap] = 0
+                return
+            if further > GROUP:
+                break
+            slots[gap] = slots[gap + further]
+            gap += further
+            back += further
+    close_run(gap, columns, rows, slots)
+
+
+@compiled()
+def close_run(gap, columns, rows, slots):
+    """Close a gap in a run of any length: what `forget` cannot do by what entries tell."""
+    size = slots.shape[0]
+    bits = number_bits(size)
     before = np.int64(0)  # how many entries of the run are before the gap, as far as it matters
     p = gap
     while before < TOLD:
@@ -161,13 +187,30 @@ def forget(row, tag, columns, rows, slots):
             break
         before += 1
     begin = gap
+    while True:
+        last = gap
+        p = gap
+        while True:
+            p = next_slot(p, size)
+            entry = np.int64(slots[p])
+            if entry == 0:
+                break
+            far = told_way(p, entry)
+            if far >= way(gap, p, size):  # it may be farther still
+                last = p
+            elif before + way(begin, p, size) >= far + TOLD:
+                prefetch(rows, ((entry & bits) - 1) * rows.shape[1])
+        if last == gap or size > LONGEST_TOLD:
+            break
+        slots[gap] = slots[last]
+        gap = last
     p = gap
     while True:
         p = next_slot(p, size)
         entry = np.int64(slots[p])
         if entry == 0:
             break
-        far = (p - (entry >> (32 - HOME_BITS))) & (TOLD - 1)
+        far = told_way(p, entry)
         wanted = way(gap, p, size)
         if size > LONGEST_TOLD or (far < wanted and before + way(begin, p, size) >= far + TOLD):
             far = way(home(hash_row(rows, (entry & bits) - 1, columns), size), p, size)
@@ -175,3 +218,9 @@ def forget(row, tag, columns, rows, slots):
             slots[gap] = entry
             gap = p
     slots[gap] = 0
+
+
+@compiled()
+def told_way(position, entry):
+    """How far an entry is from its home by what it tells, which leaves out multiples of `TOLD`."""
+    return (position - (entry >> (32 - HOME_BITS))) & (TOLD - 1)

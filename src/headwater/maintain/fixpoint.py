@@ -203,7 +203,7 @@ class Fixpoint:
         expected, in small rounds."""
         self._clear()
         self._start()
-        if few:
+        if few and any((*self.fresh.values(), *self.affected.values())):
             self.small = small_rounds(self)
         if self._in_kernel(tables.CHOOSE) != tables.OVER:
             self._rise()
