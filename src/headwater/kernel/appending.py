@@ -74,7 +74,4 @@ def appended(relation: Relation, tuples: npt.NDArray[np.int64], rank: int) -> np
     if done < count:
         room.widen(relation)
         _append(relation, tuples, done, rank, fresh)
-    for index in relation.indexes.values():
-        index.insert(relation, fresh)
-    relation.entered = int(relation.sizes[4])
     return fresh

@@ -38,6 +38,15 @@ def value(left, place, rows, row, source, constants):
     return np.int64(left[place, source])
 
 
+@compiled()
+def same_key(left, one, other, sources):
+    """Whether two bindings have the same key."""
+    for j in range(sources.shape[0]):
+        if sources[j] >= 0 and left[one, sources[j]] != left[other, sources[j]]:
+            return False
+    return True
+
+
 def extended(
     which, left, left_rank, sources, constants, columns, slots, pool, rows, state, accept,
     equalities, rank_column, rank_limit, outputs, output_constants, cursor, out, scratch,
@@ -53,9 +62,11 @@ def extended(
     b, count, block, done = cursor[0], cursor[1], cursor[3], cursor[4]
     known = b
     begun = b
+    last = NO_ROW
+    last_count, last_block = np.int64(0), np.int64(0)
     full = False
     while b < bindings:
-        if b >= known:
+        if far and b >= known:
             begun = b
             known = min(b + BLOCK, bindings)
             for i in range(begun, known):
@@ -63,7 +74,7 @@ def extended(
                 tag = hash_key(left, place, sources, constants)
                 scratch[i - begun] = tag
                 prefetch(slots, home(tag, table))
-            for i in range(known - begun if far else np.int64(0)):
+            for i in range(known - begun):
                 entry = slots[home(scratch[i], table)]
                 if entry & LIST != 0:
                     prefetch(pool, (entry & (LIST - 1)) * HEAD)
@@ -74,8 +85,12 @@ def extended(
         if count > 0:  # this one had been begun
             if block < 0:
                 single = -block - 2
+        elif last >= 0 and same_key(left, last, place, sources):
+            count, block = last_count, last_block
+            if block < 0:
+                single = -block - 2
         else:
-            tag = scratch[b - begun]
+            tag = scratch[b - begun] if far else hash_key(left, place, sources, constants)
             p = home(tag, table)
             while True:
                 entry = slots[p]
@@ -98,6 +113,7 @@ def extended(
                             count, block, single = np.int64(1), -row - 2, row
                         break
                 p = (p + 1) & mask
+            last, last_count, last_block = place, count, block
         before = np.int64(left[place, left_rank]) if left_rank >= 0 else np.int64(0)
         while count > 0:
             begin, size = np.int64(0), np.int64(1)

@@ -37,6 +37,7 @@ from headwater.kernel import hashing, journal, room, rowops, version_end
 from headwater.kernel.appending import appended
 from headwater.kernel.beside import SecondThread
 from headwater.kernel.index import Index
+from headwater.kernel.list_building import lists_of
 from headwater.kernel.lists import Lists
 from headwater.kernel.memory import Room, Unbounded, empty, zeros
 from headwater.kernel.prefetch import BLOCK
@@ -71,6 +72,10 @@ MOST_ENTRIES_KEPT, ROWS_AN_ENTRY_KEPT = 1 << 11, 1 << 6
 must have for each entry of that."""
 PIECE = 1 << 20
 """How many rows enter a new index at a time."""
+FEWEST_ROWS_WAITING = 1 << 12
+"""From how many rows on, all of them new, rows need not be in an index that nobody asks for."""
+TIMES_ASKED = 2
+"""How often an index that waited is asked for in a version before it waits no more."""
 
 
 def least_bytes(arity: int) -> int:
@@ -181,7 +186,11 @@ class Relation:
         self.once = True
         """Whether no live row has ever had a second support (not always told where that is so)."""
         self.entered = 0
-        """How many of the rows that the open version has created are in the indexes."""
+        """How many of the rows that the open version has created are in the indexes, those that wait left out."""
+        self.waiting: dict[tuple[int, ...], int] = {}
+        """Indexes that have only the first so many of these: see `enter`."""
+        self.asked: dict[tuple[int, ...], int] = {}
+        """How often they have been asked for."""
         self.distinct = False
         """Whether whoever fills it has promised that no tuple will be added twice in the open transition."""
         self.ready = False
@@ -260,6 +269,9 @@ class Relation:
     def index(self, columns: Sequence[int]) -> Index | Lists:
         """The index on exactly these columns, built on first use."""
         key = tuple(columns)
+        if key in self.waiting:
+            self.asked[key] = self.asked.get(key, 0) + 1
+            self._catch_up(key)
         found = self.indexes.get(key)
         if found is None:
             found = self._new_index(key)
@@ -274,6 +286,24 @@ class Relation:
             found.insert(self, created)
             self.indexes[key] = found
         return found
+
+    def complete(self) -> None:
+        """Have all rows in all indexes."""
+        for key in list(self.waiting):
+            self._catch_up(key)
+
+    def _catch_up(self, key: tuple[int, ...]) -> None:
+        """Have all rows in an index that waits. One that has few of them is made anew: whoever is looking at the one
+        before goes on with that."""
+        has, index = self.waiting.pop(key), self.indexes[key]
+        try:
+            if 2 * has < self.entered:
+                self.indexes[key] = lists_of(self, key, self.created[: self.entered])
+            else:
+                index.insert(self, self.created[has : self.entered])
+        except BaseException:
+            del self.indexes[key]
+            raise
 
     def chains(self, columns: Sequence[int]) -> Index:
         """The index of a relation of which only the best rows count."""
@@ -333,17 +363,26 @@ class Relation:
                 self.beside.enter(int(self.sizes[4]))
 
     def enter(self, upto: int) -> None:
-        """Enter the rows that the version has created in the indexes, up to so many."""
+        """Enter the rows that the version has created in the indexes, up to so many.
+
+        Where all rows are new, and many, an index waits: it costs less to make it of all of them, when somebody asks
+        for it or the version ends. One that is asked for again and again has them at once.
+        """
         if upto <= self.entered:
             return
         created, complete = self.created[self.entered : upto], 0
+        may_wait = upto >= FEWEST_ROWS_WAITING and not self.selected and self.sizes[1] == self.sizes[4]
         try:
-            for index in self.indexes.values():
-                index.insert(self, created)
+            for key, index in self.indexes.items():
+                if key in self.waiting or (may_wait and self.asked.get(key, 0) < TIMES_ASKED):
+                    self.waiting.setdefault(key, self.entered)
+                else:
+                    index.insert(self, created)
                 complete += 1
         except BaseException:
             # Rows that an index lacks cannot be taken out of it again: such indexes go, until they are needed.
             self.indexes = dict(list(self.indexes.items())[:complete])
+            self.waiting = {key: has for key, has in self.waiting.items() if key in self.indexes}
             raise
         finally:
             self.entered = upto
@@ -678,6 +717,10 @@ class Relation:
 
     def _fill_indexes(self, n: int) -> None:
         self.sizes[0] = self.sizes[1] = n
-        for index in self.indexes.values():
-            index.reserve(self.state.shape[0])
-            index.insert(self, np.arange(n, dtype=np.int32))
+        every = np.arange(n, dtype=np.int32)
+        for key, index in self.indexes.items():
+            if isinstance(index, Lists):
+                self.indexes[key] = lists_of(self, key, every)
+            else:
+                index.reserve(self.state.shape[0])
+                index.insert(self, every)

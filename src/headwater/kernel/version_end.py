@@ -46,6 +46,7 @@ NOTHING_DEAD = CommitPlan(np.empty(0, np.int32), np.empty(0, np.int32))
 
 def planned(relation: Relation) -> CommitPlan:
     """What the end of the open version will do to a relation; there is room for it from now on."""
+    relation.complete()
     ghosts = relation.ghosts
     if not relation.lossy and not ghosts.shape[0]:
         return NOTHING_DEAD
@@ -66,7 +67,9 @@ def planned(relation: Relation) -> CommitPlan:
     left = ghosts[:of_ghosts] if of_dead == 0 else np.concatenate((ghosts, dead[:of_dead]))
     if removed.shape[0]:
         _ready_to_remove(relation, removed.shape[0])
-    if dead.shape[0] >= FEWEST_ROWS_REBUILT_WITHOUT and not relation.pinned:
+    # At the least so many are left: ghosts may have come back to life.
+    few_left = (relation.stored - count) * 2 <= dead.shape[0]
+    if dead.shape[0] >= FEWEST_ROWS_REBUILT_WITHOUT and few_left and not relation.pinned:
         rest = int(np.count_nonzero(relation.state[: relation.sizes[0]] & LIVE))
         if rest * 2 <= dead.shape[0]:
             return CommitPlan(removed, left, empty=rest == 0, compact=rest > 0, told=False)
@@ -137,8 +140,8 @@ def rollback(relation: Relation) -> None:
     if created.shape[0] == relation.stored and not relation.pinned and _emptied(relation):
         return
     if created.shape[0]:
-        for index in relation.indexes.values():
-            index.retract(relation, created[: relation.entered])
+        for key, index in relation.indexes.items():
+            index.retract(relation, created[: relation.waiting.get(key, relation.entered)])
         journal.uncreate(
             created, relation.columns, relation.rows, relation.state, relation.slots, relation.free, relation.sizes
         )  # fmt: skip
@@ -214,6 +217,7 @@ def _forget(relation: Relation) -> None:
 def _forgotten(relation: Relation, entries: int) -> None:
     """Nothing is known of the version any more; what a journal with so many entries took is given back."""
     relation.entered = 0
+    relation.waiting, relation.asked = {}, {}
     relation.backup = None
     relation.lifted = 0
     relation.proceeded = relation.lossy = False

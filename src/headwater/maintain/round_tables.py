@@ -131,6 +131,8 @@ class StratumTables:
                     if step.key not in other.indexes:
                         self.workspace.executor.needs_index(step, other)
                         other.index(step.key)
+        for name in self.names:
+            relations[name].complete()
         for name, chooser in self.choosers.items():
             relations[name].chains(chooser.group)
         known = [(relations[name], list(relations[name].indexes.values())) for name in self.names]

@@ -88,7 +88,7 @@ class Sizes:
             found.selected and found.indexes
         ):  # most rows are only candidates: there is one row a group, or a few
             rows = min(rows, max(index.keys for index in found.indexes.values()))
-        if index is not None and index.keys:
+        if index is not None and index.keys and key not in found.waiting:
             return rows / index.keys
         if rows < FEWEST_ROWS_SAMPLED or not key or found.selected:
             return float(rows ** (1 - len(key) / max(1, found.arity)))

@@ -19,10 +19,20 @@ from headwater.kernel.beside import SecondThread
 from headwater.kernel.index import Index
 from headwater.kernel.lists import Lists
 from headwater.kernel.prefetch import BLOCK
-from headwater.kernel.relation import NO_ROWS, Relation, Stored, least_bytes
+from headwater.kernel.relation import Relation, Stored, least_bytes
 from headwater.kernel.states import EITHER, KEPT, NEW, OLD, STANDING_OR_DYING, Accept
 from headwater.language.program import Call, Constant, Term, Variable
-from headwater.plan.list_pieces import PIECE, JoinedAhead, JoinLeft, ListJoin, SeenRows
+from headwater.plan.list_pieces import (
+    NOTHING_LEFT,
+    PIECE,
+    JoinChain,
+    JoinedAhead,
+    JoinLeft,
+    ListJoin,
+    SeenRows,
+    laid_near,
+    pieces,
+)
 from headwater.plan.steps import AddNumbers, AntiJoin, Extend, Filter, Generate, Ints, Join, Plan, Start
 from headwater.values.codec import Codec
 from headwater.values.functions import Functions
@@ -163,20 +173,10 @@ class Executor:
     ) -> int:
         start: Start = plan.start
         split = start.position if start.position is not None else -1
-        step = plan.first_join
-        if step is not None:
-            other = self.relations[step.relation]
+        if plan.first_join is not None:
+            other = self.relations[plan.first_join.relation]
             if other.rows.dtype == matrix.dtype and not other.selected:
-                self.look(start.relation, rows.shape[0])
-                found = 0
-                for begin in range(0, rows.shape[0], MOST_STARTS_AT_ONCE):
-                    if begin:
-                        self.between_pieces()
-                    left = JoinLeft(matrix, rows[begin : begin + MOST_STARTS_AT_ONCE], rank_column)
-                    found += self._join_lists(
-                        plan, types, 0, step, plan.results[0], left, access, split, sink, beside
-                    )
-                return found
+                return self._join_starts(plan, types, rows, matrix, rank_column, access, sink, beside)
         outputs = start.outputs if plan.gathered is None else plan.gathered
         out = self._buffer(0, outputs.shape[0] + 1)
         cursor = AT_START.copy()
@@ -194,6 +194,49 @@ class Executor:
                 break
             self.between_pieces()
         self.look(start.relation, rows.shape[0])
+        return found
+
+    def _join_starts(
+        self,
+        plan: Plan,
+        types: Mapping[str, Type | None],
+        rows: npt.NDArray[np.int32],
+        matrix: Stored,
+        rank_column: int,
+        access: Access,
+        sink: Sink,
+        beside: SecondThread | None,
+    ) -> int:
+        """Run a plan that begins with a join of the start's rows themselves."""
+        split = plan.start.position if plan.start.position is not None else -1
+        steps = plan.chain
+        if any(self.relations[step.relation].selected for step in steps[1:]):
+            steps = steps[:1]
+        whole, starts = len(steps) == len(plan.steps), rows.shape[0]
+        results = plan.results[len(steps) > 1] if whole else None
+        made = [
+            self._list_join(plan, step, results if step is steps[-1] else None, access, split, starts)
+            for step in steps
+        ]
+        join: ListJoin | JoinChain = made[0]
+        for depth, last in enumerate(made[1:], 1):
+            join = JoinChain(join, last, self._buffer(depth, made[depth - 1].width))
+        width = made[-1].width
+        buffer, found = self._buffer(len(made), width), 0
+        self.look(plan.start.relation, starts)
+        for begin in range(0, starts, MOST_STARTS_AT_ONCE):
+            if begin:
+                self.between_pieces()
+            made[0].begin(JoinLeft(matrix, rows[begin : begin + MOST_STARTS_AT_ONCE], rank_column))
+            ahead = None if beside is None else JoinedAhead(beside, self._buffer(AHEAD, width))
+            for piece in pieces(join, buffer, self._scratch, self.between_pieces, ahead):
+                if whole:
+                    sink(piece)
+                    found += piece.shape[0]
+                else:
+                    found += self._steps(plan, types, 1, piece, access, split, sink)
+        for each in made:
+            self.look(each.step.relation, int(each.cursor[2]))
         return found
 
     def look(self, relation: str, rows: int) -> None:
@@ -248,9 +291,7 @@ class Executor:
     ) -> int:
         relation = self.relations[step.relation]
         if step.key and not step.whole and not relation.selected:
-            results = plan.results[1] if depth + 1 == len(plan.steps) else None
-            left = JoinLeft(bindings, NO_ROWS, bindings.shape[1] - 1)
-            return self._join_lists(plan, types, depth, step, results, left, access, split, sink)
+            return self._join_lists(plan, types, depth, step, bindings, access, split, sink)
         accept, rank_column, limit = self._seen(step, relation, access, split)
         out = self._buffer(depth + 1, step.outputs.shape[0] + 1)
         cursor = (AT_CHAIN if step.key else AT_START).copy()
@@ -308,11 +349,20 @@ class Executor:
 
     def _index(self, step: Join, relation: Relation) -> Index | Lists:
         """The index that a join looks in; that one is made is taken note of."""
-        found = relation.indexes.get(step.key)
-        if found is None:
-            self.needs_index(step, relation)
-            found = relation.index(step.key)
-        return found
+        self.needs_index(step, relation)
+        return relation.index(step.key)
+
+    def _list_join(
+        self, plan: Plan, step: Join, results: Ints | None, access: Access, split: int, starts: int
+    ) -> ListJoin:
+        """A join by lists of rows. With `results`, what it writes is what the plan gives."""
+        relation = self.relations[step.relation]
+        index = self._index(step, relation)
+        assert isinstance(index, Lists)
+        outputs, constants = (step.outputs, NO_CODES) if results is None else (results, plan.constants)
+        seen = self._seen(step, relation, access, split)
+        near = laid_near(step, relation, seen, starts)
+        return ListJoin(step, relation, index, seen, outputs, constants, NOTHING_LEFT, near)
 
     def _join_lists(
         self,
@@ -320,24 +370,18 @@ class Executor:
         types: Mapping[str, Type | None],
         depth: int,
         step: Join,
-        results: Ints | None,
-        left: JoinLeft,
+        bindings: Ints,
         access: Access,
         split: int,
         sink: Sink,
-        beside: SecondThread | None = None,
     ) -> int:
-        """A join by lists of rows. With `results`, what it writes is what the plan gives."""
-        relation = self.relations[step.relation]
-        index = self._index(step, relation)
-        assert isinstance(index, Lists)
-        outputs, constants = (step.outputs, NO_CODES) if results is None else (results, plan.constants)
-        seen, width = self._seen(step, relation, access, split), outputs.shape[0] + 1
-        join = ListJoin(step, relation, index, seen, outputs, constants, left)
-        ahead = None if beside is None else JoinedAhead(beside, self._buffer(AHEAD, width))
+        """A join of bindings by lists of rows."""
+        results = plan.results[1] if depth + 1 == len(plan.steps) else None
+        join = self._list_join(plan, step, results, access, split, 0)
+        join.begin(JoinLeft.of_bindings(bindings))
         between = self.between_pieces if depth == 0 else _nothing
         found = 0
-        for piece in join.pieces(self._buffer(depth + 1, width), self._scratch, between, ahead):
+        for piece in pieces(join, self._buffer(depth + 1, join.width), self._scratch, between):
             if results is not None:
                 sink(piece)
                 found += piece.shape[0]

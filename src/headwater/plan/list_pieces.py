@@ -1,7 +1,8 @@
-"""A join by lists of rows, a piece at a time; pieces may be joined ahead by another thread.
+"""Joins by lists of rows, a piece at a time; pieces may be joined ahead by another thread.
 
 What a join reads must stay as it is while a piece is joined ahead: whoever lends a thread (`beside`) knows that what
-is done with pieces does not change it. Pieces come in the same order, and are the same, with and without.
+is done with pieces does not change it. Pieces come in the same order, and are the same, with and without. Where a
+plan is nothing but such joins, each takes pieces of the one before (`JoinChain`), and all of them are joined ahead.
 """
 
 from __future__ import annotations
@@ -14,16 +15,20 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from headwater.kernel import list_join
+from headwater.kernel import list_join, near_join
 from headwater.kernel.beside import SecondThread
+from headwater.kernel.list_join import NEAR
 from headwater.kernel.lists import Lists
+from headwater.kernel.near_join import NearRows, near_rows
 from headwater.kernel.prefetch import BLOCK
-from headwater.kernel.relation import Relation, Stored
+from headwater.kernel.relation import NO_ROWS, Relation, Stored
 from headwater.kernel.states import Accept
 from headwater.plan.steps import Ints, Join
 
 PIECE = 1 << 14
 """How many rows a piece has at the most."""
+FEWEST_STARTS_LAID_NEAR = 1 << 12
+"""From how many rows a run must begin that it is worth laying rows of another relation side by side."""
 
 
 class JoinLeft(NamedTuple):
@@ -33,6 +38,10 @@ class JoinLeft(NamedTuple):
     which: npt.NDArray[np.int32]
     rank_column: int
 
+    @classmethod
+    def of_bindings(cls, bindings: Ints) -> JoinLeft:
+        return cls(bindings, NO_ROWS, bindings.shape[1] - 1)
+
     @property
     def length(self) -> int:
         return int(self.which.shape[0] or self.matrix.shape[0])
@@ -41,6 +50,9 @@ class JoinLeft(NamedTuple):
         """The same rows with numbers of 64 bits."""
         wide = np.ascontiguousarray(self.matrix[self.which], np.int64)
         return JoinLeft(wide, np.arange(wide.shape[0], dtype=np.int32), self.rank_column)
+
+
+NOTHING_LEFT = JoinLeft(np.empty((0, 1), np.int64), NO_ROWS, 0)
 
 
 class SeenRows(NamedTuple):
@@ -53,7 +65,7 @@ class SeenRows(NamedTuple):
 
 @dataclass
 class ListJoin:
-    """A join that is under way."""
+    """A join that is under way, by lists or by rows that were laid side by side."""
 
     step: Join
     relation: Relation
@@ -62,30 +74,28 @@ class ListJoin:
     outputs: Ints
     constants: Ints
     left: JoinLeft
+    near: NearRows | None = None
     cursor: Ints = field(default_factory=lambda: np.zeros(5, np.int64))
 
-    def pieces(
-        self, buffer: Ints, scratch: Ints, between: Callable[[], None], ahead: JoinedAhead | None = None
-    ) -> Iterator[Ints]:
-        """All that the join finds, a piece at a time, in a buffer that is used again; those that are empty are left
-        out. `between` is called before each but the first."""
-        count = self._next(buffer, scratch)
-        while True:
-            over = count < PIECE or self.cursor[0] >= self.left.length
-            errand = None if over or ahead is None else ahead.beside.hand(partial(self._next, *ahead.into))
-            if count:
-                yield buffer[:count]
-            if over:
-                return
-            between()
-            if errand is None or ahead is None:
-                count = self._next(buffer, scratch)
-            else:
-                count = errand.outcome()
-                buffer, ahead = ahead.buffer, replace(ahead, buffer=buffer)
+    @property
+    def over(self) -> bool:
+        """Whether all has been joined."""
+        return bool(self.cursor[0] >= self.left.length)
 
-    def _next(self, out: Ints, scratch: Ints) -> int:
+    @property
+    def width(self) -> int:
+        """How many columns the pieces have, ranks included."""
+        return int(self.outputs.shape[0]) + 1
+
+    def begin(self, left: JoinLeft) -> None:
+        """Go on with other bindings; rows that were looked at stay counted."""
+        self.left = left
+        self.cursor[:2] = self.cursor[3:] = 0
+
+    def next(self, out: Ints, scratch: Ints) -> int:
         """Join one more piece; how many rows it has."""
+        if self.near is not None:
+            return self._next_near(self.near, out)
         left, relation, step = self.left, self.relation, self.step
         rows = relation.rows
         if not left.which.shape[0]:
@@ -100,6 +110,73 @@ class ListJoin:
             self.seen.rank_column, self.seen.limit, self.outputs, self.constants, self.cursor, out, scratch,
         )  # fmt: skip
         return found
+
+    def _next_near(self, near: NearRows, out: Ints) -> int:
+        left = self.left
+        found: int = near_join.join_near(
+            left.which, left.matrix, left.rank_column, self.step.sources[0], *near, self.outputs, self.constants,
+            self.cursor, out,
+        )  # fmt: skip
+        return found
+
+
+@dataclass
+class JoinChain:
+    """Joins of which each extends what the one before has found, a piece at a time."""
+
+    first: ListJoin | JoinChain
+    last: ListJoin
+    buffer: Ints
+    """Where the pieces go that the last one extends."""
+
+    @property
+    def over(self) -> bool:
+        """Whether all has been joined."""
+        return self.last.over and self.first.over
+
+    def next(self, out: Ints, scratch: Ints) -> int:
+        """Join one more piece; how many rows it has."""
+        found = 0
+        while not found and not self.over:
+            if self.last.over:
+                pieces = self.first.next(self.buffer, scratch)
+                self.last.begin(JoinLeft.of_bindings(self.buffer[:pieces]) if pieces else NOTHING_LEFT)
+            found = self.last.next(out, scratch)
+        return found
+
+
+def laid_near(step: Join, relation: Relation, seen: SeenRows, starts: int) -> NearRows | None:
+    """The rows that a join finds, laid side by side, where it is worth that in a run from so many rows: more than the
+    relation has, which is small and of a lower stratum."""
+    small = relation.sizes[0] * relation.width <= NEAR and relation.sizes[0] <= starts
+    if not small or starts < FEWEST_STARTS_LAID_NEAR or step.own or len(step.key) > 1 or step.sources[0] < 0:
+        return None
+    return near_rows(relation, step.key[0], seen.accept, step.equalities)
+
+
+def pieces(
+    join: ListJoin | JoinChain,
+    buffer: Ints,
+    scratch: Ints,
+    between: Callable[[], None],
+    ahead: JoinedAhead | None = None,
+) -> Iterator[Ints]:
+    """All that a join finds, a piece at a time, in a buffer that is used again; those that are empty are left out.
+    `between` is called before each but the first."""
+    count = join.next(buffer, scratch)
+    while True:
+        over = join.over
+        errand = None if over or ahead is None else ahead.beside.hand(partial(join.next, *ahead.into))
+        if count:
+            yield buffer[:count]
+        if over:
+            return
+        between()
+        if errand is None or ahead is None:
+            count = join.next(buffer, scratch)
+        else:
+            count = errand.outcome()
+            buffer, ahead = ahead.buffer, replace(ahead, buffer=buffer)
 
 
 @dataclass(frozen=True)

@@ -147,6 +147,18 @@ class Plan:
         return replace(step, sources=_through(step.sources, columns), outputs=_through(step.outputs, columns))
 
     @cached_property
+    def chain(self) -> tuple[Join, ...]:
+        """The steps as joins by keys one after the other, the first of the start's rows themselves, if they are
+        nothing else; or that first one alone. Empty where there is none."""
+        first = self.first_join
+        joins = tuple(
+            step for step in self.steps[1:] if isinstance(step, Join) and step.key and not step.whole
+        )
+        if first is None:
+            return ()
+        return (first, *joins) if len(joins) + 1 == len(self.steps) else (first,)
+
+    @cached_property
     def results(self) -> tuple[Ints | None, Ints | None]:
         """What the first join, and the last step, have to write so that it is the result, and nothing is left to be
         made of it: a constant is `CONSTANT` and its place. None for one that is not the last step, or no join."""
