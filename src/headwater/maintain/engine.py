@@ -312,12 +312,13 @@ class Engine:
             lift_merged(view.redefined, self.workspace)
         executor = self.workspace.executor
         before, scans = executor.touched, executor.scans.copy()
-        if view.grouping is not None:
-            self._by_groups(view, view.grouping, deltas, cost)
-        elif view.propagated:
-            self._write_whole(view)
-        else:
-            self._by_strategy(view, deltas, cost, statistics)
+        with executor.near.settled():
+            if view.grouping is not None:
+                self._by_groups(view, view.grouping, deltas, cost)
+            elif view.propagated:
+                self._write_whole(view)
+            else:
+                self._by_strategy(view, deltas, cost, statistics)
         if view.choosers:
             cost.touched += choices(view, None if deltas is None else statistics.events)
         cost.touched += executor.touched - before

@@ -28,9 +28,9 @@ from headwater.plan.list_pieces import (
     JoinChain,
     JoinedAhead,
     JoinLeft,
+    LaidNear,
     ListJoin,
     SeenRows,
-    laid_near,
     pieces,
 )
 from headwater.plan.steps import AddNumbers, AntiJoin, Extend, Filter, Generate, Ints, Join, Plan, Start
@@ -118,6 +118,7 @@ class Executor:
         self.pinned: dict[str, Accept] = {}
         """Relations that are always read in one state, whatever a premise is to see: those that belong to another
         engine, whose open version is none of this one's."""
+        self.near = LaidNear()
         self._scratch: Ints = np.empty(2 * BLOCK, np.int64)
         self._buffers: dict[tuple[int, int], Ints] = {}
         self._constants: dict[int, tuple[Constant, int, Type | None]] = {}
@@ -361,7 +362,7 @@ class Executor:
         assert isinstance(index, Lists)
         outputs, constants = (step.outputs, NO_CODES) if results is None else (results, plan.constants)
         seen = self._seen(step, relation, access, split)
-        near = laid_near(step, relation, seen, starts)
+        near = self.near.of(step, relation, seen, starts)
         return ListJoin(step, relation, index, seen, outputs, constants, NOTHING_LEFT, near)
 
     def _join_lists(

@@ -8,6 +8,7 @@ plan is nothing but such joins, each takes pieces of the one before (`JoinChain`
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import NamedTuple
@@ -145,13 +146,40 @@ class JoinChain:
         return found
 
 
-def laid_near(step: Join, relation: Relation, seen: SeenRows, starts: int) -> NearRows | None:
-    """The rows that a join finds, laid side by side, where it is worth that in a run from so many rows: more than the
-    relation has, which is small and of a lower stratum."""
-    small = relation.sizes[0] * relation.width <= NEAR and relation.sizes[0] <= starts
-    if not small or starts < FEWEST_STARTS_LAID_NEAR or step.own or len(step.key) > 1 or step.sources[0] < 0:
-        return None
-    return near_rows(relation, step.key[0], seen.accept, step.equalities)
+class LaidNear:
+    """Rows of relations that were laid side by side. While nobody changes lower strata they are kept, since every
+    round of a fixpoint asks for the same ones."""
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[str, int, bytes, bytes], NearRows | None] | None = None
+
+    @contextmanager
+    def settled(self) -> Iterator[None]:
+        """Whoever enters promises that relations of lower strata stay as they are until it is left."""
+        self._kept = {}
+        try:
+            yield
+        finally:
+            self._kept = None
+
+    def of(self, step: Join, relation: Relation, seen: SeenRows, starts: int) -> NearRows | None:
+        """The rows that a join finds, laid side by side, where it is worth that in a run from so many rows: more than
+        the relation has, which is small and of a lower stratum."""
+        small = relation.sizes[0] * relation.width <= NEAR and relation.sizes[0] <= starts
+        if (
+            not small
+            or starts < FEWEST_STARTS_LAID_NEAR
+            or step.own
+            or len(step.key) > 1
+            or step.sources[0] < 0
+        ):
+            return None
+        if self._kept is None:
+            return near_rows(relation, step.key[0], seen.accept, step.equalities)
+        key = (step.relation, step.key[0], seen.accept.tobytes(), step.equalities.tobytes())
+        if key not in self._kept:
+            self._kept[key] = near_rows(relation, step.key[0], seen.accept, step.equalities)
+        return self._kept[key]
 
 
 def pieces(
