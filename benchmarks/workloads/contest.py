@@ -35,6 +35,9 @@ LOADS = {"same generation": Target("at most", 1)}
 ROWS_OF_RIVAL = 2
 """How many of the changed rows the rival is told of, and derives everything anew after."""
 LARGE_CLASSES, SMALL_CLASSES = 23_000, 300
+CLASSES_BEFORE = 1_500
+"""How many classes have been loaded before memory is looked at: as many as it takes that all machine code is loaded
+which larger ones need, and not so many that it would be a large load itself."""
 
 
 class Rival(Protocol):
@@ -195,7 +198,7 @@ def _memory(stage: Stage) -> list[ReportRow]:
     """By how much a process grows that loads the ontology, ours and Nemo's: what stays, and the most on the way.
 
     Both have the base rows as Python's tuples before. Ours takes these, Nemo reads them from files; ours has loaded a
-    small ontology before, since compiled code is no part of it, and Nemo's is compiled in any case.
+    smaller ontology before, since compiled code is no part of it, and Nemo's is compiled in any case.
     """
     held = Duel(PART, "ontology: resident memory", NEMO, "longer", Target("at most", 1), unit="bytes")
     most = Duel(PART, "ontology: most memory while loading", NEMO, "longer", unit="bytes")
@@ -212,7 +215,7 @@ def _memory(stage: Stage) -> list[ReportRow]:
 
 
 def _our_growth(classes: int, seed: int) -> MemoryGrowth:
-    loaded(ontology(SMALL_CLASSES, seed))  # what is loaded once, such as compiled code, is no part of it
+    loaded(ontology(CLASSES_BEFORE, seed))
     workload = ontology(classes, seed)
     return growth_while(lambda: loaded(workload))
 

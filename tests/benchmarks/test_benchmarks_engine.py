@@ -31,6 +31,11 @@ EXPECTED = {
     },
     "dred": {
         (what, "delete and rederive") for what in ("delete 1 edge", "delete 1 edge, means", "insert 1 edge")
+    }
+    | {
+        (f"delete {size} edges of one of 10 graphs", rival)
+        for size in (10, 30, 100, 400)
+        for rival in ("the part derived anew", "all derived anew")
     },
     "paths": {(change + costs, DUCKDB) for change in LINK_CHANGES for costs in ("", ", float costs")},
     "groups": {("change 10 rows", DUCKDB), ("change 1,000 rows", DUCKDB)},
