@@ -26,6 +26,14 @@ SHAPES = {
     "one far from the others": lambda rng: 900_000 if rng.random() < 0.0005 else rng.randrange(90),
     "all far apart": lambda rng: rng.randrange(10**6),
     "64 bits": lambda rng: 2**40 + rng.randrange(200),
+    "the lowest codes": lambda rng: -(2**63) + rng.randrange(20),
+    "the highest codes": lambda rng: 2**63 - 1 - rng.randrange(20),
+    "the lowest and one of the highest": lambda rng: (
+        2**63 - 1 if rng.random() < 0.0005 else -(2**63) + rng.randrange(20)
+    ),
+    "the highest and one of the lowest": lambda rng: (
+        -(2**63) if rng.random() < 0.0005 else 2**63 - 1 - rng.randrange(20)
+    ),
 }
 PROGRAM = """
 same(X, Y) :- parent(P, X), parent(P, Y).
@@ -164,3 +172,14 @@ def test_random_changes_come_out_as_without_any_of_it(seed: int, cores: int, mon
             for each in db.engine.workspace.relations.values():
                 assert_indexed(each)
     assert found[: len(changes)] == found[len(changes) :]
+
+
+def test_many_rows_whose_keys_are_null():
+    """Codes of nulls are the lowest there are."""
+    db = hw.connect()
+    db.define("a(x: int, y: int?). b(y: int?, z: int). p(X, Z) :- a(X, Y), b(Y, Z).")
+    db.apply(insert={"b": [(None, 1), (None, 2), (7, 3)]})
+    db.apply(insert={"a": [(number, None) for number in range(6000)]})
+    assert len(db["p"]) == 12_000
+    db.apply(delete={"a": [(number, None) for number in range(5990)]}, insert={"a": [(1, 7)]})
+    assert sorted(db["p"]) == sorted([(x, z) for x in range(5990, 6000) for z in (1, 2)] + [(1, 3)])

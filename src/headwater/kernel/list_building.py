@@ -40,6 +40,7 @@ ROWS_A_CODE = 4
 """How many rows there must be for each code between the lowest and the highest."""
 ROWS_LOOKED_AT = 1 << 10
 """How many rows are looked at to know about where codes are."""
+LOWEST_CODE, HIGHEST_CODE = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 MOST_KEYS_NEAR = 1 << 15
 """How many keys there may be whose places are in the processor's cache in any case."""
 
@@ -64,7 +65,7 @@ def _made_by_counting(made: Lists, relation: Relation, which: npt.NDArray[np.int
     if spread > most:
         return False
     length = min(2 * spread + ROWS_LOOKED_AT, most)
-    least = lowest - (length - spread) // 2
+    least = min(max(lowest - (length - spread) // 2, LOWEST_CODE), HIGHEST_CODE - length + 1)
     relation.ask(8 * length, f"counting rows of {relation.name}")
     counts: npt.NDArray[np.int32] = np.zeros(length, np.int32)
     if not count_codes(which, relation.rows, column, least, counts, made.sizes):
