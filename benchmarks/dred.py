@@ -84,8 +84,9 @@ def _one_of_ten_graphs(stage: Stage) -> list[ReportRow]:
                 for duel, theirs in ((part, found[1]), (whole, found[2])):
                     duel.ours.append(found[0])
                     duel.theirs.append(theirs)
-            for rival, other in ((A_PART, dred), (ALL, anew)):
-                stage.same(f"{what}, {rival}", support["reach"], columns_of(other["reach"]), rival)
+            if number == options.repeat:
+                for rival, other in ((A_PART, dred), (ALL, anew)):
+                    stage.same(f"{what}, {rival}", support["reach"], columns_of(other["reach"]), rival)
             for each in (support, dred, anew):
                 each.apply(insert={"link": some})
         rows += [part.row(about), whole.row(about)]
