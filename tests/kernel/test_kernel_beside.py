@@ -179,7 +179,7 @@ same(X, Y) :- link(P, X), link(P, Y).
 same(X, Y) :- link(P, X), same(P, Q), link(Q, Y), not reach(Y, Q).
 """
 RELATIONS = ("reach", "far", "same")
-LARGE = list_pieces.PIECE
+LARGE = list_pieces.ROWS_A_PIECE
 
 
 def dumped(db: hw.Database) -> list[list[object]]:
@@ -200,7 +200,7 @@ def graph(nodes: int, edges: int, seed: int) -> list[tuple[int, int]]:
 
 def small_pieces(monkeypatch: pytest.MonkeyPatch, rows: int) -> None:
     for module in (execute, list_pieces):
-        monkeypatch.setattr(module, "PIECE", rows)
+        monkeypatch.setattr(module, "ROWS_A_PIECE", rows)
 
 
 @pytest.mark.parametrize("piece", [1, 20, 100, LARGE])

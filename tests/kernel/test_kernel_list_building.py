@@ -112,9 +112,33 @@ def test_an_index_that_is_asked_for_again_and_again_waits_no_more():
     made.index((0,))
     for number in range(6):
         made.add(np.array([(number, each, 0) for each in range(10)], np.int64), 1)
-        assert bool(made.waiting) is (number < relation.TIMES_ASKED)
+        assert bool(made.waiting) is (number < relation.MOST_TIMES_ASKED)
         made.index((0,))
         assert not made.waiting
+    assert_indexed(made)
+
+
+@pytest.mark.usefixtures("few_wait")
+def test_an_index_with_rows_from_before_never_waits():
+    """Also where another thread enters rows and sees sizes that are being changed."""
+    made = Relation("r", 2)
+    made.index((0,))
+    made.insert(np.array([(1, each, 0) for each in range(20)], np.int64), 1)
+    made.commit()
+    handed: list[int] = []
+
+    class Later:
+        def enter(self, upto: int) -> None:
+            handed.append(upto)
+
+    made.beside = Later()  # type: ignore[assignment]
+    made.insert(np.array([(2, each, 0) for each in range(20)], np.int64), 2)
+    made.beside = None
+    stored = int(made.sizes[1])
+    made.sizes[1] = made.sizes[4]
+    made.enter(*handed)
+    made.sizes[1] = stored
+    assert not made.waiting
     assert_indexed(made)
 
 
@@ -183,3 +207,14 @@ def test_many_rows_whose_keys_are_null():
     assert len(db["p"]) == 12_000
     db.apply(delete={"a": [(number, None) for number in range(5990)]}, insert={"a": [(1, 7)]})
     assert sorted(db["p"]) == sorted([(x, z) for x in range(5990, 6000) for z in (1, 2)] + [(1, 3)])
+
+
+def test_no_index_is_made_for_a_join_that_nothing_comes_to():
+    db = hw.connect()
+    db.define("v(X, W) :- a(X, Y), b(Y, Z), c(Z, W).")
+    db.apply(insert={"b": [(number, number) for number in range(9)], "c": [(z, z) for z in range(5000)]})
+    db.apply(insert={"a": [(1, 77)]})
+    assert [event.relation for event in db.statistics.events if event.code == "indexed"] == ["b"]
+    assert not db.engine.workspace.relations["c"].indexes
+    db.apply(insert={"a": [(1, 8)]})
+    assert db["v"].rows() == [(1, 8)]

@@ -21,7 +21,7 @@ INT64 = 8
 def _own_areas(monkeypatch: pytest.MonkeyPatch):
     """Areas of other tests stay out of the way; ranges are as long as arrays, not as what these may become."""
     monkeypatch.setattr(memory, "_areas", [])
-    monkeypatch.setattr(memory, "SHORTEST", 0)
+    monkeypatch.setattr(memory, "SHORTEST_RANGE", 0)
 
 
 def large(length: int, width: int = 2) -> np.ndarray:
@@ -112,7 +112,7 @@ def test_a_window_keeps_its_memory(window):
 
 
 def test_what_is_kept_for_later_is_limited(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(memory, "KEPT", 3 * LARGE)
+    monkeypatch.setattr(memory, "MOST_KEPT", 3 * LARGE)
     arrays = [large(ROWS // 2) for _ in range(6)]
     assert len(memory._areas) == 6
     arrays.clear()
@@ -203,14 +203,14 @@ def test_a_small_array_does_not_hold_much_memory():
 
 
 def test_what_begins_small_has_room_to_grow(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(memory, "SHORTEST", 64 * LARGE)
+    monkeypatch.setattr(memory, "SHORTEST_RANGE", 64 * LARGE)
     array = large(ROWS)
     assert grown(array, 32 * ROWS).ctypes.data == array.ctypes.data
 
 
 @pytest.mark.parametrize("make", [zeros, empty])
 def test_what_outgrows_its_memory_moves_to_memory_that_is_there(make, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(memory, "SHORTEST", 64 * LARGE)
+    monkeypatch.setattr(memory, "SHORTEST_RANGE", 64 * LARGE)
     array = make((LARGE,), np.uint8)
     warm = empty((20 * LARGE,), np.uint8)
     warm[:] = 7
@@ -227,7 +227,7 @@ def test_what_outgrows_its_memory_moves_to_memory_that_is_there(make, monkeypatc
 
 
 def test_nothing_moves_to_memory_that_is_little_more_or_in_use(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(memory, "SHORTEST", 64 * LARGE)
+    monkeypatch.setattr(memory, "SHORTEST_RANGE", 64 * LARGE)
     array = zeros((LARGE,), np.uint8)
     place = array.ctypes.data
     used, little = zeros((20 * LARGE,), np.uint8), zeros((5 * LARGE,), np.uint8)

@@ -152,7 +152,7 @@ def test_a_relation_whose_copy_was_made_takes_more_rows_than_its_table():
 def test_sizes_of_tables(rows: int):
     size = table_size(rows, rows)
     assert size & (size - 1) == 0 and rows * 5 <= size * 3
-    assert size == row_table.SHORTEST or rows * 5 > size // 2 * 3
+    assert size == row_table.SHORTEST_TABLE or rows * 5 > size // 2 * 3
     assert table_size(rows, 5 * size) == 8 * size
     empty = np.broadcast_to(np.uint32(0), (size,))
     assert has_room(empty, rows, rows) and not has_room(empty, rows, size) and not has_room(empty, size, 0)
@@ -162,7 +162,7 @@ def test_sizes_of_tables(rows: int):
 def test_sizes_of_tables_that_fit(rows: int):
     """They have room for some rows more, and no more than a third beyond what the rows take."""
     size = fitting_size(rows, rows)
-    assert size % TOLD == 0 and (size == row_table.SHORTEST or rows * 4 > (size - TOLD) * 3)
+    assert size % TOLD == 0 and (size == row_table.SHORTEST_TABLE or rows * 4 > (size - TOLD) * 3)
     assert has_room(np.broadcast_to(np.uint32(0), (size,)), rows + rows // 16, rows + rows // 16)
     assert fitting_size(rows, 3 * size) > 3 * size
 

@@ -215,7 +215,7 @@ def flaps(seed: int, nodes: int = 40, links: int = 70) -> list[Version]:
 def test_pieces_of_one_binding_and_queues_of_some_rows(monkeypatch: pytest.MonkeyPatch, seed: int):
     """Whatever is full on the way is enlarged, and the work goes on from where it stood."""
     wanted = followed(CLOSURE, flaps(seed), small=False)
-    monkeypatch.setattr(round_tables, "FIRST_ROOM", views.PIECE + 1)
+    monkeypatch.setattr(round_tables, "FIRST_ROOM", views.BINDINGS_A_LEVEL + 1)
     monkeypatch.setattr(small_rounds, "ROUNDS_A_BREATH", 1)
     assert followed(CLOSURE, flaps(seed)) == wanted
 
@@ -227,7 +227,7 @@ def test_an_error_anywhere_in_the_middle_leaves_no_trace(monkeypatch: pytest.Mon
     for each in (database, other):
         each.define(CLOSURE)
     monkeypatch.setattr(small_rounds, "ROUNDS_A_BREATH", 1)
-    monkeypatch.setattr(round_tables, "FIRST_ROOM", views.PIECE + 1)
+    monkeypatch.setattr(round_tables, "FIRST_ROOM", views.BINDINGS_A_LEVEL + 1)
     attend, left = small_rounds.SmallRounds._attend, [0]
 
     def failing(self: Any, why: int) -> None:

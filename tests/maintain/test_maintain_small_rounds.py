@@ -189,7 +189,7 @@ def test_a_change_of_a_closure_is_done_in_the_kernel(counted: list[bool]):
 def test_queues_journals_and_indexes_that_are_full_are_enlarged_on_the_way(
     monkeypatch: pytest.MonkeyPatch, counted: list[bool]
 ):
-    monkeypatch.setattr(round_tables, "FIRST_ROOM", views.PIECE + 8)
+    monkeypatch.setattr(round_tables, "FIRST_ROOM", views.BINDINGS_A_LEVEL + 8)
     database, other = hw.connect(), hw.connect(strategy="recompute")
     for each in (database, other):
         each.define(DECLARED + PROGRAMS["cheapest"])

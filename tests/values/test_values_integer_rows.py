@@ -11,7 +11,7 @@ import pytest
 
 import headwater as hw
 from headwater.errors import DataError
-from headwater.values.integer_rows import PIECE, integer_columns
+from headwater.values.integer_rows import ROWS_READ_AT_ONCE, integer_columns
 
 
 class Level(enum.IntEnum):
@@ -22,7 +22,9 @@ class Number(int):
     pass
 
 
-@pytest.mark.parametrize("count", [1, 64, PIECE - 1, PIECE, 2 * PIECE + 3])
+@pytest.mark.parametrize(
+    "count", [1, 64, ROWS_READ_AT_ONCE - 1, ROWS_READ_AT_ONCE, 2 * ROWS_READ_AT_ONCE + 3]
+)
 @pytest.mark.parametrize("arity", [1, 2, 7, 40])
 def test_integers_are_as_they_were(arity: int, count: int):
     choose = random.Random(arity * count)
@@ -57,9 +59,9 @@ ODD: list[Any] = [
 
 
 @pytest.mark.parametrize("odd", [*ODD, Number(1), [1], object()], ids=str_of_class)
-@pytest.mark.parametrize("place", [0, 3, PIECE, PIECE + 99])
+@pytest.mark.parametrize("place", [0, 3, ROWS_READ_AT_ONCE, ROWS_READ_AT_ONCE + 99])
 def test_one_other_value_is_enough(odd: Any, place: int):
-    rows = [(number, number + 1, 7) for number in range(PIECE + 100)]
+    rows = [(number, number + 1, 7) for number in range(ROWS_READ_AT_ONCE + 100)]
     rows[place] = (5, odd, 6)
     assert integer_columns(rows) is None
 

@@ -13,7 +13,7 @@ import pytest
 
 from headwater.kernel.interpreted import SHORT
 from headwater.kernel.texts import TextColumn, Texts
-from headwater.values.arrow_numbers import PIECE, array_of, text_array
+from headwater.values.arrow_numbers import VALUES_READ_AT_ONCE, array_of, text_array
 from headwater.values.codec import Codec
 from headwater.values.dictionary import Dictionary
 from headwater.values.strings import MANY_STRINGS, MOST_REMEMBERED, Strings
@@ -270,8 +270,8 @@ def test_tables_are_never_interpreted():
 def test_strings_become_arrows_without_its_own_way(seed: int, monkeypatch: pytest.MonkeyPatch):
     """Several pieces, with the character that is put between strings in some of them and in none."""
     choose = random.Random(seed)
-    plain = [f"{number}ä" for number in range(PIECE + choose.randrange(PIECE))]
-    texts = plain + [drawn(choose, 60) for _ in range(choose.randrange(2 * PIECE))]
+    plain = [f"{number}ä" for number in range(VALUES_READ_AT_ONCE + choose.randrange(VALUES_READ_AT_ONCE))]
+    texts = plain + [drawn(choose, 60) for _ in range(choose.randrange(2 * VALUES_READ_AT_ONCE))]
     expected = pa.array(texts, pa.large_string())
     monkeypatch.delitem(sys.modules, "pandas", raising=False)
     assert text_array(texts).equals(expected)

@@ -34,7 +34,7 @@ from headwater.kernel.memory import Room, Unbounded, grown, zeros
 from headwater.kernel.prefetch import BLOCK
 from headwater.kernel.row_table import (
     ENTRY_BYTES,
-    SHORTEST,
+    SHORTEST_TABLE,
     Slots,
     fill_table,
     forget,
@@ -69,7 +69,7 @@ class Accumulating:
         self.rows: Ints = np.zeros((FEWEST, self.arity + 1), np.int64)
         self._before: Ints = np.zeros(FEWEST, np.int64)
         self._marks: npt.NDArray[np.uint8] = np.zeros(FEWEST, np.uint8)
-        self._slots: Slots = np.zeros(SHORTEST, np.uint32)
+        self._slots: Slots = np.zeros(SHORTEST_TABLE, np.uint32)
         self._free: Ints = np.zeros(FEWEST, np.int64)
         self._touched: Ints = np.zeros(FEWEST, np.int64)
         self._next: Ints = np.full(FEWEST if self.chained else 0, NOBODY, np.int64)

@@ -24,7 +24,7 @@ from headwater.kernel.prefetch import BLOCK, prefetch
 CONSTANT = 1 << 20
 """Outputs from here on are constants."""
 NO_ROW = np.int64(-1)
-NEAR = 1 << 16
+MOST_NUMBERS_NEAR = 1 << 16
 """How many numbers a relation may have whose rows are in the processor's cache in any case."""
 
 
@@ -57,7 +57,7 @@ def extended(
     bindings = np.int64(which.shape[0] if which.shape[0] > 0 else left.shape[0])
     width = outputs.shape[0]
     room = out.shape[0]
-    far = rows.size > NEAR
+    far = rows.size > MOST_NUMBERS_NEAR
     m = np.int64(0)
     b, count, block, done = cursor[0], cursor[1], cursor[3], cursor[4]
     known = b

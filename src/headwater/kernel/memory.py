@@ -8,8 +8,9 @@ What a reserved range costs before it is used is addresses, of which there are p
 A range that no array uses any more is kept for the next one: clearing memory is twenty times as fast as
 getting it from the system, above all in virtual machines. So the one is taken that has memory, if not too much; and
 an array that outgrows the memory of its range moves to one that has more, if there is one.
-When a new range is needed all the same, what is kept is cut down to `KEPT` bytes; at the end of a process's first
-large load nothing is kept (`FirstLoad`). The ranges belong to the process, not to a database; a lock guards them.
+When a new range is needed all the same, what is kept is cut down to `MOST_KEPT` bytes; at the end of a process's
+first large load nothing is kept (`FirstLoad`). The ranges belong to the process, not to a database; a lock guards
+them.
 
 Where addresses are limited (`ulimit -v`), a range is reserved no longer than twice what is needed, and no longer
 than needed once a quarter of the addresses is taken: other allocations need addresses too.
@@ -40,9 +41,10 @@ HUGE = 1 << 22
 """From how many bytes on it is worth having huge pages: the last one of an array is used in part."""
 RESERVE = 16
 """How many times as long as needed a range is."""
-SHORTEST = 1 << 26
+SHORTEST_RANGE = 1 << 26
 """How long it is at the least: what begins small and grows need not move."""
-KEPT = 1 << 28
+MOST_KEPT = 1 << 28
+"""How many bytes of ranges that nobody uses are kept when a new one is needed."""
 MOST_HELD = 64
 """How many times as much memory as it needs an array may hold when it begins."""
 
@@ -261,7 +263,7 @@ def _lengths(size: int) -> list[int]:
     """How long a range may be, the best first."""
     limit = resource.getrlimit(resource.RLIMIT_AS)[0]
     if limit == resource.RLIM_INFINITY:
-        return [max(size * RESERVE, SHORTEST), size * 2, size]
+        return [max(size * RESERVE, SHORTEST_RANGE), size * 2, size]
     taken = sum(len(area.range) for area in _areas)
     return [size * 2, size] if 4 * (taken + 2 * size) < limit else [size]
 
@@ -288,7 +290,7 @@ def _reserved(size: int) -> Area:
     kept = 0
     for area in idle:
         kept += area.used
-        if kept > KEPT or area.used == 0:
+        if kept > MOST_KEPT or area.used == 0:
             _areas.remove(area)
     area = Area(size)
     _areas.append(area)

@@ -18,14 +18,11 @@ import numpy as np
 import numpy.typing as npt
 
 from headwater.kernel.compiled import compiled
-from headwater.kernel.list_join import CONSTANT, NEAR
+from headwater.kernel.list_join import MOST_NUMBERS_NEAR, value
 from headwater.kernel.states import Accept
 
 if TYPE_CHECKING:
     from headwater.kernel.relation import Relation
-
-MOST_CODES = NEAR
-"""How many codes there may be between the lowest and the highest."""
 
 
 class NearRows(NamedTuple):
@@ -49,22 +46,12 @@ def near_rows(
         return NearRows(0, np.zeros(1, np.int32), values)
     codes = values[:, column]
     least, highest = int(codes.min()), int(codes.max())
-    if highest - least >= MOST_CODES:
+    if highest - least >= MOST_NUMBERS_NEAR:
         return None
     counts = np.bincount(codes - least)
     offsets = np.zeros(counts.shape[0] + 1, np.int32)
     np.cumsum(counts, out=offsets[1:])
     return NearRows(least, offsets, np.ascontiguousarray(values[np.argsort(codes, kind="stable")]))
-
-
-@compiled()
-def near_value(left, place, values, i, source, constants):
-    """An output's value."""
-    if source < 0:
-        return values[i, -source - 1]
-    if source >= CONSTANT:
-        return constants[source - CONSTANT]
-    return np.int64(left[place, source])
 
 
 @compiled(
@@ -89,7 +76,7 @@ def join_near(which, left, left_rank, source, least, offsets, values, outputs, c
             rank = np.int64(left[place, left_rank]) if left_rank >= 0 else np.int64(0)
             for i in range(begin, stop):
                 for j in range(width):
-                    out[m, j] = near_value(left, place, values, i, outputs[j], constants)
+                    out[m, j] = value(left, place, values, i, outputs[j], constants)
                 out[m, width] = rank
                 m += 1
             if stop < end:

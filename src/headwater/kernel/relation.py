@@ -42,7 +42,14 @@ from headwater.kernel.lists import Lists
 from headwater.kernel.memory import Room, Unbounded, empty, zeros
 from headwater.kernel.prefetch import BLOCK
 from headwater.kernel.room import NARROW, WIDE
-from headwater.kernel.row_table import ENTRY_BYTES, SHORTEST, Slots, fill_table, fitting_size, table_size
+from headwater.kernel.row_table import (
+    ENTRY_BYTES,
+    SHORTEST_TABLE,
+    Slots,
+    fill_table,
+    fitting_size,
+    table_size,
+)
 from headwater.kernel.states import (
     DYING,
     KILLED,
@@ -70,11 +77,13 @@ SPREAD = 2_654_435_761
 MOST_ENTRIES_KEPT, ROWS_AN_ENTRY_KEPT = 1 << 11, 1 << 6
 """How long the journal of a relation is at most after a version that needed a much longer one, and how many rows it
 must have for each entry of that."""
-PIECE = 1 << 20
+ROWS_ENTERED_AT_ONCE = 1 << 20
 """How many rows enter a new index at a time."""
+FEWEST_ROWS_COPIED = 1 << 20
+"""From how many rows on a part of an array is copied, so that the rest of it keeps no memory."""
 FEWEST_ROWS_WAITING = 1 << 12
 """From how many rows on, all of them new, rows need not be in an index that nobody asks for."""
-TIMES_ASKED = 2
+MOST_TIMES_ASKED = 2
 """How often an index that waited is asked for in a version before it waits no more."""
 
 
@@ -117,7 +126,11 @@ def _first(rows: Rows, count: int) -> Rows:
     """The first rows of an array that is not needed any more; those after them keep no memory to speak of."""
     if count == rows.shape[0]:
         return rows
-    return rows[:count] if rows.shape[0] < PIECE or 2 * count > rows.shape[0] else rows[:count].copy()
+    return (
+        rows[:count]
+        if rows.shape[0] < FEWEST_ROWS_COPIED or 2 * count > rows.shape[0]
+        else rows[:count].copy()
+    )
 
 
 class _Arrays:
@@ -126,7 +139,7 @@ class _Arrays:
     def __init__(self, width: int):
         self.rows: Stored = np.zeros((SMALL, width), NARROW)
         self.state: npt.NDArray[np.uint8] = np.zeros(SMALL, np.uint8)
-        self.slots: Slots = np.zeros(SHORTEST, np.uint32)
+        self.slots: Slots = np.zeros(SHORTEST_TABLE, np.uint32)
         self.free: Rows = np.zeros(SMALL, np.int32)
         self.journal_rows: Rows = np.zeros(SMALL, np.int32)
         self.journal: Ints = np.zeros((SMALL, 4), np.int64)
@@ -187,6 +200,8 @@ class Relation:
         """Whether no live row has ever had a second support (not always told where that is so)."""
         self.entered = 0
         """How many of the rows that the open version has created are in the indexes, those that wait left out."""
+        self.all_new = False
+        """Whether the open version has created all rows, as far as rows were added."""
         self.waiting: dict[tuple[int, ...], int] = {}
         """Indexes that have only the first so many of these: see `enter`."""
         self.asked: dict[tuple[int, ...], int] = {}
@@ -279,9 +294,9 @@ class Relation:
             self.ask(needed, f"an index of {self.stored:,} rows of {self.name}")
             found.reserve(self.state.shape[0])
             created = self.created[: self.sizes[4]]  # these come last, as if they had been created now
-            for start in range(0, int(self.sizes[0]), PIECE):
-                stored = self.state[start : min(start + PIECE, self.sizes[0])] & STORED
-                stored[created[(created >= start) & (created < start + PIECE)] - start] = 0
+            for start in range(0, int(self.sizes[0]), ROWS_ENTERED_AT_ONCE):
+                stored = self.state[start : min(start + ROWS_ENTERED_AT_ONCE, self.sizes[0])] & STORED
+                stored[created[(created >= start) & (created < start + ROWS_ENTERED_AT_ONCE)] - start] = 0
                 found.insert(self, (np.flatnonzero(stored) + start).astype(np.int32))
             found.insert(self, created)
             self.indexes[key] = found
@@ -357,6 +372,8 @@ class Relation:
             chunks = range(0, tuples.shape[0], CHUNK)
             return np.concatenate([self._add(tuples[i : i + CHUNK], rank, visible=visible) for i in chunks])
         finally:
+            # Told here, since another thread that enters rows reads sizes while more are added.
+            self.all_new = bool(self.sizes[1] == self.sizes[4])
             if self.beside is None:
                 self.enter(int(self.sizes[4]))
             else:
@@ -371,10 +388,10 @@ class Relation:
         if upto <= self.entered:
             return
         created, complete = self.created[self.entered : upto], 0
-        may_wait = upto >= FEWEST_ROWS_WAITING and not self.selected and self.sizes[1] == self.sizes[4]
+        may_wait = self.all_new and upto >= FEWEST_ROWS_WAITING and not self.selected
         try:
             for key, index in self.indexes.items():
-                if key in self.waiting or (may_wait and self.asked.get(key, 0) < TIMES_ASKED):
+                if key in self.waiting or (may_wait and self.asked.get(key, 0) < MOST_TIMES_ASKED):
                     self.waiting.setdefault(key, self.entered)
                 else:
                     index.insert(self, created)

@@ -28,7 +28,7 @@ FEWEST_ROWS_DOUBLED = 4096
 FEWEST_NOTED_DOUBLED = 2048
 """From how many entries on journals are doubled."""
 SPARE = 16
-"""How many rows there is room for beyond what is expected."""
+"""How many rows there is room for beyond what is needed or expected."""
 JOURNAL_BYTES = 36
 """What an entry of the journal takes."""
 

@@ -28,12 +28,11 @@ from headwater.kernel.compiled import compiled
 from headwater.kernel.hashing import hash_row, home
 from headwater.kernel.prefetch import BLOCK, prefetch
 from headwater.kernel.states import STORED
-from headwater.kernel.vectors import GROUP, empty_before, last_movable, search_end
+from headwater.kernel.vectors import GROUP, HOME_BITS, empty_before, last_movable, search_end
 
 Slots = npt.NDArray[np.uint32]
-SHORTEST = 32
+SHORTEST_TABLE = 32
 """How many slots a table has at the least."""
-HOME_BITS = 5
 TOLD = 1 << HOME_BITS
 LONGEST_TOLD = 1 << (32 - HOME_BITS)
 ENTRY = 0xFFFFFFFF
@@ -41,7 +40,7 @@ ENTRY = 0xFFFFFFFF
 ENTRY_BYTES = 4
 
 
-def table_size(rows: int, numbers: int, least: int = SHORTEST) -> int:
+def table_size(rows: int, numbers: int, least: int = SHORTEST_TABLE) -> int:
     """How many slots a table has that there is room for so many rows in, with numbers below `numbers`; no fewer than
     `least`."""
     size = least
@@ -57,7 +56,7 @@ def has_room(slots: Slots, rows: int, numbers: int) -> bool:
 
 def fitting_size(rows: int, numbers: int) -> int:
     """How many slots a table needs that is to have so many rows, with numbers below `numbers`, and a few more."""
-    return max(SHORTEST, -(-max(rows * 4, numbers * 3 + 3) // (3 * TOLD)) * TOLD)
+    return max(SHORTEST_TABLE, -(-max(rows * 4, numbers * 3 + 3) // (3 * TOLD)) * TOLD)
 
 
 @compiled()

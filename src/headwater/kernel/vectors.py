@@ -12,8 +12,9 @@ from headwater.kernel.compiled import instruction
 
 GROUP = 16
 """How many slots are looked at together; a table is so many times a number long."""
-TELLING = 27
-"""Where in an entry the bits begin that tell how far it is from its home (see `row_table`)."""
+HOME_BITS = 5
+TELLING = 32 - HOME_BITS
+"""Where in an entry the bits begin that tell how far it is from its home, as its highest ones (see `row_table`)."""
 
 
 def _end(slots, position, mark, mask):
@@ -99,7 +100,7 @@ def _last(slots, gap):
         entry = int(slots[p])
         if entry == 0:
             return 0 if found > GROUP else found
-        if (p - (entry >> TELLING)) % (1 << (32 - TELLING)) >= way:
+        if (p - (entry >> TELLING)) % (1 << HOME_BITS) >= way:
             found = way
     return found
 
@@ -130,7 +131,7 @@ def last_movable(context, slots, gap):
         place = builder.gep(data, [builder.add(gap, wide(1))])
         slots_there = builder.load(builder.bitcast(place, several.as_pointer()), align=4)
         homes = builder.lshr(slots_there, all_of([TELLING] * GROUP))
-        told = all_of([(1 << (32 - TELLING)) - 1] * GROUP)
+        told = all_of([(1 << HOME_BITS) - 1] * GROUP)
         far = builder.and_(builder.sub(places, homes), told)
         moving = bits(builder.icmp_signed(">=", far, ways))
         vacant = bits(builder.icmp_unsigned("==", slots_there, ir.Constant(several, None)))

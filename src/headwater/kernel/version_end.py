@@ -26,8 +26,6 @@ FEWEST_ROWS_REBUILT_WITHOUT = 256
 """From how many dead rows on it is worth asking whether so few are left that building anew is cheaper."""
 FEWEST_ROWS_LOADED = 1 << 16
 """From how many rows on a version that made all rows of a relation is a large load (see `memory.FirstLoad`)."""
-SPARE = 16
-"""How many rows there is room for beyond what is needed, at the least."""
 
 
 class CommitPlan(NamedTuple):
@@ -192,7 +190,7 @@ def _trim(relation: Relation) -> None:
     top, there = int(relation.sizes[0]), relation.state.shape[0]
     if there - top <= MOST_ROWS_REMOVED or there <= 2 * top:
         return
-    fitting = top * 9 // 8 + SPARE
+    fitting = top * 9 // 8 + room.SPARE
     with contextlib.suppress(MemoryError):
         relation.state = shrunk(relation.state, fitting)  # first: its length says what there is room for
         relation.rows = shrunk(relation.rows, fitting)

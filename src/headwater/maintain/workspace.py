@@ -14,7 +14,7 @@ from headwater.kernel.relation import NO_ROWS, Relation, Rows
 from headwater.kernel.rounds.addresses import address
 from headwater.kernel.rounds.choosing import MOST_CHOSEN, SAMPLE
 from headwater.kernel.rounds.tables import MOST_LEVELS
-from headwater.kernel.rounds.views import PIECE, WIDEST
+from headwater.kernel.rounds.views import BINDINGS_A_LEVEL, WIDEST
 from headwater.kernel.states import OLD
 from headwater.maintain.demanded import Demanded, Differing
 from headwater.maintain.exchange import Alone, Exchange
@@ -108,7 +108,7 @@ class RoundBuffers(NamedTuple):
 
     @classmethod
     def make(cls) -> RoundBuffers:
-        bindings = np.empty((2 * MOST_LEVELS, PIECE * WIDEST), np.int64)
+        bindings = np.empty((2 * MOST_LEVELS, BINDINGS_A_LEVEL * WIDEST), np.int64)
         beating = np.empty((4 * MOST_CHOSEN + 1, 2), np.int64)
         values = np.empty(SAMPLE, np.int64)
         return cls(bindings, beating, values, (address(bindings), address(beating), address(values)))

@@ -27,7 +27,7 @@ from headwater.nodes.messages.message import Message
 log = logging.getLogger("headwater.nodes")
 
 SECRET = "headwater-secret"
-PIECE = 32 << 20
+BYTES_A_MESSAGE = 32 << 20
 SENDING = 1.0
 """Seconds that a message may take that is being sent when its stream is cancelled."""
 MORE, LAST = b"\x01", b"\x00"
@@ -68,9 +68,11 @@ class FlightStream:
             if self._writer is None or self._silent:
                 raise StreamEnded("the stream has ended")
             try:
-                for start in range(0, len(payload), PIECE):
-                    last = start + PIECE >= len(payload)
-                    self._writer.write_metadata((LAST if last else MORE) + payload[start : start + PIECE])
+                for start in range(0, len(payload), BYTES_A_MESSAGE):
+                    last = start + BYTES_A_MESSAGE >= len(payload)
+                    self._writer.write_metadata(
+                        (LAST if last else MORE) + payload[start : start + BYTES_A_MESSAGE]
+                    )
             except FAILURES as error:
                 raise StreamEnded(str(error)) from error
         return len(payload)

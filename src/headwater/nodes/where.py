@@ -23,7 +23,7 @@ ASYNCHRONOUS = ("absorption", "absorption-eager", "relative")
 """The strategies that run on nodes which do not wait for each other."""
 MOST_NODES = 1024
 """How many nodes one database may be spread over: each has a stream to each other."""
-FRACTION = 0.4
+PART_OF_MEMORY = 0.4
 """The part of what this process may have that the state may take before `auto` moves it to nodes."""
 
 
@@ -64,7 +64,7 @@ class Where:
         """The bytes that state may take in this process."""
         if self.budget is not None:
             return self.budget
-        return int(FRACTION * total_memory())
+        return int(PART_OF_MEMORY * total_memory())
 
     def start(
         self,

@@ -18,13 +18,14 @@ from headwater.kernel import join
 from headwater.kernel.beside import SecondThread
 from headwater.kernel.index import Index
 from headwater.kernel.lists import Lists
+from headwater.kernel.near_join import NearRows
 from headwater.kernel.prefetch import BLOCK
 from headwater.kernel.relation import Relation, Stored, least_bytes
 from headwater.kernel.states import EITHER, KEPT, NEW, OLD, STANDING_OR_DYING, Accept
 from headwater.language.program import Call, Constant, Term, Variable
 from headwater.plan.list_pieces import (
     NOTHING_LEFT,
-    PIECE,
+    ROWS_A_PIECE,
     JoinChain,
     JoinedAhead,
     JoinLeft,
@@ -154,7 +155,7 @@ class Executor:
         key = (depth, width)
         found = self._buffers.get(key)
         if found is None:
-            found = self._buffers[key] = np.empty((PIECE, width), np.int64)
+            found = self._buffers[key] = np.empty((ROWS_A_PIECE, width), np.int64)
         return found
 
     def free_buffers(self) -> None:
@@ -173,7 +174,6 @@ class Executor:
         beside: SecondThread | None = None,
     ) -> int:
         start: Start = plan.start
-        split = start.position if start.position is not None else -1
         if plan.first_join is not None:
             other = self.relations[plan.first_join.relation]
             if other.rows.dtype == matrix.dtype and not other.selected:
@@ -190,8 +190,8 @@ class Executor:
                 sink(out[:n])
                 found += n
             elif n:
-                found += self._steps(plan, types, 0, out[:n], access, split, sink)
-            if n < PIECE or cursor[0] >= rows.shape[0]:
+                found += self._steps(plan, types, 0, out[:n], access, sink)
+            if n < ROWS_A_PIECE or cursor[0] >= rows.shape[0]:
                 break
             self.between_pieces()
         self.look(start.relation, rows.shape[0])
@@ -209,36 +209,55 @@ class Executor:
         beside: SecondThread | None,
     ) -> int:
         """Run a plan that begins with a join of the start's rows themselves."""
-        split = plan.start.position if plan.start.position is not None else -1
-        steps = plan.chain
-        if any(self.relations[step.relation].selected for step in steps[1:]):
-            steps = steps[:1]
-        whole, starts = len(steps) == len(plan.steps), rows.shape[0]
-        results = plan.results[len(steps) > 1] if whole else None
-        made = [
-            self._list_join(plan, step, results if step is steps[-1] else None, access, split, starts)
-            for step in steps
-        ]
-        join: ListJoin | JoinChain = made[0]
-        for depth, last in enumerate(made[1:], 1):
-            join = JoinChain(join, last, self._buffer(depth, made[depth - 1].width))
-        width = made[-1].width
-        buffer, found = self._buffer(len(made), width), 0
-        self.look(plan.start.relation, starts)
-        for begin in range(0, starts, MOST_STARTS_AT_ONCE):
+        joins = self._first_joins(plan, access, rows.shape[0])
+        whole, width = len(joins) == len(plan.steps), joins[-1].width
+        chain: ListJoin | JoinChain = joins[0]
+        for depth, last in enumerate(joins[1:], 1):
+            chain = JoinChain(chain, last, self._buffer(depth, joins[depth - 1].width))
+        buffer, found = self._buffer(len(joins), width), 0
+        self.look(plan.start.relation, rows.shape[0])
+        for begin in range(0, rows.shape[0], MOST_STARTS_AT_ONCE):
             if begin:
                 self.between_pieces()
-            made[0].begin(JoinLeft(matrix, rows[begin : begin + MOST_STARTS_AT_ONCE], rank_column))
+            joins[0].begin(JoinLeft(matrix, rows[begin : begin + MOST_STARTS_AT_ONCE], rank_column))
             ahead = None if beside is None else JoinedAhead(beside, self._buffer(AHEAD, width))
-            for piece in pieces(join, buffer, self._scratch, self.between_pieces, ahead):
+            for piece in pieces(chain, buffer, self._scratch, self.between_pieces, ahead):
                 if whole:
                     sink(piece)
                     found += piece.shape[0]
                 else:
-                    found += self._steps(plan, types, 1, piece, access, split, sink)
-        for each in made:
+                    found += self._steps(plan, types, 1, piece, access, sink)
+        for each in joins:
             self.look(each.step.relation, int(each.cursor[2]))
         return found
+
+    def _first_joins(self, plan: Plan, access: Access, starts: int) -> list[ListJoin]:
+        """The joins that a run from so many rows begins with: all of its steps, where they are nothing but joins and
+        what these look in is there; else the first one. (Others make indexes when something was found for them.)"""
+        steps = plan.chain
+        seen = [self._seen(plan, step, access) for step in steps]
+        at_hand = [self._at_hand(step, each, starts) for step, each in zip(steps, seen, strict=True)]
+        made = 1 if None in at_hand[1:] else len(steps)
+        results = plan.results[made > 1] if made == len(plan.steps) else None
+        return [
+            self._list_join(
+                plan,
+                steps[i],
+                at_hand[i] or self._lists(steps[i]),
+                seen[i],
+                results if i + 1 == made else None,
+            )
+            for i in range(made)
+        ]
+
+    def _at_hand(self, step: Join, seen: SeenRows, starts: int) -> Lists | NearRows | None:
+        """What a join may look in without an index being made: rows that were laid side by side, or an index that is
+        there."""
+        relation = self.relations[step.relation]
+        if relation.selected:
+            return None
+        near = self.near.of(step, relation, seen, starts, self.look)
+        return near if near is not None or step.key not in relation.indexes else self._lists(step)
 
     def look(self, relation: str, rows: int) -> None:
         """Count rows that were looked at."""
@@ -252,18 +271,17 @@ class Executor:
         depth: int,
         bindings: Ints,
         access: Access,
-        split: int,
         sink: Sink,
     ) -> int:
         while depth < len(plan.steps):
             step = plan.steps[depth]
             if isinstance(step, Join):
-                return self._join(plan, types, depth, step, bindings, access, split, sink)
+                return self._join(plan, types, depth, step, bindings, access, sink)
             if isinstance(step, Generate):
-                return self._generate(plan, types, depth, step, bindings, access, split, sink)
+                return self._generate(plan, types, depth, step, bindings, access, sink)
             depth += 1
             if isinstance(step, AntiJoin):
-                bindings = self._anti_join(depth, step, bindings, access, split)
+                bindings = self._anti_join(plan, depth, step, bindings, access)
             elif isinstance(step, Filter):
                 bindings = self._filter(step, types, bindings)
             elif isinstance(step, Extend):
@@ -287,13 +305,12 @@ class Executor:
         step: Join,
         bindings: Ints,
         access: Access,
-        split: int,
         sink: Sink,
     ) -> int:
         relation = self.relations[step.relation]
         if step.key and not step.whole and not relation.selected:
-            return self._join_lists(plan, types, depth, step, bindings, access, split, sink)
-        accept, rank_column, limit = self._seen(step, relation, access, split)
+            return self._join_lists(plan, types, depth, step, bindings, access, sink)
+        accept, rank_column, limit = self._seen(plan, step, access)
         out = self._buffer(depth + 1, step.outputs.shape[0] + 1)
         cursor = (AT_CHAIN if step.key else AT_START).copy()
         index = None
@@ -328,18 +345,18 @@ class Executor:
                     self._scratch,
                 )  # fmt: skip
             if n:
-                found += self._steps(plan, types, depth + 1, out[:n], access, split, sink)
+                found += self._steps(plan, types, depth + 1, out[:n], access, sink)
         self.look(step.relation, int(cursor[2]))
         return found
 
-    def _seen(self, step: Join, relation: Relation, access: Access, split: int) -> SeenRows:
+    def _seen(self, plan: Plan, step: Join, access: Access) -> SeenRows:
         """What of a premise counts."""
-        earlier = step.position < split
+        earlier = step.position < plan.split
         if step.own:
-            accept = access.own_before if earlier else access.own_after
-            return SeenRows(
-                accept, relation.rank_column, access.rank_before if earlier else access.rank_after
-            )
+            accept, limit = access.own_after, access.rank_after
+            if earlier:
+                accept, limit = access.own_before, access.rank_before
+            return SeenRows(accept, self.relations[step.relation].rank_column, limit)
         accept = access.before if earlier else access.after
         return SeenRows(self.pinned.get(step.relation, accept), -1, ANY_RANK)
 
@@ -353,17 +370,18 @@ class Executor:
         self.needs_index(step, relation)
         return relation.index(step.key)
 
+    def _lists(self, step: Join) -> Lists:
+        """The index of lists that a join looks in."""
+        found = self._index(step, self.relations[step.relation])
+        assert isinstance(found, Lists)
+        return found
+
     def _list_join(
-        self, plan: Plan, step: Join, results: Ints | None, access: Access, split: int, starts: int
+        self, plan: Plan, step: Join, rows: Lists | NearRows, seen: SeenRows, results: Ints | None
     ) -> ListJoin:
-        """A join by lists of rows. With `results`, what it writes is what the plan gives."""
-        relation = self.relations[step.relation]
-        index = self._index(step, relation)
-        assert isinstance(index, Lists)
+        """A join by lists, or by rows side by side. With `results`, what it writes is what the plan gives."""
         outputs, constants = (step.outputs, NO_CODES) if results is None else (results, plan.constants)
-        seen = self._seen(step, relation, access, split)
-        near = self.near.of(step, relation, seen, starts)
-        return ListJoin(step, relation, index, seen, outputs, constants, NOTHING_LEFT, near)
+        return ListJoin(step, self.relations[step.relation], rows, seen, outputs, constants, NOTHING_LEFT)
 
     def _join_lists(
         self,
@@ -373,27 +391,26 @@ class Executor:
         step: Join,
         bindings: Ints,
         access: Access,
-        split: int,
         sink: Sink,
     ) -> int:
         """A join of bindings by lists of rows."""
         results = plan.results[1] if depth + 1 == len(plan.steps) else None
-        join = self._list_join(plan, step, results, access, split, 0)
-        join.begin(JoinLeft.of_bindings(bindings))
+        listed = self._list_join(plan, step, self._lists(step), self._seen(plan, step, access), results)
+        listed.begin(JoinLeft.of_bindings(bindings))
         between = self.between_pieces if depth == 0 else _nothing
         found = 0
-        for piece in pieces(join, self._buffer(depth + 1, join.width), self._scratch, between):
+        for piece in pieces(listed, self._buffer(depth + 1, listed.width), self._scratch, between):
             if results is not None:
                 sink(piece)
                 found += piece.shape[0]
             else:
-                found += self._steps(plan, types, depth + 1, piece, access, split, sink)
-        self.look(step.relation, int(join.cursor[2]))
+                found += self._steps(plan, types, depth + 1, piece, access, sink)
+        self.look(step.relation, int(listed.cursor[2]))
         return found
 
-    def _anti_join(self, depth: int, step: AntiJoin, bindings: Ints, access: Access, split: int) -> Ints:
+    def _anti_join(self, plan: Plan, depth: int, step: AntiJoin, bindings: Ints, access: Access) -> Ints:
         relation = self.relations[step.relation]
-        avoid = access.absent_before if step.position < split else access.absent_after
+        avoid = access.absent_before if step.position < plan.split else access.absent_after
         avoid = self.pinned.get(step.relation, avoid)
         out = self._buffer(depth, step.outputs.shape[0] + 1)
         cursor = np.zeros(3, np.int64)
@@ -454,7 +471,6 @@ class Executor:
         step: Generate,
         bindings: Ints,
         access: Access,
-        split: int,
         sink: Sink,
     ) -> int:
         """Go on with some of the values at a time: there may be many more of them than bindings."""
@@ -466,9 +482,9 @@ class Executor:
             needed = expansion.largest * least_bytes(plan.outputs.shape[0])
             self.codec.budget.ask_ever(needed, f"{expansion.largest:,} rows from one {step.function}")
         found = 0
-        for rows, values in expansion.pieces(PIECE):
+        for rows, values in expansion.pieces(ROWS_A_PIECE):
             longer = self._appended(step.outputs, bindings[rows], values)
-            found += self._steps(plan, types, depth + 1, longer, access, split, sink)
+            found += self._steps(plan, types, depth + 1, longer, access, sink)
             self.between_pieces()
         return found
 

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from headwater.kernel import list_join, near_join
 from headwater.kernel.beside import SecondThread
-from headwater.kernel.list_join import NEAR
+from headwater.kernel.list_join import MOST_NUMBERS_NEAR
 from headwater.kernel.lists import Lists
 from headwater.kernel.near_join import NearRows, near_rows
 from headwater.kernel.prefetch import BLOCK
@@ -26,7 +26,7 @@ from headwater.kernel.relation import NO_ROWS, Relation, Stored
 from headwater.kernel.states import Accept
 from headwater.plan.steps import Ints, Join
 
-PIECE = 1 << 14
+ROWS_A_PIECE = 1 << 14
 """How many rows a piece has at the most."""
 FEWEST_STARTS_LAID_NEAR = 1 << 12
 """From how many rows a run must begin that it is worth laying rows of another relation side by side."""
@@ -70,12 +70,11 @@ class ListJoin:
 
     step: Join
     relation: Relation
-    index: Lists
+    rows: Lists | NearRows
     seen: SeenRows
     outputs: Ints
     constants: Ints
     left: JoinLeft
-    near: NearRows | None = None
     cursor: Ints = field(default_factory=lambda: np.zeros(5, np.int64))
 
     @property
@@ -95,9 +94,9 @@ class ListJoin:
 
     def next(self, out: Ints, scratch: Ints) -> int:
         """Join one more piece; how many rows it has."""
-        if self.near is not None:
-            return self._next_near(self.near, out)
-        left, relation, step = self.left, self.relation, self.step
+        if isinstance(self.rows, NearRows):
+            return self._next_near(self.rows, out)
+        left, relation, step, index = self.left, self.relation, self.step, self.rows
         rows = relation.rows
         if not left.which.shape[0]:
             join_left = list_join.join_bindings
@@ -106,8 +105,8 @@ class ListJoin:
             if rows.dtype != left.matrix.dtype:  # some number that came in needs more bits
                 left = self.left = left.widened()
         found: int = join_left(
-            left.which, left.matrix, left.rank_column, step.sources, step.constants, self.index.columns,
-            self.index.slots, self.index.pool, rows, relation.state, self.seen.accept, step.equalities,
+            left.which, left.matrix, left.rank_column, step.sources, step.constants, index.columns,
+            index.slots, index.pool, rows, relation.state, self.seen.accept, step.equalities,
             self.seen.rank_column, self.seen.limit, self.outputs, self.constants, self.cursor, out, scratch,
         )  # fmt: skip
         return found
@@ -136,14 +135,11 @@ class JoinChain:
         return self.last.over and self.first.over
 
     def next(self, out: Ints, scratch: Ints) -> int:
-        """Join one more piece; how many rows it has."""
-        found = 0
-        while not found and not self.over:
-            if self.last.over:
-                pieces = self.first.next(self.buffer, scratch)
-                self.last.begin(JoinLeft.of_bindings(self.buffer[:pieces]) if pieces else NOTHING_LEFT)
-            found = self.last.next(out, scratch)
-        return found
+        """Join one more piece; how many rows it has, which may be none though there is more to join."""
+        if self.last.over:
+            found = self.first.next(self.buffer, scratch)
+            self.last.begin(JoinLeft.of_bindings(self.buffer[:found]) if found else NOTHING_LEFT)
+        return self.last.next(out, scratch)
 
 
 class LaidNear:
@@ -162,24 +158,22 @@ class LaidNear:
         finally:
             self._kept = None
 
-    def of(self, step: Join, relation: Relation, seen: SeenRows, starts: int) -> NearRows | None:
+    def of(
+        self, step: Join, relation: Relation, seen: SeenRows, starts: int, look: Callable[[str, int], None]
+    ) -> NearRows | None:
         """The rows that a join finds, laid side by side, where it is worth that in a run from so many rows: more than
-        the relation has, which is small and of a lower stratum."""
-        small = relation.sizes[0] * relation.width <= NEAR and relation.sizes[0] <= starts
-        if (
-            not small
-            or starts < FEWEST_STARTS_LAID_NEAR
-            or step.own
-            or len(step.key) > 1
-            or step.sources[0] < 0
-        ):
+        the relation has, which is small and of a lower stratum. `look` is told if they are looked at for it."""
+        size = int(relation.sizes[0])
+        if starts < max(FEWEST_STARTS_LAID_NEAR, size) or size * relation.width > MOST_NUMBERS_NEAR:
             return None
-        if self._kept is None:
-            return near_rows(relation, step.key[0], seen.accept, step.equalities)
+        if step.own or len(step.key) > 1 or step.sources[0] < 0:
+            return None
+        kept = {} if self._kept is None else self._kept
         key = (step.relation, step.key[0], seen.accept.tobytes(), step.equalities.tobytes())
-        if key not in self._kept:
-            self._kept[key] = near_rows(relation, step.key[0], seen.accept, step.equalities)
-        return self._kept[key]
+        if key not in kept:
+            look(step.relation, size)
+            kept[key] = near_rows(relation, step.key[0], seen.accept, step.equalities)
+        return kept[key]
 
 
 def pieces(

@@ -135,6 +135,12 @@ class Plan:
     words: tuple[Words, ...] = field(repr=False)
 
     @cached_property
+    def split(self) -> int:
+        """The position of the premise from which the plan starts: those before it may see other rows than those after
+        it. -1 if it starts from the head, which is before all of them."""
+        return -1 if self.start.position is None else self.start.position
+
+    @cached_property
     def first_join(self) -> Join | None:
         """The first step as a join of the start's rows themselves, which then need not be written out as bindings:
         what it takes from bindings it takes from columns of these rows. None where that is not possible."""

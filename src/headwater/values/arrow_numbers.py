@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 NUL = "\0"
 """Put between strings, so that their ends are found all at once: few have it."""
-PIECE = 1 << 13
+VALUES_READ_AT_ONCE = 1 << 13
 """How many strings are joined at a time."""
 
 
@@ -70,8 +70,8 @@ def text_array(values: Sequence[str]) -> Any:
     if "pandas" in sys.modules:
         return pa.array(values, pa.large_string())
     ends, parts = np.zeros(len(values) + 1, np.int64), []
-    for start in range(0, len(values), PIECE):
-        some = values[start : start + PIECE]
+    for start in range(0, len(values), VALUES_READ_AT_ONCE):
+        some = values[start : start + VALUES_READ_AT_ONCE]
         joined = NUL.join(some).encode()
         between = np.flatnonzero(np.frombuffer(joined, np.uint8) == 0)
         if between.shape[0] == len(some) - 1:

@@ -24,7 +24,7 @@ import numpy.typing as npt
 FORMAT = 2
 LIST_MARK = 5
 """What comes before the first row: a mark, and how many there are."""
-PIECE = 1 << 12
+ROWS_READ_AT_ONCE = 1 << 12
 """How many rows are looked at together: if there are others, it is soon known."""
 
 
@@ -36,8 +36,8 @@ def integer_columns(rows: list[Any]) -> list[npt.NDArray[np.int64]] | None:
     value = np.dtype([("mark", "u1"), ("number", "<i4")])
     record = np.dtype([("mark", "u1"), ("length", "<i4"), ("values", value, (len(first),))])
     columns = np.empty((len(first), len(rows)), np.int64)
-    for start in range(0, len(rows), PIECE):
-        piece = rows[start : start + PIECE]
+    for start in range(0, len(rows), ROWS_READ_AT_ONCE):
+        piece = rows[start : start + ROWS_READ_AT_ONCE]
         try:
             written = marshal.dumps(piece, FORMAT)
         except ValueError:  # some class that it does not know

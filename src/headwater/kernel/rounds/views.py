@@ -14,7 +14,7 @@ from headwater.kernel.prefetch import BLOCK
 from headwater.kernel.rounds.addresses import bytes_at, entries_at, ints_at, matrix_at, numbers_at, stored_at
 from headwater.kernel.rounds.tables import *  # noqa: F403
 
-PIECE = 256
+BINDINGS_A_LEVEL = 256
 """How many bindings are found before they are dealt with."""
 WIDEST = 16
 """How many columns they may have."""
@@ -77,16 +77,15 @@ def paired(at, start, length):
 @compiled(view=True)
 def room_of(at, level, which, width):
     """One of the two buffers of a level, for bindings of so many columns and their ranks."""
-    return matrix_at(
-        at[BUFFERS] + (2 * level + which) * np.int64(PIECE * WIDEST * 8), np.int64(PIECE), width + 1
-    )
+    apart = np.int64(BINDINGS_A_LEVEL * WIDEST * 8)
+    return matrix_at(at[BUFFERS] + (2 * level + which) * apart, np.int64(BINDINGS_A_LEVEL), width + 1)
 
 
 @compiled(view=True)
 def bindings_of(at, level):
     """The bindings that a level has found."""
     start = at[BUFFERS] + (2 * level + at[LEVELS + level * LEVEL_WIDTH + BUFFER]) * np.int64(
-        PIECE * WIDEST * 8
+        BINDINGS_A_LEVEL * WIDEST * 8
     )
     return matrix_at(
         start, at[LEVELS + level * LEVEL_WIDTH + PENDING], at[LEVELS + level * LEVEL_WIDTH + BOUND] + 1

@@ -9,7 +9,7 @@ from headwater.kernel.lists import Lists
 from headwater.kernel.relation import NO_ROWS, Relation
 from headwater.kernel.states import NEW
 from headwater.plan.execute import ANY_RANK
-from headwater.plan.list_pieces import PIECE
+from headwater.plan.list_pieces import ROWS_A_PIECE
 from headwater.plan.steps import Ints
 
 
@@ -36,7 +36,7 @@ def replaced(relation: Relation, rows: Ints, key: tuple[int, ...]) -> Ints:
     outputs = -np.arange(relation.arity, dtype=np.int64) - 1
     nothing = np.empty(0, np.int64)
     pairs = np.empty((0, 2), np.int64)
-    out = np.empty((min(PIECE, rows.shape[0] + 1), relation.arity + 1), np.int64)
+    out = np.empty((min(ROWS_A_PIECE, rows.shape[0] + 1), relation.arity + 1), np.int64)
     cursor = np.zeros(5, np.int64)
     found = []
     while cursor[0] < rows.shape[0]:
