@@ -1,16 +1,69 @@
-"""Averages that a database rounds in a way of its own, so that only it can say what they are to the last digit."""
+"""Averages that a database rounds in a way of its own, and which of them are known here to the last digit.
+
+PostgreSQL has all but averages of floats in some digits, DuckDB those of decimals as floats. Both are captured by the
+database's own function. They are maintained by its rule (`maintain/database_averages`) where what the rule needs is
+known, and else not maintained:
+
+- of decimals, how many digits the values have: those of a column of a table do as it says. What expressions have is
+  up to the database, and `numeric` without a number of digits has those of each value.
+- DuckDB makes an average of decimals a sum and a count where a query asks for something else that needs them, and if
+  it does so depends on whether its statistics know of NULLs: an average beside other sums, counts and averages of the
+  same groups may be rounded in either way.
+"""
 
 from __future__ import annotations
 
-from headwater.language.sql.algebra import AggregateCall
+from collections.abc import Sequence
+
+from headwater.language.sql.algebra import AggregateCall, NamedAggregate, Operator, Project, Scan, walk
 from headwater.language.sql.inference import type_of
+from headwater.language.sql.scalars import Attribute
+from headwater.sketch.maintain.database_averages import AverageRule, DuckdbAverages, PostgresAverages
+from headwater.values.types import INT
 
 ROUNDED_ALIKE = {"postgres": ("float",), "duckdb": ("float", "int")}
-"""Of databases that do so with some types, those with which they do not: PostgreSQL has all but averages of floats in
-some digits, DuckDB those of decimals as floats of a kind that depends on what else a query asks for."""
+"""Of databases that round some averages in a way of their own, the types with which they do not."""
+_SHARED = ("count", "sum", "avg")
+"""Aggregates that DuckDB makes sums and counts of."""
 
 
 def has_own_averages(call: AggregateCall, dialect: str) -> bool:
     """Whether a system does so with averages of a call's argument."""
     known = None if call.argument is None else type_of(call.argument)
     return dialect in ROUNDED_ALIKE and (known is None or known.name not in ROUNDED_ALIKE[dialect])
+
+
+def own_average(
+    call: AggregateCall, dialect: str, columns: frozenset[int], beside: Sequence[NamedAggregate]
+) -> AverageRule | None:
+    """How a database rounds such an average, `beside` other aggregates of the same groups; `None` if that is not
+    known. `columns` are the attributes that are columns of tables (`table_columns`)."""
+    argument = call.argument
+    known = None if argument is None else type_of(argument)
+    if dialect == "postgres" and known == INT:
+        return PostgresAverages()
+    if known is None or known.name != "decimal" or known.scale < 0:
+        return None
+    if not (isinstance(argument, Attribute) and argument.id in columns):
+        return None
+    if dialect == "postgres":
+        return PostgresAverages()
+    if any(other.call.function in _SHARED and other.call != call for other in beside):
+        return None
+    return DuckdbAverages(known.precision)
+
+
+def table_columns(plan: Operator) -> frozenset[int]:
+    """The attributes of a plan that are columns of tables, as they are or under another name."""
+    found = {attribute.id for each in walk(plan) if isinstance(each, Scan) for attribute in each.attributes}
+    named = [column for each in walk(plan) if isinstance(each, Project) for column in each.columns]
+    for _ in named:
+        more = {
+            column.attribute.id
+            for column in named
+            if isinstance(column.expression, Attribute) and column.expression.id in found
+        }
+        if more <= found:
+            break
+        found |= more
+    return frozenset(found)

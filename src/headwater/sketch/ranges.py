@@ -38,7 +38,7 @@ from headwater.errors import SketchError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from headwater.sketch.tables.integer_columns import IntegerColumn
+    from headwater.sketch.tables.integer_columns import IntegerColumn, Scale
 
 RangeValue = int | float | str | decimal.Decimal | datetime.date | datetime.datetime
 """What a bound can be. One attribute's bounds are of one kind."""
@@ -77,7 +77,7 @@ class Ranges:
         return {}
 
     @cached_property
-    def _units(self) -> dict[int | None, list[int] | None]:
+    def _units(self) -> dict[Scale, list[int] | None]:
         """The bounds as integers, by the scale of columns they were compared with."""
         return {}
 
@@ -115,10 +115,14 @@ class Ranges:
             found[np.asarray(column.is_null(), dtype=bool)] = self.null_fragment
         return found
 
+    def prepare(self, scale: Scale) -> None:
+        """Have the bounds as integers of a scale, before columns of it come."""
+        if scale not in self._units:
+            self._units[scale] = _in_units(self.bounds, scale)
+
     def fragments_of_few(self, column: IntegerColumn, rows: Iterable[int]) -> list[int] | None:
         """The fragments of some rows of a column of integers; `None` if the bounds are not of its kind."""
-        if column.scale not in self._units:
-            self._units[column.scale] = _in_units(self.bounds, column.scale)
+        self.prepare(column.scale)
         bounds, values = self._units[column.scale], column.listed
         if bounds is None:
             return None
@@ -200,7 +204,7 @@ def _bounds_among(bounds: Sequence[RangeValue], kind: Any) -> npt.NDArray[Any]:
     return np.asarray(bounds, dtype=object)
 
 
-def _in_units(bounds: Sequence[RangeValue], scale: int | None) -> list[int] | None:
+def _in_units(bounds: Sequence[RangeValue], scale: Scale) -> list[int] | None:
     """The smallest integers of a scale (`IntegerColumn.scale`) that are not below the bounds; `None` if bounds are
     not all whole numbers, all decimals or, where the scale is that of days, all dates."""
     kinds = {type(bound) for bound in bounds}

@@ -285,7 +285,7 @@ class ExactIntSums:
         settle(limbs)
         bad = (limbs[:, 1] < -(2**31)) | (limbs[:, 1] >= 2**31)
         if bad.any():
-            total = self._integer(int(groups[np.argmax(bad)]))
+            total = self.total(int(groups[np.argmax(bad)]))
             raise EvaluationError(
                 "overflow",
                 f"the sum {total} does not fit a 64-bit int",
@@ -301,7 +301,7 @@ class ExactIntSums:
         # An int below 2**53 is a float, and the quotient of two floats is rounded once.
         large = (limbs[:, 1] < -(2**20)) | (limbs[:, 1] >= 2**20) | (np.abs(counts) >= 2**53)
         for row in np.flatnonzero(large).tolist():
-            averages[row] = self._integer(int(groups[row])) / int(counts[row])
+            averages[row] = self.total(int(groups[row])) / int(counts[row])
         return averages
 
     def save(self, groups: Ints) -> Ints:
@@ -323,7 +323,8 @@ class ExactIntSums:
         """Put groups back to what they were when saved."""
         self._limbs[groups] = saved
 
-    def _integer(self, group: int) -> int:
+    def total(self, group: int) -> int:
+        """The sum of one group, whatever its size."""
         low, high = self._limbs[group].tolist()
         return (int(high) << 32) + int(low)
 

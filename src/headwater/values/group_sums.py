@@ -74,7 +74,7 @@ class ExactDecimalSums:
         type = sum_type(self.type)
         if narrow.all() and type.precision > 18:
             return specials.int_codes(low)
-        return self._codes([self._units(group) for group in groups.tolist()], type, specials)
+        return self._codes([self.total(group) for group in groups.tolist()], type, specials)
 
     def average_codes(self, groups: Ints, counts: Ints, specials: Specials) -> Ints:
         """The codes of the averages, rounded half up to the scale of `average_type`."""
@@ -82,7 +82,7 @@ class ExactDecimalSums:
         more = 10 ** (type.scale - self.type.scale)
         pairs = zip(groups.tolist(), counts.tolist(), strict=True)
         return self._codes(
-            [_half_up(self._units(group) * more, count) for group, count in pairs], type, specials
+            [_half_up(self.total(group) * more, count) for group, count in pairs], type, specials
         )
 
     def save(self, groups: Ints) -> Ints:
@@ -112,7 +112,8 @@ class ExactDecimalSums:
         inner = (limbs[:, 2:-1] == rest[:, None]).all(axis=1)
         return (limbs[:, 1] << 32) | limbs[:, 0], inner & (limbs[:, -1] == np.where(negative, -1, 0))
 
-    def _units(self, group: int) -> int:
+    def total(self, group: int) -> int:
+        """The sum of one group in units of the last digit, whatever its size."""
         return sum(int(limb) << (32 * place) for place, limb in enumerate(self._limbs[group].tolist()))
 
     def _codes(self, units: list[int], type: Type, specials: Specials) -> Ints:

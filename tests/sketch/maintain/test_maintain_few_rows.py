@@ -6,6 +6,7 @@ import datetime
 import random
 from collections.abc import Callable
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,11 +14,16 @@ import pyarrow as pa
 import pytest
 
 from headwater.errors import DataError
+from headwater.language.sql.parser import parse
 from headwater.language.sql.scalars import Attribute, Compare, Value
+from headwater.language.sql.tables import table_schema
+from headwater.sketch.maintain import few_rows, row_tests, table_access
 from headwater.sketch.maintain import merge as merging
-from headwater.sketch.maintain import row_tests, table_access
 from headwater.sketch.maintain.annotated import AnnotatedRows
+from headwater.sketch.maintain.block_delta import BlockDelta
+from headwater.sketch.maintain.compiling import compile_plan
 from headwater.sketch.maintain.fragment_sets import FragmentSets
+from headwater.sketch.maintain.maintainer import Maintainer
 from headwater.sketch.maintain.merge import Merge
 from headwater.sketch.maintain.numbering import FragmentNumbers, SlotRanges
 from headwater.sketch.maintain.row_tests import compile_test
@@ -26,6 +32,7 @@ from headwater.sketch.ranges import Ranges, RangeValue
 from headwater.sketch.sketch import Slot
 from headwater.sketch.tables.backend import TableDelta
 from headwater.sketch.tables.integer_columns import integer_column
+from headwater.sketch.tables.sql_backend import SqlBackend
 from headwater.values.types import INT
 
 FIRST = datetime.date(1969, 12, 20)
@@ -76,7 +83,7 @@ def test_other_bounds_are_left_to_columns():
 
 
 def by_columns(patch: pytest.MonkeyPatch) -> None:
-    for module in (row_tests, table_access, merging):
+    for module in (row_tests, table_access, merging, few_rows):
         patch.setattr(module, "FEW_ROWS", -1)
 
 
@@ -138,3 +145,97 @@ def test_few_fragments_are_merged_as_many_are(seed: int, monkeypatch: pytest.Mon
                 results.append(refused.code)
         assert results[0] == results[1]
         assert few.state.tolist() == many.state.tolist()
+
+
+def few_of(condition: str, table: pa.Table, signs: list[int]) -> dict[int, int] | None:
+    schemas = {"t": table_schema("t", "n int, price decimal(9,2), word string, weight double")}
+    numbers = FragmentNumbers((SlotRanges(Slot("t", "n"), Ranges("n", (0, 10))),))
+    block = compile_plan(parse(f"SELECT n FROM t WHERE {condition}", schemas).plan, numbers)
+    assert isinstance(block, BlockDelta)
+    few = block.few_rows()
+    assert few is not None
+    return few.added(TableDelta("t", 0, 1, table, np.array(signs)))
+
+
+def test_rows_that_pass_add_their_signs_to_fragments():
+    table = pa.table(
+        {
+            "n": [-5, 5, 7, None],
+            "price": pa.array([Decimal("1.50"), Decimal(2), None, Decimal(9)], pa.decimal128(9, 2)),
+            "word": ["a", "b", "c", "d"],
+            "weight": [1.0, 2.0, 3.0, 4.0],
+        }
+    )
+    signs = [1, -1, 2, 3]
+    assert few_of("price > 1 AND price <= 9", table, signs) == {0: 1, 1: -1, 3: 3}
+    assert few_of("n > 0 AND n <> 6", table, signs) == {1: 1}
+    assert few_of("price > 9", table, signs) == {}
+    assert few_of("word > 'a'", table, signs) is None
+    assert few_of("weight > 1", table, signs) is None
+    assert few_of("n > 0", pa.table({"n": [1] * 65, "price": [None] * 65}), [1] * 65) is None
+
+
+QUERIES = (
+    "SELECT count(*) FROM t WHERE n >= 3 AND n < 20 AND price BETWEEN 1.5 AND 4 AND day > DATE '1970-01-04'",
+    "SELECT n FROM t WHERE n <> 5 AND (price < 2 OR price > 4) AND n > -1",
+    "SELECT sum(n) FROM t WHERE n = 7 AND n < 9",
+    "SELECT day FROM t WHERE n > 3 AND n < 2",
+    "SELECT n FROM t WHERE price > 1.005 AND word LIKE 'a%'",
+    "SELECT n FROM t",
+    "SELECT n FROM t WHERE n IN (1, 2, 30) UNION ALL SELECT n FROM t WHERE n < 4",
+)
+
+
+@pytest.mark.parametrize("by", [("n",), ("price",), ("day", "n"), ("word",)])
+@pytest.mark.parametrize("query", QUERIES)
+def test_few_rows_are_followed_as_many_are(
+    query: str, by: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Through a stream of changes, by what needs no annotated rows and by what makes them; both as captured anew."""
+    at = random.Random(query)
+    backend = SqlBackend(f"duckdb:///{tmp_path}/t.db")
+    with backend.engine.begin() as connection:
+        connection.exec_driver_sql("CREATE TABLE t (n INTEGER, price DECIMAL(9, 2), day DATE, word VARCHAR)")
+    backend.table("t")
+    bounds = {
+        "n": (0, 4, 9, 20),
+        "price": (Decimal("0.5"), Decimal("2.25"), Decimal(4)),
+        "day": (datetime.date(1970, 1, 3), datetime.date(1970, 1, 9)),
+        "word": ("ab", "b"),
+    }
+    numbers = FragmentNumbers(tuple(SlotRanges(Slot("t", name), Ranges(name, bounds[name])) for name in by))
+    plan = parse(query, backend.schemas()).plan
+    few, many, fresh = (Maintainer(plan, numbers, backend) for _ in range(3))
+    few.capture()
+    many.capture()
+    kept: list[tuple[object, ...]] = []
+    for _ in range(12):
+        rows = [
+            tuple(
+                None if at.random() < 0.1 else value
+                for value in (
+                    at.randint(-3, 30),
+                    Decimal(at.randint(0, 500)).scaleb(-2),
+                    FIRST + datetime.timedelta(at.randint(0, 30)),
+                    at.choice(("a", "abc", "b", "ca")),
+                )
+            )
+            for _ in range(at.randint(1, 8))
+        ]
+        gone = [kept.pop(at.randrange(len(kept))) for _ in range(min(len(kept), at.randint(0, 6)))]
+        kept += rows
+        schema = pa.schema(
+            [("n", pa.int64()), ("price", pa.decimal128(9, 2)), ("day", pa.date32()), ("word", pa.string())]
+        )
+        columns = [
+            pa.Table.from_pylist([dict(zip(schema.names, row, strict=True)) for row in each], schema)
+            for each in (rows, gone)
+        ]
+        backend.update("t", *columns)
+        done = few.maintain()
+        with monkeypatch.context() as patch:
+            by_columns(patch)
+            assert many.maintain().delta == done.delta
+        assert few.counts == many.counts
+        assert few.sketch == fresh.capture()
+    backend.close()

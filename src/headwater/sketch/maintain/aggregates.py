@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from headwater.kernel.accumulating import Accumulating
 from headwater.sketch.maintain.coding import CodedColumn
+from headwater.sketch.maintain.database_averages import AverageRule
 from headwater.sketch.maintain.fragment_sets import Ints
 from headwater.sketch.maintain.merge import negative_count
 from headwater.values.codec import Codec
@@ -99,8 +100,17 @@ class GroupCount:
 class GroupSum:
     """`sum(x)` and `avg(x)`."""
 
-    def __init__(self, codec: Codec, function: str, argument: Type | None, name: str):
+    def __init__(
+        self,
+        codec: Codec,
+        function: str,
+        argument: Type | None,
+        name: str,
+        averages: AverageRule | None = None,
+    ):
         self.function = function
+        self.averages = averages
+        """How averages are rounded, if not as they are here."""
         self.coded = CodedColumn(codec, name, argument)
         self.count = GroupCount()
         self._sums: AnySums | None = None
@@ -127,6 +137,10 @@ class GroupSum:
 
     def column(self, groups: Ints) -> pa.Array:
         sums = self._of_groups(groups)
+        if self.averages is not None and not isinstance(sums, ExactSums):
+            totals = [sums.total(group) for group in groups.tolist()]
+            scale = 0 if self.coded.type is None else self.coded.type.scale
+            return self.averages.column(totals, self.count.values(groups).tolist(), scale)
         specials = self.coded.codec.specials
         codes = aggregated(sums, self.function, groups, self.count.values(groups), specials)
         return CodedColumn(self.coded.codec, self.coded.name, self._result()).column(codes)

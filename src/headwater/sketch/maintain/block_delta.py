@@ -34,6 +34,7 @@ from headwater.language.sql.algebra import (
 from headwater.language.sql.scalars import Attribute, Compare, Function, Scalar, attributes_in, conjunction
 from headwater.sketch.maintain.annotated import AnnotatedRows, together
 from headwater.sketch.maintain.columnwise import Columnwise, compile_scalar
+from headwater.sketch.maintain.few_rows import FewRows
 from headwater.sketch.maintain.fragment_sets import Bools, FragmentSets
 from headwater.sketch.maintain.join_walk import JoinWalk
 from headwater.sketch.maintain.joined_rows import TooManyRows
@@ -98,6 +99,12 @@ class BlockDelta(Stateless):
     def computes_here(self) -> bool:
         """Whether deltas are followed without asking the backend."""
         return self._here is not None
+
+    def few_rows(self) -> FewRows | None:
+        """What follows deltas of few rows, if they are followed here and no column is read above."""
+        if self._here is None or self.columns:
+            return None
+        return FewRows(self.accesses[self.block.scans[0].access], self._tests, self.numbers)
 
     def columns_of(self, table: str) -> frozenset[str]:
         """The columns of a table that are read of its deltas."""

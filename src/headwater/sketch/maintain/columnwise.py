@@ -19,6 +19,7 @@ from __future__ import annotations
 import calendar
 import datetime
 import decimal
+import operator
 from collections.abc import Callable
 from typing import Any, Protocol
 
@@ -44,6 +45,8 @@ from headwater.language.sql.scalars import (
     Scalar,
     Value,
 )
+from headwater.sketch.maintain.database_averages import unknown_here
+from headwater.sketch.tables.integer_columns import integer_column
 from headwater.values.arrow_types import arrow_type
 from headwater.values.record import Months
 from headwater.values.types import FLOAT, INT, Type
@@ -78,7 +81,11 @@ _WITH_NAN: dict[str, Callable[..., Any]] = {
     ">": lambda a, b, m, n: (a > b) | (m & ~n),
     ">=": lambda a, b, m, n: (a >= b) | m,
 }
+_MULTIPLY = operator.mul
 _MOST_DIGITS = 38
+_MOST_DIGITS_OF_ALL = 76
+_DIGITS_OF_FLOATS = 15
+"""Whole numbers of so many digits, and powers of ten, are floats: a quotient is rounded once."""
 
 
 class _NotHere(Exception):  # noqa: N818
@@ -119,8 +126,8 @@ def _compiled(scalar: Scalar) -> Columnwise:
         case Value():
             constant = _constant(scalar)
             return lambda columns: constant
-        case Compare(operator=operator, left=left, right=right):
-            return _comparison(operator, _compiled(left), _compiled(right))
+        case Compare(operator=name, left=left, right=right):
+            return _comparison(name, _compiled(left), _compiled(right))
         case And(parts=parts):
             return _folded(pc.and_kleene, parts)
         case Or(parts=parts):
@@ -189,15 +196,15 @@ def _folded(function: Callable[..., Any], parts: tuple[Scalar, ...]) -> Columnwi
     return run
 
 
-def _comparison(operator: str, left: Columnwise, right: Columnwise) -> Columnwise:
-    if operator not in _COMPARISONS:
+def _comparison(name: str, left: Columnwise, right: Columnwise) -> Columnwise:
+    if name not in _COMPARISONS:
         raise _NotHere
-    plain, with_nan = _COMPARISONS[operator], _WITH_NAN[operator]
+    plain, with_nan = _COMPARISONS[name], _WITH_NAN[name]
 
     def run(columns: ColumnsById) -> Evaluated:
         a, b = left(columns), right(columns)
         if pa.types.is_floating(a.type) or pa.types.is_floating(b.type):
-            a, b = pc.cast(a, pa.float64()), pc.cast(b, pa.float64())
+            a, b = _as_float(a), _as_float(b)
             m, n = pc.is_nan(a), pc.is_nan(b)
             if _any(m) or _any(n):
                 return _by_nan(with_nan, a, b)
@@ -213,6 +220,9 @@ def _comparable(a: Evaluated, b: Evaluated) -> tuple[Evaluated, Evaluated]:
     if pa.types.is_null(a.type) or pa.types.is_null(b.type):
         return _alike(a, b)
     a, b = _as_decimal(a), _as_decimal(b)
+    if pa.types.is_decimal256(a.type) or pa.types.is_decimal256(b.type):
+        widest = pa.decimal256(_MOST_DIGITS_OF_ALL, max(a.type.scale, b.type.scale))
+        return pc.cast(a, widest), pc.cast(b, widest)
     if _digits(a.type, b.type) <= _MOST_DIGITS:
         return a, b
     wide = (pc.cast(each, pa.decimal256(each.type.precision, each.type.scale)) for each in (a, b))
@@ -285,8 +295,8 @@ def _alike(a: Evaluated, b: Evaluated) -> tuple[Evaluated, Evaluated]:
     if pa.types.is_null(b.type):
         return a, pc.cast(b, a.type)
     if pa.types.is_floating(a.type) or pa.types.is_floating(b.type):
-        wide = pa.float64()
-    elif pa.types.is_decimal(a.type) or pa.types.is_decimal(b.type):
+        return _as_float(a), _as_float(b)
+    if pa.types.is_decimal(a.type) or pa.types.is_decimal(b.type):
         a, b = _as_decimal(a), _as_decimal(b)
         wide = pa.decimal128(min(_MOST_DIGITS, _digits(a.type, b.type)), max(a.type.scale, b.type.scale))
     else:
@@ -304,7 +314,9 @@ def _cast(argument: Scalar, type: Type) -> Columnwise:
 
     def run(columns: ColumnsById) -> Evaluated:
         value = compiled(columns)
-        return value if value.type == target else pc.cast(value, target)
+        if value.type == target:
+            return value
+        return _as_float(value) if pa.types.is_floating(target) else pc.cast(value, target)
 
     return run
 
@@ -327,10 +339,12 @@ def _is_moment(scalar: Scalar) -> bool:
     return known is not None and known.name.startswith(("date", "time", "interval"))
 
 
-def _arithmetic(plain: Callable[..., Any], product: bool = False) -> Callable[..., Any]:
+def _arithmetic(plain: Callable[..., Any], exact: Callable[..., Any]) -> Callable[..., Any]:
     def run(a: Evaluated, b: Evaluated) -> Evaluated:
+        if pa.types.is_decimal256(a.type) or pa.types.is_decimal256(b.type):
+            return _widest_arithmetic(exact, a, b)
         if pa.types.is_decimal(a.type) or pa.types.is_decimal(b.type):
-            return _decimal_arithmetic(plain, a, b, product)
+            return _decimal_arithmetic(plain, a, b, product=exact is _MULTIPLY)
         if pa.types.is_integer(a.type) and pa.types.is_integer(b.type):
             a, b = pc.cast(a, pa.int64()), pc.cast(b, pa.int64())
         return plain(a, b)
@@ -341,7 +355,7 @@ def _arithmetic(plain: Callable[..., Any], product: bool = False) -> Callable[..
 def _decimal_arithmetic(plain: Callable[..., Any], a: Evaluated, b: Evaluated, product: bool) -> Evaluated:
     """Exact, with up to 38 digits: Arrow refuses types of more, whatever the values."""
     if pa.types.is_floating(a.type) or pa.types.is_floating(b.type):
-        return plain(pc.cast(a, pa.float64()), pc.cast(b, pa.float64()))
+        return plain(_as_float(a), _as_float(b))
     a, b = _as_decimal(a), _as_decimal(b)
     digits = a.type.precision + b.type.precision if product else _digits(a.type, b.type)
     if digits + 1 <= _MOST_DIGITS:
@@ -350,13 +364,44 @@ def _decimal_arithmetic(plain: Callable[..., Any], a: Evaluated, b: Evaluated, p
     return pc.cast(wide, pa.decimal128(_MOST_DIGITS, wide.type.scale))
 
 
+def _widest_arithmetic(exact: Callable[..., Any], a: Evaluated, b: Evaluated) -> Evaluated:
+    """Exact, of averages that have all their digits in the database: with up to 76, as many after the point as there
+    are."""
+    if pa.types.is_floating(a.type) or pa.types.is_floating(b.type):
+        _as_float(a), _as_float(b)
+    rows = max(1 if isinstance(each, pa.Scalar) else len(each) for each in (a, b))
+    sides = (as_column(each, rows).to_pylist() for each in (a, b))
+    with decimal.localcontext(prec=2 * _MOST_DIGITS_OF_ALL):
+        values = [
+            None if x is None or y is None else exact(decimal.Decimal(x), y).normalize()
+            for x, y in zip(*sides, strict=True)
+        ]
+    digits = [-int(value.as_tuple().exponent) for value in values if value is not None]
+    return pa.array(values, pa.decimal256(_MOST_DIGITS_OF_ALL, max([0, *digits])))
+
+
 def _as_decimal(value: Evaluated) -> Evaluated:
     return value if pa.types.is_decimal(value.type) else pc.cast(value, pa.decimal128(19, 0))
 
 
+def _as_float(value: Evaluated) -> Evaluated:
+    """Floats of any numbers; decimals are rounded once, which Arrow does not do with all of them."""
+    if not pa.types.is_decimal(value.type):
+        return pc.cast(value, pa.float64())
+    if pa.types.is_decimal256(value.type):
+        raise unknown_here("which float an average is that has all its digits is up to the database")
+    if isinstance(value, pa.Scalar):
+        return pa.scalar(None if value.as_py() is None else float(value.as_py()), pa.float64())
+    few = isinstance(value, pa.Array) and value.type.precision <= _DIGITS_OF_FLOATS
+    units = integer_column(value) if few else None
+    if units is not None:
+        return pa.array(units.values / 10.0**value.type.scale, mask=units.missing)
+    return pa.array([None if each is None else float(each) for each in value.to_pylist()], pa.float64())
+
+
 def _quotient(a: Evaluated, b: Evaluated) -> Evaluated:
     """A quotient of floats. What systems make of a division by 0 differs, so it is an error."""
-    a, b = pc.cast(a, pa.float64()), pc.cast(b, pa.float64())
+    a, b = _as_float(a), _as_float(b)
     if _any(pc.fill_null(pc.equal(b, 0.0), False)):
         raise EvaluationError("division-by-zero", "a division by 0 in a query whose sketch is maintained")
     return pc.divide(a, b)
@@ -372,9 +417,9 @@ def _coalesced(*values: Evaluated) -> Evaluated:
 
 _OF_MOMENTS = frozenset({"year", "month", "day", "coalesce"})
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "add": _arithmetic(pc.add_checked),
-    "subtract": _arithmetic(pc.subtract_checked),
-    "multiply": _arithmetic(pc.multiply_checked, product=True),
+    "add": _arithmetic(pc.add_checked, operator.add),
+    "subtract": _arithmetic(pc.subtract_checked, operator.sub),
+    "multiply": _arithmetic(pc.multiply_checked, _MULTIPLY),
     "divide": _quotient,
     "negate": pc.negate_checked,
     "absolute": pc.abs_checked,

@@ -154,7 +154,9 @@ class Maintainer:
         """Operators without state."""
         self._root: Incremental = compile_plan(self.plan, self.numbers, self.switches, self.backend.dialect)
         self._blocks = tuple(each for each in self.operators() if isinstance(each, BlockDelta))
+        self._asking = tuple(block for block in self._blocks if not block.computes_here)
         self._merge = Merge(self.numbers.total) if self.switches.shrink else GrowingMerge(self.numbers.total)
+        self._few_rows = self._root.few_rows() if isinstance(self._root, BlockDelta) else None
 
     def maintain(self, versions: Mapping[str, int] | None = None) -> Maintained:
         """Bring the sketch to other versions (default: the newest), by what changed since those it has seen."""
@@ -187,7 +189,7 @@ class Maintainer:
         delta = self._follow(changes)
         return Maintained(
             delta,
-            sum(each.size for each in deltas.values()),
+            sum([each.size for each in deltas.values()]),
             time.perf_counter() - started,
             self._asked - asked,
             tuple(changes.refilled),
@@ -197,7 +199,7 @@ class Maintainer:
     @property
     def _asked(self) -> int:
         """How often the backend was asked to join, since the state was made."""
-        return sum(block.asked for block in self._blocks)
+        return sum([block.asked for block in self._asking])
 
     def _without_deletions(
         self, deltas: Mapping[str, TableDelta], merge: GrowingMerge
@@ -262,7 +264,9 @@ class Maintainer:
     def _follow(self, changes: TableChanges) -> SketchDelta:
         versions, self.versions = self.versions, None  # lost, unless all goes well
         try:
-            delta = self._merge.change(self._root.change(changes))
+            delta = self._changed_by_few(changes)
+            if delta is None:
+                delta = self._merge.change(self._root.change(changes))
         except (EvaluationError, pa.ArrowException) as error:
             raise SketchError(
                 "not-maintained",
@@ -276,6 +280,14 @@ class Maintainer:
         else:
             self._sketch = self._changed(self._sketch.at(self.versions), delta)
         return delta
+
+    def _changed_by_few(self, changes: TableChanges) -> SketchDelta | None:
+        """What deltas of few rows do, if nothing but μ has state."""
+        if self._few_rows is None or changes.deltas is None or not isinstance(self._merge, Merge):
+            return None
+        delta = changes.deltas.get(self._few_rows.table)
+        added = {} if delta is None else self._few_rows.added(delta)
+        return None if added is None else self._merge.add(added)
 
     def _changed(self, sketch: Sketch, delta: SketchDelta) -> Sketch:
         """A sketch with what it gains and loses: most changes touch few of its fragments, if any."""

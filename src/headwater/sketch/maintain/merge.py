@@ -15,6 +15,7 @@ SketchDelta(gained=frozenset({0, 1}), lost=frozenset())
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,6 +34,9 @@ class SketchDelta:
     lost: frozenset[int]
 
 
+_UNCHANGED = SketchDelta(frozenset(), frozenset())
+
+
 class Merge:
     """The counts of all fragments."""
 
@@ -42,7 +46,7 @@ class Merge:
     def change(self, rows: AnnotatedRows) -> SketchDelta:
         """Follow a change of the query's annotated result."""
         if not len(rows):
-            return SketchDelta(frozenset(), frozenset())
+            return _UNCHANGED
         if isinstance(rows.fragments, FragmentSets) and len(rows.fragments.members) <= FEW_ROWS:
             return self._change_few(rows.fragments, rows.counts)
         added = added_to_fragments(rows, len(self.state))
@@ -58,20 +62,28 @@ class Merge:
     def _change_few(self, sets: FragmentSets, counts: Ints) -> SketchDelta:
         """The same, one fragment after the other."""
         members, offsets = sets.members.tolist(), sets.offsets.tolist()
-        after: dict[int, int] = {}
+        added: dict[int, int] = {}
         for row, count in enumerate(counts.tolist()):
             for number in members[offsets[row] : offsets[row + 1]]:
-                after[number] = after.get(number, 0) + count
-        before = {number: int(self.state[number]) for number in after}
-        for number, added in after.items():
-            after[number] = before[number] + added
-            if after[number] < 0:
-                raise negative_count("a fragment of the answer")
-        for number, count in after.items():
-            self.state[number] = count
-        gained = frozenset(number for number, count in before.items() if not count and after[number])
-        lost = frozenset(number for number, count in before.items() if count and not after[number])
-        return SketchDelta(gained, lost)
+                added[number] = added.get(number, 0) + count
+        return self.add(added)
+
+    def add(self, added: Mapping[int, int]) -> SketchDelta:
+        """Follow a change by which so many rows of the answer more (or, below 0, fewer) rest on some fragments."""
+        if not added:
+            return _UNCHANGED
+        state = self.state
+        before = {number: int(state[number]) for number in added}
+        if any(before[number] + count < 0 for number, count in added.items()):
+            raise negative_count("a fragment of the answer")
+        gained, lost = set(), set()
+        for number, count in added.items():
+            state[number] += count
+            if count and not before[number]:
+                gained.add(number)
+            elif count and before[number] + count == 0:
+                lost.add(number)
+        return SketchDelta(frozenset(gained), frozenset(lost))
 
     def present(self) -> list[int]:
         """The fragments of the sketch."""

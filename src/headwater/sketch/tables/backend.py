@@ -10,7 +10,7 @@ with a table is a plan that scans both.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence, Set
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -60,6 +60,12 @@ class TableDelta:
         return bool((self.signs > 0).all() or (self.signs < 0).all())
 
     @cached_property
+    def listed_signs(self) -> list[int]:
+        """The signs as Python has them: for loops over few rows."""
+        found: list[int] = self.signs.tolist()
+        return found
+
+    @cached_property
     def _columns(self) -> dict[str, pa.Array]:
         return {}
 
@@ -80,13 +86,21 @@ class TableDelta:
             self._integers[name] = integer_column(self.column(name))
         return self._integers[name]
 
-    def prepare_like(self, earlier: TableDelta) -> None:
-        """Make what was made of an earlier delta of the same table."""
-        self.is_one_way, self.size  # noqa: B018
-        for name in tuple(earlier._integers):  # readers in other threads may make more meanwhile
+    def prepare(self, names: Collection[str]) -> None:
+        """Make these columns as integers, for what reads some of them and perhaps others."""
+        for name in names:
             column = self.integers(name)
             if column is not None and len(self.signs) <= FEW_ROWS:
                 column.listed  # noqa: B018
+
+    def has_prepared(self, names: Set[str]) -> bool:
+        """Whether that was done."""
+        return names <= self._integers.keys()
+
+    def prepare_like(self, earlier: TableDelta) -> None:
+        """Make what was made of an earlier delta of the same table."""
+        self.is_one_way, self.size, self.listed_signs  # noqa: B018
+        self.prepare(tuple(earlier._integers))  # readers in other threads may make more meanwhile
 
     def only(self, chosen: npt.NDArray[np.bool_]) -> TableDelta:
         """Some of its rows."""

@@ -21,6 +21,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from headwater.values.types import Type
+
+Scale = int | None
+"""What unit integers are of: a number's digits after the point, or `None` for days."""
 FEW_ROWS = 64
 """Up to so many, a loop over Python's integers takes less time than a few calls over arrays."""
 MOST_DIGITS_OF_WORDS = 18
@@ -44,8 +48,7 @@ class IntegerColumn:
     """One for each row; what stands for NULL does not matter."""
     missing: npt.NDArray[np.bool_] | None
     """Where NULL is, if it is anywhere."""
-    scale: int | None
-    """Digits after the point; `None` for days."""
+    scale: Scale
 
     @cached_property
     def listed(self) -> list[int | None]:
@@ -70,6 +73,19 @@ def integer_column(column: Any) -> IntegerColumn | None:
     else:
         return None
     return IntegerColumn(values, np.asarray(column.is_null()) if column.null_count else None, scale)
+
+
+def scales_of(type: Type | None) -> tuple[Scale, ...]:
+    """The scale that columns of a type have as integers, if they are some and it is known."""
+    match type:
+        case Type(name="int"):
+            return (0,)
+        case Type(name="decimal", scale=scale):
+            return (scale,)
+        case Type(name="date"):
+            return (None,)
+        case _:
+            return ()
 
 
 def _memory(column: Any, word: Any, words: int) -> npt.NDArray[Any]:

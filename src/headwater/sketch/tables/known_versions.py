@@ -59,14 +59,16 @@ class KnownVersions:
 
     def of(self, tables: Collection[str]) -> dict[str, RecordedVersion] | None:
         """What is recorded of tables, if it is known of all of them."""
+        found, marks = {}, set()
         with self._lock:
-            self._wanted.update(tables)
-            known = {table: self._known[table] for table in tables if table in self._known}
-            if len(known) < len(tables):
-                return None
-        mark = self._look()
-        current = {table: now for table, (then, now) in known.items() if then == mark}
-        return current if len(current) == len(known) else None
+            for table in tables:
+                known = self._known.get(table)
+                if known is None:
+                    self._wanted.update(tables)
+                    return None
+                then, found[table] = known
+                marks.add(then)
+        return found if marks == {self._look()} else None
 
     def is_wanted(self, table: str) -> bool:
         """Whether somebody has asked for it."""

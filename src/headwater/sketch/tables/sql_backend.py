@@ -269,8 +269,9 @@ class SqlBackend:
             return self._changes(connection, table, after, upto, wanted)
 
     def news(self, seen: Mapping[str, int], wanted: Mapping[str, WantedRows]) -> News:
-        for table in seen:
-            self._schema(table)
+        if not seen.keys() <= self._tables.keys():
+            for table in seen:
+                self._schema(table)
         if self._transactions.moment is None and self.dialect == "duckdb":
             found = self._news_at_hand(seen, wanted)
             if found is not None:
