@@ -11,7 +11,7 @@ attribute is a whole number: of other values, files say their minima and maxima 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,10 +27,10 @@ FileMark = tuple[int, int, int]
 
 
 class ParquetFrames:
-    """DataFrames over the files of a directory."""
+    """DataFrames over the files of a directory; `read` gives all of its rows, as they are when it is asked."""
 
-    def __init__(self, path: Path):
-        self._path = path
+    def __init__(self, path: Path, read: Callable[[SparkSession], DataFrame]):
+        self._path, self._read = path, read
         self._marks: dict[str, FileMark] = {}
         self._frames: dict[tuple[int, str, frozenset[str]], DataFrame] = {}
 
@@ -39,7 +39,7 @@ class ParquetFrames:
         if self._marks != marks:
             self._marks, self._frames = dict(marks), {}
         key = (id(session), settings_of(session), frozenset(marks))
-        return remembered(self._frames, key, lambda: session.read.parquet(str(self._path)))
+        return remembered(self._frames, key, lambda: self._read(session))
 
     def some(self, whole: DataFrame, marks: Mapping[str, FileMark], names: Collection[str]) -> DataFrame:
         """The rows of some of the files."""
@@ -48,6 +48,10 @@ class ParquetFrames:
         root = str(self._path) if any("=" in name for name in marks) else None
         key = (id(session), settings_of(session), frozenset(names))
         return remembered(self._frames, key, lambda: frame_with_columns(session, whole.schema, files, root))
+
+    def forget(self) -> None:
+        """Keep nothing: something else than files has changed."""
+        self._frames = {}
 
     def gives_again(self, frame: DataFrame) -> bool:
         return any(frame is kept for kept in list(self._frames.values()))

@@ -18,7 +18,7 @@ import os
 import shutil
 import stat
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -65,16 +65,19 @@ class Intention:
 
 
 class ParquetTable:
-    """A directory of Parquet files; `record` is the folder in which its versions are remembered."""
+    """A directory of Parquet files; `record` is the folder in which its versions are remembered. `read`: how Spark
+    reads it, if not as a directory."""
 
-    def __init__(self, path: str | Path, record: Path):
+    def __init__(
+        self, path: str | Path, record: Path, read: Callable[[SparkSession], DataFrame] | None = None
+    ):
         self.path, self.record = Path(path), record
         if not self.path.is_dir():
             raise SketchError(
                 "missing-source", f"there is no directory {self.path}", hint="is the path right?"
             )
         self._layouts: dict[tuple[str, int], tuple[TableLayout, tuple[str, ...]]] = {}
-        self._frames = ParquetFrames(self.path)
+        self.frames = ParquetFrames(self.path, read or (lambda session: session.read.parquet(str(self.path))))
         make_folder(record)
         self._recover()
 
@@ -111,11 +114,11 @@ class ParquetTable:
     def frame(self, session: SparkSession, version: int, parts: Sequence[SketchPart]) -> DataFrame:
         marks = self._marks()
         self.check(version)
-        whole = self._frames.whole(session, marks)
+        whole = self.frames.whole(session, marks)
         wanted = self._wanted(version, parts)
         if wanted is None or not self._knows_all(marks) or not can_be_left_out(whole, parts):
             return whole
-        return self._frames.some(whole, marks, wanted)
+        return self.frames.some(whole, marks, wanted)
 
     def _wanted(self, version: int, parts: Sequence[SketchPart]) -> set[str] | None:
         """The files that may have rows of all parts; `None` for all files."""
@@ -132,7 +135,7 @@ class ParquetTable:
             )
 
     def gives_again(self, frame: DataFrame) -> bool:
-        return self._frames.gives_again(frame)
+        return self.frames.gives_again(frame)
 
     def rows_read(self, version: int, parts: Sequence[SketchPart]) -> int | None:
         import pyarrow as pa
