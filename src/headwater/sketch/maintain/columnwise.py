@@ -28,7 +28,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from headwater.errors import EvaluationError
+from headwater.errors import EvaluationError, SketchError
 from headwater.language.sql.inference import type_of
 from headwater.language.sql.scalars import (
     And,
@@ -368,7 +368,7 @@ def _widest_arithmetic(exact: Callable[..., Any], a: Evaluated, b: Evaluated) ->
     """Exact, of averages that have all their digits in the database: with up to 76, as many after the point as there
     are."""
     if pa.types.is_floating(a.type) or pa.types.is_floating(b.type):
-        _as_float(a), _as_float(b)
+        raise _no_float_known()
     rows = max(1 if isinstance(each, pa.Scalar) else len(each) for each in (a, b))
     sides = (as_column(each, rows).to_pylist() for each in (a, b))
     with decimal.localcontext(prec=2 * _MOST_DIGITS_OF_ALL):
@@ -384,12 +384,16 @@ def _as_decimal(value: Evaluated) -> Evaluated:
     return value if pa.types.is_decimal(value.type) else pc.cast(value, pa.decimal128(19, 0))
 
 
+def _no_float_known() -> SketchError:
+    return unknown_here("which float an average is that has all its digits is up to the database")
+
+
 def _as_float(value: Evaluated) -> Evaluated:
     """Floats of any numbers; decimals are rounded once, which Arrow does not do with all of them."""
     if not pa.types.is_decimal(value.type):
         return pc.cast(value, pa.float64())
     if pa.types.is_decimal256(value.type):
-        raise unknown_here("which float an average is that has all its digits is up to the database")
+        raise _no_float_known()
     if isinstance(value, pa.Scalar):
         return pa.scalar(None if value.as_py() is None else float(value.as_py()), pa.float64())
     few = isinstance(value, pa.Array) and value.type.precision <= _DIGITS_OF_FLOATS
