@@ -199,9 +199,20 @@ def _bounds_among(bounds: Sequence[RangeValue], kind: Any) -> npt.NDArray[Any]:
     if pa.types.is_boolean(kind):
         return np.asarray(bounds, dtype=np.int8)
     if pa.types.is_decimal(kind) and kind.precision <= 18:
-        scaled = [_unscaled(decimal.Decimal(bound), kind.scale) for bound in bounds]  # type: ignore[arg-type]
+        scaled = [math.ceil(in_units(decimal.Decimal(bound), kind.scale)) for bound in bounds]  # type: ignore[arg-type]
         return np.asarray(scaled, dtype=object if _wide(scaled) else np.int64)
     return np.asarray(bounds, dtype=object)
+
+
+def in_units(number: decimal.Decimal, scale: int) -> fractions.Fraction:
+    """A finite number in units of so many digits after the point, whatever its own digits are: arithmetic of decimals
+    would round it.
+
+    >>> in_units(decimal.Decimal("1.25"), 1)
+    Fraction(25, 2)
+    """
+    units: int = 10**scale
+    return fractions.Fraction(number) * units
 
 
 def _in_units(bounds: Sequence[RangeValue], scale: Scale) -> list[int] | None:
@@ -217,7 +228,7 @@ def _in_units(bounds: Sequence[RangeValue], scale: Scale) -> list[int] | None:
     numbers = [bound for bound in bounds if isinstance(bound, decimal.Decimal) and bound.is_finite()]
     if len(numbers) < len(bounds):
         return None
-    return [math.ceil(fractions.Fraction(bound) * 10**scale) for bound in numbers]
+    return [math.ceil(in_units(bound, scale)) for bound in numbers]
 
 
 def _comparable(column: Any, bounds: Sequence[RangeValue]) -> npt.NDArray[Any]:
@@ -237,11 +248,6 @@ def _comparable(column: Any, bounds: Sequence[RangeValue]) -> npt.NDArray[Any]:
         unscaled = pc.multiply(column.cast(pa.decimal128(19, kind.scale)), power).cast(pa.int64(), safe=False)
         return _numbers(unscaled)
     return np.asarray([bounds[0] if value is None else value for value in column.to_pylist()], dtype=object)
-
-
-def _unscaled(bound: decimal.Decimal, scale: int) -> int:
-    """The smallest number of units that is not below a bound."""
-    return int(bound.scaleb(scale).to_integral_value(decimal.ROUND_CEILING))
 
 
 def _number_type(bounds: Sequence[RangeValue], kind: Any) -> Any:

@@ -166,7 +166,11 @@ def _constant(value: Value) -> Any:
         raise _NotHere
     if plain is None:
         return pa.scalar(None, None if value.type is None else arrow_type(value.type))
+    if isinstance(plain, int) and not isinstance(plain, bool) and plain.bit_length() > 63:
+        plain = decimal.Decimal(plain)
     if isinstance(plain, decimal.Decimal):
+        if len(plain.as_tuple().digits) > _MOST_DIGITS_OF_ALL:
+            raise _NotHere
         return pa.scalar(plain)
     return pa.scalar(plain, None if value.type is None else arrow_type(value.type))
 
@@ -391,7 +395,7 @@ def _no_float_known() -> SketchError:
 def _as_float(value: Evaluated) -> Evaluated:
     """Floats of any numbers; decimals are rounded once, which Arrow does not do with all of them."""
     if not pa.types.is_decimal(value.type):
-        return pc.cast(value, pa.float64())
+        return pc.cast(value, pa.float64(), safe=False)
     if pa.types.is_decimal256(value.type):
         raise _no_float_known()
     if isinstance(value, pa.Scalar):

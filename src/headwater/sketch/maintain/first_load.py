@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
+from headwater.errors import DataError, SketchError
 from headwater.language.sql.algebra import (
     AggregateCall,
     GroupBy,
@@ -91,8 +92,18 @@ def _take(column: AggregateColumn, numbers: Ints, columns: Sequence[pa.Array]) -
     counter.change(numbers, None, counts)
     if isinstance(state, GroupSum):
         valid = np.asarray(columns[1].is_valid(), dtype=bool)
-        codes = state.coded.codes(columns[1].drop_null())
+        codes = _codes(state, columns[1].drop_null())
         state.add_codes(numbers[valid], codes, np.ones(len(codes), np.int64))
+
+
+def _codes(state: GroupSum, sums: pa.Array) -> Ints:
+    """Sums of groups and fragments as values to be added up."""
+    try:
+        return state.coded.codes(sums)
+    except DataError as error:
+        what = f"a sum of {state.coded.name} in one fragment is too long to be kept"
+        hint = "the sketch is captured anew when its tables change"
+        raise SketchError("not-maintained", what, hint=hint) from error
 
 
 def _fill(

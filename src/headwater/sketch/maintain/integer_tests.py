@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from headwater.language.sql.scalars import And, Attribute, Compare, InList, Or, Scalar, Value
+from headwater.sketch.ranges import in_units
 from headwater.sketch.tables.integer_columns import IntegerColumn, Scale, scales_of
 
 _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
@@ -256,7 +257,7 @@ def _units(constant: Constant, scale: Scale) -> int:
         return constant.toordinal() - _FIRST_DAY
     if scale is None or not constant.is_finite():
         raise NoIntegers
-    scaled = constant.scaleb(scale)
-    if scaled != scaled.to_integral_value() or abs(scaled) > _LARGEST:
+    scaled = in_units(constant, scale)
+    if scaled.denominator != 1 or abs(scaled) > _LARGEST:
         raise NoIntegers
     return int(scaled)

@@ -129,7 +129,9 @@ class CatalogTable:
         return self.files.cluster(session, attribute, files)
 
     def update(self, rows: pa.Table, signs: Numbers) -> int:
-        return self.files.update(rows, signs)
+        version = self.files.update(rows, signs)
+        self.session.catalog.refreshTable(self.name)  # whoever asks Spark sees it, too
+        return version
 
 
 def _path(location: str) -> str:

@@ -80,7 +80,7 @@ def scales_of(type: Type | None) -> tuple[Scale, ...]:
     match type:
         case Type(name="int"):
             return (0,)
-        case Type(name="decimal", scale=scale):
+        case Type(name="decimal", scale=scale) if scale >= 0:
             return (scale,)
         case Type(name="date"):
             return (None,)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from headwater.errors import SketchError
 from headwater.language.sql.scalars import Attribute
 from headwater.sketch.ranges import Ranges
 from headwater.sketch.sketch import Slot
@@ -122,9 +123,16 @@ def _array(cells: Sequence[Any], attribute: Attribute) -> Any:
                 [int(cell) if type_ == INT and cell is not None else cell for cell in cells],
                 arrow_type(type_),
             )
-        except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError, ValueError):
+        except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError, ValueError, OverflowError):
             pass
-    return pa.array(cells)
+    try:
+        return pa.array(cells)
+    except (pa.ArrowInvalid, OverflowError) as error:
+        raise SketchError(
+            "not-maintained",
+            f"{attribute.name} has values that are not kept here, such as NaN among decimals: {error}",
+            hint="the sketch is captured anew when its tables change",
+        ) from error
 
 
 def _postgres_type(kind: Any) -> str:

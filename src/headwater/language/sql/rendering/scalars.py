@@ -153,7 +153,7 @@ def constant_node(value: object, *, ntz: bool = False) -> exp.Expr:
             said = repr(value) if math.isfinite(value) else {"nan": "NaN"}.get(str(value), str(value))
             return exp.cast(exp.Literal.string(said), "DOUBLE")
         case Decimal():
-            number = exp.Literal.number(format(abs(value), "f"))
+            number = exp.Literal.number(format(value.copy_abs(), "f"))
             return exp.Paren(this=exp.Neg(this=number)) if value < 0 else number
         case str():
             return exp.Literal.string(value)
