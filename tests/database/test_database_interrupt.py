@@ -58,6 +58,7 @@ def test_joins_that_find_nothing_one_after_the_other_can_be_interrupted(
     db.apply(insert={"b": [(0, z) for z in range(50)], "c": [(z, 1) for z in range(100, 150)]})
     db.apply(insert={"a": [(0, 0)]})
     monkeypatch.setattr(fixpoint, "FEWEST_STARTS_HELPED", 16)
+    monkeypatch.setattr(execute, "FEWEST_STARTS_CHAINED", 1)
     for module in (execute, list_pieces):
         monkeypatch.setattr(module, "ROWS_A_PIECE", 100)
     pauses: list[int] = []

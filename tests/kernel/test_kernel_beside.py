@@ -201,6 +201,7 @@ def graph(nodes: int, edges: int, seed: int) -> list[tuple[int, int]]:
 def small_pieces(monkeypatch: pytest.MonkeyPatch, rows: int) -> None:
     for module in (execute, list_pieces):
         monkeypatch.setattr(module, "ROWS_A_PIECE", rows)
+    monkeypatch.setattr(execute, "FEWEST_STARTS_CHAINED", 1)
 
 
 @pytest.mark.parametrize("piece", [1, 20, 100, LARGE])

@@ -17,7 +17,7 @@ from headwater.kernel.lists import Lists
 from headwater.kernel.near_join import near_rows
 from headwater.kernel.relation import Relation
 from headwater.kernel.states import NEW
-from headwater.plan import list_pieces
+from headwater.plan import execute, list_pieces
 
 SHAPES = {
     "few codes": lambda rng: rng.randrange(30),
@@ -186,6 +186,7 @@ def test_random_changes_come_out_as_without_any_of_it(seed: int, cores: int, mon
         changes += [{"delete": some}, {"insert": some[::2] + [(rng.randrange(20), 100 + rng.randrange(20))]}]
     found = []
     for near in (True, False):
+        monkeypatch.setattr(execute, "FEWEST_STARTS_CHAINED", 1 if near else 10**9)
         monkeypatch.setattr(list_pieces, "FEWEST_STARTS_LAID_NEAR", 1 if near else 10**9)
         monkeypatch.setattr(relation, "FEWEST_ROWS_WAITING", 4 if near else 10**9)
         with hw.connect(cores=cores) as db:
@@ -209,7 +210,8 @@ def test_many_rows_whose_keys_are_null():
     assert sorted(db["p"]) == sorted([(x, z) for x in range(5990, 6000) for z in (1, 2)] + [(1, 3)])
 
 
-def test_no_index_is_made_for_a_join_that_nothing_comes_to():
+def test_no_index_is_made_for_a_join_that_nothing_comes_to(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(execute, "FEWEST_STARTS_CHAINED", 1)
     db = hw.connect()
     db.define("v(X, W) :- a(X, Y), b(Y, Z), c(Z, W).")
     db.apply(insert={"b": [(number, number) for number in range(9)], "c": [(z, z) for z in range(5000)]})

@@ -312,13 +312,16 @@ class Engine:
             lift_merged(view.redefined, self.workspace)
         executor = self.workspace.executor
         before, scans = executor.touched, executor.scans.copy()
-        with executor.near.settled():
+        executor.near.keep()
+        try:
             if view.grouping is not None:
                 self._by_groups(view, view.grouping, deltas, cost)
             elif view.propagated:
                 self._write_whole(view)
             else:
                 self._by_strategy(view, deltas, cost, statistics)
+        finally:
+            executor.near.forget()
         if view.choosers:
             cost.touched += choices(view, None if deltas is None else statistics.events)
         cost.touched += executor.touched - before

@@ -47,6 +47,8 @@ NO_CODES: Ints = np.empty(0, np.int64)
 AT_START: Ints = np.array([0, 0, 0], np.int64)
 AT_CHAIN: Ints = np.array([0, -1, 0], np.int64)
 """Where joins begin: see `join`."""
+FEWEST_STARTS_CHAINED = 1 << 10
+"""From how many rows on a run is made a chain of joins."""
 AHEAD = -1
 """The depth of pieces that are joined ahead."""
 
@@ -233,7 +235,12 @@ class Executor:
 
     def _first_joins(self, plan: Plan, access: Access, starts: int) -> list[ListJoin]:
         """The joins that a run from so many rows begins with: all of its steps, where they are nothing but joins and
-        what these look in is there; else the first one. (Others make indexes when something was found for them.)"""
+        what these look in is there; else the first one. (Others make indexes when something was found for them.) Few
+        rows are joined step by step: that takes less than to find out."""
+        if starts < FEWEST_STARTS_CHAINED:
+            step = plan.chain[0]
+            results = plan.results[0] if len(plan.steps) == 1 else None
+            return [self._list_join(plan, step, self._lists(step), self._seen(plan, step, access), results)]
         steps = plan.chain
         seen = [self._seen(plan, step, access) for step in steps]
         at_hand = [self._at_hand(step, each, starts) for step, each in zip(steps, seen, strict=True)]
@@ -367,8 +374,11 @@ class Executor:
 
     def _index(self, step: Join, relation: Relation) -> Index | Lists:
         """The index that a join looks in; that one is made is taken note of."""
-        self.needs_index(step, relation)
-        return relation.index(step.key)
+        found = relation.indexes.get(step.key)
+        if found is None or relation.waiting:
+            self.needs_index(step, relation)
+            found = relation.index(step.key)
+        return found
 
     def _lists(self, step: Join) -> Lists:
         """The index of lists that a join looks in."""

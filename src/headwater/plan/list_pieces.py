@@ -8,7 +8,6 @@ plan is nothing but such joins, each takes pieces of the one before (`JoinChain`
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import NamedTuple
@@ -149,14 +148,13 @@ class LaidNear:
     def __init__(self) -> None:
         self._kept: dict[tuple[str, int, bytes, bytes], NearRows | None] | None = None
 
-    @contextmanager
-    def settled(self) -> Iterator[None]:
-        """Whoever enters promises that relations of lower strata stay as they are until it is left."""
+    def keep(self) -> None:
+        """Keep them from now on: relations of lower strata stay as they are until somebody says `forget`."""
         self._kept = {}
-        try:
-            yield
-        finally:
-            self._kept = None
+
+    def forget(self) -> None:
+        """Keep nothing any more: relations may change."""
+        self._kept = None
 
     def of(
         self, step: Join, relation: Relation, seen: SeenRows, starts: int, look: Callable[[str, int], None]
