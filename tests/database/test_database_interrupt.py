@@ -39,6 +39,7 @@ def test_a_join_that_finds_nothing_can_be_interrupted(monkeypatch: pytest.Monkey
     db = hw.connect()
     db.define("a(k: int, x: int). b(k: int, y: int, z: int). v(X, Y) :- a(K, X), b(K, Y, Y).")
     db.apply(insert={"b": [(0, 1, 2), (0, 2, 1)]})
+    monkeypatch.setattr(execute, "FEWEST_STARTS_CHAINED", 1)
     monkeypatch.setattr(execute, "MOST_STARTS_AT_ONCE", 10)
     pauses: list[int] = []
     monkeypatch.setattr(db.engine.workspace.executor, "between_pieces", lambda: pauses.append(1))

@@ -201,7 +201,7 @@ class Relation:
         self.entered = 0
         """How many of the rows that the open version has created are in the indexes, those that wait left out."""
         self.all_new = False
-        """Whether the open version has created all rows, as far as rows were added."""
+        """Whether the open version has created all rows; told where there are many."""
         self.waiting: dict[tuple[int, ...], int] = {}
         """Indexes that have only the first so many of these: see `enter`."""
         self.asked: dict[tuple[int, ...], int] = {}
@@ -372,12 +372,14 @@ class Relation:
             chunks = range(0, tuples.shape[0], CHUNK)
             return np.concatenate([self._add(tuples[i : i + CHUNK], rank, visible=visible) for i in chunks])
         finally:
-            # Told here, since another thread that enters rows reads sizes while more are added.
-            self.all_new = bool(self.sizes[1] == self.sizes[4])
+            upto = int(self.sizes[4])
+            if upto >= FEWEST_ROWS_WAITING:
+                # Told here, since another thread that enters rows would read sizes while more are added.
+                self.all_new = int(self.sizes[1]) == upto
             if self.beside is None:
-                self.enter(int(self.sizes[4]))
+                self.enter(upto)
             else:
-                self.beside.enter(int(self.sizes[4]))
+                self.beside.enter(upto)
 
     def enter(self, upto: int) -> None:
         """Enter the rows that the version has created in the indexes, up to so many.
@@ -388,7 +390,7 @@ class Relation:
         if upto <= self.entered:
             return
         created, complete = self.created[self.entered : upto], 0
-        may_wait = self.all_new and upto >= FEWEST_ROWS_WAITING and not self.selected
+        may_wait = upto >= FEWEST_ROWS_WAITING and self.all_new and not self.selected
         try:
             for key, index in self.indexes.items():
                 if key in self.waiting or (may_wait and self.asked.get(key, 0) < MOST_TIMES_ASKED):

@@ -210,14 +210,20 @@ class Executor:
         sink: Sink,
         beside: SecondThread | None,
     ) -> int:
-        """Run a plan that begins with a join of the start's rows themselves."""
+        """Run a plan that begins with a join of the start's rows themselves. Few rows are joined step by step: that
+        takes less than to find out whether it could be more at once."""
+        self.look(plan.start.relation, rows.shape[0])
+        if rows.shape[0] < FEWEST_STARTS_CHAINED:
+            assert plan.first_join is not None
+            left = JoinLeft(matrix, rows, rank_column)
+            results = plan.results[0] if len(plan.steps) == 1 else None
+            return self._join_lists(plan, types, 0, plan.first_join, left, results, access, sink)
         joins = self._first_joins(plan, access, rows.shape[0])
         whole, width = len(joins) == len(plan.steps), joins[-1].width
         chain: ListJoin | JoinChain = joins[0]
         for depth, last in enumerate(joins[1:], 1):
             chain = JoinChain(chain, last, self._buffer(depth, joins[depth - 1].width))
         buffer, found = self._buffer(len(joins), width), 0
-        self.look(plan.start.relation, rows.shape[0])
         for begin in range(0, rows.shape[0], MOST_STARTS_AT_ONCE):
             if begin:
                 self.between_pieces()
@@ -235,12 +241,7 @@ class Executor:
 
     def _first_joins(self, plan: Plan, access: Access, starts: int) -> list[ListJoin]:
         """The joins that a run from so many rows begins with: all of its steps, where they are nothing but joins and
-        what these look in is there; else the first one. (Others make indexes when something was found for them.) Few
-        rows are joined step by step: that takes less than to find out."""
-        if starts < FEWEST_STARTS_CHAINED:
-            step = plan.chain[0]
-            results = plan.results[0] if len(plan.steps) == 1 else None
-            return [self._list_join(plan, step, self._lists(step), self._seen(plan, step, access), results)]
+        what these look in is there; else the first one. (Others make indexes when something was found for them.)"""
         steps = plan.chain
         seen = [self._seen(plan, step, access) for step in steps]
         at_hand = [self._at_hand(step, each, starts) for step, each in zip(steps, seen, strict=True)]
@@ -252,6 +253,7 @@ class Executor:
                 steps[i],
                 at_hand[i] or self._lists(steps[i]),
                 seen[i],
+                NOTHING_LEFT,
                 results if i + 1 == made else None,
             )
             for i in range(made)
@@ -316,7 +318,9 @@ class Executor:
     ) -> int:
         relation = self.relations[step.relation]
         if step.key and not step.whole and not relation.selected:
-            return self._join_lists(plan, types, depth, step, bindings, access, sink)
+            results = plan.results[1] if depth + 1 == len(plan.steps) else None
+            left = JoinLeft.of_bindings(bindings)
+            return self._join_lists(plan, types, depth, step, left, results, access, sink)
         accept, rank_column, limit = self._seen(plan, step, access)
         out = self._buffer(depth + 1, step.outputs.shape[0] + 1)
         cursor = (AT_CHAIN if step.key else AT_START).copy()
@@ -387,11 +391,17 @@ class Executor:
         return found
 
     def _list_join(
-        self, plan: Plan, step: Join, rows: Lists | NearRows, seen: SeenRows, results: Ints | None
+        self,
+        plan: Plan,
+        step: Join,
+        rows: Lists | NearRows,
+        seen: SeenRows,
+        left: JoinLeft,
+        results: Ints | None,
     ) -> ListJoin:
         """A join by lists, or by rows side by side. With `results`, what it writes is what the plan gives."""
         outputs, constants = (step.outputs, NO_CODES) if results is None else (results, plan.constants)
-        return ListJoin(step, self.relations[step.relation], rows, seen, outputs, constants, NOTHING_LEFT)
+        return ListJoin(step, self.relations[step.relation], rows, seen, outputs, constants, left)
 
     def _join_lists(
         self,
@@ -399,14 +409,14 @@ class Executor:
         types: Mapping[str, Type | None],
         depth: int,
         step: Join,
-        bindings: Ints,
+        left: JoinLeft,
+        results: Ints | None,
         access: Access,
         sink: Sink,
     ) -> int:
-        """A join of bindings by lists of rows."""
-        results = plan.results[1] if depth + 1 == len(plan.steps) else None
-        listed = self._list_join(plan, step, self._lists(step), self._seen(plan, step, access), results)
-        listed.begin(JoinLeft.of_bindings(bindings))
+        """A join of bindings, or of the start's rows, by lists of rows."""
+        seen = self._seen(plan, step, access)
+        listed = self._list_join(plan, step, self._lists(step), seen, left, results)
         between = self.between_pieces if depth == 0 else _nothing
         found = 0
         for piece in pieces(listed, self._buffer(depth + 1, listed.width), self._scratch, between):
