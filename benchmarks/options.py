@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 PARTS = (
-    "closure", "batches", "dred", "paths", "groups", "goals", "memory", "flat", "small", "start", "workloads",
+    "closure", "batches", "dred", "revival", "paths", "groups", "goals", "memory", "flat", "small", "start",
+    "workloads",
 )  # fmt: skip
 """Every part, in the order in which they run."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from benchmarks import batches, closure, dred, flat, goals, groups, memory, paths, small, start
+from benchmarks import batches, closure, dred, flat, goals, groups, memory, paths, revival, small, start
 from benchmarks.options import PARTS, BenchmarkOptions
 from benchmarks.pathway_rival import Pathway, RivalFailed, installed
 from benchmarks.report import BenchmarkReport, ReportRow
@@ -15,7 +15,7 @@ from headwater.kernel.rounds import advance
 
 MEASURES: dict[str, Callable[[Stage], list[ReportRow]]] = {
     module.PART: module.measure
-    for module in (closure, batches, dred, paths, groups, goals, memory, flat, small, start, contest)
+    for module in (closure, batches, dred, revival, paths, groups, goals, memory, flat, small, start, contest)
 }
 assert tuple(MEASURES) == PARTS
 

@@ -37,6 +37,12 @@ EXPECTED = {
         for size in (10, 30, 100, 400)
         for rival in ("the part derived anew", "all derived anew")
     },
+    "revival": {
+        (f"{graph}: delete {size}, back early by {what}, means", "back after going down")
+        for graph in ("sparse", "medium", "dense")
+        for size in (1, 10, 100)
+        for what in ("rows of its own rank", "any rows")
+    },
     "paths": {(change + costs, DUCKDB) for change in LINK_CHANGES for costs in ("", ", float costs")},
     "groups": {("change 10 rows", DUCKDB), ("change 1,000 rows", DUCKDB)},
     "goals": {
@@ -101,7 +107,7 @@ def test_every_part_has_its_rows_and_compared_its_answers(quick, part):
     found = {("unrelated edges: " + w.split(": ")[1], r) if "unrelated" in w else (w, r) for w, r in found}
     assert found == EXPECTED[part] | (WITH_PATHWAY.get(part, set()) if installed() else set())
     rivals = {check["against"] for check in data["checks"] if check["part"] == part}
-    assert DUCKDB in rivals
+    assert ("a search" if part == "revival" else DUCKDB) in rivals
     if part in WITH_PATHWAY and installed():
         assert PATHWAY in rivals
 
