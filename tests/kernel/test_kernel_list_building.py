@@ -11,7 +11,7 @@ from kernel_stream import Stream
 from oracle_lockstep import examples
 
 import headwater as hw
-from headwater.kernel import list_building, relation
+from headwater.kernel import indexing, list_building
 from headwater.kernel.list_building import lists_of
 from headwater.kernel.lists import Lists
 from headwater.kernel.near_join import near_rows
@@ -45,7 +45,7 @@ met(X, Y) :- same(X, Y), X != Y.
 @pytest.fixture
 def few_wait(monkeypatch: pytest.MonkeyPatch):
     """Indexes wait, and are made at once, where there are few rows already."""
-    monkeypatch.setattr(relation, "FEWEST_ROWS_WAITING", 4)
+    monkeypatch.setattr(indexing, "FEWEST_ROWS_WAITING", 4)
     monkeypatch.setattr(list_building, "FEWEST_ROWS_COUNTED", 8)
     monkeypatch.setattr(list_building, "ROWS_LOOKED_AT", 8)
 
@@ -98,7 +98,7 @@ def test_random_versions_of_indexes_that_wait(seed: int):
             if asking.random() < 0.4:
                 stream.relation.index(asking.choice(list(stream.relation.indexes)))
         if asking.random() < 0.5:
-            stream.relation.complete()
+            indexing.complete(stream.relation)
             assert_indexed(stream.relation)
         stream.version(2, keep=number % 3 != 0)
         assert not stream.relation.waiting
@@ -112,7 +112,7 @@ def test_an_index_that_is_asked_for_again_and_again_waits_no_more():
     made.index((0,))
     for number in range(6):
         made.add(np.array([(number, each, 0) for each in range(10)], np.int64), 1)
-        assert bool(made.waiting) is (number < relation.MOST_TIMES_ASKED)
+        assert bool(made.waiting) is (number < indexing.MOST_TIMES_ASKED)
         made.index((0,))
         assert not made.waiting
     assert_indexed(made)
@@ -136,7 +136,7 @@ def test_an_index_with_rows_from_before_never_waits():
     made.beside = None
     stored = int(made.sizes[1])
     made.sizes[1] = made.sizes[4]
-    made.enter(*handed)
+    indexing.enter(made, *handed)
     made.sizes[1] = stored
     assert not made.waiting
     assert_indexed(made)
@@ -188,7 +188,7 @@ def test_random_changes_come_out_as_without_any_of_it(seed: int, cores: int, mon
     for near in (True, False):
         monkeypatch.setattr(execute, "FEWEST_STARTS_CHAINED", 1 if near else 10**9)
         monkeypatch.setattr(list_pieces, "FEWEST_STARTS_LAID_NEAR", 1 if near else 10**9)
-        monkeypatch.setattr(relation, "FEWEST_ROWS_WAITING", 4 if near else 10**9)
+        monkeypatch.setattr(indexing, "FEWEST_ROWS_WAITING", 4 if near else 10**9)
         with hw.connect(cores=cores) as db:
             db.define(PROGRAM)
             for change in changes:

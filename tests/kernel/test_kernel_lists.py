@@ -13,8 +13,9 @@ from headwater.kernel import list_join
 from headwater.kernel.list_join import CONSTANT
 from headwater.kernel.lists import HEAD, Lists
 from headwater.kernel.prefetch import BLOCK
-from headwater.kernel.relation import NO_ROWS, Relation
+from headwater.kernel.relation import Relation
 from headwater.kernel.states import NEW
+from headwater.kernel.version_change import NO_ROWS
 
 ANY_RANK = np.iinfo(np.int64).max
 NO_PAIRS = np.empty((0, 2), np.int64)

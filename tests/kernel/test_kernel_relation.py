@@ -11,7 +11,7 @@ import pytest
 from kernel_model import Model, assert_indexed, assert_same, matrix, stored_rows, values_of
 from kernel_stream import Stream
 
-from headwater.kernel import memory, room, version_end
+from headwater.kernel import memory, room, version_change, version_end
 from headwater.kernel.memory import FirstLoad
 from headwater.kernel.prefetch import BLOCK
 from headwater.kernel.relation import Relation
@@ -234,7 +234,7 @@ def test_what_was_rolled_back_never_was():
     relation.rollback()
     assert (relation.rows[:2] == before[0]).all() and (relation.state[:2] == before[1]).all()
     assert relation.find(matrix([(5, 6), (7, 8)], 2)).tolist() == [-1, -1]
-    assert relation.touched().size == 0
+    assert version_change.touched(relation).size == 0
     assert_indexed(relation)
 
 

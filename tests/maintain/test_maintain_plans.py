@@ -9,6 +9,7 @@ import pytest
 
 import headwater as hw
 from headwater.kernel.relation import Relation
+from headwater.kernel.sampling import rows_per_key
 
 ROWS = 12_000
 CLASSES = 5000
@@ -46,5 +47,5 @@ def test_rows_of_a_key_are_estimated_from_some(distinct: int, rows: int):
     numbers = np.arange(rows)
     keys = np.random.default_rng(3).permutation(numbers % distinct)
     relation.add(np.column_stack((keys, numbers, np.zeros(rows, np.int64))), 1)
-    assert rows / distinct / 3 < relation.rows_per_key([0]) < rows / distinct * 3
-    assert 1 <= relation.rows_per_key([0, 1]) == relation.rows_per_key([1]) < 1.01
+    assert rows / distinct / 3 < rows_per_key(relation, [0]) < rows / distinct * 3
+    assert 1 <= rows_per_key(relation, [0, 1]) == rows_per_key(relation, [1]) < 1.01

@@ -22,6 +22,8 @@ from queue import SimpleQueue
 from types import TracebackType
 from typing import TYPE_CHECKING, ClassVar
 
+from headwater.kernel import indexing
+
 if TYPE_CHECKING:
     from headwater.kernel.relation import Relation
 
@@ -134,7 +136,7 @@ class SecondThread:
         """Have the rows entered that the version has created, up to so many."""
         if not self._enters:
             if upto - self._relation.entered < FEWEST_ROWS_HANDED_OVER or not self._relation.indexes:
-                self._relation.enter(upto)
+                indexing.enter(self._relation, upto)
                 return
             self._enters = True
         self._taken().hand(lambda: self._enter(upto))
@@ -149,7 +151,7 @@ class SecondThread:
         with self._lock:
             if not self._over and self._error is None:
                 try:
-                    self._relation.enter(upto)
+                    indexing.enter(self._relation, upto)
                 except BaseException as error:
                     self._error = error
 
@@ -165,6 +167,6 @@ class SecondThread:
         with self._lock:  # what is under way ends
             self._helper.give_back()
         if self._error is None:
-            self._relation.enter(int(self._relation.sizes[4]))
+            indexing.enter(self._relation, int(self._relation.sizes[4]))
         elif kind is None:
             raise self._error

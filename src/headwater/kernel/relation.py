@@ -33,11 +33,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from headwater.kernel import hashing, journal, room, rowops, version_end
+from headwater.kernel import indexing, room, rowops, version_change, version_end
 from headwater.kernel.appending import appended
 from headwater.kernel.beside import SecondThread
 from headwater.kernel.index import Index
-from headwater.kernel.list_building import lists_of
 from headwater.kernel.lists import Lists
 from headwater.kernel.memory import Room, Unbounded, empty, zeros
 from headwater.kernel.prefetch import BLOCK
@@ -51,11 +50,9 @@ from headwater.kernel.row_table import (
     table_size,
 )
 from headwater.kernel.states import (
-    DYING,
     KILLED,
     LEADING,
     LIVE,
-    NO_BITS,
     STORED,
     TOUCHED,
     VISIBLE,
@@ -67,24 +64,11 @@ Ints = npt.NDArray[np.int64]
 Rows = npt.NDArray[np.int32]
 Stored = npt.NDArray[np.int32] | npt.NDArray[np.int64]
 INT64 = np.dtype(np.int64)
-NO_ROWS: Rows = np.empty(0, np.int32)
-WAS_OR_IS_VISIBLE = np.uint8(WAS | VISIBLE)
 CHUNK = 1 << 16
 SMALL = 16
-ROWS_SAMPLED = 1024
-SPREAD = 2_654_435_761
-"""Rows that are looked at for what they have in common: how many, and what spreads them."""
 MOST_ENTRIES_KEPT, ROWS_AN_ENTRY_KEPT = 1 << 11, 1 << 6
 """How long the journal of a relation is at most after a version that needed a much longer one, and how many rows it
 must have for each entry of that."""
-ROWS_ENTERED_AT_ONCE = 1 << 20
-"""How many rows enter a new index at a time."""
-FEWEST_ROWS_COPIED = 1 << 20
-"""From how many rows on a part of an array is copied, so that the rest of it keeps no memory."""
-FEWEST_ROWS_WAITING = 1 << 12
-"""From how many rows on, all of them new, rows need not be in an index that nobody asks for."""
-MOST_TIMES_ASKED = 2
-"""How often an index that waited is asked for in a version before it waits no more."""
 
 
 def least_bytes(arity: int) -> int:
@@ -120,17 +104,6 @@ class Backup(NamedTuple):
     ranks: Stored
     state: npt.NDArray[np.uint8]
     journal: int
-
-
-def _first(rows: Rows, count: int) -> Rows:
-    """The first rows of an array that is not needed any more; those after them keep no memory to speak of."""
-    if count == rows.shape[0]:
-        return rows
-    return (
-        rows[:count]
-        if rows.shape[0] < FEWEST_ROWS_COPIED or 2 * count > rows.shape[0]
-        else rows[:count].copy()
-    )
 
 
 class _Arrays:
@@ -184,7 +157,7 @@ class Relation:
     def clear(self) -> None:
         """Drop all rows, as if there had never been any. All of it or, for want of memory, nothing."""
         fresh = _Arrays(self.width)
-        indexes = {columns: self._new_index(columns) for columns in self.indexes}
+        indexes = {columns: indexing.empty_index(self, columns) for columns in self.indexes}
         self.rows, self.state, self.free = fresh.rows, fresh.state, fresh.free
         self.slots = fresh.slots
         self.journal_rows, self.journal, self.created = fresh.journal_rows, fresh.journal, fresh.created
@@ -276,77 +249,15 @@ class Relation:
 
     # ------------------------------------------------------------------ indexes
 
-    def _new_index(self, columns: tuple[int, ...]) -> Index | Lists:
-        if not self.selected:
-            return Lists(columns)
-        return Index(columns)
-
     def index(self, columns: Sequence[int]) -> Index | Lists:
         """The index on exactly these columns, built on first use."""
-        key = tuple(columns)
-        if key in self.waiting:
-            self.asked[key] = self.asked.get(key, 0) + 1
-            self._catch_up(key)
-        found = self.indexes.get(key)
-        if found is None:
-            found = self._new_index(key)
-            needed = found.row_bytes * self.state.shape[0]
-            self.ask(needed, f"an index of {self.stored:,} rows of {self.name}")
-            found.reserve(self.state.shape[0])
-            created = self.created[: self.sizes[4]]  # these come last, as if they had been created now
-            for start in range(0, int(self.sizes[0]), ROWS_ENTERED_AT_ONCE):
-                stored = self.state[start : min(start + ROWS_ENTERED_AT_ONCE, self.sizes[0])] & STORED
-                stored[created[(created >= start) & (created < start + ROWS_ENTERED_AT_ONCE)] - start] = 0
-                found.insert(self, (np.flatnonzero(stored) + start).astype(np.int32))
-            found.insert(self, created)
-            self.indexes[key] = found
-        return found
-
-    def complete(self) -> None:
-        """Have all rows in all indexes."""
-        for key in list(self.waiting):
-            self._catch_up(key)
-
-    def _catch_up(self, key: tuple[int, ...]) -> None:
-        """Have all rows in an index that waits. One that has few of them is made anew: whoever is looking at the one
-        before goes on with that."""
-        has, index = self.waiting.pop(key), self.indexes[key]
-        try:
-            if 2 * has < self.entered:
-                self.indexes[key] = lists_of(self, key, self.created[: self.entered])
-            else:
-                index.insert(self, self.created[has : self.entered])
-        except BaseException:
-            del self.indexes[key]
-            raise
+        return indexing.index_on(self, tuple(columns))
 
     def chains(self, columns: Sequence[int]) -> Index:
         """The index of a relation of which only the best rows count."""
         found = self.index(columns)
         assert isinstance(found, Index)
         return found
-
-    def rows_per_key(self, columns: Sequence[int]) -> float:
-        """About how many rows have the same values in these columns, from a look at some rows.
-
-        The more of the values seen are seen once, the more others there are (the first estimator of Haas and Stokes,
-        1998): it is exact where all rows differ, and where all values were seen several times.
-        """
-        top = int(self.sizes[0])
-        places = (
-            np.unique(np.arange(1, ROWS_SAMPLED + 1) * SPREAD % top) if top > ROWS_SAMPLED else np.arange(top)
-        )
-        places = places[(self.state[places] & STORED) != 0]
-        if not places.shape[0]:
-            return 1.0
-        keys = np.zeros(places.shape[0], np.uint64)
-        for column in columns:
-            keys = (keys ^ self.rows[places, column].astype(np.uint64)) * hashing.MIX_1
-            keys ^= keys >> np.uint64(32)
-        counts = np.unique(keys, return_counts=True)[1]
-        once = np.count_nonzero(counts == 1) / places.shape[0]
-        distinct = counts.shape[0] / (1 - (1 - places.shape[0] / self.stored) * once)
-        return float(self.stored / min(distinct, self.stored))
 
     # ------------------------------------------------------------------ changes
 
@@ -373,38 +284,13 @@ class Relation:
             return np.concatenate([self._add(tuples[i : i + CHUNK], rank, visible=visible) for i in chunks])
         finally:
             upto = int(self.sizes[4])
-            if upto >= FEWEST_ROWS_WAITING:
+            if upto >= indexing.FEWEST_ROWS_WAITING:
                 # Told here, since another thread that enters rows would read sizes while more are added.
                 self.all_new = int(self.sizes[1]) == upto
             if self.beside is None:
-                self.enter(upto)
+                indexing.enter(self, upto)
             else:
                 self.beside.enter(upto)
-
-    def enter(self, upto: int) -> None:
-        """Enter the rows that the version has created in the indexes, up to so many.
-
-        Where all rows are new, and many, an index waits: it costs less to make it of all of them, when somebody asks
-        for it or the version ends. One that is asked for again and again has them at once.
-        """
-        if upto <= self.entered:
-            return
-        created, complete = self.created[self.entered : upto], 0
-        may_wait = upto >= FEWEST_ROWS_WAITING and self.all_new and not self.selected
-        try:
-            for key, index in self.indexes.items():
-                if key in self.waiting or (may_wait and self.asked.get(key, 0) < MOST_TIMES_ASKED):
-                    self.waiting.setdefault(key, self.entered)
-                else:
-                    index.insert(self, created)
-                complete += 1
-        except BaseException:
-            # Rows that an index lacks cannot be taken out of it again: such indexes go, until they are needed.
-            self.indexes = dict(list(self.indexes.items())[:complete])
-            self.waiting = {key: has for key, has in self.waiting.items() if key in self.indexes}
-            raise
-        finally:
-            self.entered = upto
 
     def _add(self, tuples: Ints, rank: int, *, visible: bool) -> Rows:
         """Add tuples of one chunk, as far as they fit; the rest once there is room for their numbers."""
@@ -571,79 +457,19 @@ class Relation:
 
     # ------------------------------------------------------------------ versions
 
-    def touched(self) -> Rows:
-        """The rows that this version changed or created."""
-        if self.backup is not None:
-            return np.flatnonzero(self.state[: self.sizes[0]] & TOUCHED).astype(np.int32)
-        return np.concatenate((self.journal_rows[: self.sizes[3]], self.created[: self.sizes[4]]))
-
     def change(self) -> tuple[Rows, Rows]:
         """The rows that were in the relation when the version, or its present transition, began and are not now;
         and those that are in it now and were not."""
-        if self.backup is not None or self.proceeded:
-            touched = self.touched()
-            state = self.state[touched] & WAS_OR_IS_VISIBLE
-            return touched[state == WAS], touched[state == VISIBLE]
-        entries, most = int(self.sizes[3]), int(self.sizes[3] + self.sizes[4])
-        if not most:
-            return NO_ROWS, NO_ROWS
-        lost, gained = np.empty(entries, np.int32), np.empty(most, np.int32)
-        n, m = journal.sift(
-            self.journal_rows,
-            self.created,
-            self.sizes,
-            self.state,
-            WAS_OR_IS_VISIBLE,
-            WAS,
-            VISIBLE,
-            lost,
-            gained,
-        )
-        return _first(lost, n), _first(gained, m)
+        return version_change.since_transition(self)
 
-    def dead(self) -> Rows:
-        """The rows that this version changed or created, and that have no support now."""
-        if not self.lossy:
-            return NO_ROWS
-        if self.backup is not None:
-            touched = self.touched()
-            gone: Rows = touched[(self.state[touched] & LIVE) == 0]
-            return gone
-        most = int(self.sizes[3] + self.sizes[4])
-        if not most:
-            return NO_ROWS
-        dead = np.empty(most, np.int32)
-        n, _ = journal.sift(
-            self.journal_rows, self.created, self.sizes, self.state, LIVE, NO_BITS, LIVE, dead, NO_ROWS
-        )
-        return _first(dead, n)
+    def whole_change(self) -> tuple[Rows, Rows]:
+        """The rows lost and gained since the version began, over all its transitions."""
+        return version_change.since_version(self)
 
     def proceed(self) -> None:
         """End a transition of the open version: what is visible now `WAS` there when the next one begins. All of it
         can still be taken back."""
-        self.distinct = False
-        touched = self.touched()
-        state = self.state[touched] & np.uint8(0xFF ^ (DYING | WAS | LEADING))
-        self.state[touched] = np.where(state & VISIBLE, state | WAS, state)
-        self.proceeded = True
-
-    def whole_change(self) -> tuple[Rows, Rows]:
-        """The rows lost and gained since the version began, over all its transitions."""
-        if not self.proceeded:
-            return self.change()
-        touched, entries = self.touched(), int(self.sizes[3])
-        if self.backup is None:
-            was = np.zeros(touched.shape[0], np.uint8)
-            was[:entries] = self.journal[:entries, 3]
-        else:
-            before = np.zeros(int(self.sizes[0]), np.uint8)
-            before[: self.backup.state.shape[0]] = self.backup.state
-            entries = self.backup.journal
-            before[self.journal_rows[:entries]] = self.journal[:entries, 3]
-            before[self.created[: self.sizes[4]]] = 0
-            was = before[touched]
-        was, now = was & VISIBLE, self.state[touched] & VISIBLE
-        return touched[was > now], touched[was < now]
+        version_change.proceed(self)
 
     def live_rows(self) -> Rows:
         """The numbers of all visible rows: a scan of the relation."""
@@ -704,7 +530,7 @@ class Relation:
             room.rows(self, n)
             self.rows[:n] = rows
             self.state[:n] = state & np.uint8(0xFF ^ TOUCHED)
-            self._fill_indexes(n)
+            indexing.fill(self, n)
             self.slots = self.table(table_size(n, n))
         except BaseException:
             self.__dict__.update(before)
@@ -731,15 +557,5 @@ class Relation:
         self.rows[:n, : self.arity] = codes
         self.rows[:n, self.arity :] = ranks
         self.state[:n] = np.where(visible, LIVE | STORED | VISIBLE | WAS, LIVE | STORED)
-        self._fill_indexes(n)
+        indexing.fill(self, n)
         del self.slots
-
-    def _fill_indexes(self, n: int) -> None:
-        self.sizes[0] = self.sizes[1] = n
-        every = np.arange(n, dtype=np.int32)
-        for key, index in self.indexes.items():
-            if isinstance(index, Lists):
-                self.indexes[key] = lists_of(self, key, every)
-            else:
-                index.reserve(self.state.shape[0])
-                index.insert(self, every)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from headwater.kernel import journal, room
+from headwater.kernel import indexing, journal, room, version_change
 from headwater.kernel.memory import first_load, shrunk, vacate
 from headwater.kernel.states import LIVE, SEALED, STORED, TOUCHED, translate
 
@@ -44,11 +44,11 @@ NOTHING_DEAD = CommitPlan(np.empty(0, np.int32), np.empty(0, np.int32))
 
 def planned(relation: Relation) -> CommitPlan:
     """What the end of the open version will do to a relation; there is room for it from now on."""
-    relation.complete()
+    indexing.complete(relation)
     ghosts = relation.ghosts
     if not relation.lossy and not ghosts.shape[0]:
         return NOTHING_DEAD
-    dead = relation.dead()
+    dead = version_change.dead(relation)
     if dead.shape[0] >= FEWEST_ROWS_REBUILT_WITHOUT and ghosts.shape[0]:
         ghosts = _dead_for_long(relation, ghosts)
     count = ghosts.shape[0] + dead.shape[0]

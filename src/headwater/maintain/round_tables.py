@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from headwater.kernel import indexing
 from headwater.kernel.index import Index
 from headwater.kernel.lists import Lists
 from headwater.kernel.relation import Relation
@@ -132,7 +133,7 @@ class StratumTables:
                         self.workspace.executor.needs_index(step, other)
                         other.index(step.key)
         for name in self.names:
-            relations[name].complete()
+            indexing.complete(relations[name])
         for name, chooser in self.choosers.items():
             relations[name].chains(chooser.group)
         known = [(relations[name], list(relations[name].indexes.values())) for name in self.names]

@@ -10,12 +10,14 @@ import numpy as np
 
 from headwater.errors import EvaluationError, OutOfMemory
 from headwater.kernel.beside import SecondThread
-from headwater.kernel.relation import NO_ROWS, Relation, Rows
+from headwater.kernel.relation import Relation, Rows
 from headwater.kernel.rounds.addresses import address
 from headwater.kernel.rounds.choosing import MOST_CHOSEN, SAMPLE
 from headwater.kernel.rounds.tables import MOST_LEVELS
 from headwater.kernel.rounds.views import BINDINGS_A_LEVEL, WIDEST
+from headwater.kernel.sampling import rows_per_key
 from headwater.kernel.states import OLD
+from headwater.kernel.version_change import NO_ROWS
 from headwater.maintain.demanded import Demanded, Differing
 from headwater.maintain.exchange import Alone, Exchange
 from headwater.maintain.interrupts import Interrupts
@@ -94,7 +96,7 @@ class Sizes:
             return float(rows ** (1 - len(key) / max(1, found.arity)))
         name = (relation, key, rows.bit_length())
         if name not in self._sampled:
-            self._sampled[name] = found.rows_per_key(key)
+            self._sampled[name] = rows_per_key(found, key)
         return self._sampled[name]
 
 

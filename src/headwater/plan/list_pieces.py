@@ -21,8 +21,9 @@ from headwater.kernel.list_join import MOST_NUMBERS_NEAR
 from headwater.kernel.lists import Lists
 from headwater.kernel.near_join import NearRows, near_rows
 from headwater.kernel.prefetch import BLOCK
-from headwater.kernel.relation import NO_ROWS, Relation, Stored
+from headwater.kernel.relation import Relation, Stored
 from headwater.kernel.states import Accept
+from headwater.kernel.version_change import NO_ROWS
 from headwater.plan.steps import Ints, Join
 
 ROWS_A_PIECE = 1 << 14
