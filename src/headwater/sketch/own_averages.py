@@ -1,6 +1,6 @@
 """Averages that a database rounds in a way of its own, and which of them are known here to the last digit.
 
-PostgreSQL has all but averages of floats in some digits, DuckDB those of decimals as floats. Both are captured by the
+PostgreSQL has all but averages of floats in some digits, DuckDB has all as floats. They are captured by the
 database's own function. They are maintained by its rule (`maintain/database_averages`) where what the rule needs is
 known, and else not maintained:
 
@@ -9,6 +9,10 @@ known, and else not maintained:
 - DuckDB makes an average of decimals a sum and a count where a query asks for something else that needs them, and if
   it does so depends on whether its statistics know of NULLs: an average beside other sums, counts and averages of the
   same groups may be rounded in either way.
+
+DuckDB does so with averages of integers, too. Of these, bounds are known that are almost always equal
+(`integer_averages`). So conditions on them are maintained as what the bounds allow (`average_bounds`), and what
+needs the average itself where they are equal.
 """
 
 from __future__ import annotations
@@ -18,10 +22,15 @@ from collections.abc import Sequence
 from headwater.language.sql.algebra import AggregateCall, NamedAggregate, Operator, Project, Scan, walk
 from headwater.language.sql.inference import type_of
 from headwater.language.sql.scalars import Attribute
-from headwater.sketch.maintain.database_averages import AverageRule, DuckdbAverages, PostgresAverages
+from headwater.sketch.maintain.database_averages import (
+    AverageRule,
+    DuckdbAverages,
+    DuckdbIntegerAverages,
+    PostgresAverages,
+)
 from headwater.values.types import INT
 
-ROUNDED_ALIKE = {"postgres": ("float",), "duckdb": ("float", "int")}
+ROUNDED_ALIKE = {"postgres": ("float",), "duckdb": ("float",)}
 """Of databases that round some averages in a way of their own, the types with which they do not."""
 _SHARED = ("count", "sum", "avg")
 """Aggregates that DuckDB makes sums and counts of."""
@@ -40,8 +49,8 @@ def own_average(
     known. `columns` are the attributes that are columns of tables (`table_columns`)."""
     argument = call.argument
     known = None if argument is None else type_of(argument)
-    if dialect == "postgres" and known == INT:
-        return PostgresAverages()
+    if known == INT:
+        return PostgresAverages() if dialect == "postgres" else DuckdbIntegerAverages(call.function)
     if known is None or known.name != "decimal" or known.scale < 0:
         return None
     if not (isinstance(argument, Attribute) and argument.id in columns):

@@ -98,7 +98,7 @@ class GroupCount:
 
 
 class GroupSum:
-    """`sum(x)` and `avg(x)`."""
+    """`sum(x)`, `avg(x)` and bounds of it."""
 
     def __init__(
         self,
@@ -138,9 +138,8 @@ class GroupSum:
     def column(self, groups: Ints) -> pa.Array:
         sums = self._of_groups(groups)
         if self.averages is not None and not isinstance(sums, ExactSums):
-            totals = [sums.total(group) for group in groups.tolist()]
             scale = 0 if self.coded.type is None else self.coded.type.scale
-            return self.averages.column(totals, self.count.values(groups).tolist(), scale)
+            return self.averages.column(sums, groups, self.count.values(groups), scale)
         specials = self.coded.codec.specials
         codes = aggregated(sums, self.function, groups, self.count.values(groups), specials)
         return CodedColumn(self.coded.codec, self.coded.name, self._result()).column(codes)

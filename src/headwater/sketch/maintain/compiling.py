@@ -36,11 +36,12 @@ from headwater.language.sql.scalars import (
     conjuncts,
     walk_scalar,
 )
+from headwater.sketch.average_bounds import with_average_bounds
 from headwater.sketch.maintain.aggregates import GroupAggregate, GroupCount, GroupSum, OfDistinct
 from headwater.sketch.maintain.block_delta import BlockDelta
 from headwater.sketch.maintain.coding import CodedColumn
 from headwater.sketch.maintain.columnwise import Columnwise, compile_scalar
-from headwater.sketch.maintain.database_averages import AverageRule, unknown_here
+from headwater.sketch.maintain.database_averages import AverageRule, DuckdbIntegerAverages, unknown_here
 from headwater.sketch.maintain.extremes import Extreme
 from headwater.sketch.maintain.group_by import GroupByDelta
 from headwater.sketch.maintain.groups import AggregateColumn, GroupKey, Groups
@@ -64,6 +65,7 @@ def compile_plan(
     plan: Operator, numbers: FragmentNumbers, switches: Switches | None = None, dialect: str = "spark"
 ) -> Incremental:
     """The incremental operators of a plan over tables of a system of that dialect, without state as yet."""
+    plan = with_average_bounds(plan, dialect)
     fresh = FreshIds(_beyond(plan))
     compiler = _PlanCompiler(numbers, switches or Switches(), Codec(), fresh, dialect, table_columns(plan))
     return compiler.needing(plan, frozenset(), all_pass=True)
@@ -196,12 +198,13 @@ class _PlanCompiler:
 
     def _averages(self, item: NamedAggregate, beside: Sequence[NamedAggregate]) -> AverageRule | None:
         """How the database rounds an average, if it does so in a way of its own."""
-        if item.call.function != "avg" or not has_own_averages(item.call, self.dialect):
+        if not item.call.function.endswith("avg") or not has_own_averages(item.call, self.dialect):
             return None
         rule = own_average(item.call, self.dialect, self.columns, beside)
         if rule is None:
             raise unknown_here(f"only the database knows how it rounds {item.attribute.name}, an average")
-        self.own.add(item.attribute.id)
+        if not isinstance(rule, DuckdbIntegerAverages):  # whose values are floats, as the attribute's are
+            self.own.add(item.attribute.id)
         return rule
 
     def _refuse_own(self, read: Iterable[int], what: str) -> None:
