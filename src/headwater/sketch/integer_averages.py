@@ -26,6 +26,8 @@ from headwater.values.types import FLOAT
 MOST_SURE_VALUES = 512
 MOST_SURE_SUM = 2.0**51
 SPREAD = 2.0**-50
+BOUNDS = ("lowest_avg", "highest_avg")
+"""The aggregates that say them."""
 _FINER_THAN_LONG_DOUBLE = 2**63
 """Quotients in `long double` are nearer than one part of so many."""
 
@@ -51,7 +53,7 @@ def bound_scalar(total: Scalar, count: Scalar, function: str) -> Scalar:
     """The same of a sum and a count, as an expression."""
 
     def number(value: float) -> Value:
-        return Value(value, FLOAT)
+        return Value(float(value), FLOAT)
 
     def computed(name: str, *arguments: Scalar) -> Function:
         return Function(name, arguments, FLOAT)
