@@ -52,6 +52,7 @@ from headwater.language.sql.scalars import (
     conjunction,
     conjuncts,
 )
+from headwater.sketch.integer_averages import BOUNDS, bound_scalar
 from headwater.sketch.own_averages import has_own_averages
 from headwater.sketch.ranges import Ranges
 from headwater.sketch.sketch import Slot
@@ -174,7 +175,27 @@ class _Capture:
     # ------------------------------------------------------------------ groups
 
     def _group(self, plan: GroupBy) -> CapturePlan:
+        if any(item.call.function in BOUNDS for item in plan.aggregates):
+            return self.annotated(self._bounds_from_sums(plan))
         return self._grouped(plan, self.annotated(plan.input))
+
+    def _bounds_from_sums(self, plan: GroupBy) -> Project:
+        """The group-by with sums and counts in the place of bounds of averages, which are computed from them."""
+        others = tuple(item for item in plan.aggregates if item.call.function not in BOUNDS)
+        parts: dict[tuple[Scalar | None, bool], list[NamedAggregate]] = {}
+        columns = [Named(each, each) for each in plan.attributes[: len(plan.keys)]]
+        for item in plan.aggregates:
+            if item.call.function not in BOUNDS:
+                columns.append(Named(item.attribute, item.attribute))
+                continue
+            asked = (item.call.argument, item.call.distinct)
+            if asked not in parts:
+                calls = (replace(item.call, function="sum"), replace(item.call, function="count"))
+                parts[asked] = [NamedAggregate(self._new(call.function, INT), call) for call in calls]
+            total, count = (part.attribute for part in parts[asked])
+            columns.append(Named(item.attribute, bound_scalar(total, count, item.call.function)))
+        summed = tuple(part for both in parts.values() for part in both)
+        return Project(replace(plan, aggregates=(*others, *summed)), tuple(columns), plan.place)
 
     def _grouped(self, plan: GroupBy, below: CapturePlan) -> CapturePlan:
         numbers = [one for one in below.carried if not one.is_set]

@@ -1,4 +1,9 @@
-"""Capturing: one run of a capture plan gives the query's answer and its sketch."""
+"""Capturing: one run of a capture plan gives the query's answer and its sketch.
+
+Where a database may round an average in one of two ways, it may do so in the capture plan in the other way than in the
+query. Then the query is run for its answer, and the capture plan for its sketch only, with conditions that hold where
+they may hold (`average_bounds`).
+"""
 
 from __future__ import annotations
 
@@ -7,7 +12,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from headwater.language.sql.algebra import Operator, scans
+from headwater.sketch.average_bounds import with_average_bounds
 from headwater.sketch.capture import Accesses, CapturePlan, Carried, capture_plan
+from headwater.sketch.own_averages import rounds_in_two_ways
 from headwater.sketch.ranges import Ranges
 from headwater.sketch.sketch import Sketch, SketchPart, Slot
 from headwater.sketch.tables.backend import Backend
@@ -29,12 +36,15 @@ def captured(
     backend: Backend, plan: Operator, accesses: Accesses, versions: Mapping[str, int] | None = None
 ) -> CapturedAnswer:
     """The answer of a query at some versions (default: the newest), with its accurate sketch."""
-    instrumented = capture_plan(plan, accesses, backend.dialect)
+    is_apart = rounds_in_two_ways(plan, backend.dialect)
+    instrumented = capture_plan(with_average_bounds(plan, backend.dialect), accesses, backend.dialect)
     with backend.moment():
         tables = sorted({scan.table for scan in scans(plan)})
         at = dict(versions) if versions is not None else backend.versions(tables)
         found = backend.run(instrumented.plan, versions=at, fragments=slots_of(plan, accesses))
-    return split(found, instrumented, slots_of(plan, accesses), at)
+        own = backend.run(plan, versions=at) if is_apart else None
+    both = split(found, instrumented, slots_of(plan, accesses), at)
+    return both if own is None else CapturedAnswer(own, both.sketch)
 
 
 def slots_of(plan: Operator, accesses: Accesses) -> dict[Slot, Ranges]:

@@ -19,7 +19,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from headwater.language.sql.algebra import AggregateCall, NamedAggregate, Operator, Project, Scan, walk
+from headwater.language.sql.algebra import (
+    AggregateCall,
+    GroupBy,
+    NamedAggregate,
+    Operator,
+    Project,
+    Scan,
+    walk,
+)
 from headwater.language.sql.inference import type_of
 from headwater.language.sql.scalars import Attribute
 from headwater.sketch.maintain.database_averages import (
@@ -40,6 +48,14 @@ def has_own_averages(call: AggregateCall, dialect: str) -> bool:
     """Whether a system does so with averages of a call's argument."""
     known = None if call.argument is None else type_of(call.argument)
     return dialect in ROUNDED_ALIKE and (known is None or known.name not in ROUNDED_ALIKE[dialect])
+
+
+def rounds_in_two_ways(plan: Operator, dialect: str) -> bool:
+    """Whether a system has two ways to round some average of a plan, and what else is asked for decides."""
+    calls = (item.call for each in walk(plan) if isinstance(each, GroupBy) for item in each.aggregates)
+    return dialect == "duckdb" and any(
+        call.function == "avg" and has_own_averages(call, dialect) for call in calls
+    )
 
 
 def own_average(

@@ -32,7 +32,7 @@ from headwater.sketch.maintain.numbering import FragmentNumbers, SlotRanges
 from headwater.sketch.ranges import Ranges
 from headwater.sketch.sketch import Slot
 
-TYPES = {"SMALLINT": 15, "UINTEGER": 30, "INTEGER": 31, "BIGINT": 62, "UBIGINT": 62}
+TYPES = {"SMALLINT": 15, "UINTEGER": 30, "INTEGER": 31, "BIGINT": 62}
 """Types of columns, and how many bits values have."""
 BY_ITSELF = "SELECT g, avg(x) AS a FROM t GROUP BY g"
 BESIDE_OTHERS = "SELECT g, avg(x) AS a, sum(x) AS s, count(x) AS n FROM t GROUP BY g"
@@ -223,10 +223,9 @@ def follow(seed: int, folder: Path, versions: int = 4, groups: int = 5, queries:
         followed: dict[str, Maintainer] = {}
         for text in texts:
             sketches.ask(text, way="capture")
-            maintainer = Maintainer(
-                parse(text, sketches.backend.schemas(), "duckdb").plan, by_g, sketches.backend
-            )
+            plan = parse(text, sketches.backend.schemas(), "duckdb").plan
             try:
+                maintainer = Maintainer(plan, by_g, sketches.backend)
                 maintainer.capture()
                 followed[text] = maintainer
             except SketchError as error:
