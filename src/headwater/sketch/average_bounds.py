@@ -2,8 +2,8 @@
 
 A query over a sketch is answered by the database itself, so a sketch may have more fragments than it needs, and must
 not have fewer. Of averages of integers it is known between which floats they are (`integer_averages`). So a condition
-on one is read as what these bounds allow: `avg(x) > c` as `highest_avg(x) > c`, `avg(x) = c` as `lowest_avg(x) <= c AND
-highest_avg(x) >= c`. Bounds are almost always equal, and then this is the condition itself.
+on one is read as what these bounds allow: `avg(x) > c` as `highest_avg(x) > c`, `avg(x) = c` as `lowest_avg(x) <= c
+AND highest_avg(x) >= c`. Bounds are almost always equal, and then this is the condition itself.
 
 That is done where more rows can only lead to more fragments: below selections, projections, joins, unions and
 DISTINCT. Where something counts or sums up what passes a condition, takes the first so many rows of it, or does
@@ -66,7 +66,9 @@ def _averages(plan: Operator) -> set[int]:
     return {
         item.attribute.id
         for item in (plan.aggregates if isinstance(plan, GroupBy) else ())
-        if item.call.function == "avg" and item.call.argument is not None and type_of(item.call.argument) == INT
+        if item.call.function == "avg"
+        and item.call.argument is not None
+        and type_of(item.call.argument) == INT
     }
 
 
@@ -160,9 +162,7 @@ class _Bounds:
     def _of_join(self, condition: Scalar, bounded: set[int]) -> Scalar:
         """Equalities are what rows are looked up by, and stay."""
         parts = [
-            each
-            if isinstance(each, Compare) and each.operator == "="
-            else self.may_hold(each, bounded)
+            each if isinstance(each, Compare) and each.operator == "=" else self.may_hold(each, bounded)
             for each in conjuncts(condition)
         ]
         return conjunction(tuple(parts))
@@ -220,9 +220,7 @@ class _Bounds:
 
 def _any_of(conditions: tuple[Scalar, ...]) -> Scalar:
     """One condition that says at least one of these."""
-    flat = tuple(
-        part for each in conditions for part in (each.parts if isinstance(each, Or) else (each,))
-    )
+    flat = tuple(part for each in conditions for part in (each.parts if isinstance(each, Or) else (each,)))
     return Or(flat) if len(flat) > 1 else flat[0]
 
 

@@ -1,8 +1,8 @@
 """Capturing: one run of a capture plan gives the query's answer and its sketch.
 
-Where a database may round an average in one of two ways, it may do so in the capture plan in the other way than in the
-query. Then the query is run for its answer, and the capture plan for its sketch only, with conditions that hold where
-they may hold (`average_bounds`).
+Where a database may round an average in one of two ways, it may do so in the capture plan in the other way than in
+the query. Then the query is run for its answer, and the capture plan for its sketch only, with conditions that hold
+where they may hold (`average_bounds`).
 """
 
 from __future__ import annotations

@@ -6,9 +6,9 @@ of NULLs; so a filter more can change it, and a `long double` has other bits on 
 be the average. What holds: whichever way it is computed, the average is between the lowest and the highest one here,
 and these are one float, the nearest to the true quotient, where
 
-- the sum is below `MOST_SURE_SUM`, and the group has at most `MOST_SURE_VALUES` values. A quotient by n that is not in
-  the middle of two floats is 1/(2n) of their distance away from there or more, and `long double` has 11 bits more than
-  `double`: rounding to it does not lead across the middle.
+- the sum is below `MOST_SURE_SUM`, and the group has at most `MOST_SURE_VALUES` values. A quotient by n that is not
+  in the middle of two floats is 1/(2n) of their distance away from there or more, and `long double` has 11 bits more
+  than `double`, or none: rounding to it does not lead to the middle.
 - the sum is so small, and the average is a whole number. No way of dividing rounds that.
 
 Else they are `SPREAD` of the average apart from the quotient: sums of more than 53 bits are rounded when they become

@@ -263,7 +263,9 @@ def check(sketches: Any, text: str, followed: dict[str, Maintainer]) -> None:
     if text in followed and not needs_averages(text):
         followed[text].maintain()
         sketch = followed[text].sketch
-        assert sketch == Maintainer(followed[text].plan, followed[text].numbers, sketches.backend).capture(), text
+        assert (
+            sketch == Maintainer(followed[text].plan, followed[text].numbers, sketches.backend).capture()
+        ), text
         needed = set(plain.column("g").to_pylist())
         assert needed <= sketch.parts[0].fragments, text
 

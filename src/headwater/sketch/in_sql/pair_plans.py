@@ -249,8 +249,8 @@ def pair_state(plan: Operator, accesses: Mapping[int, tuple[Ranges, ...]], diale
 
 
 def _with_what_is_read(group: GroupBy, conditions: Sequence[Scalar], dialect: str) -> GroupBy:
-    """The group-by with the aggregates that conditions read. A quotient of sums is not what databases make of averages
-    that they round in their own way."""
+    """The group-by with the aggregates that conditions read. A quotient of sums is not what databases make of
+    averages that they round in their own way."""
     read = {attribute.id for each in conditions for attribute in attributes_in(each)}
     used = tuple(each for each in group.aggregates if each.attribute.id in read)
     if any(each.call.function == "avg" and has_own_averages(each.call, dialect) for each in used):
