@@ -53,7 +53,7 @@ from headwater.language.sql.scalars import (
     conjuncts,
 )
 from headwater.sketch.integer_averages import BOUNDS, bound_scalar
-from headwater.sketch.own_averages import has_own_averages
+from headwater.sketch.own_averages import deciding, has_own_averages
 from headwater.sketch.ranges import Ranges
 from headwater.sketch.sketch import Slot
 from headwater.sketch.tables.backend import fragment_column
@@ -84,9 +84,13 @@ class CapturePlan:
     carried: tuple[Carried, ...]
 
 
-def capture_plan(plan: Operator, accesses: Accesses, dialect: str = "spark") -> CapturePlan:
-    """The instrumented plan of a query, for a system of that dialect."""
-    found = _Capture(plan, accesses, dialect).annotated(plan)
+def capture_plan(
+    plan: Operator, accesses: Accesses, dialect: str = "spark", *, answers: bool = True
+) -> CapturePlan:
+    """The instrumented plan of a query, for a system of that dialect. If it is not run for `answers`, averages that
+    are shown and no more need not be rounded as the query's are."""
+    shown_only = frozenset() if answers else _averages(plan) - deciding(plan)
+    found = _Capture(plan, accesses, dialect, shown_only).annotated(plan)
     columns = (*plan.attributes, *(one.attribute for one in found.carried))
     if found.plan.attributes == columns:
         return found
@@ -96,9 +100,10 @@ def capture_plan(plan: Operator, accesses: Accesses, dialect: str = "spark") -> 
 class _Capture:
     """Instruments the operators of one plan."""
 
-    def __init__(self, plan: Operator, accesses: Accesses, dialect: str):
+    def __init__(self, plan: Operator, accesses: Accesses, dialect: str, shown_only: frozenset[int]):
         self.accesses = accesses
         self.dialect = dialect
+        self.shown_only = shown_only
         ids = (each.id for operator in walk(plan) for each in operator.attributes)
         self._ids = itertools.count(max(ids, default=0) + 1)
 
@@ -199,16 +204,17 @@ class _Capture:
 
     def _grouped(self, plan: GroupBy, below: CapturePlan) -> CapturePlan:
         numbers = [one for one in below.carried if not one.is_set]
-        if numbers and all(self._is_made_of_pairs(item.call) for item in plan.aggregates):
+        if numbers and all(self._is_made_of_pairs(item) for item in plan.aggregates):
             return self._by_pairs(plan, below, numbers)
         sets, carried = self._sets(below.carried)
         return CapturePlan(replace(plan, input=below.plan, aggregates=(*plan.aggregates, *sets)), carried)
 
-    def _is_made_of_pairs(self, call: AggregateCall) -> bool:
+    def _is_made_of_pairs(self, item: NamedAggregate) -> bool:
         """Whether sums and counts of pairs say what the aggregate is, to the last digit: databases have ways of their
         own to round averages of other numbers than floats."""
+        call = item.call
         is_rounded = call.function == "avg" and has_own_averages(call, self.dialect)
-        return not call.distinct and not is_rounded
+        return not call.distinct and (not is_rounded or item.attribute.id in self.shown_only)
 
     def _by_pairs(self, plan: GroupBy, below: CapturePlan, numbers: list[Carried]) -> CapturePlan:
         """γ by key and fragments, then γ by key over that, then what the aggregates are made of."""
@@ -321,6 +327,13 @@ class _Capture:
             *(Named(one.attribute, one.attribute) for one in carried),
         )
         return CapturePlan(Project(joined, columns), carried)
+
+
+def _averages(plan: Operator) -> frozenset[int]:
+    groups = (each for each in walk(plan) if isinstance(each, GroupBy))
+    return frozenset(
+        item.attribute.id for each in groups for item in each.aggregates if item.call.function == "avg"
+    )
 
 
 def _sides(condition: Scalar, plan: ThetaJoin) -> tuple[Scalar, Scalar, str] | None:

@@ -37,7 +37,8 @@ def captured(
 ) -> CapturedAnswer:
     """The answer of a query at some versions (default: the newest), with its accurate sketch."""
     is_apart = rounds_in_two_ways(plan, backend.dialect)
-    instrumented = capture_plan(with_average_bounds(plan, backend.dialect), accesses, backend.dialect)
+    bounded = with_average_bounds(plan, backend.dialect)
+    instrumented = capture_plan(bounded, accesses, backend.dialect, answers=not is_apart)
     with backend.moment():
         tables = sorted({scan.table for scan in scans(plan)})
         at = dict(versions) if versions is not None else backend.versions(tables)

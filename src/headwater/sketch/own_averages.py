@@ -21,15 +21,22 @@ from collections.abc import Sequence
 
 from headwater.language.sql.algebra import (
     AggregateCall,
+    Distinct,
+    Except,
     GroupBy,
+    Intersect,
+    Named,
     NamedAggregate,
     Operator,
     Project,
     Scan,
+    UnionAll,
+    children,
+    scalars_of,
     walk,
 )
 from headwater.language.sql.inference import type_of
-from headwater.language.sql.scalars import Attribute
+from headwater.language.sql.scalars import Attribute, attributes_in
 from headwater.sketch.maintain.database_averages import (
     AverageRule,
     DuckdbAverages,
@@ -56,6 +63,23 @@ def rounds_in_two_ways(plan: Operator, dialect: str) -> bool:
     return dialect == "duckdb" and any(
         call.function == "avg" and has_own_averages(call, dialect) for call in calls
     )
+
+
+def deciding(plan: Operator) -> frozenset[int]:
+    """The attributes of a plan that decide about rows; others are shown and no more."""
+    found: set[int] = set()
+    named: list[Named] = []
+    for each in walk(plan):
+        if isinstance(each, Project):
+            named += each.columns
+            continue
+        if isinstance(each, Distinct | UnionAll | Except | Intersect):
+            found |= {attribute.id for below in children(each) for attribute in below.attributes}
+        found |= {attribute.id for scalar in scalars_of(each) for attribute in attributes_in(scalar)}
+    for column in named:  # from the top down
+        if column.attribute.id in found:
+            found |= {attribute.id for attribute in attributes_in(column.expression)}
+    return frozenset(found)
 
 
 def own_average(
