@@ -53,7 +53,7 @@ from headwater.language.sql.scalars import (
     conjuncts,
 )
 from headwater.sketch.integer_averages import BOUNDS, bound_scalar
-from headwater.sketch.own_averages import deciding, has_own_averages
+from headwater.sketch.own_averages import averages_of, deciding, has_own_averages
 from headwater.sketch.ranges import Ranges
 from headwater.sketch.sketch import Slot
 from headwater.sketch.tables.backend import fragment_column
@@ -89,7 +89,7 @@ def capture_plan(
 ) -> CapturePlan:
     """The instrumented plan of a query, for a system of that dialect. If it is not run for `answers`, averages that
     are shown and no more need not be rounded as the query's are."""
-    shown_only = frozenset() if answers else _averages(plan) - deciding(plan)
+    shown_only = frozenset() if answers else averages_of(plan) - deciding(plan)
     found = _Capture(plan, accesses, dialect, shown_only).annotated(plan)
     columns = (*plan.attributes, *(one.attribute for one in found.carried))
     if found.plan.attributes == columns:
@@ -327,13 +327,6 @@ class _Capture:
             *(Named(one.attribute, one.attribute) for one in carried),
         )
         return CapturePlan(Project(joined, columns), carried)
-
-
-def _averages(plan: Operator) -> frozenset[int]:
-    groups = (each for each in walk(plan) if isinstance(each, GroupBy))
-    return frozenset(
-        item.attribute.id for each in groups for item in each.aggregates if item.call.function == "avg"
-    )
 
 
 def _sides(condition: Scalar, plan: ThetaJoin) -> tuple[Scalar, Scalar, str] | None:

@@ -2,11 +2,13 @@
 
 Where a database may round an average in one of two ways, it may do so in the capture plan in the other way than in
 the query. Then the query is run for its answer, and the capture plan for its sketch only, with conditions that hold
-where they may hold (`average_bounds`).
+where they may hold (`average_bounds`). Where something else than such a condition decides by an average, both have to
+give the same rows; if they do not, the sketch has all fragments.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -14,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from headwater.language.sql.algebra import Operator, scans
 from headwater.sketch.average_bounds import with_average_bounds
 from headwater.sketch.capture import Accesses, CapturePlan, Carried, capture_plan
-from headwater.sketch.own_averages import rounds_in_two_ways
+from headwater.sketch.own_averages import averages_of, deciding, rounds_in_two_ways
 from headwater.sketch.ranges import Ranges
 from headwater.sketch.sketch import Sketch, SketchPart, Slot
 from headwater.sketch.tables.backend import Backend
@@ -45,7 +47,26 @@ def captured(
         found = backend.run(instrumented.plan, versions=at, fragments=slots_of(plan, accesses))
         own = backend.run(plan, versions=at) if is_apart else None
     both = split(found, instrumented, slots_of(plan, accesses), at)
-    return both if own is None else CapturedAnswer(own, both.sketch)
+    if own is None:
+        return both
+    if averages_of(bounded) & deciding(bounded) and _rows(own) != _rows(both.answer):
+        return CapturedAnswer(own, Sketch(tuple(map(_whole, both.sketch.parts)), at))
+    return CapturedAnswer(own, both.sketch)
+
+
+def _rows(answer: pa.Table) -> Counter[str]:
+    """The rows of an answer without their floats, which may be rounded in two ways."""
+    import pyarrow as pa
+
+    places = [at for at, column in enumerate(answer.columns) if not pa.types.is_floating(column.type)]
+    if not places:
+        return Counter({"": answer.num_rows})
+    columns = (answer.column(place).to_pylist() for place in places)
+    return Counter(map(repr, zip(*columns, strict=True)))
+
+
+def _whole(part: SketchPart) -> SketchPart:
+    return SketchPart(part.table, part.ranges, frozenset(range(part.ranges.count)))
 
 
 def slots_of(plan: Operator, accesses: Accesses) -> dict[Slot, Ranges]:

@@ -65,6 +65,14 @@ def rounds_in_two_ways(plan: Operator, dialect: str) -> bool:
     )
 
 
+def averages_of(plan: Operator) -> frozenset[int]:
+    """The attributes of a plan that are averages where they are made."""
+    groups = (each for each in walk(plan) if isinstance(each, GroupBy))
+    return frozenset(
+        item.attribute.id for each in groups for item in each.aggregates if item.call.function == "avg"
+    )
+
+
 def deciding(plan: Operator) -> frozenset[int]:
     """The attributes of a plan that decide about rows; others are shown and no more."""
     found: set[int] = set()
