@@ -52,7 +52,8 @@ from headwater.language.sql.scalars import (
     conjunction,
     conjuncts,
 )
-from headwater.sketch.own_averages import has_own_averages
+from headwater.sketch.integer_averages import BOUNDS, bound_scalar
+from headwater.sketch.own_averages import averages_of, deciding, has_own_averages
 from headwater.sketch.ranges import Ranges
 from headwater.sketch.sketch import Slot
 from headwater.sketch.tables.backend import fragment_column
@@ -83,9 +84,13 @@ class CapturePlan:
     carried: tuple[Carried, ...]
 
 
-def capture_plan(plan: Operator, accesses: Accesses, dialect: str = "spark") -> CapturePlan:
-    """The instrumented plan of a query, for a system of that dialect."""
-    found = _Capture(plan, accesses, dialect).annotated(plan)
+def capture_plan(
+    plan: Operator, accesses: Accesses, dialect: str = "spark", *, answers: bool = True
+) -> CapturePlan:
+    """The instrumented plan of a query, for a system of that dialect. If it is not run for `answers`, averages that
+    are shown and no more need not be rounded as the query's are."""
+    shown_only = frozenset() if answers else averages_of(plan) - deciding(plan)
+    found = _Capture(plan, accesses, dialect, shown_only).annotated(plan)
     columns = (*plan.attributes, *(one.attribute for one in found.carried))
     if found.plan.attributes == columns:
         return found
@@ -95,9 +100,10 @@ def capture_plan(plan: Operator, accesses: Accesses, dialect: str = "spark") -> 
 class _Capture:
     """Instruments the operators of one plan."""
 
-    def __init__(self, plan: Operator, accesses: Accesses, dialect: str):
+    def __init__(self, plan: Operator, accesses: Accesses, dialect: str, shown_only: frozenset[int]):
         self.accesses = accesses
         self.dialect = dialect
+        self.shown_only = shown_only
         ids = (each.id for operator in walk(plan) for each in operator.attributes)
         self._ids = itertools.count(max(ids, default=0) + 1)
 
@@ -174,20 +180,41 @@ class _Capture:
     # ------------------------------------------------------------------ groups
 
     def _group(self, plan: GroupBy) -> CapturePlan:
+        if any(item.call.function in BOUNDS for item in plan.aggregates):
+            return self.annotated(self._bounds_from_sums(plan))
         return self._grouped(plan, self.annotated(plan.input))
+
+    def _bounds_from_sums(self, plan: GroupBy) -> Project:
+        """The group-by with sums and counts in the place of bounds of averages, which are computed from them."""
+        others = tuple(item for item in plan.aggregates if item.call.function not in BOUNDS)
+        parts: dict[tuple[Scalar | None, bool], list[NamedAggregate]] = {}
+        columns = [Named(each, each) for each in plan.attributes[: len(plan.keys)]]
+        for item in plan.aggregates:
+            if item.call.function not in BOUNDS:
+                columns.append(Named(item.attribute, item.attribute))
+                continue
+            asked = (item.call.argument, item.call.distinct)
+            if asked not in parts:
+                calls = (replace(item.call, function="sum"), replace(item.call, function="count"))
+                parts[asked] = [NamedAggregate(self._new(call.function, INT), call) for call in calls]
+            total, count = (part.attribute for part in parts[asked])
+            columns.append(Named(item.attribute, bound_scalar(total, count, item.call.function)))
+        summed = tuple(part for both in parts.values() for part in both)
+        return Project(replace(plan, aggregates=(*others, *summed)), tuple(columns), plan.place)
 
     def _grouped(self, plan: GroupBy, below: CapturePlan) -> CapturePlan:
         numbers = [one for one in below.carried if not one.is_set]
-        if numbers and all(self._is_made_of_pairs(item.call) for item in plan.aggregates):
+        if numbers and all(self._is_made_of_pairs(item) for item in plan.aggregates):
             return self._by_pairs(plan, below, numbers)
         sets, carried = self._sets(below.carried)
         return CapturePlan(replace(plan, input=below.plan, aggregates=(*plan.aggregates, *sets)), carried)
 
-    def _is_made_of_pairs(self, call: AggregateCall) -> bool:
+    def _is_made_of_pairs(self, item: NamedAggregate) -> bool:
         """Whether sums and counts of pairs say what the aggregate is, to the last digit: databases have ways of their
         own to round averages of other numbers than floats."""
+        call = item.call
         is_rounded = call.function == "avg" and has_own_averages(call, self.dialect)
-        return not call.distinct and not is_rounded
+        return not call.distinct and (not is_rounded or item.attribute.id in self.shown_only)
 
     def _by_pairs(self, plan: GroupBy, below: CapturePlan, numbers: list[Carried]) -> CapturePlan:
         """γ by key and fragments, then γ by key over that, then what the aggregates are made of."""

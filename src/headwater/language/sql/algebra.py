@@ -41,8 +41,13 @@ from headwater.language.sql.scalars import Attribute, Parameter, Scalar, Value
 
 JoinKind = OneOf["inner", "left", "right", "full", "semi", "anti"]
 """A cross join is an inner one without a condition. Semi and anti joins have the columns of the left side."""
-AggregateFunction = OneOf["count", "sum", "min", "max", "avg", "set_of", "union_of"]
-"""The last two make sets of integers, and unite them; texts cannot say them."""
+SaidAggregate = OneOf["count", "sum", "min", "max", "avg"]
+"""Those that texts can say."""
+AggregateFunction = OneOf[
+    "count", "sum", "min", "max", "avg", "set_of", "union_of", "lowest_avg", "highest_avg"
+]
+"""Of the others, two make sets of integers, and unite them, and two are the floats between which a database has an
+average of integers."""
 WindowFunction = OneOf[
     "count",
     "sum",

@@ -100,6 +100,6 @@ def _summary_type(function: str, argument: Type | None) -> Type | None:
         return argument
     if argument.name == "decimal":
         return sum_type(argument) if function == "sum" else average_type(argument)
-    if function == "avg":
+    if function in ("avg", "lowest_avg", "highest_avg"):
         return FLOAT if argument in (INT, FLOAT) else argument
     return argument

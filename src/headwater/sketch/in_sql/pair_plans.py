@@ -13,7 +13,7 @@ the block with these accesses replaced by their deltas, with a minus for sets of
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 
@@ -44,10 +44,14 @@ from headwater.language.sql.scalars import (
     IsNull,
     Scalar,
     Value,
+    attributes_in,
     conjunction,
     conjuncts,
     substitute,
 )
+from headwater.sketch.average_bounds import with_average_bounds
+from headwater.sketch.integer_averages import BOUNDS, bound_scalar
+from headwater.sketch.own_averages import has_own_averages
 from headwater.sketch.ranges import Ranges
 from headwater.sketch.sketch import Slot
 from headwater.sketch.tables.backend import fragment_column
@@ -205,8 +209,10 @@ def source_name(access: int, *, delta: bool) -> str:
     return f"_changed_{access}" if delta else f"_whole_{access}"
 
 
-def pair_state(plan: Operator, accesses: Mapping[int, tuple[Ranges, ...]]) -> PairState:
-    """The state that a query needs; refused with the code `no-sql-strategy` where it has none."""
+def pair_state(plan: Operator, accesses: Mapping[int, tuple[Ranges, ...]], dialect: str) -> PairState:
+    """The state that a query needs in a database of that dialect; refused with the code `no-sql-strategy` where it
+    has none. Conditions on averages are read as what is known of them (`average_bounds`)."""
+    plan = with_average_bounds(plan, dialect)
     conditions: list[Scalar] = []
     while isinstance(plan, Project | Select) or (isinstance(plan, TopK) and plan.limit is None):
         if isinstance(plan, Project):
@@ -231,6 +237,8 @@ def pair_state(plan: Operator, accesses: Mapping[int, tuple[Ranges, ...]]) -> Pa
         summed = _is_summed(each.call) and each.call.function != "count"
         if summed and argument is not None and type_of(argument) in (FLOAT, None):
             raise _refused("sums of floats drift", plan)
+    if group is not None:
+        group = _with_what_is_read(group, conditions, dialect)
     carried = tuple(
         (scan.access, Slot(scan.table, ranges.attribute))
         for scan in walk(block)
@@ -238,6 +246,16 @@ def pair_state(plan: Operator, accesses: Mapping[int, tuple[Ranges, ...]]) -> Pa
         for ranges in accesses.get(scan.access, ())
     )
     return PairState(block, group, tuple(conditions), carried)
+
+
+def _with_what_is_read(group: GroupBy, conditions: Sequence[Scalar], dialect: str) -> GroupBy:
+    """The group-by with the aggregates that conditions read. A quotient of sums is not what databases make of
+    averages that they round in their own way."""
+    read = {attribute.id for each in conditions for attribute in attributes_in(each)}
+    used = tuple(each for each in group.aggregates if each.attribute.id in read)
+    if any(each.call.function == "avg" and has_own_averages(each.call, dialect) for each in used):
+        raise _refused("only the database knows how it rounds an average", group)
+    return replace(group, aggregates=used)
 
 
 def _refused(reason: str, operator: Operator) -> SketchError:
@@ -269,12 +287,18 @@ def _put_together(at: int, call: AggregateCall, columns: dict[str, Attribute], t
     """An aggregate of a group, from the rows of the state that belong to it."""
     if call.argument is None:
         return total("n", AggregateCall("sum", columns["n"]))
+    if _is_kept(call) and call.function in BOUNDS:
+        kept = columns[f"m{at}"]
+        parts = (total(f"{name}{at}", AggregateCall(name, kept, distinct=True)) for name in ("sum", "count"))
+        return bound_scalar(next(parts), next(parts), call.function)
     if _is_kept(call):
         return total(f"m{at}", AggregateCall(call.function, columns[f"m{at}"], call.distinct))
     number = total(f"c{at}", AggregateCall("sum", columns[f"c{at}"]))
     if call.function == "count":
         return number
     summed: Scalar = total(f"s{at}", AggregateCall("sum", columns[f"s{at}"]))
-    if call.function == "avg":
+    if call.function in BOUNDS:
+        summed = bound_scalar(summed, number, call.function)
+    elif call.function == "avg":
         summed = Function("divide", (summed, number), FLOAT)
     return Case(((Compare(">", number, Value(0, INT)), summed),), NULL)

@@ -36,7 +36,7 @@ class SqlMaintainer:
                 "bad-name", f"a sketch cannot be called {name!r}", hint="small letters, digits and _"
             )
         self.backend = backend
-        self.state: PairState = pair_state(plan, accesses)
+        self.state: PairState = pair_state(plan, accesses, backend.dialect)
         self._ranges: dict[Slot, Ranges] = {}
         self._accesses = {scan.access: scan for scan in scans(plan)}
         for access, every in accesses.items():

@@ -98,7 +98,7 @@ class GroupCount:
 
 
 class GroupSum:
-    """`sum(x)` and `avg(x)`."""
+    """`sum(x)`, `avg(x)` and bounds of it."""
 
     def __init__(
         self,
@@ -138,12 +138,17 @@ class GroupSum:
     def column(self, groups: Ints) -> pa.Array:
         sums = self._of_groups(groups)
         if self.averages is not None and not isinstance(sums, ExactSums):
-            totals = [sums.total(group) for group in groups.tolist()]
-            scale = 0 if self.coded.type is None else self.coded.type.scale
-            return self.averages.column(totals, self.count.values(groups).tolist(), scale)
+            return self.averaged(groups, self.averages)
         specials = self.coded.codec.specials
         codes = aggregated(sums, self.function, groups, self.count.values(groups), specials)
         return CodedColumn(self.coded.codec, self.coded.name, self._result()).column(codes)
+
+    def averaged(self, groups: Ints, rule: AverageRule) -> pa.Array:
+        """The averages of groups by a rule; not of floats."""
+        sums = self._of_groups(groups)
+        assert not isinstance(sums, ExactSums)
+        scale = 0 if self.coded.type is None else self.coded.type.scale
+        return rule.column(sums, groups, self.count.values(groups), scale)
 
     @property
     def nbytes(self) -> int:
@@ -236,6 +241,27 @@ class OfDistinct:
         codes = self.coded.codes(table.column(1).combine_chunks())
         self._values.add(np.column_stack((np.asarray(table.column(0)), codes)), np.asarray(table.column(2)))
         self._values.commit()
+
+
+class OtherAverage:
+    """Averages by another rule of the values that a `GroupSum` beside this one takes in: it has no state."""
+
+    def __init__(self, beside: GroupSum, rule: AverageRule):
+        self.beside = beside
+        self.rule = rule
+        self.nbytes = 0
+
+    def change(self, groups: Ints, column: pa.Array | None, counts: Ints) -> None:
+        pass
+
+    def column(self, groups: Ints) -> pa.Array:
+        return self.beside.averaged(groups, self.rule)
+
+    def save(self, groups: Ints) -> SavedState:
+        return SavedState({})
+
+    def load(self, saved: SavedState) -> None:
+        pass
 
 
 def _matrix(rows: Ints) -> pa.Table:

@@ -11,7 +11,7 @@ be maintained is refused with the code `not-maintained`: such a sketch is captur
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from headwater.errors import SketchError
 from headwater.language.sql import algebra
@@ -36,11 +36,19 @@ from headwater.language.sql.scalars import (
     conjuncts,
     walk_scalar,
 )
-from headwater.sketch.maintain.aggregates import GroupAggregate, GroupCount, GroupSum, OfDistinct
+from headwater.sketch.average_bounds import with_average_bounds
+from headwater.sketch.integer_averages import BOUNDS
+from headwater.sketch.maintain.aggregates import (
+    GroupAggregate,
+    GroupCount,
+    GroupSum,
+    OfDistinct,
+    OtherAverage,
+)
 from headwater.sketch.maintain.block_delta import BlockDelta
 from headwater.sketch.maintain.coding import CodedColumn
 from headwater.sketch.maintain.columnwise import Columnwise, compile_scalar
-from headwater.sketch.maintain.database_averages import AverageRule, unknown_here
+from headwater.sketch.maintain.database_averages import AverageRule, DuckdbIntegerAverages, unknown_here
 from headwater.sketch.maintain.extremes import Extreme
 from headwater.sketch.maintain.group_by import GroupByDelta
 from headwater.sketch.maintain.groups import AggregateColumn, GroupKey, Groups
@@ -64,6 +72,7 @@ def compile_plan(
     plan: Operator, numbers: FragmentNumbers, switches: Switches | None = None, dialect: str = "spark"
 ) -> Incremental:
     """The incremental operators of a plan over tables of a system of that dialect, without state as yet."""
+    plan = with_average_bounds(plan, dialect)
     fresh = FreshIds(_beyond(plan))
     compiler = _PlanCompiler(numbers, switches or Switches(), Codec(), fresh, dialect, table_columns(plan))
     return compiler.needing(plan, frozenset(), all_pass=True)
@@ -166,14 +175,15 @@ class _PlanCompiler:
             )
             for key in keys
         ]
-        made = [
-            AggregateColumn(
-                each.attribute.id,
-                NOTHING if each.call.argument is None else input_of(each.call.argument),
-                self._aggregate(each, aggregates),
-            )
-            for each in used
-        ]
+        made: list[AggregateColumn] = []
+        for each in used:
+            other = self._other_average(each, used[: len(made)], made)
+            if other is not None:
+                made.append(other)
+                continue
+            argument = each.call.argument
+            input_id = NOTHING if argument is None else input_of(argument)
+            made.append(AggregateColumn(each.attribute.id, input_id, self._aggregate(each, aggregates)))
         name = f"groups by {', '.join(key.attribute.name for key in keys) or 'nothing'}"
         inputs = frozenset(each.attribute.id for each in columns)
         below = self.needing(Project(input, tuple(columns)), inputs)
@@ -194,14 +204,28 @@ class _PlanCompiler:
                 summed = GroupSum(self.codec, call.function, argument, name, self._averages(item, beside))
                 return OfDistinct(self.codec, argument, name, summed) if call.distinct else summed
 
+    def _other_average(
+        self, item: NamedAggregate, earlier: Sequence[NamedAggregate], made: Sequence[AggregateColumn]
+    ) -> AggregateColumn | None:
+        """The second of two bounds of an average, by the sums of the first."""
+        for other, column in zip(earlier, made, strict=True):
+            is_same = replace(other.call, function=item.call.function) == item.call
+            if item.call.function in BOUNDS and other.call.function in BOUNDS and is_same:
+                state = column.state.inner if isinstance(column.state, OfDistinct) else column.state
+                assert isinstance(state, GroupSum)
+                rule = DuckdbIntegerAverages(item.call.function)
+                return AggregateColumn(item.attribute.id, column.input, OtherAverage(state, rule))
+        return None
+
     def _averages(self, item: NamedAggregate, beside: Sequence[NamedAggregate]) -> AverageRule | None:
         """How the database rounds an average, if it does so in a way of its own."""
-        if item.call.function != "avg" or not has_own_averages(item.call, self.dialect):
+        if not item.call.function.endswith("avg") or not has_own_averages(item.call, self.dialect):
             return None
         rule = own_average(item.call, self.dialect, self.columns, beside)
         if rule is None:
             raise unknown_here(f"only the database knows how it rounds {item.attribute.name}, an average")
-        self.own.add(item.attribute.id)
+        if not isinstance(rule, DuckdbIntegerAverages):  # whose values are floats, as the attribute's are
+            self.own.add(item.attribute.id)
         return rule
 
     def _refuse_own(self, read: Iterable[int], what: str) -> None:

@@ -1,29 +1,35 @@
 """Averages rounded as databases round them: their own rules, followed to the last digit.
 
 What holds: of an exact sum and a count, a rule says the very value that the database has for the average, or that it
-cannot tell (`not-maintained`). Tests compare them with the databases on many
-random values.
+cannot tell (`not-maintained`), or bounds of it. Tests compare them with the databases on many random values.
 
 - PostgreSQL divides numbers of any length: averages of integers and of `numeric` have at least 16 significant digits
   and as many after the point as the values have, by groups of four digits (`select_div_scale` in its `numeric.c`),
   and are rounded half away from zero.
 - DuckDB divides in floating point: the sum of a decimal's units by the count times the power of ten, in C's `long
-  double`, and then rounds to a `DOUBLE`; in `double` where decimals have at most four digits.
+  double`, and then rounds to a `DOUBLE`; in `double` where decimals have at most four digits. Of its averages of
+  integers no more is known than `integer_averages` says.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Context, Decimal
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from headwater.errors import SketchError
+from headwater.sketch.integer_averages import bounds, first_unsure, is_nearest
+from headwater.values.exact_sum import ExactIntSums
+from headwater.values.group_sums import ExactDecimalSums
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from headwater.sketch.maintain.fragment_sets import Ints
 
 FEWEST_DIGITS = 16
 """What PostgreSQL calls NUMERIC_MIN_SIG_DIGITS."""
@@ -45,11 +51,14 @@ _STEPS_AROUND = 4
 """How many neighbours on either side a sum of more bits may be taken for."""
 
 
+Totals = ExactIntSums | ExactDecimalSums
+
+
 class AverageRule(Protocol):
     """How a database divides."""
 
-    def column(self, totals: Sequence[int], counts: Sequence[int], scale: int) -> pa.Array:
-        """The averages of groups with these sums, in units of so many digits after the point, and these numbers of
+    def column(self, sums: Totals, groups: Ints, counts: Ints, scale: int) -> pa.Array:
+        """The averages of groups, whose sums are in units of so many digits after the point, with these numbers of
         values; NULL where there are none."""
         ...
 
@@ -59,20 +68,25 @@ def unknown_here(what: str) -> SketchError:
     return SketchError("not-maintained", what, hint="the sketch is captured anew when its tables change")
 
 
+def _pairs(sums: Totals, groups: Ints, counts: Ints) -> Iterator[tuple[int, int]]:
+    totals = map(sums.total, groups.tolist())
+    return zip(totals, counts.tolist(), strict=True)
+
+
 # ------------------------------------------------------------------ PostgreSQL
 
 
 class PostgresAverages:
     """As decimals of one type: of so many digits after the point as any average of the scale can have."""
 
-    def column(self, totals: Sequence[int], counts: Sequence[int], scale: int) -> pa.Array:
+    def column(self, sums: Totals, groups: Ints, counts: Ints, scale: int) -> pa.Array:
         import pyarrow as pa
 
-        groups = -(-scale // _GROUP) + _DIGITS_OF_COUNTS // _GROUP
-        type = pa.decimal256(_MOST_DIGITS, min(_MOST_DIGITS, FEWEST_DIGITS + _GROUP * groups))
+        places = -(-scale // _GROUP) + _DIGITS_OF_COUNTS // _GROUP
+        type = pa.decimal256(_MOST_DIGITS, min(_MOST_DIGITS, FEWEST_DIGITS + _GROUP * places))
         context = Context(prec=_MOST_DIGITS)
         values: list[Decimal | None] = []
-        for total, count in zip(totals, counts, strict=True):
+        for total, count in _pairs(sums, groups, counts):
             if not count:
                 values.append(None)
                 continue
@@ -120,12 +134,12 @@ class DuckdbAverages:
 
     precision: int
 
-    def column(self, totals: Sequence[int], counts: Sequence[int], scale: int) -> pa.Array:
+    def column(self, sums: Totals, groups: Ints, counts: Ints, scale: int) -> pa.Array:
         import pyarrow as pa
 
-        pairs = zip(totals, counts, strict=True)
         values = [
-            duckdb_average(total, scale, count, self.precision) if count else None for total, count in pairs
+            duckdb_average(total, scale, count, self.precision) if count else None
+            for total, count in _pairs(sums, groups, counts)
         ]
         return pa.array(values, pa.float64())
 
@@ -159,3 +173,32 @@ def _dividends(total: int) -> list[np.longdouble]:
             near = np.nextafter(near, end)
             around.append(near)
     return around
+
+
+@dataclass(frozen=True)
+class DuckdbIntegerAverages:
+    """As floats, of integers: bounds of them (`lowest_avg`, `highest_avg`), or where `avg` itself is asked for the
+    averages that are the same however they are computed."""
+
+    function: str
+
+    def column(self, sums: Totals, groups: Ints, counts: Ints, scale: int) -> pa.Array:
+        import pyarrow as pa
+
+        assert isinstance(sums, ExactIntSums)
+        filled = counts > 0
+        if filled.all():
+            return pa.array(self._floats(sums, groups, counts))
+        values = np.zeros(len(groups))
+        values[filled] = self._floats(sums, groups[filled], counts[filled])
+        return pa.array(values, mask=~filled)
+
+    def _floats(self, sums: ExactIntSums, groups: Ints, counts: Ints) -> npt.NDArray[np.float64]:
+        quotients = sums.average(groups, counts)
+        if self.function != "avg":
+            return bounds(quotients, counts, self.function)
+        unsure = first_unsure(quotients, counts)
+        for total, count in _pairs(sums, groups[unsure], counts[unsure]):
+            if not is_nearest(total, count):
+                raise unknown_here(f"{total} / {count} is an average that DuckDB may round in two ways")
+        return quotients

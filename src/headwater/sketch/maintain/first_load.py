@@ -27,7 +27,7 @@ from headwater.language.sql.algebra import (
 )
 from headwater.language.sql.inference import aggregate_type
 from headwater.language.sql.scalars import Attribute, Compare, IsNull, Not, Value
-from headwater.sketch.maintain.aggregates import GroupCount, GroupSum
+from headwater.sketch.maintain.aggregates import GroupCount, GroupSum, OtherAverage
 from headwater.sketch.maintain.annotated import AnnotatedRows
 from headwater.sketch.maintain.block_delta import BlockDelta
 from headwater.sketch.maintain.extremes import Extreme
@@ -46,7 +46,7 @@ def _is_simple(column: AggregateColumn, block: BlockDelta) -> bool:
     state = column.state
     if isinstance(state, GroupSum):
         return block.column(column.input).type not in (FLOAT, None)
-    return state is None or isinstance(state, GroupCount | Extreme)
+    return state is None or isinstance(state, GroupCount | Extreme | OtherAverage)
 
 
 def load_groups(block: BlockDelta, groups: Groups, changes: TableChanges) -> AnnotatedRows:
@@ -76,7 +76,7 @@ def load_groups(block: BlockDelta, groups: Groups, changes: TableChanges) -> Ann
 
 def _calls(column: AggregateColumn, block: BlockDelta) -> list[AggregateCall]:
     """What is asked of the backend for an aggregate: counts of values, and sums."""
-    if column.state is None:
+    if column.state is None or isinstance(column.state, OtherAverage):
         return []
     argument = block.column(column.input)
     count = AggregateCall("count", argument)
@@ -85,7 +85,7 @@ def _calls(column: AggregateColumn, block: BlockDelta) -> list[AggregateCall]:
 
 def _take(column: AggregateColumn, numbers: Ints, columns: Sequence[pa.Array]) -> None:
     state = column.state
-    if state is None:
+    if state is None or isinstance(state, OtherAverage):
         return
     counts = np.asarray(columns[0].cast(pa.int64())).astype(np.int64)
     counter = state.count if isinstance(state, GroupSum | Extreme) else state

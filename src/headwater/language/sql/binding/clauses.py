@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 from headwater.language.sql.algebra import (
     AggregateCall,
-    AggregateFunction,
     NamedAggregate,
     NamedWindow,
+    SaidAggregate,
     SortKey,
     WindowCall,
     WindowFunction,
@@ -22,7 +22,7 @@ from headwater.language.sql.needed import exp
 from headwater.language.sql.scalars import NULL, Case, Parameter, Scalar, Value
 from headwater.values.types import INT
 
-AGGREGATES: dict[type[exp.Expr], AggregateFunction] = {
+AGGREGATES: dict[type[exp.Expr], SaidAggregate] = {
     exp.Count: "count",
     exp.Sum: "sum",
     exp.Min: "min",
