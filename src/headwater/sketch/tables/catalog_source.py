@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlparse
 
-from headwater.errors import DataError, SketchError
+from headwater.errors import DataError, PipelineError, SketchError
 from headwater.pipeline.refusals import refusals
 from headwater.sketch.tables.directory_files import (
     NO_VALUE,
@@ -93,8 +93,11 @@ class CatalogSource:
                 bool(keys) and bool(found.tracksPartitionsInCatalog()), is_plain,
             )  # fmt: skip
         except (Py4JError, PySparkException):
-            with refusals(self.name):  # which says it better
-                self.session.sql(f"DESCRIBE EXTENDED {self.name}")
+            try:
+                with refusals(self.name):  # which says it better
+                    self.session.sql(f"DESCRIBE EXTENDED {self.name}")
+            except PipelineError as error:
+                raise SketchError(error.code, error.message, hint=error.hint) from error
             raise self._other_format() from None
 
     def _other_format(self) -> SketchError:
@@ -132,7 +135,9 @@ class CatalogSource:
         said = dict(line.split(" -> ", 1) for line in values.split("\n"))
         if place.is_relative_to(self.record.path):
             name = place.relative_to(self.record.path).as_posix()
-            texts = {key: NO_VALUE if text is None else text for key, text in partition_texts(f"{name}/").items()}
+            texts = {
+                key: NO_VALUE if text is None else text for key, text in partition_texts(f"{name}/").items()
+            }
             if texts == said and name.count("/") == len(said) - 1:
                 return name, place
         return str(place), place

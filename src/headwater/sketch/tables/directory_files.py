@@ -52,9 +52,7 @@ def marks_below(path: Path) -> dict[str, FileMark]:
 
 def files_read(names: Collection[str]) -> list[str]:
     """Those that Spark reads rows from; a name that begins with `/` is that of a file elsewhere, which it reads."""
-    shown = [
-        name for name in names if name.startswith("/") or not any(map(is_hidden, Path(name).parts))
-    ]
+    shown = [name for name in names if name.startswith("/") or not any(map(is_hidden, Path(name).parts))]
     valued = [name for name in shown if name.startswith("/") or says_values(name)]
     return valued or [name for name in shown if "/" not in name]
 

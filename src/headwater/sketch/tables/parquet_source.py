@@ -143,7 +143,9 @@ def file_schema(path: Path) -> pa.Schema:
     try:
         said = pq.read_metadata(path)
     except pa.ArrowInvalid as error:
-        raise SketchError("not-parquet", f"{path}: {error}", hint="Spark, too, takes it for Parquet") from error
+        raise SketchError(
+            "not-parquet", f"{path}: {error}", hint="Spark, too, takes it for Parquet"
+        ) from error
     columns = (said.schema.column(number) for number in range(said.num_columns))
     instants = {column.path for column in columns if column.physical_type == "INT96"}
     return pa.schema(
@@ -167,7 +169,9 @@ def read_files(path: Path, names: Collection[str], partitions: pa.Schema) -> pa.
         "partitioning": ds.partitioning(partitions, flavor="hive") if len(partitions) else None,
         "partition_base_dir": str(path),
     }
-    return ds.dataset([str(path / name) for name in listed], schema=pa.schema([*own, *said]), **options).to_table()
+    return ds.dataset(
+        [str(path / name) for name in listed], schema=pa.schema([*own, *said]), **options
+    ).to_table()
 
 
 def fitted(rows: pa.Table, columns: pa.Schema, *, fills: bool) -> pa.Table:

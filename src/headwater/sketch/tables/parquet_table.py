@@ -184,7 +184,14 @@ class ParquetTable:
                 f"at version {version}, {self.path} got rows that lie elsewhere",
                 hint="the sketch is captured again",
             )
-        rows = self._read_files(come)
+        try:
+            rows = self._read_files(come)
+        except FileNotFoundError as error:
+            raise SketchError(
+                "no-changes",
+                f"what came to {self.path} at version {version} is gone again: {error.filename or error}",
+                hint="the sketch is captured again",
+            ) from error
         return rows, np.ones(rows.num_rows, dtype=np.int64)
 
     def rows(self) -> pa.Table:
