@@ -1,5 +1,5 @@
 """Tables on Spark that lose all rows or some at once (TRUNCATE, INSERT OVERWRITE, partitions and files that go), and
-those that are made anew. Answers are those of plain Spark, whatever is decided; sketches follow or are captured again."""
+those that are made anew. Answers are those of plain Spark; sketches follow or are captured again."""
 
 from __future__ import annotations
 
@@ -140,6 +140,7 @@ def test_a_truncated_table_is_captured_again_and_cut_as_it_was(spark: Any, place
     with hw.sketches(spark, tmp_path / "state") as sketches:
         sketches.table("t", "emptied", format="table", partition="x", ranges=6)
         sketches.ask(FIRST, way="capture")
+        sketches.maintain()
         (before,) = sketches.list()[0].newest.parts
         spark.sql("TRUNCATE TABLE emptied")
         (done,) = sketches.maintain().values()

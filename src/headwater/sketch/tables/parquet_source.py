@@ -175,7 +175,7 @@ def read_files(path: Path, names: Collection[str], partitions: pa.Schema) -> pa.
 
 
 def fitted(rows: pa.Table, columns: pa.Schema, *, fills: bool) -> pa.Table:
-    """Rows in the columns of a table, or `ArrowInvalid` or `ValueError`; `fills`: by name, NULL where one is missing."""
+    """Rows in the columns of a table; `fills`: by name, NULL where one is missing. Arrow's errors are let through."""
     import pyarrow as pa
 
     if fills:

@@ -17,7 +17,7 @@ import json
 import os
 import shutil
 import uuid
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -234,6 +234,7 @@ class ParquetTable:
                 return newest.version
             self._check_flat(files)
             version = newest.version + 1
+            make_folder(self.path)  # of a table of the catalog that nobody has written to yet
             intention = self._prepared(version, rows, signs, sorted(files))
             self._keep_rows(version, rows, signs)
             self._write(self._intention_file(), asdict(intention))
