@@ -1,8 +1,8 @@
 """What Spark's catalog says of a table of Parquet files: its columns, where its files are, which partitions it has.
 
 Of a table with partitions Spark reads those that the catalog lists, wherever they lie, and nothing else that is in
-its directory: one that was dropped may have left its files, one that nobody has added may have files already. So these
-partitions are what the table's files are. A table whose directory is not there has no rows.
+its directory: one that was dropped may have left its files, one that nobody has added may have files already.
+So these partitions are what the table's files are. A table whose directory is not there has no rows.
 
 `look` asks the catalog; in between, all is as it was said last.
 """
