@@ -63,6 +63,7 @@ class AskedQuery:
         self._proof: SafetyProof | SafetyRefusal | None = None
         self._lent: Sketch | None = None
         self.borrowed = ""
+        self._cut_before: dict[Slot, Ranges] = {}
 
     # -------------------------------------------------------------- deciding
 
@@ -76,6 +77,8 @@ class AskedQuery:
                     "not-safe", explain_safety(self.proof), hint="ask for the plain way, or none"
                 )
             way, reason = "plain", f"no sketch is safe ({self.proof.code})"
+        if way == "capture" and not forced and not any(map(self.backend.rows, self.at)):
+            way, reason = "plain", "its tables have no rows, which says nothing of where to cut them"
         try:
             match way:
                 case "capture":
@@ -182,6 +185,9 @@ class AskedQuery:
 
     def _forget_sketches(self) -> None:
         """Begin again: what the sketches rested on is looked up anew."""
+        if self.kept.newest is not None:
+            self._cut_before = {part.slot: part.ranges for part in self.kept.newest.parts}
+        self.owner._state.drop_state(self.kept.name)  # of a version from which no known changes lead to these
         self.kept = replace(self.kept, sketches=(), facts=frozenset())
         self._proof = None
 
@@ -227,10 +233,12 @@ class AskedQuery:
         newest = self.kept.newest
         made = {part.slot: part.ranges for part in newest.parts} if newest is not None else {}
         counts = {slot: self.owner._tables[slot.table].ranges or DEFAULT_RANGES for slot in proof.slots}
-        return {
-            slot: made.get(slot) or make_ranges(self.backend, slot, counts[slot])
-            for slot in sorted(proof.slots)
-        }
+        return {slot: made.get(slot) or self._cut(slot, counts[slot]) for slot in sorted(proof.slots)}
+
+    def _cut(self, slot: Slot, count: int) -> Ranges:
+        """New ranges; a table that has lost all its rows is cut as it was before, for those that will come."""
+        found = make_ranges(self.backend, slot, count)
+        return found if found.bounds else self._cut_before.get(slot, found)
 
     def _safe(self) -> SafetyProof:
         if isinstance(self.proof, SafetyRefusal):

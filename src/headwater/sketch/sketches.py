@@ -8,7 +8,7 @@ expected to be as fast, it is taken. Nothing is used for a version that it was n
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -285,7 +285,7 @@ class Sketches:
         self._refuse_closed()
         if way not in (None, "plain", "capture", "use", "maintain"):
             raise SketchError("unknown-way", f"there is no way {way}", hint="plain, capture, use or maintain")
-        query = self._parsed(text)
+        query = self._parsed_anew(text)
         for attempt in range(ATTEMPTS):
             try:
                 with self._moment():
@@ -343,6 +343,23 @@ class Sketches:
         for name in sorted({scan.table for scan in scans(query.plan)}):
             self._name(self._tables[name])
         self._state.describe(self._address, self._tables)
+
+    def _name_altered(self, names: Iterable[str]) -> bool:
+        """Name those tables again that were made anew, or have other columns; whether there are any."""
+        altered = []
+        for name in names:
+            try:
+                with suppressed(GONE):
+                    self.backend.version(name)
+            except SketchError as error:
+                if error.code != "table-replaced":
+                    raise
+                altered.append(self._tables[name])
+        for table in altered:
+            self._name(table)
+        if altered:
+            self._state.describe(self._address, self._tables)
+        return bool(altered)
 
     @contextmanager
     def _moment(self) -> Iterator[None]:
@@ -418,23 +435,25 @@ class Sketches:
         """Bring sketches (default: all) to the newest versions. Those that cannot be maintained are captured anew, or
         dropped if what they rested on no longer holds: their decisions say so."""
         self._refuse_closed()
+        chosen = [*self._queries] if name is None else [self._named(name).name]
+        self._name_altered(self._tables)
         done = {}
-        for kept in list(self._queries.values()) if name is None else [self._named(name)]:
+        for kept in [self._queries[each] for each in chosen if each in self._queries]:
             if kept.newest is None:
                 continue
             try:
                 query = self._parsed(kept.text)
-            except SqlError as error:  # its tables have other columns now
-                if name is not None:
+                with self._moment():
+                    asked = AskedQuery(self, query, kept, self._versions_of(query))
+                    done[kept.name] = asked.renewed()
+                    self._learned.append(asked.kept)
+            except (SqlError, SketchError) as error:  # its tables have other columns now, or one is gone
+                if name is not None or (isinstance(error, SketchError) and error.code not in GONE):
                     raise
                 done[kept.name] = SketchDecision("plain", error.message, kept.name, {}, 0.0, {})
                 self._queries[kept.name] = replace(kept, sketches=(), facts=frozenset())
                 self._state.write(self._queries[kept.name])
                 continue
-            with self._moment():
-                asked = AskedQuery(self, query, kept, self._versions_of(query))
-                done[kept.name] = asked.renewed()
-                self._learned.append(asked.kept)
             self._let_go()
         return done
 
@@ -494,6 +513,15 @@ class Sketches:
                 self._plans.clear()
             self._plans[text] = found
         return found
+
+    def _parsed_anew(self, text: str) -> SqlQuery:
+        """The same for somebody who may have seen columns that a table has got since it was named."""
+        try:
+            return self._parsed(text)
+        except SqlError as error:
+            if error.code != "unknown-column" or not self._name_altered(self._tables):
+                raise
+            return self._parsed(text)
 
     def _versions_of(self, query: SqlQuery) -> dict[str, int]:
         """The versions that the tables of a query have now."""

@@ -16,14 +16,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from headwater.sketch.sketch import SketchPart
+from headwater.sketch.tables.directory_files import FileMark, says_values
 from headwater.sketch.tables.file_frames import frame_with_columns, settings_of
 from headwater.sketch.tables.remembered import remembered
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-FileMark = tuple[int, int, int]
-"""What tells a file from another of its name: its size, its time of change, its inode."""
 
 
 class ParquetFrames:
@@ -45,7 +43,7 @@ class ParquetFrames:
         """The rows of some of the files."""
         session = whole.sparkSession
         files = [str(self._path / name) for name in sorted(names)]
-        root = str(self._path) if any("=" in name for name in marks) else None
+        root = str(self._path) if any(map(says_values, marks)) else None
         key = (id(session), settings_of(session), frozenset(names))
         return remembered(self._frames, key, lambda: frame_with_columns(session, whole.schema, files, root))
 

@@ -3,7 +3,7 @@
 The record of a table is a folder of ours: for each version a small file that says which files the directory had
 then, and the rows that came and went. A version is there once its file is (a rename). What somebody else appends
 is found by the names of files, and its rows are read from them; where somebody else removed or rewrote files,
-what changed is not known.
+what changed is not known. A table of which all files were removed has no rows (`parquet_source`).
 
 A change by `update` is prepared as hidden files, written down as an *intention*, carried out and recorded, in
 this order; an intention that is found when the table is opened is carried out to its end. So a change is there
@@ -16,10 +16,9 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import stat
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,8 +28,10 @@ import numpy as np
 from headwater.errors import SketchError, StoreError
 from headwater.sketch.sketch import SketchPart
 from headwater.sketch.tables.bags import Numbers, netted, without
+from headwater.sketch.tables.directory_files import FileMark, files_read, partition_values
 from headwater.sketch.tables.layout import TableLayout, files_needed, parquet_blocks
-from headwater.sketch.tables.parquet_frames import FileMark, ParquetFrames, can_be_left_out
+from headwater.sketch.tables.parquet_frames import ParquetFrames, can_be_left_out
+from headwater.sketch.tables.parquet_source import DirectorySource, ParquetSource, fitted, read_files
 from headwater.store.durable import make_folder, put, sync_folder
 from headwater.store.failure import failed
 from headwater.store.lock import Lock
@@ -65,19 +66,15 @@ class Intention:
 
 
 class ParquetTable:
-    """A directory of Parquet files; `record` is the folder in which its versions are remembered. `read`: how Spark
-    reads it, if not as a directory."""
+    """A directory of Parquet files; `record` is the folder in which its versions are remembered. `source`: what its
+    files are, if it is not a directory by itself."""
 
-    def __init__(
-        self, path: str | Path, record: Path, read: Callable[[SparkSession], DataFrame] | None = None
-    ):
+    def __init__(self, path: str | Path, record: Path, source: ParquetSource | None = None):
         self.path, self.record = Path(path), record
-        if not self.path.is_dir():
-            raise SketchError(
-                "missing-source", f"there is no directory {self.path}", hint="is the path right?"
-            )
+        self.source: ParquetSource = source or DirectorySource(self.path, record)
+        self.source.marks()  # refused where there is no such directory
         self._layouts: dict[tuple[str, int], tuple[TableLayout, tuple[str, ...]]] = {}
-        self.frames = ParquetFrames(self.path, read or (lambda session: session.read.parquet(str(self.path))))
+        self.frames = ParquetFrames(self.path, lambda session: self.source.frame(session, self._files()))
         make_folder(record)
         self._recover()
 
@@ -88,17 +85,7 @@ class ParquetTable:
     identity = ""
 
     def schema(self, version: int | None = None) -> pa.Schema:
-        """Columns of the first file; that one file has no NULL says nothing of the others."""
-        import pyarrow as pa
-        import pyarrow.dataset as ds
-
-        found = ds.dataset(self._paths(sorted(self._files())), partitioning=self._partitioning()).schema
-        return pa.schema([field.with_nullable(True) for field in found])
-
-    def _partitioning(self) -> Any:
-        import pyarrow.dataset as ds
-
-        return ds.partitioning(flavor="hive")
+        return self.source.columns(self._files())
 
     def version(self) -> int:
         """The newest; files that have come or gone since make another one."""
@@ -116,7 +103,7 @@ class ParquetTable:
         self.check(version)
         whole = self.frames.whole(session, marks)
         wanted = self._wanted(version, parts)
-        if wanted is None or not self._knows_all(marks) or not can_be_left_out(whole, parts):
+        if wanted is None or not can_be_left_out(whole, parts):
             return whole
         return self.frames.some(whole, marks, wanted)
 
@@ -146,7 +133,7 @@ class ParquetTable:
         numbers = all(
             name in schema.names and pa.types.is_integer(schema.field(name).type) for name in attributes
         )
-        wanted = self._wanted(version, parts) if numbers and self._knows_all(self._marks()) else None
+        wanted = self._wanted(version, parts) if numbers else None
         pairs = zip(names, layout.blocks, strict=True)
         return sum(block.rows for name, block in pairs if wanted is None or name in wanted)
 
@@ -165,7 +152,7 @@ class ParquetTable:
         import pyarrow as pa
 
         try:
-            return rows.cast(schema)
+            return fitted(rows, schema, fills=self.source.fills)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError, ValueError) as error:
             raise SketchError(
                 "no-changes",
@@ -191,12 +178,26 @@ class ParquetTable:
                 hint="change it by sketches.update, or make it a Delta table",
             )
         come = [name for name in this.files if name not in before.files]
-        rows = self._read_files(come)
+        if any(name.startswith("/") for name in come):
+            raise SketchError(
+                "no-changes",
+                f"at version {version}, {self.path} got rows that lie elsewhere",
+                hint="the sketch is captured again",
+            )
+        try:
+            rows = self._read_files(come)
+        except FileNotFoundError as error:
+            raise SketchError(
+                "no-changes",
+                f"what came to {self.path} at version {version} is gone again: {error.filename or error}",
+                hint="the sketch is captured again",
+            ) from error
         return rows, np.ones(rows.num_rows, dtype=np.int64)
 
     def rows(self) -> pa.Table:
         """All rows that are there now."""
-        return self._read_files(sorted(self._files()))
+        files = self._files()
+        return self._read_files(files) if files else self.schema().empty_table()
 
     def own_changes(self, version: int) -> tuple[pa.Table, Numbers] | None:
         """What a version changed, if it was made by `update`."""
@@ -210,10 +211,12 @@ class ParquetTable:
         """The row groups of a version, and the file that each is in."""
         known = self._layouts.get((attribute, version))
         if known is None:
+            files = self._files()
+            said = self.source.partitions(files)
             found = [
                 (block, name)
-                for name in self._files()
-                for block in parquet_blocks(self.path / name, attribute, partition_values(name))
+                for name in files
+                for block in parquet_blocks(self.path / name, attribute, partition_values(name, said))
             ]
             layout = TableLayout(attribute, tuple(block for block, _ in found))
             known = self._layouts[(attribute, version)] = layout, tuple(name for _, name in found)
@@ -231,6 +234,7 @@ class ParquetTable:
                 return newest.version
             self._check_flat(files)
             version = newest.version + 1
+            make_folder(self.path)  # of a table of the catalog that nobody has written to yet
             intention = self._prepared(version, rows, signs, sorted(files))
             self._keep_rows(version, rows, signs)
             self._write(self._intention_file(), asdict(intention))
@@ -247,6 +251,8 @@ class ParquetTable:
             version = 0 if newest is None else newest.version
             if newest is None or newest.files != before:
                 version = self._commit(FileVersion(version + (newest is not None), before)).version
+            if not before:
+                return version
             made = self.path / f".headwater-{uuid.uuid4().hex[:12]}"
             frame = session.read.parquet(str(self.path)).repartitionByRange(files, F.col(attribute))
             frame.sortWithinPartitions(attribute).write.parquet(str(made))
@@ -263,8 +269,8 @@ class ParquetTable:
 
     # -------------------------------------------------------------- changing
 
-    def _check_flat(self, files: Mapping[str, object]) -> None:
-        if any("=" in name for name in files):
+    def _check_flat(self, files: Collection[str]) -> None:
+        if self.source.is_partitioned(files):
             raise SketchError(
                 "partitioned", f"{self.path} has partition directories", hint="make it a Delta table"
             )
@@ -278,7 +284,7 @@ class ParquetTable:
         for name in files:
             if not left.num_rows:
                 break
-            stored = self._read_files([name])
+            stored = fitted(self._read_files([name]), rows.schema, fills=self.source.fills)
             kept, missing = without(stored, left)
             if not kept.all():
                 gone.append(name)
@@ -352,40 +358,14 @@ class ParquetTable:
 
     def _files(self) -> dict[str, tuple[int, int]]:
         """The data files there are: their sizes and times of change, by their names below the directory."""
-        marks = self._marks().items()
-        found = {name: (size, at) for name, (size, at, _) in marks if _is_of_data(name)}
-        if not found:
-            raise SketchError(
-                "missing-source", f"{self.path} has no Parquet files", hint="is the path right?"
-            )
-        return found
+        marks = {name: mark for name, mark in self._marks().items() if mark[0]}
+        return {name: marks[name][:2] for name in files_read(marks)}
 
     def _marks(self) -> dict[str, FileMark]:
-        """All files there are that Spark may read, by their names below the directory."""
-        found = {}
-        for path in self.path.rglob("*"):
-            name = path.relative_to(self.path)
-            if any(part.startswith(".") for part in name.parts):
-                continue
-            with suppress(FileNotFoundError):  # a file of somebody who writes, or a link to nothing
-                said = path.stat()
-                if stat.S_ISREG(said.st_mode):
-                    found[name.as_posix()] = (said.st_size, said.st_mtime_ns, said.st_ino)
-        return found
+        return self.source.marks()
 
-    def _knows_all(self, marks: Mapping[str, FileMark]) -> bool:
-        """Whether Spark reads no files of the directory but those of data, by their names."""
-        return all(_is_of_data(name) or name.rpartition("/")[2].startswith("_") for name in marks)
-
-    def _paths(self, names: Any) -> list[str]:
-        return [str(self.path / name) for name in names]
-
-    def _read_files(self, names: list[str]) -> pa.Table:
-        import pyarrow.dataset as ds
-
-        partitioning = ds.partitioning(flavor="hive")
-        found = ds.dataset(self._paths(names), partitioning=partitioning, partition_base_dir=str(self.path))
-        return found.to_table()
+    def _read_files(self, names: Collection[str]) -> pa.Table:
+        return read_files(self.path, names, self.source.partitions(names))
 
     def _newest(self) -> FileVersion | None:
         numbers = sorted(int(path.stem) for path in self.record.glob("[0-9]*.json"))
@@ -434,28 +414,3 @@ class ParquetTable:
 
 def _is_locked(error: Exception) -> bool:
     return isinstance(error, StoreError) and error.code == "locked"
-
-
-def _is_of_data(name: str) -> bool:
-    return name.endswith(".parquet") and not any(part.startswith("_") for part in name.split("/"))
-
-
-def partition_values(name: str) -> dict[str, object]:
-    """What directories say about a file: values as text, `None` for NULL.
-
-    >>> partition_values("year=2024/beat=__HIVE_DEFAULT_PARTITION__/part-1.parquet")
-    {'year': 2024, 'beat': None}
-    """
-    from urllib.parse import unquote
-
-    pairs = (part.split("=", 1) for part in name.split("/")[:-1] if "=" in part)
-    return {key: _partition_value(unquote(value)) for key, value in pairs}
-
-
-def _partition_value(text: str) -> object:
-    if text == "__HIVE_DEFAULT_PARTITION__":
-        return None
-    try:
-        return int(text)
-    except ValueError:
-        return text
