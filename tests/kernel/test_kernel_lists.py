@@ -12,6 +12,7 @@ from kernel_stream import Stream
 from headwater.kernel import list_join
 from headwater.kernel.list_join import CONSTANT
 from headwater.kernel.lists import HEAD, Lists
+from headwater.kernel.memory import Reserved
 from headwater.kernel.prefetch import BLOCK
 from headwater.kernel.relation import Relation
 from headwater.kernel.states import NEW
@@ -171,3 +172,44 @@ def test_rows_that_come_in_between_pieces_are_not_seen(by_rows: bool):
         right.add(matrix(tuples, 3), 2)
 
     assert sorted(joined(left, right, 3, by_rows=by_rows, between=grow)) == sorted(expected)
+
+
+class Refusing:
+    """Room for nothing more, once it is said so."""
+
+    least = 0
+    full = False
+
+    def keep(self, holder: Reserved) -> None:
+        pass
+
+    def ask(self, needed: int, what: str) -> None:
+        if self.full and what.startswith("an index"):
+            raise MemoryError(what)
+
+
+def test_places_of_dead_rows_are_used_again_though_a_refusal_took_the_index_they_were_in():
+    room = Refusing()
+    relation = Relation("r", 2, room=room)
+    relation.index((0,))
+    relation.index((1,))
+    insert(relation, [(key, value) for key in range(2) for value in range(40)])
+    relation.commit()
+    delete(relation, [(0, value) for value in range(10)])
+    relation.commit()
+    assert relation.sizes[2] == 0
+    room.full = True
+    with pytest.raises(MemoryError):
+        insert(relation, [(key, key) for key in range(1000, 3000)])
+    relation.rollback()
+    room.full = False
+    insert(relation, [(key, 0) for key in range(100, 110)])
+    assert relation.sizes[0] == 80, "the places of rows that went"
+    relation.commit()
+    relation.index((0,))
+    relation.index((1,))
+    assert_indexed(relation)
+    delete(relation, [(0, value) for value in range(10, 40)])
+    relation.commit()
+    assert relation.sizes[2] == 30
+    assert_indexed(relation)

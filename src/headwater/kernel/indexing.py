@@ -70,6 +70,7 @@ def _catch_up(relation: Relation, key: tuple[int, ...]) -> None:
         else:
             index.insert(relation, relation.created[has : relation.entered])
     except BaseException:
+        relation.lost_indexes = True
         del relation.indexes[key]
         raise
 
@@ -93,6 +94,7 @@ def enter(relation: Relation, upto: int) -> None:
             complete += 1
     except BaseException:
         # Rows that an index lacks cannot be taken out of it again: such indexes go, until they are needed.
+        relation.lost_indexes = True
         relation.indexes = dict(list(relation.indexes.items())[:complete])
         relation.waiting = {key: has for key, has in relation.waiting.items() if key in relation.indexes}
         raise

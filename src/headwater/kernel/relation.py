@@ -179,6 +179,8 @@ class Relation:
         """Indexes that have only the first so many of these: see `enter`."""
         self.asked: dict[tuple[int, ...], int] = {}
         """How often they have been asked for."""
+        self.lost_indexes = False
+        """Whether indexes that lacked rows of the open version had to go."""
         self.distinct = False
         """Whether whoever fills it has promised that no tuple will be added twice in the open transition."""
         self.ready = False

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from headwater.kernel import indexing, journal, room, version_change
-from headwater.kernel.memory import first_load, shrunk, vacate
+from headwater.kernel.memory import empty, first_load, grown, shrunk, vacate
 from headwater.kernel.states import LIVE, SEALED, STORED, TOUCHED, translate
 
 if TYPE_CHECKING:
@@ -216,12 +216,28 @@ def _forgotten(relation: Relation, entries: int) -> None:
     """Nothing is known of the version any more; what a journal with so many entries took is given back."""
     relation.entered = 0
     relation.waiting, relation.asked = {}, {}
+    if relation.lost_indexes:
+        _free_places(relation)
     relation.backup = None
     relation.lifted = 0
     relation.proceeded = relation.lossy = False
     if entries > MOST_ROWS_REMOVED:
         with contextlib.suppress(MemoryError):
             relation.empty_journal()
+
+
+def _free_places(relation: Relation) -> None:
+    """Have all places free that no row is at. An index that is gone lets go of no row: if there are dead ones in
+    lists, the other indexes go as well, until they are needed."""
+    relation.lost_indexes = False
+    top = int(relation.sizes[0])
+    if top - relation.sizes[1] > relation.sizes[2]:
+        with contextlib.suppress(MemoryError):
+            places = np.flatnonzero((relation.state[:top] & STORED) == 0)
+            relation.free = grown(relation.free, places.shape[0], empty)
+            relation.free[: places.shape[0]] = places
+            relation.sizes[2] = places.shape[0]
+            relation.indexes = {}
 
 
 def _remove(relation: Relation, dead: Rows) -> None:

@@ -226,6 +226,7 @@ class SmallRounds:
                 index += 1
                 later.insert(relation, created)
         except BaseException:
+            relation.lost_indexes = True
             for columns, _ in held[index:]:
                 del relation.indexes[columns]
             raise
