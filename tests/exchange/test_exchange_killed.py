@@ -85,7 +85,7 @@ def prepared(folder: Path, kind: str) -> Path:
 def shown(folder: Path, kind: str) -> tuple[list[tuple[object, ...]], ...]:
     """What the tables of the other peer hold."""
     if kind == "parquet":
-        files = ([str(path) for path in (folder / "two" / name).glob("*.parquet")] for name in "ST")
+        files = ([str(path) for path in (folder / "two" / name).glob("[!.]*.parquet")] for name in "ST")
         return tuple(
             sorted(zip(*ds.dataset(found).to_table().to_pydict().values(), strict=True)) for found in files
         )
@@ -129,3 +129,4 @@ def test_killed_anywhere_all_of_it_is_there_once_in_the_end(
         confederation.exchange()
         assert [sorted(confederation["one"]["R"].rows()), confederation.logs.last("one")] == [S, 1]
     assert shown(file.parent, kind) == (S, T)
+    assert not list(file.parent.glob("two/[ST]/.*")), "what was staged by the one who was killed"

@@ -13,6 +13,7 @@ tables have no such moment.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
@@ -76,7 +77,13 @@ class ParquetTable:
         self._layouts: dict[tuple[str, int], tuple[TableLayout, tuple[str, ...]]] = {}
         self.frames = ParquetFrames(self.path, lambda session: self.source.frame(session, self._files()))
         make_folder(record)
-        self._recover()
+        self._staged = (
+            f".headwater-{hashlib.blake2b(str(record.resolve()).encode(), digest_size=6).hexdigest()}-"
+        )
+        """How names of files begin that are not the table's yet; others who write to it have names of their own."""
+        if self._intention_file().exists():
+            with self._locked():
+                pass  # which does what is left to be done
 
     @property
     def what(self) -> str:
@@ -253,7 +260,7 @@ class ParquetTable:
                 version = self._commit(FileVersion(version + (newest is not None), before)).version
             if not before:
                 return version
-            made = self.path / f".headwater-{uuid.uuid4().hex[:12]}"
+            made = self.path / f"{self._staged}{uuid.uuid4().hex[:12]}"
             frame = session.read.parquet(str(self.path)).repartitionByRange(files, F.col(attribute))
             frame.sortWithinPartitions(attribute).write.parquet(str(made))
             names = {
@@ -310,10 +317,10 @@ class ParquetTable:
 
         final = f"part-headwater-{version:08d}-{uuid.uuid4().hex[:12]}.parquet"
         try:
-            pq.write_table(rows, self.path / f".{final}")
+            pq.write_table(rows, self.path / f"{self._staged}{final}")
         except OSError as error:
             raise failed("cannot write", self.path / final, error) from error
-        names[f".{final}"] = final
+        names[f"{self._staged}{final}"] = final
 
     def _keep_rows(self, version: int, rows: pa.Table, signs: Numbers) -> None:
         import pyarrow as pa
@@ -338,20 +345,24 @@ class ParquetTable:
         return done
 
     def _recover(self) -> None:
-        if not self._intention_file().exists():
-            return
-        with self._locked():
-            found = self._load(self._intention_file())
-            if found is not None:
-                self._carried_out(Intention(found["version"], found["names"], tuple(found["gone"])))
+        """Do what a writer who ended in the middle has left to be done, and remove what was not to be yet."""
+        found = self._load(self._intention_file())
+        if found is not None:
+            self._carried_out(Intention(found["version"], found["names"], tuple(found["gone"])))
+        for path in self.path.glob(f"{self._staged}*"):
+            if path.is_dir():
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                path.unlink(missing_ok=True)
 
     # -------------------------------------------------------------- the record
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        """The record is ours alone; others are waited for, a while."""
+        """The record is ours alone, and nothing is half done; others are waited for, a while."""
         lock = patiently(lambda: Lock.take(self.record / "lock"), _is_locked, PATIENCE)
         try:
+            self._recover()
             yield
         finally:
             lock.release()
