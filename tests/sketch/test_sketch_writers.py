@@ -10,11 +10,15 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import headwater as hw
 from headwater.errors import HeadwaterError, SketchError
+from headwater.sketch.tables import parquet_table
+from headwater.sketch.tables.parquet_table import ParquetTable
 from headwater.sketch.tables.sql_backend import SqlBackend
 
 UPDATER = Path(__file__).with_name("sketch_updater.py")
@@ -111,3 +115,23 @@ def test_patience_ends(tmp_path: Path):
 def test_patience_is_a_number_of_seconds(tmp_path: Path):
     with pytest.raises(SketchError, match="bad-patience"):
         hw.sketches("duckdb:///x", tmp_path / "state", patience=-1)
+
+
+def test_what_another_writer_left_half_done_is_ended_by_one_who_had_the_table_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    (tmp_path / "t").mkdir()
+    pq.write_table(pa.table({"x": [1, 2]}), tmp_path / "t" / "part-0.parquet")
+    ours, theirs = (ParquetTable(tmp_path / "t", tmp_path / "record") for _ in range(2))
+    first = ours.version()
+
+    def ends(path: Path) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(parquet_table, "sync_folder", ends)
+        theirs.update(pa.table({"x": [3, 1]}), np.array([1, -1]))
+    assert ours.update(pa.table({"x": [4]}), np.array([1])) == first + 2
+    assert sorted(ours.rows().column("x").to_pylist()) == [2, 3, 4]
+    rows, signs = ours.changes(first, first + 2)
+    assert sorted(zip(rows.column("x").to_pylist(), signs.tolist(), strict=True)) == [(1, -1), (3, 1), (4, 1)]
