@@ -210,7 +210,12 @@ class Relation:
         own = self.rows.nbytes + self.state.nbytes + self.free.nbytes
         own += self.slots.nbytes if "slots" in self.__dict__ else 0
         own += self.journal_rows.nbytes + self.journal.nbytes + self.created.nbytes
-        return own + sum(index.nbytes for index in self.indexes.values())
+        return own + sum(index.nbytes for index in self._all_indexes)
+
+    @property
+    def _all_indexes(self) -> tuple[Index | Lists, ...]:
+        """As they are at one moment: another thread may ask for memory while this one makes an index."""
+        return tuple(self.indexes.values())
 
     @cached_property
     def slots(self) -> Slots:
@@ -241,7 +246,7 @@ class Relation:
     @property
     def row_bytes(self) -> int:
         """Bytes that room for one more row takes."""
-        indexes = sum(index.row_bytes for index in self.indexes.values())
+        indexes = sum(index.row_bytes for index in self._all_indexes)
         return self.rows.itemsize * self.width + 1 + indexes
 
     def ask(self, needed: int, what: str) -> None:
