@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,8 +13,53 @@ from benchmarks.options import PARTS, BenchmarkOptions
 from headwater.errors import HeadwaterError
 
 if TYPE_CHECKING:
+    from benchmarks.bar import Bar
     from benchmarks.report import BenchmarkReport
     from benchmarks.stage import Onlooker
+
+
+Option = Callable[[Callable[..., Any]], Callable[..., Any]]
+ONCE_MORE = "Repetitions of each measurement."
+
+quick_option: Option = click.option(
+    "--quick", is_flag=True, help="Small sizes: does everything work? Says nothing about speed or cost."
+)
+
+
+def out_option(what: str) -> Option:
+    """Where the report goes, besides the terminal."""
+    return click.option(
+        "--out",
+        type=click.Path(file_okay=False, path_type=Path),
+        metavar="FOLDER",
+        help=f"Also write {what}.",
+    )
+
+
+def repeat_option(default: int, what: str) -> Option:
+    """How often things are measured."""
+    return click.option("--repeat", type=click.IntRange(min=1), default=default, show_default=True, help=what)
+
+
+def figures_option(first: int, last: int, more: str = "") -> Option:
+    """Figures of a paper to measure alone."""
+    return click.option(
+        "--only",
+        multiple=True,
+        type=click.IntRange(first, last),
+        metavar="FIGURE",
+        help=f"Measure this figure alone ({first} to {last}){more}; may be repeated.",
+    )
+
+
+def parts_option(parts: Iterable[str]) -> Option:
+    """Parts to measure alone."""
+    return click.option(
+        "--only",
+        multiple=True,
+        type=click.Choice(tuple(parts)),
+        help="Measure this part alone; may be repeated.",
+    )
 
 
 @click.group("bench")
@@ -21,41 +67,58 @@ def command() -> None:
     """Measure Headwater against what you would use instead."""
 
 
-def _measured(
-    part: str, run: Callable[[Onlooker], BenchmarkReport], *, drawn: bool = False
-) -> BenchmarkReport:
-    """Run a benchmark under a bar, and print its table; refuses early if it is to be `drawn` and cannot be."""
+@contextmanager
+def _said(*, drawn: bool) -> Iterator[None]:
+    """Say what goes wrong on the command line; refuses early if something is to be `drawn` and cannot be."""
+    from benchmarks.pictures import require
+
+    try:
+        if drawn:
+            require()
+        yield
+    except HeadwaterError as error:
+        raise click.ClickException(str(error)) from None
+
+
+def _bar() -> Bar:
     from rich.console import Console
 
     from benchmarks.bar import Bar
-    from benchmarks.pictures import require
+
+    return Bar(Console(stderr=True))
+
+
+def _show(part: str, report: BenchmarkReport) -> None:
+    """Print the table of a report."""
+    from rich.console import Console
+
     from benchmarks.terminal import table
 
     console = Console()
     if not console.is_terminal:
         console.width = 120
-    try:
-        if drawn:
-            require()
-        with Bar(Console(stderr=True)) as bar:
-            report = run(bar)
-    except HeadwaterError as error:
-        raise click.ClickException(str(error)) from None
     console.print(table(report, console.width, f"script/bench {part}"))
+
+
+def _measured(
+    part: str, run: Callable[[Onlooker], BenchmarkReport], *, drawn: bool = False
+) -> BenchmarkReport:
+    """Run a benchmark under a bar, and print its table."""
+    with _said(drawn=drawn), _bar() as bar:
+        report = run(bar)
+    _show(part, report)
     return report
 
 
+def _wrote(paths: Iterable[Path]) -> None:
+    for path in paths:
+        click.echo(f"wrote {path}")
+
+
 @command.command("engine")
-@click.option("--quick", is_flag=True, help="Small sizes: does everything work? Says nothing about speed.")
-@click.option(
-    "--only", multiple=True, type=click.Choice(PARTS), help="Measure this part alone; may be repeated."
-)
-@click.option(
-    "--out",
-    type=click.Path(file_okay=False, path_type=Path),
-    metavar="FOLDER",
-    help="Also write results.json, results.md and pictures.",
-)
+@quick_option
+@parts_option(PARTS)
+@out_option("results.json, results.md and pictures")
 @click.option(
     "--repeat",
     type=click.IntRange(min=1),
@@ -68,49 +131,22 @@ def engine(quick: bool, only: tuple[str, ...], out: Path | None, repeat: int | N
 
     Every answer is compared with the rival's in the same run; a wrong one ends it.
     """
-    from rich.console import Console
-
-    from benchmarks.bar import Bar
-    from benchmarks.pictures import require
     from benchmarks.results import write
     from benchmarks.suite import run
-    from benchmarks.terminal import table
 
     chosen = tuple(part for part in PARTS if part in only) or PARTS
     options = BenchmarkOptions(
         chosen, quick, repeat or (2 if quick else BenchmarkOptions.repeat), pathway=pathway
     )
-    console = Console()
-    if not console.is_terminal:
-        console.width = 120
-    try:
-        if out is not None:
-            require()
-        with Bar(Console(stderr=True)) as bar:
-            report = run(options, bar)
-    except HeadwaterError as error:
-        raise click.ClickException(str(error)) from None
-    console.print(table(report, console.width))
+    report = _measured("engine", lambda bar: run(options, bar), drawn=out is not None)
     if out is not None:
-        for path in write(report, out):
-            click.echo(f"wrote {path}")
+        _wrote(write(report, out))
 
 
 @command.command("provenance")
-@click.option("--quick", is_flag=True, help="Small sizes: does everything work? Says nothing about cost.")
-@click.option(
-    "--only",
-    multiple=True,
-    type=click.IntRange(7, 14),
-    metavar="FIGURE",
-    help="Measure this figure alone (7 to 14); may be repeated.",
-)
-@click.option(
-    "--out",
-    type=click.Path(file_okay=False, path_type=Path),
-    metavar="FOLDER",
-    help="Also write provenance.json, provenance.md and pictures.",
-)
+@quick_option
+@figures_option(7, 14)
+@out_option("provenance.json, provenance.md and pictures")
 @click.option(
     "--seeds",
     type=click.IntRange(min=1),
@@ -141,7 +177,6 @@ def provenance(
     """
     from rich.console import Console
 
-    from benchmarks.pictures import require
     from benchmarks.provenance.page import table
     from benchmarks.provenance.run import run, write
     from benchmarks.provenance.runs import KeptRuns
@@ -152,37 +187,19 @@ def provenance(
     if not console.is_terminal:
         console.width = 120
     kept = KeptRuns(resume, found_only, scheme)
-    try:
-        if out is not None:
-            require()
-        with errors.status("measuring") as status:
-            report = run(
-                quick=quick, only=only, seeds=seeds, kept=kept, told=lambda what: status.update(what)
-            )
-    except HeadwaterError as error:
-        raise click.ClickException(str(error)) from None
+    with _said(drawn=out is not None), errors.status("measuring") as status:
+        report = run(quick=quick, only=only, seeds=seeds, kept=kept, told=lambda what: status.update(what))
     console.print(table(report))
     if out is not None:
-        for path in write(report, out):
-            click.echo(f"wrote {path}")
+        _wrote(write(report, out))
 
 
 @command.command("network")
-@click.option("--quick", is_flag=True, help="Small sizes: does everything work? Says nothing about cost.")
-@click.option(
-    "--only",
-    multiple=True,
-    type=click.Choice(("selections", "magic", "sharing", "updates", "growth")),
-    help="Measure this part alone; may be repeated.",
-)
+@quick_option
+@parts_option(("selections", "magic", "sharing", "updates", "growth"))
 @click.option("--nodes", type=click.IntRange(min=6), help="Nodes of the overlay. [default: 100; 16 if quick]")
 @click.option("--seed", type=int, default=0, show_default=True)
-@click.option(
-    "--out",
-    type=click.Path(file_okay=False, path_type=Path),
-    metavar="FOLDER",
-    help="Also write network.json, network.md and network.svg.",
-)
+@out_option("network.json, network.md and network.svg")
 def network(quick: bool, only: tuple[str, ...], nodes: int | None, seed: int, out: Path | None) -> None:
     """Declarative networks: figures 7 to 14 of loo-2006, and how cost grows with the number of nodes.
 
@@ -192,28 +209,17 @@ def network(quick: bool, only: tuple[str, ...], nodes: int | None, seed: int, ou
 
     from benchmarks.network.page import markdown
     from benchmarks.network.run import run, write
-    from benchmarks.pictures import require
 
-    try:
-        if out is not None:
-            require()
-        with Console(stderr=True).status("measuring") as status:
-            report = run(
-                quick=quick, only=only, nodes=nodes, seed=seed, told=lambda what: status.update(what)
-            )
-    except HeadwaterError as error:
-        raise click.ClickException(str(error)) from None
+    with _said(drawn=out is not None), Console(stderr=True).status("measuring") as status:
+        report = run(quick=quick, only=only, nodes=nodes, seed=seed, told=lambda what: status.update(what))
     click.echo(markdown(report))
     if out is not None:
-        for path in write(report, out):
-            click.echo(f"wrote {path}")
+        _wrote(write(report, out))
 
 
 @command.command("why")
-@click.option("--quick", is_flag=True, help="Small sizes: does everything work? Says nothing about speed.")
-@click.option(
-    "--repeat", type=click.IntRange(min=1), default=5, show_default=True, help="Ten times as many questions."
-)
+@quick_option
+@repeat_option(5, "Ten times as many questions.")
 def why(quick: bool, repeat: int) -> None:
     """Explanations of a row of a closure of 1.5 million rows, beside deleting one edge.
 
@@ -225,16 +231,9 @@ def why(quick: bool, repeat: int) -> None:
 
 
 @command.command("rules")
-@click.option("--quick", is_flag=True, help="Small sizes: does everything work? Says nothing about speed.")
-@click.option(
-    "--out",
-    type=click.Path(file_okay=False, path_type=Path),
-    metavar="FOLDER",
-    help="Also write rules.json, rules.md and rules.svg.",
-)
-@click.option(
-    "--repeat", type=click.IntRange(min=1), default=3, show_default=True, help="Ten times as many changes."
-)
+@quick_option
+@out_option("rules.json, rules.md and rules.svg")
+@repeat_option(3, "Ten times as many changes.")
 def rules(quick: bool, out: Path | None, repeat: int) -> None:
     """Watching a recursive view that is not stored, and rules that come and go.
 
@@ -249,32 +248,14 @@ def rules(quick: bool, out: Path | None, repeat: int) -> None:
         drawn=out is not None,
     )
     if out is not None:
-        for path in write(report, out):
-            click.echo(f"wrote {path}")
+        _wrote(write(report, out))
 
 
 @command.command("exchange")
-@click.option("--quick", is_flag=True, help="Small sizes: does everything work? Says nothing about speed.")
-@click.option(
-    "--out",
-    type=click.Path(file_okay=False, path_type=Path),
-    metavar="FOLDER",
-    help="Also write exchange.json, exchange.md and pictures.",
-)
-@click.option(
-    "--repeat",
-    type=click.IntRange(min=1),
-    default=3,
-    show_default=True,
-    help="Repetitions of each measurement.",
-)
-@click.option(
-    "--only",
-    multiple=True,
-    type=click.IntRange(4, 10),
-    metavar="FIGURE",
-    help="Measure this figure alone (4 to 10), with those that are measured together with it; may be repeated.",
-)
+@quick_option
+@out_option("exchange.json, exchange.md and pictures")
+@repeat_option(3, ONCE_MORE)
+@figures_option(4, 10, ", with those that are measured together with it")
 def exchange(quick: bool, out: Path | None, repeat: int, only: tuple[int, ...]) -> None:
     """Update exchange between peers: figures 4 to 10 of green-2007.
 
@@ -289,25 +270,13 @@ def exchange(quick: bool, out: Path | None, repeat: int, only: tuple[int, ...]) 
         drawn=out is not None,
     )
     if out is not None:
-        for path in write(report, out):
-            click.echo(f"wrote {path}")
+        _wrote(write(report, out))
 
 
 @command.command("sketch")
-@click.option("--quick", is_flag=True, help="Small sizes: does everything work? Says nothing about speed.")
-@click.option(
-    "--out",
-    type=click.Path(file_okay=False, path_type=Path),
-    metavar="FOLDER",
-    help="Also write sketch.json, sketch.md and pictures.",
-)
-@click.option(
-    "--repeat",
-    type=click.IntRange(min=1),
-    default=3,
-    show_default=True,
-    help="Repetitions of each measurement.",
-)
+@quick_option
+@out_option("sketch.json, sketch.md and pictures")
+@repeat_option(3, ONCE_MORE)
 @click.option(
     "--only",
     multiple=True,
@@ -354,44 +323,23 @@ def sketch(
         "sketch", lambda bar: run(options, bar, only, postgres, postgres_scale, kept), drawn=out is not None
     )
     if out is not None:
-        for path in write(report, out):
-            click.echo(f"wrote {path}")
+        _wrote(write(report, out))
 
 
 @command.command("spark")
-@click.option("--quick", is_flag=True, help="Small sizes: does everything work? Says nothing about speed.")
-@click.option(
-    "--out",
-    type=click.Path(file_okay=False, path_type=Path),
-    metavar="FOLDER",
-    help="Also write spark.json, spark.md and spark.svg.",
-)
-@click.option(
-    "--repeat", type=click.IntRange(min=1), default=3, show_default=True, help="Repetitions of loads."
-)
+@quick_option
+@out_option("spark.json, spark.md and spark.svg")
+@repeat_option(3, "Repetitions of loads.")
 def spark(quick: bool, out: Path | None, repeat: int) -> None:
     """Recursion on nodes of an embedded Spark, against a loop of DataFrame joins and against one process.
 
     Every answer is compared in the same run; a wrong one ends it.
     """
-    from rich.console import Console
-
-    from benchmarks.bar import Bar
-    from benchmarks.pictures import require
     from benchmarks.spark import run
     from benchmarks.spark_results import write
-    from benchmarks.terminal import table
 
-    console = Console()
-    if not console.is_terminal:
-        console.width = 120
-    try:
-        require()
-        with Bar(Console(stderr=True)) as bar:
-            report, shipped = run(BenchmarkOptions(quick=quick, repeat=repeat), bar)
-    except HeadwaterError as error:
-        raise click.ClickException(str(error)) from None
-    console.print(table(report, console.width, "script/bench spark"))
+    with _said(drawn=True), _bar() as bar:
+        report, shipped = run(BenchmarkOptions(quick=quick, repeat=repeat), bar)
+    _show("spark", report)
     if out is not None:
-        for path in write(report, shipped, out):
-            click.echo(f"wrote {path}")
+        _wrote(write(report, shipped, out))

@@ -242,13 +242,11 @@ def sketches(
     `memory`: bytes that the state of sketches may take in memory; what was not used for long is left in the folder.
     `patience`: the seconds that others are waited for who have the folder or the database, or change the same.
     """
-    from pathlib import Path
-
     from headwater.sketch.sketches import Sketches
 
     return Sketches(
         backend,
-        Path(path),
+        path,
         progress=progress,
         shrink=shrink,
         eager=eager,

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Sequence
 from html import escape
 
 from headwater.values.forms import form
+from headwater.wording import counted
 
 MOST_ROWS = 20
 """How many rows of a table a notebook shows."""
@@ -18,6 +19,7 @@ MOST_CHARACTERS = 200
 """How much of a value is shown."""
 _LINE = "1px solid rgba(128,128,128,0.4)"
 _CELL = f"padding:2px 12px 2px 0;text-align:{{align}};border-bottom:{_LINE};vertical-align:top;color:inherit"
+_STRIP_WIDTH = 240
 _STYLES = {
     "bold": "font-weight:bold",
     "dim": "opacity:0.65",
@@ -98,7 +100,7 @@ def rows_table(
     """The first rows of a relation or answer, with types, and how many there are."""
     shown = rows[:MOST_ROWS]
     right = {place for place, type in enumerate(types) if str(type).startswith(("int", "float", "decimal"))}
-    note = f"{of + ': ' if of else ''}{count:,} row{'' if count == 1 else 's'}"
+    note = f"{of + ': ' if of else ''}{counted(count, 'row')}"
     note += f", {len(shown):,} of them shown" if count > len(shown) and columns else ""
     if not columns:
         return paragraph(note)
@@ -124,6 +126,27 @@ def lines(lines: Iterable[Iterable[tuple[str, str]]]) -> str:
 def _piece(text: str, style: str) -> str:
     known = ";".join(_STYLES[word] for word in style.split() if word in _STYLES)
     return f'<span style="{known}">{escape(visible(text))}</span>' if known else escape(visible(text))
+
+
+def strip(filled: Iterable[int], count: int) -> str:
+    """Which of `count` places in a row are filled, as a picture.
+
+    >>> strip([0, 1, 3], 4).count("<rect")
+    3
+    """
+    runs: list[list[int]] = []
+    for place in sorted(filled):
+        if runs and runs[-1][1] == place:
+            runs[-1][1] = place + 1
+        else:
+            runs.append([place, place + 1])
+    unit = _STRIP_WIDTH / max(1, count)
+    bars = "".join(
+        f'<rect x="{begin * unit:.2f}" width="{max(1.0, (end - begin) * unit):.2f}" height="12" fill="#2a9bb0"/>'
+        for begin, end in runs
+    )
+    frame = f'<rect width="{_STRIP_WIDTH}" height="12" fill="rgba(128,128,128,0.2)"/>'
+    return f'<svg width="{_STRIP_WIDTH}" height="12" style="vertical-align:middle">{frame}{bars}</svg>'
 
 
 def folded(summary: str, inside: str, *, opened: bool = False) -> str:

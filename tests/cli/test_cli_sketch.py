@@ -33,7 +33,7 @@ def test_a_query_from_a_shell(run):
         assert sorted(line for line in said.splitlines() if line in rows) == rows
     assert "use:" in run("sql", QUERY, "--way", "use")
     listed = run("list")
-    assert "t.v: 3 of 7 fragments (t at 0; 1 versions)" in listed
+    assert "t.v: 3 of 7 fragments (t at 0; 1 version)" in listed
     assert "safe: the answer over every sketch on t.v" in run("explain", QUERY)
     assert "t.v: safe" in run("advise", QUERY)
     assert "maintain:" in run("maintain")

@@ -18,7 +18,8 @@ from test_sketch_capture import SALES, TOP
 
 import headwater as hw
 from headwater.errors import DataError, SketchError, SqlError, StoreError
-from headwater.sketch import asking
+from headwater.sketch import asking, upkeep
+from headwater.sketch.maintain.maintainer import Maintainer
 
 
 def database(path: Path, tables: dict[str, pa.Table]) -> str:
@@ -179,18 +180,18 @@ def test_state_that_would_be_too_large_has_coarser_ranges(tmp_path, monkeypatch)
         plain = bag(sketches.ask(text, way="capture").rows)
         sketches.update("t", insert=[(1, 5000, 1)])
         sketches.ask(text, way="maintain")
-        full = sketches._maintainers.pop(sketches.list()[0].name).nbytes
+        full = sketches._book._maintainers.pop(sketches.list()[0].name).nbytes
         sketches.update("t", insert=[(2, 5000, 1)])
-        monkeypatch.setattr(asking, "MOST_STATE", full - 1)
+        monkeypatch.setattr(upkeep, "MOST_STATE", full - 1)
         found = sketches.ask(text, way="maintain")
         assert len(bag(found.rows)) == len(plain)
         newest = sketches.list()[0].newest
         assert newest is not None
         assert newest.parts[0].ranges.count < 200
-        monkeypatch.setattr(asking, "MOST_STATE", 10)
+        monkeypatch.setattr(upkeep, "MOST_STATE", 10)
         sketches.update("t", insert=[(1, 5001, 1)])
-        sketches._maintainers.clear()
-        with pytest.raises(SketchError, match="not-maintained"):
+        sketches._book._maintainers.clear()
+        with pytest.raises(SketchError, match="state-too-large"):
             sketches.ask(text, way="maintain")
 
 
@@ -202,6 +203,29 @@ def test_what_is_not_safe_is_run_plainly(shop):
     assert "not safe" in shop.explain(text)
     with pytest.raises(SketchError, match="not-safe"):
         shop.ask(text, way="capture")
+
+
+def test_explain_says_what_is_done_next(shop):
+    ways = []
+    for number in range(5):
+        said = shop.explain(TOP)
+        decided = shop.ask(TOP).decision
+        assert f"\nnext: {decided.way}: {decided.reason.partition(';')[0]}" in said
+        ways.append(decided.way)
+        if number == 2:
+            shop.update("sales", insert=[(8, "HP", "HP X", 1299, 1)])
+    assert ways[:3] == ["plain", "capture", "use"]
+
+
+def test_a_broken_fact_is_said_by_explain_and_nothing_is_dropped_by_it(shop):
+    shop.ask(TOP, way="capture")
+    shop.maintain()
+    shop.update("sales", insert=[(8, "HP", "HP X", -1, 1)])
+    for _ in range(2):
+        assert "\nnext: plain: the sketch rested on " in shop.explain(TOP)
+        assert shop.list()[0].newest is not None
+    assert shop.ask(TOP).decision.way == "plain"
+    assert shop.list()[0].newest is None
 
 
 def test_explain_and_advise(shop):
@@ -380,3 +404,64 @@ def test_a_table_that_is_gone_leaves_the_others_and_can_be_forgotten(tmp_path):
         sketches.drop(gone)
     with hw.sketches(address, state) as sketches:
         assert [kept.text for kept in sketches.list()] == [TOP]
+
+
+def test_that_state_is_too_large_is_found_once(tmp_path, monkeypatch):
+    rows = pa.table({"g": [n % 97 for n in range(3000)], "x": list(range(3000)), "v": [1] * 3000})
+    address = database(tmp_path / "t.db", {"t": rows})
+    text = "SELECT g, count(*) AS n FROM t GROUP BY g HAVING count(*) > 30"
+    made = []
+    capture = Maintainer.capture
+
+    def counted(self, *args):
+        made.append(1)
+        return capture(self, *args)
+
+    monkeypatch.setattr(Maintainer, "capture", counted)
+    monkeypatch.setattr(upkeep, "MOST_STATE", 10)
+    monkeypatch.setattr(upkeep, "FEWEST_RANGES", 1000)
+    for opened in range(2):
+        with hw.sketches(address, tmp_path / "state") as sketches:
+            sketches.table("t", partition="x", ranges=400)
+            sketches.ask(text, way="capture")
+            for new in range(3):
+                sketches.update("t", insert=[(1, 5000 + 10 * opened + new, 1)])
+                sketches.explain(text)
+                assert bag(sketches.ask(text).rows) == bag(sketches.ask(text, way="plain").rows)
+                sketches.maintain()
+    assert len(made) == 1
+    monkeypatch.undo()
+    with hw.sketches(address, tmp_path / "state") as sketches:
+        assert sketches.list()[0].unmaintained
+        assert sketches.ask(text, way="maintain").decision.way == "maintain"
+        sketches.update("t", insert=[(1, 6000, 1)])
+        assert not sketches.list()[0].unmaintained
+
+
+def test_a_table_that_is_named_with_fewer_ranges_is_maintained_after_all(tmp_path, monkeypatch):
+    rows = pa.table({"x": range(1000), "g": [n % 50 for n in range(1000)]})
+    address = database(tmp_path / "t.db", {"t": rows})
+    text = "SELECT g, sum(x) AS s FROM t GROUP BY g HAVING sum(x) > 10200"
+    monkeypatch.setattr(upkeep, "MOST_STATE", 10_000)
+    monkeypatch.setattr(upkeep, "FEWEST_RANGES", 50)
+    for weighed in ("loss_by_capturing", "loss_by_maintaining"):  # small tables are soon read as a whole
+        monkeypatch.setattr(asking, weighed, lambda *_: "")
+
+    def asked(new):
+        sketches.update("t", insert=[(new, 1)] * 100)
+        answer = sketches.ask(text)
+        assert bag(answer.rows) == bag(sketches.ask(text, way="plain").rows)
+        (kept,) = sketches.list()
+        (part,) = kept.newest.parts
+        return answer.decision.way, str(part.slot), part.ranges.bounds[-1]
+
+    with hw.sketches(address, tmp_path / "state") as sketches:
+        sketches.table("t", partition="x", ranges=100)
+        sketches.ask(text, way="capture")
+        assert asked(2000)[:2] == ("capture", "t.x")
+        assert asked(3000) == ("capture", "t.x", 3000)  # cut by the rows of now
+        assert sketches.list()[0].unmaintained
+        sketches.table("t", partition="g", ranges=10)
+        assert not sketches.list()[0].unmaintained
+        assert asked(5)[:2] == ("capture", "t.g")
+        assert asked(6)[:2] == ("maintain", "t.g")

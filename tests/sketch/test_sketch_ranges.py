@@ -106,3 +106,8 @@ def test_coarser_ranges_are_made_of_whole_ones():
 def test_bounds_that_are_none_are_refused(bounds):
     with pytest.raises(SketchError, match="bad-ranges"):
         Ranges("x", bounds)
+
+
+@pytest.mark.parametrize("count", [3, 4, 5, 10**30])
+def test_more_ranges_than_values_are_one_for_each_value(count: int):
+    assert equi_depth("x", pa.array([4, 1, 3, 2]), count).bounds == ((3, 4) if count == 3 else (2, 3, 4))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import random
 import shutil
+from decimal import Decimal
 
 import deltalake
 import numpy as np
@@ -115,7 +116,7 @@ def test_a_change_that_was_intended_is_carried_out(tmp_path):
     parquet(tmp_path / "t", pa.table({"x": [1, 2]}), files=2)
     table = ParquetTable(tmp_path / "t", tmp_path / "record")
     table.version()
-    intention = table._prepared(1, pa.table({"x": [1, 5]}), np.array([-1, 1]), sorted(table._files()))
+    intention = table._prepared(1, pa.table({"x": [1, 5]}), np.array([-1, 1]), table._files())
     table._keep_rows(1, pa.table({"x": [1, 5]}), np.array([-1, 1]))
     table._write(
         table._intention_file(), {"version": 1, "names": intention.names, "gone": list(intention.gone)}
@@ -157,6 +158,18 @@ def test_a_delta_table_has_versions_that_stay(spark, tmp_path):
     layout = backend.layout("t", "x", 1)
     assert layout is not None
     assert layout.share_read(Ranges("x", (10, 20)), {0}) == pytest.approx(0.4)
+
+
+def test_a_delta_table_may_be_named_by_a_relative_path(spark, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    deltalake.write_deltalake("t", pa.table({"g": [1, 2], "x": [1, 2]}))
+    with hw.sketches(spark, "state") as sketches:
+        sketches.table("t", "t", partition="x", ranges=4)
+        for number in range(3, 6):
+            sketches.update("t", insert=[(number, number)])
+            for way in ("plain", "capture", "use"):
+                answer = sketches.ask("SELECT g FROM t WHERE x > 2", way=way)
+                assert bag(answer.rows) == [(float(each),) for each in range(3, number + 1)]
 
 
 def test_rows_that_are_there_twice_lose_one_copy(tmp_path):
@@ -300,6 +313,32 @@ def test_plans_over_rows_that_are_given_anew_each_time_are_not_kept(spark, tmp_p
     for _ in range(2):
         assert bag(backend.run(plan, given={"t": pa.table({"x": [1, 3]})})) == bag(pa.table({"x": [3]}))
     assert len(backend._plans) == 0
+
+
+def test_averages_of_decimals_are_captured_with_the_digits_that_they_have(spark, tmp_path):
+    """One average is 5/3: what the condition says if it is rounded to 6 digits, and less if it is not."""
+    for digits in (12, 30):
+        path = str(tmp_path / f"t{digits}")
+        prices = pa.array(map(Decimal, (1, 2, 2, 9)), pa.decimal128(digits, 2))
+        deltalake.write_deltalake(path, pa.table({"g": [1, 1, 1, 2], "x": [1, 2, 3, 4], "w": prices}))
+        text = "SELECT g, avg(w) AS a FROM t GROUP BY g HAVING avg(w) >= 1.666667"
+        with hw.sketches(spark, tmp_path / f"state{digits}") as sketches:
+            sketches.table("t", path, partition=["x", "g"], ranges=2)
+            plain = sketches.ask(text, way="plain").rows
+            assert plain.num_rows == 2
+            for way in ("capture", "use", "maintain"):
+                found = sketches.ask(text, way=way).rows
+                assert found.schema.types == plain.schema.types and bag(found) == bag(plain), way
+
+
+def test_groups_that_a_condition_keeps_are_ordered_by_another_aggregate(spark, tmp_path):
+    path = str(tmp_path / "t")
+    deltalake.write_deltalake(path, pa.table({"g": [1, 1, 2, 3], "x": [1, 2, 7, 4], "v": [5, 5, 1, 5]}))
+    text = "SELECT g, max(x) AS s FROM t GROUP BY g HAVING sum(v) > 2 ORDER BY s DESC, g LIMIT 5"
+    with hw.sketches(spark, tmp_path / "state") as sketches:
+        sketches.table("t", path, partition="g", ranges=2)
+        for way in ("plain", "capture", "use", "maintain"):
+            assert sketches.ask(text, way=way).rows.to_pylist() == [{"g": 3, "s": 4}, {"g": 1, "s": 2}]
 
 
 class Watched:

@@ -237,7 +237,8 @@ def test_a_directory_without_files_is_a_table_without_rows(spark: Any, tmp_path:
         sketches.ask(FIRST, way="capture")
         sketches.ask(FIRST, way="maintain")
         (path / "0.parquet").unlink()
-        assert [sketches.ask(FIRST, way=way).rows.num_rows for way in (None, "plain", "use")] == [0, 0, 0]
+        ways = (None, "plain", "maintain", "use")
+        assert [sketches.ask(FIRST, way=way).rows.num_rows for way in ways] == [0, 0, 0, 0]
         assert sketches.cluster("t", "x") == 1
     with hw.sketches(spark, tmp_path / "state") as sketches:
         assert sketches.ask(FIRST, way="use").rows.num_rows == 0
@@ -246,7 +247,7 @@ def test_a_directory_without_files_is_a_table_without_rows(spark: Any, tmp_path:
         (path / "1.parquet").unlink()
         assert sketches.ask(FIRST).rows.num_rows == 0
         sketches.update("t", insert=rows[7:8])
-        for way in (None, "plain", "use"):
+        for way in ways:
             assert sketches.ask(FIRST, way=way).rows.to_pylist() == [{"x": 7, "v": 7}]
         shutil.rmtree(path)
         with pytest.raises(HeadwaterError, match="missing-source"):
@@ -306,3 +307,22 @@ def test_instants_that_spark_wrote_are_instants(spark: Any, place: Path, tmp_pat
             assert sketches.ask(text, way=way).rows.to_pylist() == [{"x": 4}], way
         spark.catalog.refreshTable("emptied")
         assert spark.sql("SELECT x FROM emptied ORDER BY at").toArrow().column("x").to_pylist() == [4, 1, 2]
+
+
+def test_sketches_of_a_table_that_is_there_again_as_another_one_outlive_the_process(
+    spark: Any, tmp_path: Path
+):
+    def made(rows: pa.Table) -> None:
+        (tmp_path / "t").mkdir()
+        pq.write_table(rows, tmp_path / "t" / "0.parquet")
+
+    made(pa.table({"x": [1, 2, 3]}))
+    with hw.sketches(spark, tmp_path / "state") as sketches:
+        sketches.table("t", tmp_path / "t", format="parquet", partition="x", ranges=2)
+    shutil.rmtree(tmp_path / "t")
+    with hw.sketches(spark, tmp_path / "state") as sketches:
+        made(pa.table({"x": [1, 2, 3], "y": [1, 2, 3]}))
+        assert bag(sketches.ask("SELECT x FROM t WHERE x > 1", way="capture").rows) == [(2,), (3,)]
+    with hw.sketches(spark, tmp_path / "state") as sketches:
+        (kept,) = sketches.list()
+        assert kept.newest is not None

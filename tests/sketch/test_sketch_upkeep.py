@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 
 import headwater as hw
@@ -61,7 +62,7 @@ def test_state_that_was_not_used_for_long_is_in_the_folder(tmp_path: Path):
                 answer = sketches.ask(text, way="maintain")
                 assert rows(answer) == rows(sketches.ask(text, way="plain"))
                 assert answer.decision.changed == 1  # it went on from what was written
-                assert list(sketches._maintainers) == [answer.decision.query]
+                assert list(sketches._book._maintainers) == [answer.decision.query]
 
 
 def test_past_queries_speak_for_an_attribute(tmp_path: Path):
@@ -76,6 +77,19 @@ def test_past_queries_speak_for_an_attribute(tmp_path: Path):
         best = sketches.advise(text)[0]
         assert (str(best.slot), best.asked) == ("t.k", 3)
         assert "safe for what was asked 3 times before" in str(best)
+
+
+def test_past_queries_may_read_other_tables(tmp_path: Path):
+    """Of these tables nothing is known at the versions that are asked for."""
+    with duckdb.connect(str(tmp_path / "two.db")) as connection:
+        connection.execute("CREATE TABLE t AS SELECT range AS k, range % 5 AS g FROM range(50)")
+        connection.execute("CREATE TABLE u AS SELECT range % 5 AS g, range AS v FROM range(50)")
+    with hw.sketches(f"duckdb:///{tmp_path}/two.db", tmp_path / "two") as sketches:
+        sketches.table("t")
+        sketches.table("u")
+        sketches.ask("SELECT t.g FROM t JOIN u ON t.g = u.g GROUP BY t.g HAVING sum(u.v) > 10")
+        text = "SELECT g, count(*) AS n FROM t GROUP BY g HAVING count(*) > 5"
+        assert rows(sketches.ask(text, way="capture")) == rows(sketches.ask(text, way="plain"))
 
 
 @pytest.mark.parametrize("wrong", [{"eager": -1}, {"memory": -1}])

@@ -135,3 +135,91 @@ def test_what_another_writer_left_half_done_is_ended_by_one_who_had_the_table_op
     assert sorted(ours.rows().column("x").to_pylist()) == [2, 3, 4]
     rows, signs = ours.changes(first, first + 2)
     assert sorted(zip(rows.column("x").to_pylist(), signs.tolist(), strict=True)) == [(1, -1), (3, 1), (4, 1)]
+
+
+def killed_before_renaming(table: ParquetTable, rows: pa.Table, signs: list[int]) -> None:
+    """A change whose writer ends right after the intention was written down."""
+
+    def ends(intention: object) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.MonkeyPatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(table, "_carried_out", ends)
+        table.update(rows, np.array(signs))
+
+
+def one_file(folder: Path) -> ParquetTable:
+    (folder / "t").mkdir()
+    pq.write_table(pa.table({"x": [1, 2]}), folder / "t" / "part-0.parquet")
+    table = ParquetTable(folder / "t", folder / "record")
+    assert table.version() == 0
+    return table
+
+
+def values(table: ParquetTable) -> list[int]:
+    return sorted(table.rows().column("x").to_pylist())
+
+
+def test_what_others_append_before_a_change_is_ended_is_a_change_of_its_own(tmp_path: Path):
+    table = one_file(tmp_path)
+    killed_before_renaming(table, pa.table({"x": [3]}), [1])
+    pq.write_table(pa.table({"x": [7]}), tmp_path / "t" / "part-1.parquet")
+    table.version()
+    assert values(table) == [1, 2, 3, 7]
+    rows, signs = table.changes(0, table.version())
+    assert sorted(zip(rows.column("x").to_pylist(), signs.tolist(), strict=True)) == [(3, 1), (7, 1)]
+
+
+def test_what_others_wrote_anew_is_not_removed_by_a_change_that_was_left(tmp_path: Path):
+    table = one_file(tmp_path)
+    killed_before_renaming(table, pa.table({"x": [3, 1]}), [1, -1])
+    pq.write_table(pa.table({"x": [8, 9, 10]}), tmp_path / "t" / "part-0.parquet")
+    again = ParquetTable(tmp_path / "t", tmp_path / "record")
+    version = again.version()
+    assert values(again) == [8, 9, 10]
+    with pytest.raises(SketchError, match="no-changes"):
+        again.changes(0, version)
+    assert [path.name for path in (tmp_path / "t").iterdir()] == ["part-0.parquet"]
+
+
+def test_a_change_that_was_left_and_then_emptied_away_is_not_recorded_as_what_changed(tmp_path: Path):
+    table = one_file(tmp_path)
+    killed_before_renaming(table, pa.table({"x": [3]}), [1])
+    for path in (tmp_path / "t").iterdir():
+        path.unlink()
+    pq.write_table(pa.table({"x": [5]}), tmp_path / "t" / "part-0.parquet")
+    version = table.version()
+    with pytest.raises(SketchError, match="no-changes"):
+        table.changes(0, table.version())
+    assert values(table) == [5] and version > 0
+
+
+def test_records_of_one_path_on_two_machines_do_not_remove_files_of_each_other(tmp_path: Path):
+    """The folder above the records is moved away, as another machine has another one there."""
+    table = one_file(tmp_path)
+    killed_before_renaming(table, pa.table({"x": [3, 1]}), [1, -1])
+    (tmp_path / "record").rename(tmp_path / "elsewhere")
+    other = ParquetTable(tmp_path / "t", tmp_path / "record")
+    assert other.update(pa.table({"x": [4]}), np.array([1])) == 1
+    (tmp_path / "record").rename(tmp_path / "theirs")
+    (tmp_path / "elsewhere").rename(tmp_path / "record")
+    again = ParquetTable(tmp_path / "t", tmp_path / "record")
+    again.version()
+    assert values(again) == [2, 3, 4]
+
+
+def test_what_others_write_anew_while_rows_are_deleted_is_neither_removed_nor_doubled(tmp_path: Path):
+    table = one_file(tmp_path)
+    stage = ParquetTable._stage
+
+    def staged_late(self: ParquetTable, names: dict[str, str], version: int, rows: pa.Table) -> None:
+        stage(self, names, version, rows)
+        pq.write_table(pa.table({"x": [1, 2, 9]}), tmp_path / "t" / "part-0.parquet")
+
+    with pytest.MonkeyPatch.context() as patched, pytest.raises(SketchError, match="table-changed"):
+        patched.setattr(ParquetTable, "_stage", staged_late)
+        table.update(pa.table({"x": [1]}), np.array([-1]))
+    assert values(table) == [1, 2, 9]
+    assert [path.name for path in (tmp_path / "t").iterdir()] == ["part-0.parquet"]
+    table.update(pa.table({"x": [1]}), np.array([-1]))
+    assert values(table) == [2, 9]

@@ -126,7 +126,7 @@ def edit(
 def publish(file: Path, peers: tuple[str, ...]) -> None:
     """Let others have what the PEERs (default: all) edited, here and in their databases, since the last time."""
     from headwater.cli.peers import opened
-    from headwater.cli.screen import counted
+    from headwater.wording import counted
 
     with opened(file) as confederation:
         for name in peers or tuple(confederation):
@@ -184,7 +184,7 @@ def _agreed(yes: bool, preview: UpdateReport) -> bool:
 
 
 def _transactions(report: UpdateReport) -> str:
-    from headwater.cli.screen import counted
+    from headwater.wording import counted
 
     return counted(len(report.transactions), "transaction")
 
@@ -273,7 +273,7 @@ def trust(file: Path, peer: str, conditions: tuple[str, ...], remove: tuple[str,
 def conflicts(file: Path, peer: str) -> None:
     """Rows of PEER that agree in a key and cannot all be true, what was decided, and what is left to resolve."""
     from headwater.cli.peers import opened
-    from headwater.cli.screen import counted
+    from headwater.wording import counted
 
     with opened(file) as confederation:
         found = confederation[peer].conflicts

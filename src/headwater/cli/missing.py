@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from headwater.cli.outcome import note
-from headwater.cli.screen import counted
 from headwater.cli.state import Described
 from headwater.files.contents import Contents
 from headwater.files.missing import RefusedRow, complete, look, nan_is_null, on_null, required_columns
 from headwater.files.quarantine import put_aside
 from headwater.values.sources import keeping_nulls
+from headwater.wording import counted
 
 
 @dataclass

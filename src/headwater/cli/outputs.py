@@ -20,7 +20,6 @@ import click
 
 from headwater.cli.inputs import named_file, refuse_options, unsupported
 from headwater.cli.outcome import note
-from headwater.cli.screen import counted
 from headwater.cli.state import Described
 from headwater.database import Database
 from headwater.database.relation_view import RelationView
@@ -31,6 +30,7 @@ from headwater.files.order import in_order
 from headwater.files.write import encode, write
 from headwater.language.program import Directive, Program
 from headwater.values.labelled import LABEL
+from headwater.wording import counted
 
 _OPTIONS = ("IO", "filename", "delimiter", "rfc4180", "headers")
 _STDOUT, _PRINTSIZE = ("stdout", "stdoutcsv"), ("stdoutprintsize",)

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from headwater.cli.report import print_signed
-from headwater.cli.screen import console, counted, print_table, shown
+from headwater.cli.screen import console, print_table, shown
 from headwater.cli.stated_rows import stated
 from headwater.errors import LanguageError
 from headwater.exchange.confederation import Confederation
@@ -21,6 +21,7 @@ from headwater.exchange.report import UpdateReport
 from headwater.exchange.settings import read_confederation
 from headwater.rules.check import check
 from headwater.values.keys import order_key
+from headwater.wording import counted
 
 _EXAMPLE = "a row is 'B(3, 5)'"
 

@@ -92,7 +92,8 @@ def status(file: Path, as_json: bool) -> None:
 
 def print_report(report: Report, *, ran: bool = True) -> None:
     """Tables of sources and sinks, then the version."""
-    from headwater.cli.screen import counted, print_table, seconds
+    from headwater.cli.screen import print_table, seconds
+    from headwater.wording import counted
 
     if report.sources:
         headings = (
@@ -186,7 +187,8 @@ def _until_stopped(found: Pipeline) -> Iterator[None]:
 @contextmanager
 def _watching(as_json: bool) -> Iterator[Callable[[Report], None]]:
     """What is shown after each turn: JSON, a line that changes (on a terminal), or a line a version."""
-    from headwater.cli.screen import console, counted, seconds
+    from headwater.cli.screen import console, seconds
+    from headwater.wording import counted
 
     read = changes = 0
     shown = -1

@@ -10,11 +10,12 @@ from typing import Any
 import click
 
 from headwater.active.event import WatchEvent
-from headwater.cli.screen import counted, print_table, seconds, written
+from headwater.cli.screen import print_table, seconds, written
 from headwater.database import Database
 from headwater.files.json_values import to_json
 from headwater.values.keys import order_key
 from headwater.version.changes import Changes
+from headwater.wording import counted
 
 
 def print_changes(database: Database, changes: Changes, *, rows: int, supposed: bool = False) -> None:

@@ -190,7 +190,8 @@ def _summary(
 ) -> None:
     """On standard error: what was read and written, the version, the time."""
     from headwater.cli.report import size_of
-    from headwater.cli.screen import counted, print_table, seconds
+    from headwater.cli.screen import print_table, seconds
+    from headwater.wording import counted
 
     sys.stdout.flush()
     if verbose:

@@ -94,12 +94,3 @@ def seconds(duration: float) -> str:
     ('12.3 ms', '2.50 s')
     """
     return f"{duration * 1e3:.1f} ms" if duration < 1 else f"{duration:.2f} s"
-
-
-def counted(number: int, word: str) -> str:
-    """A number and its noun.
-
-    >>> counted(1, "row"), counted(1234, "row")
-    ('1 row', '1,234 rows')
-    """
-    return f"{number:,} {word}{'' if number == 1 else 's'}"

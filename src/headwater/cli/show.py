@@ -165,8 +165,9 @@ def print_rows(
     goal: bool = False,
 ) -> None:
     """Rows of a relation, or answers, in order; in a table, how many there are goes to stderr."""
-    from headwater.cli.screen import counted, print_table, shown
+    from headwater.cli.screen import print_table, shown
     from headwater.files.order import in_order
+    from headwater.wording import counted
 
     if goal and not found.columns:
         click.echo("yes" if len(found) else "no")

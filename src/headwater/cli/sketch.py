@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+
+from headwater.wording import counted
 
 if TYPE_CHECKING:
     from headwater.sketch.sketches import Sketches
@@ -141,21 +143,24 @@ def sql(state: Path, text: str, way: str | None, limit: int) -> None:
         click.echo("\t".join(answer.rows.column_names))
         for row in answer.rows.slice(0, limit).to_pylist():
             click.echo("\t".join("NULL" if value is None else str(value) for value in row.values()))
-        note(f"{answer.rows.num_rows} rows; {answer.decision}")
+        note(f"{counted(answer.rows.num_rows, 'row')}; {answer.decision}")
 
 
 @sketch.command("list")
 @state_argument
 def list_queries(state: Path) -> None:
     """Show the queries of STATE and their sketches."""
-    with opened(state) as sketches:
-        for kept in sketches.list():
+    from headwater.sketch.kept import KeptState
+
+    _backend_of(state)  # refuses a folder in which no table was named
+    with closing(KeptState(state)) as folder:  # without the backend, which may take long to start
+        for kept in folder.queries():
             said = kept.refused or "no sketch"
             if kept.newest is not None:
                 at = ", ".join(
                     f"{table} at {version}" for table, version in sorted(kept.newest.versions.items())
                 )
-                said = f"{kept.newest} ({at}; {len(kept.sketches)} versions)"
+                said = f"{kept.newest} ({at}; {counted(len(kept.sketches), 'version')})"
             click.echo(f"{kept.name}  asked {kept.asked}×  {said}\n    {' '.join(kept.text.split())}")
 
 

@@ -14,7 +14,7 @@ from headwater.errors import HeadwaterError, MissingExtra, PipelineError
 from headwater.pipeline.fields import checked_text
 from headwater.pipeline.history import HistoryTable, NoChanges
 from headwater.pipeline.shape import COMMIT_VERSION
-from headwater.pipeline.source import counted, located
+from headwater.pipeline.source import commits_behind, located
 from headwater.spark.frames import frame_of
 from headwater.values.arguments import flag
 
@@ -124,7 +124,7 @@ class Wheel:
             raise NoChanges(_why(error)) from error
 
     def behind(self, last: int) -> str:
-        return counted(int(self._open().version()) - last, "commit")
+        return commits_behind(int(self._open().version()) - last)
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from headwater.pipeline.incomplete import blamed_casts, sift
 from headwater.pipeline.projection import Projection, schema_text
 from headwater.pipeline.refusals import refusals
 from headwater.pipeline.shape import CHANGE_TYPE, COMMIT_VERSION, comes, net
-from headwater.pipeline.source import Batch, Choice, counted, known, located
+from headwater.pipeline.source import Batch, Choice, commits_behind, known, located
 from headwater.spark.frames import arrow_of
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class Feed(Choice):
     def behind(self, mark: Any) -> str:
         """Commits that were not read yet."""
         last = known(mark).get("commit", 0)
-        return counted(self.newest() - last, "commit") if self.newest is not None else ""
+        return commits_behind(self.newest() - last) if self.newest is not None else ""
 
     def poll(self, session: SparkSession, database: Database, mark: Any) -> Batch | None:
         """The net changes of all commits after the mark."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from headwater.files.missing import RefusedRow
+from headwater.wording import counted
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -80,13 +81,9 @@ class Unseen:
         return ""
 
 
-def counted(number: int, word: str) -> str:
-    """A number and its noun, or nothing for none.
-
-    >>> counted(0, "commit"), counted(1, "commit"), counted(2, "commit")
-    ('', '1 commit', '2 commits')
-    """
-    return f"{number} {word}{'' if number == 1 else 's'}" if number > 0 else ""
+def commits_behind(commits: int) -> str:
+    """How far a reader is behind, if it is."""
+    return counted(commits, "commit") if commits > 0 else ""
 
 
 def described(kind: str, what: str, name: str | None) -> str:

@@ -95,6 +95,15 @@ def round_access(rank: int) -> Access:
 Sink = Callable[[Ints], None]
 
 
+class PlanRun(NamedTuple):
+    """One run of a plan: the types of its variables, which rows its premises see, and who gets what it finds."""
+
+    plan: Plan
+    types: Mapping[str, Type | None]
+    access: Access
+    sink: Sink
+
+
 class Executor:
     """Runs plans; keeps the buffers between runs.
 
@@ -142,7 +151,8 @@ class Executor:
         relation = self.relations[plan.start.relation]
         rank_column = relation.rank_column if plan.start.own else -1
         rows = rows if rows.flags.c_contiguous else np.ascontiguousarray(rows)
-        return self._start(plan, types, rows, relation.rows, rank_column, access, sink, beside)
+        asked = PlanRun(plan, types, access, sink)
+        return self._start(asked, rows, relation.rows, rank_column, beside)
 
     def ask(
         self, plan: Plan, types: Mapping[str, Type | None], tuples: Ints, access: Access, sink: Sink
@@ -151,7 +161,8 @@ class Executor:
         if tuples.shape[0] == 0:
             return 0
         tuples = np.require(tuples, np.int64, ("C", "W"))
-        return self._start(plan, types, np.arange(tuples.shape[0], dtype=np.int32), tuples, -1, access, sink)
+        rows = np.arange(tuples.shape[0], dtype=np.int32)
+        return self._start(PlanRun(plan, types, access, sink), rows, tuples, -1)
 
     def _buffer(self, depth: int, width: int) -> Ints:
         key = (depth, width)
@@ -166,20 +177,18 @@ class Executor:
 
     def _start(
         self,
-        plan: Plan,
-        types: Mapping[str, Type | None],
+        run: PlanRun,
         rows: npt.NDArray[np.int32],
         matrix: Stored,
         rank_column: int,
-        access: Access,
-        sink: Sink,
         beside: SecondThread | None = None,
     ) -> int:
+        plan = run.plan
         start: Start = plan.start
         if plan.first_join is not None:
             other = self.relations[plan.first_join.relation]
             if other.rows.dtype == matrix.dtype and not other.selected:
-                return self._join_starts(plan, types, rows, matrix, rank_column, access, sink, beside)
+                return self._join_starts(run, rows, matrix, rank_column, beside)
         outputs = start.outputs if plan.gathered is None else plan.gathered
         out = self._buffer(0, outputs.shape[0] + 1)
         cursor = AT_START.copy()
@@ -189,10 +198,10 @@ class Executor:
                 rows, matrix, start.constants, start.equalities, rank_column, outputs, cursor, out
             )
             if n and plan.gathered is not None:
-                sink(out[:n])
+                run.sink(out[:n])
                 found += n
             elif n:
-                found += self._steps(plan, types, 0, out[:n], access, sink)
+                found += self._steps(run, 0, out[:n])
             if n < ROWS_A_PIECE or cursor[0] >= rows.shape[0]:
                 break
             self.between_pieces()
@@ -201,24 +210,22 @@ class Executor:
 
     def _join_starts(
         self,
-        plan: Plan,
-        types: Mapping[str, Type | None],
+        run: PlanRun,
         rows: npt.NDArray[np.int32],
         matrix: Stored,
         rank_column: int,
-        access: Access,
-        sink: Sink,
         beside: SecondThread | None,
     ) -> int:
         """Run a plan that begins with a join of the start's rows themselves. Few rows are joined step by step: that
         takes less than to find out whether it could be more at once."""
+        plan = run.plan
         self.look(plan.start.relation, rows.shape[0])
         if rows.shape[0] < FEWEST_STARTS_CHAINED:
             assert plan.first_join is not None
             left = JoinLeft(matrix, rows, rank_column)
             results = plan.results[0] if len(plan.steps) == 1 else None
-            return self._join_lists(plan, types, 0, plan.first_join, left, results, access, sink)
-        joins = self._first_joins(plan, access, rows.shape[0])
+            return self._join_lists(run, 0, plan.first_join, left, results)
+        joins = self._first_joins(run, rows.shape[0])
         whole, width = len(joins) == len(plan.steps), joins[-1].width
         chain: ListJoin | JoinChain = joins[0]
         for depth, last in enumerate(joins[1:], 1):
@@ -231,19 +238,20 @@ class Executor:
             ahead = None if beside is None else JoinedAhead(beside, self._buffer(AHEAD, width))
             for piece in pieces(chain, buffer, self._scratch, self.between_pieces, ahead):
                 if whole:
-                    sink(piece)
+                    run.sink(piece)
                     found += piece.shape[0]
                 else:
-                    found += self._steps(plan, types, 1, piece, access, sink)
+                    found += self._steps(run, 1, piece)
         for each in joins:
             self.look(each.step.relation, int(each.cursor[2]))
         return found
 
-    def _first_joins(self, plan: Plan, access: Access, starts: int) -> list[ListJoin]:
+    def _first_joins(self, run: PlanRun, starts: int) -> list[ListJoin]:
         """The joins that a run from so many rows begins with: all of its steps, where they are nothing but joins and
         what these look in is there; else the first one. (Others make indexes when something was found for them.)"""
+        plan = run.plan
         steps = plan.chain
-        seen = [self._seen(plan, step, access) for step in steps]
+        seen = [self._seen(run, step) for step in steps]
         at_hand = [self._at_hand(step, each, starts) for step, each in zip(steps, seen, strict=True)]
         made = 1 if None in at_hand[1:] else len(steps)
         results = plan.results[made > 1] if made == len(plan.steps) else None
@@ -273,28 +281,21 @@ class Executor:
         self.looked[relation] += rows
         self.touched += rows
 
-    def _steps(
-        self,
-        plan: Plan,
-        types: Mapping[str, Type | None],
-        depth: int,
-        bindings: Ints,
-        access: Access,
-        sink: Sink,
-    ) -> int:
+    def _steps(self, run: PlanRun, depth: int, bindings: Ints) -> int:
+        plan = run.plan
         while depth < len(plan.steps):
             step = plan.steps[depth]
             if isinstance(step, Join):
-                return self._join(plan, types, depth, step, bindings, access, sink)
+                return self._join(run, depth, step, bindings)
             if isinstance(step, Generate):
-                return self._generate(plan, types, depth, step, bindings, access, sink)
+                return self._generate(run, depth, step, bindings)
             depth += 1
             if isinstance(step, AntiJoin):
-                bindings = self._anti_join(plan, depth, step, bindings, access)
+                bindings = self._anti_join(run, depth, step, bindings)
             elif isinstance(step, Filter):
-                bindings = self._filter(step, types, bindings)
+                bindings = self._filter(step, run.types, bindings)
             elif isinstance(step, Extend):
-                bindings = self._extend(step, types, bindings)
+                bindings = self._extend(step, run.types, bindings)
             else:
                 bindings = self.add_numbers(step, bindings)
             if bindings.shape[0] == 0:
@@ -303,25 +304,15 @@ class Executor:
             out = np.empty((bindings.shape[0], plan.outputs.shape[0] + 1), np.int64)
             join.project(bindings, plan.outputs, plan.constants, out)
             bindings = out
-        sink(bindings)
+        run.sink(bindings)
         return int(bindings.shape[0])
 
-    def _join(
-        self,
-        plan: Plan,
-        types: Mapping[str, Type | None],
-        depth: int,
-        step: Join,
-        bindings: Ints,
-        access: Access,
-        sink: Sink,
-    ) -> int:
+    def _join(self, run: PlanRun, depth: int, step: Join, bindings: Ints) -> int:
         relation = self.relations[step.relation]
         if step.key and not step.whole and not relation.selected:
-            results = plan.results[1] if depth + 1 == len(plan.steps) else None
-            left = JoinLeft.of_bindings(bindings)
-            return self._join_lists(plan, types, depth, step, left, results, access, sink)
-        accept, rank_column, limit = self._seen(plan, step, access)
+            results = run.plan.results[1] if depth + 1 == len(run.plan.steps) else None
+            return self._join_lists(run, depth, step, JoinLeft.of_bindings(bindings), results)
+        accept, rank_column, limit = self._seen(run, step)
         out = self._buffer(depth + 1, step.outputs.shape[0] + 1)
         cursor = (AT_CHAIN if step.key else AT_START).copy()
         index = None
@@ -356,13 +347,13 @@ class Executor:
                     self._scratch,
                 )  # fmt: skip
             if n:
-                found += self._steps(plan, types, depth + 1, out[:n], access, sink)
+                found += self._steps(run, depth + 1, out[:n])
         self.look(step.relation, int(cursor[2]))
         return found
 
-    def _seen(self, plan: Plan, step: Join, access: Access) -> SeenRows:
+    def _seen(self, run: PlanRun, step: Join) -> SeenRows:
         """What of a premise counts."""
-        earlier = step.position < plan.split
+        access, earlier = run.access, step.position < run.plan.split
         if step.own:
             accept, limit = access.own_after, access.rank_after
             if earlier:
@@ -403,34 +394,25 @@ class Executor:
         outputs, constants = (step.outputs, NO_CODES) if results is None else (results, plan.constants)
         return ListJoin(step, self.relations[step.relation], rows, seen, outputs, constants, left)
 
-    def _join_lists(
-        self,
-        plan: Plan,
-        types: Mapping[str, Type | None],
-        depth: int,
-        step: Join,
-        left: JoinLeft,
-        results: Ints | None,
-        access: Access,
-        sink: Sink,
-    ) -> int:
+    def _join_lists(self, run: PlanRun, depth: int, step: Join, left: JoinLeft, results: Ints | None) -> int:
         """A join of bindings, or of the start's rows, by lists of rows."""
-        seen = self._seen(plan, step, access)
-        listed = self._list_join(plan, step, self._lists(step), seen, left, results)
+        seen = self._seen(run, step)
+        listed = self._list_join(run.plan, step, self._lists(step), seen, left, results)
         between = self.between_pieces if depth == 0 else _nothing
         found = 0
         for piece in pieces(listed, self._buffer(depth + 1, listed.width), self._scratch, between):
             if results is not None:
-                sink(piece)
+                run.sink(piece)
                 found += piece.shape[0]
             else:
-                found += self._steps(plan, types, depth + 1, piece, access, sink)
+                found += self._steps(run, depth + 1, piece)
         self.look(step.relation, int(listed.cursor[2]))
         return found
 
-    def _anti_join(self, plan: Plan, depth: int, step: AntiJoin, bindings: Ints, access: Access) -> Ints:
+    def _anti_join(self, run: PlanRun, depth: int, step: AntiJoin, bindings: Ints) -> Ints:
         relation = self.relations[step.relation]
-        avoid = access.absent_before if step.position < plan.split else access.absent_after
+        is_earlier = step.position < run.plan.split
+        avoid = run.access.absent_before if is_earlier else run.access.absent_after
         avoid = self.pinned.get(step.relation, avoid)
         out = self._buffer(depth, step.outputs.shape[0] + 1)
         cursor = np.zeros(3, np.int64)
@@ -483,18 +465,10 @@ class Executor:
         out[:, -2] = specials.int_codes(total)
         return np.ascontiguousarray(out[there])
 
-    def _generate(
-        self,
-        plan: Plan,
-        types: Mapping[str, Type | None],
-        depth: int,
-        step: Generate,
-        bindings: Ints,
-        access: Access,
-        sink: Sink,
-    ) -> int:
+    def _generate(self, run: PlanRun, depth: int, step: Generate, bindings: Ints) -> int:
         """Go on with some of the values at a time: there may be many more of them than bindings."""
-        args = [self._term(arg, step.columns, types, bindings) for arg in step.args]
+        plan = run.plan
+        args = [self._term(arg, step.columns, run.types, bindings) for arg in step.args]
         expansion = self.functions.expand(
             step.function, [column for column, _ in args], [type_ for _, type_ in args], self.codec
         )
@@ -504,7 +478,7 @@ class Executor:
         found = 0
         for rows, values in expansion.pieces(ROWS_A_PIECE):
             longer = self._appended(step.outputs, bindings[rows], values)
-            found += self._steps(plan, types, depth + 1, longer, access, sink)
+            found += self._steps(run, depth + 1, longer)
             self.between_pieces()
         return found
 

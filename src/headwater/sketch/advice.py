@@ -20,6 +20,7 @@ from headwater.sketch.safety.outcome import SafetyRefusal
 from headwater.sketch.safety.rules import prove
 from headwater.sketch.sketch import Slot
 from headwater.sketch.tables.backend import Backend
+from headwater.wording import counted
 
 ORDERED = ("int", "float", "decimal", "string", "date", "timestamp", "timestamp_ntz")
 """Types whose values ranges are made of."""
@@ -60,7 +61,7 @@ class Advice:
             "layout unknown" if self.depth is None else f"a fragment is in {self.depth:.0%} of the blocks"
         )
         said = [self.reason] if self.reason else []
-        said += [f"safe for what was asked {self.asked} times before"] if self.asked else []
+        said += [f"safe for what was asked {counted(self.asked, 'time')} before"] if self.asked else []
         why = f" ({'; '.join(said)})" if said else ""
         return f"{self.slot}: {'safe' if self.is_safe else 'not safe'}, {clustered}{why}"
 

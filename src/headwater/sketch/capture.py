@@ -56,6 +56,7 @@ from headwater.sketch.integer_averages import BOUNDS, bound_scalar
 from headwater.sketch.own_averages import averages_of, deciding, has_own_averages
 from headwater.sketch.ranges import Ranges
 from headwater.sketch.sketch import Slot
+from headwater.sketch.summed_types import has_own_sums, read_by_type
 from headwater.sketch.tables.backend import fragment_column
 from headwater.values.decimal_types import sum_type
 from headwater.values.types import FLOAT, INT, Type, decimal_of, list_of
@@ -65,6 +66,9 @@ Accesses = Mapping[int, tuple[Ranges, ...]]
 SET = list_of(INT)
 COUNT = decimal_of(20, 0)
 """What Spark divides sums of decimals by."""
+MOST_DIGITS_DIVIDED = 15
+"""Up to so many digits of decimals, Spark's quotient of a sum and a count has 9 digits more than the average: rounded
+to the average's digits it is the average, of up to 10^9 rows."""
 
 
 @dataclass(frozen=True)
@@ -104,6 +108,7 @@ class _Capture:
         self.accesses = accesses
         self.dialect = dialect
         self.shown_only = shown_only
+        self.read_by_type = read_by_type(plan)
         ids = (each.id for operator in walk(plan) for each in operator.attributes)
         self._ids = itertools.count(max(ids, default=0) + 1)
 
@@ -211,9 +216,12 @@ class _Capture:
 
     def _is_made_of_pairs(self, item: NamedAggregate) -> bool:
         """Whether sums and counts of pairs say what the aggregate is, to the last digit: databases have ways of their
-        own to round averages of other numbers than floats."""
+        own to round averages of other numbers than floats, Spark's quotients of long decimals lack digits, and some
+        functions heed of which type a sum is."""
         call = item.call
-        is_rounded = call.function == "avg" and has_own_averages(call, self.dialect)
+        if has_own_sums(call, self.dialect) and item.attribute.id in self.read_by_type:
+            return False
+        is_rounded = call.function == "avg" and (has_own_averages(call, self.dialect) or _is_long(call))
         return not call.distinct and (not is_rounded or item.attribute.id in self.shown_only)
 
     def _by_pairs(self, plan: GroupBy, below: CapturePlan, numbers: list[Carried]) -> CapturePlan:
@@ -360,6 +368,11 @@ def _project(
     return Project(plan, (*own, *(Named(one.attribute, cell) for one, cell in filled)))
 
 
+def _is_long(call: AggregateCall) -> bool:
+    known = None if call.argument is None else type_of(call.argument)
+    return known is not None and known.name == "decimal" and known.precision > MOST_DIGITS_DIVIDED
+
+
 def _partials(call: AggregateCall) -> Iterator[AggregateCall]:
     """What of the pairs an aggregate is made of."""
     if call.function == "avg":
@@ -371,19 +384,19 @@ def _partials(call: AggregateCall) -> Iterator[AggregateCall]:
 
 def _result(item: NamedAggregate, merged: list[Attribute]) -> Scalar:
     """An aggregate from its merged parts, of the type that it would have without them."""
-    exact = item.attribute.type is not None and item.attribute.type.name == "decimal"
+    own = item.attribute.type
+    exact = own is not None and own.name == "decimal"
     match item.call.function:
         case "count":
             return Cast(Function("coalesce", (merged[0], Value(0, INT)), INT), INT)
         case "avg":
             total, count = merged
             argument = type_of(item.call.argument) if item.call.argument is not None else None
-            if exact and argument is not None and argument.name == "decimal":
-                return Function(
-                    "divide", (Cast(total, sum_type(argument)), Cast(count, COUNT)), item.attribute.type
-                )
+            if own is not None and exact and argument is not None and argument.name == "decimal":
+                parts = (Cast(total, sum_type(argument)), Cast(count, COUNT))
+                return Cast(Function("divide", parts, own), own)
             return Function("divide", (Cast(total, FLOAT), Cast(count, FLOAT)), FLOAT)
-        case "sum" if exact and item.attribute.type is not None:
-            return Cast(merged[0], item.attribute.type)
+        case "sum" if exact and own is not None:
+            return Cast(merged[0], own)
         case _:
             return merged[0]

@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from headwater.events import Event
+from headwater.notebook import MOST_ROWS, paragraph, rows_table
 from headwater.sketch.cost import Way
+from headwater.wording import counted
 
 
 @dataclass(frozen=True)
@@ -46,11 +48,14 @@ class SketchDecision:
         if self.surplus:
             said += f", at most {self.surplus:.1%} of the rows needlessly, as the sketch does not shrink"
         if self.changed:
-            said += f", maintained by {self.changed} rows in {self.maintaining:.3f} s"
+            said += f", maintained by {counted(self.changed, 'row')} in {self.maintaining:.3f} s"
         said += "".join(f", {event}" for event in self.events)
         if self.saved is not None and self.way != "plain":
             said += f", {abs(self.saved):.3f} s {'less' if self.saved >= 0 else 'more'} than plain"
         return said
+
+    def _repr_html_(self) -> str:
+        return paragraph(str(self))
 
 
 @dataclass(frozen=True)
@@ -59,3 +64,13 @@ class SketchAnswer:
 
     rows: Any
     decision: SketchDecision
+
+    def _repr_html_(self) -> str:
+        said = paragraph(str(self.decision))
+        if not hasattr(
+            self.rows, "num_rows"
+        ):  # a DataFrame, which shows its rows itself, once it is asked to
+            return said
+        few = self.rows.slice(0, MOST_ROWS)
+        rows = [tuple(row.values()) for row in few.to_pylist()]
+        return rows_table(few.column_names, few.schema.types, rows, self.rows.num_rows) + said

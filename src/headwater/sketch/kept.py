@@ -23,7 +23,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from headwater.errors import SketchError
+from headwater.errors import SketchError, StoreError
 from headwater.sketch.cost import Costs
 from headwater.sketch.ranges import Ranges, RangeValue
 from headwater.sketch.safety.facts import DataFact
@@ -36,6 +36,15 @@ from headwater.store.patience import PATIENCE
 FORMAT = 1
 MOST_SKETCHES = 8
 """So many versions of a query's sketch are kept; older ones are collected."""
+HINTS = {
+    "locked": "close the sketches there first, or wait longer for them: patience=...",
+    "permission": "check owner, mode and mount of the path: sketches write to their folder",
+}
+"""What to do about a folder that cannot be taken."""
+CHECK = "check"
+"""The key of the checksum of a file's other keys; files of earlier releases have none."""
+MOST_COUNTED = 20
+"""Of so many versions is known how often a query was asked at them."""
 
 
 @dataclass(frozen=True)
@@ -50,12 +59,14 @@ class KeptTable:
     ranges: int | None = None
     identity: str = ""
     """What tells the table from another one at its path: its columns, and an id where its format has one."""
+    columns: tuple[str, ...] = ()
+    """Of a table of a database: its columns with their types. It may get more of them and stay the same."""
 
     def is_another(self, other: KeptTable) -> bool:
-        """Whether it is another table than one that had its name, so that the versions of both have nothing to do
-        with each other."""
+        """Whether it is another table than one that had its name, so that sketches of that one mean nothing here."""
         moved = (self.path, self.format) != (other.path, other.format)
-        return moved or bool(other.identity and self.identity != other.identity)
+        lost = set(other.columns) - set(self.columns)
+        return moved or bool(lost) or bool(other.identity and self.identity != other.identity)
 
 
 @dataclass(frozen=True)
@@ -70,6 +81,43 @@ class KeptQuery:
     asked: int = 0
     refused: str = ""
     """Why it has no sketch, once that was found."""
+    unmaintained: str = ""
+    """Why its sketches are captured again and never maintained, once that was found."""
+    times: tuple[int, ...] = ()
+    """How often it was asked at versions of its tables, one after the other; the last ones those of `asked_at`."""
+    asked_at: Mapping[str, int] = field(default_factory=dict)
+    marks: Mapping[str, int] = field(default_factory=dict)
+    """What told the versions of the newest sketch from others with the same numbers (`Backend.marks`)."""
+
+    def is_of_others(self, versions: Mapping[str, int], marks: Mapping[str, int]) -> bool:
+        """Whether the newest sketch is of other tables than those that have these versions now: a database that was
+        restored, and changed since, gives a number again."""
+        newest = {} if self.newest is None else self.newest.versions
+        return any(
+            newest.get(table) == versions.get(table) and self.marks.get(table, mark) != mark
+            for table, mark in marks.items()
+        )
+
+    def counted(self, versions: Mapping[str, int]) -> KeptQuery:
+        """With one time more that it was asked, at these versions."""
+        earlier, here = (self.times[:-1], self.times[-1]) if self._was_at(versions) else (self.times, 0)
+        times = (*earlier, here + 1)[-MOST_COUNTED:]
+        return replace(self, asked=self.asked + 1, times=times, asked_at=dict(versions))
+
+    def to_come(self, versions: Mapping[str, int]) -> float:
+        """How often it is expected to be asked at these versions after this time: as often as at others before, and
+        where that is past, as often again as it was.
+
+        >>> one = KeptQuery("q", "SELECT 1", times=(6, 2, 1), asked_at={"t": 3})
+        >>> one.to_come({"t": 3}), replace(one, times=(6, 2, 4)).to_come({"t": 3})
+        (3.0, 3.0)
+        """
+        earlier, here = (self.times[:-1], self.times[-1]) if self._was_at(versions) else (self.times, 1)
+        usual = sum(earlier) / len(earlier) if earlier else 0.0
+        return usual - here if usual > here else here - 1.0
+
+    def _was_at(self, versions: Mapping[str, int]) -> bool:
+        return bool(self.times) and self.asked_at == versions
 
     @property
     def newest(self) -> Sketch | None:
@@ -88,7 +136,9 @@ class KeptQuery:
         asked and what that took is counted anew, and a sketch that was maintained is maintained again."""
         if other is None or (self.newest is None) != (other.newest is None):
             return True
-        mine, others = ((each.facts, each.refused, each._ranges()) for each in (self, other))
+        mine, others = (
+            (each.facts, each.refused, each.unmaintained, each._ranges()) for each in (self, other)
+        )
         return mine != others
 
     def _ranges(self) -> tuple[tuple[Slot, Ranges], ...]:
@@ -123,7 +173,10 @@ class KeptState:
             make_folder(folder / "queries")
         except OSError as error:
             raise failed("cannot make", folder, error) from error
-        self._lock = Lock.wait(folder / "lock", patience)
+        try:
+            self._lock = Lock.wait(folder / "lock", patience)
+        except StoreError as error:  # a store has readers; sketches have none
+            raise StoreError(error.code, error.message, hint=HINTS.get(error.code, error.hint)) from error
 
     def _refuse_strangers(self) -> None:
         """Refuse a folder that holds what is not ours."""
@@ -153,10 +206,11 @@ class KeptState:
             try:
                 chosen = one.get("partition") or ()
                 attributes = (chosen,) if isinstance(chosen, str) else tuple(chosen)
-                table = KeptTable(**{**one, "partition": attributes})
+                columns = tuple(one.get("columns", ()))
+                table = KeptTable(**{**one, "partition": attributes, "columns": columns})
                 _refuse_other_types(
                     (table.name, str), (table.path, str), (table.format, str), (table.identity, str),
-                    (table.ranges, int | None), *((name, str) for name in attributes),
+                    (table.ranges, int | None), *((name, str) for name in (*attributes, *columns)),
                 )  # fmt: skip
             except (TypeError, AttributeError) as error:
                 raise _damaged(self.folder / "tables.json", f"{type(error).__name__} {error}") from error
@@ -186,6 +240,10 @@ class KeptState:
             "costs": query.costs.observations,
             "asked": query.asked,
             "refused": query.refused,
+            "unmaintained": query.unmaintained,
+            "times": query.times,
+            "asked_at": dict(query.asked_at),
+            "marks": dict(query.marks),
         }
         self._write(self._path(query.name), said)
 
@@ -217,10 +275,19 @@ class KeptState:
                 for table, column, kind, bound in said["facts"]
             )
             sketches = tuple(sketch_from_json(each) for each in said["sketches"])
-            _refuse_other_types((said["text"], str), (said["asked"], int), (said["refused"], str))
-            return KeptQuery(
-                path.stem, said["text"], sketches, facts, Costs(observations), said["asked"], said["refused"]
+            _refuse_other_types(
+                (said["text"], str), (said["asked"], int), (said["refused"], str),
+                (said.get("unmaintained", ""), str),
+            )  # fmt: skip
+            times = tuple(int(number) for number in said.get("times", ()))
+            asked_at, marks = (
+                {str(table): int(number) for table, number in said.get(each, {}).items()}
+                for each in ("asked_at", "marks")
             )
+            return KeptQuery(
+                path.stem, said["text"], sketches, facts, Costs(observations), said["asked"], said["refused"],
+                said.get("unmaintained", ""), times, asked_at, marks,
+            )  # fmt: skip
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise _damaged(path, f"{type(error).__name__} {error}") from error
 
@@ -235,6 +302,9 @@ class KeptState:
             raise failed("cannot read", path, error) from error
         if not isinstance(said, dict) or not isinstance(said.get("format"), int):
             raise _damaged(path, "it is of no format that there was")
+        check = said.pop(CHECK, None)
+        if check is not None and check != _digest(said):
+            raise _damaged(path, "its checksum is another one")
         if said["format"] > FORMAT:
             raise SketchError(
                 "damaged-state",
@@ -245,7 +315,7 @@ class KeptState:
 
     def _write(self, path: Path, said: Mapping[str, Any]) -> None:
         try:
-            put(path, json.dumps(said).encode())
+            put(path, json.dumps({**said, CHECK: _digest(said)}).encode())
         except OSError as error:
             raise failed("cannot write", path, error) from error
 
@@ -254,6 +324,11 @@ def _refuse_other_types(*values: tuple[object, Any]) -> None:
     for value, kind in values:
         if not isinstance(value, kind):
             raise TypeError(f"{value!r} is not of type {kind}")
+
+
+def _digest(said: Mapping[str, Any]) -> str:
+    """A checksum of what a file says, the same before it is written and after it is read."""
+    return hashlib.blake2b(json.dumps(said).encode(), digest_size=8).hexdigest()
 
 
 def _damaged(path: Path, why: str) -> SketchError:

@@ -166,8 +166,10 @@ def equi_depth(attribute: str, column: pa.Array | pa.ChunkedArray, count: int) -
     (2, 5)
     """
     values = _sorted_values(column)
-    places = (len(values) * number // count for number in range(1, count))
-    return Ranges(attribute, tuple(_ascending(values[place] for place in places if len(values))))
+    places: Iterable[int] = range(len(values))
+    if count <= len(values):
+        places = (len(values) * number // count for number in range(1, count))
+    return Ranges(attribute, tuple(_ascending(values[place] for place in places)))
 
 
 def _ascending(values: Iterable[Any]) -> Iterable[RangeValue]:

@@ -112,6 +112,37 @@ def test_an_average_that_is_not_the_nearest_float(tmp_path: Path):
         assert sketches.ask(text, way="maintain").rows == plain
 
 
+@pytest.mark.parametrize("summary", ["avg(x)", "sum(x)", "min(x)", "count(x)"])
+def test_state_is_made_over_a_table_that_has_lost_all_rows(tmp_path: Path, summary: str):
+    """Over no rows there is one row of a group by nothing, and no group that its sums belong to."""
+    text = f"SELECT g FROM u WHERE v > (SELECT {summary} FROM t)"
+    with hw.sketches(f"duckdb:///{tmp_path}/t.db", tmp_path / "state") as sketches:
+        with sketches.backend.engine.begin() as connection:
+            connection.exec_driver_sql("CREATE TABLE t AS SELECT 1 AS g, 2 AS x")
+            connection.exec_driver_sql("CREATE TABLE u AS SELECT i AS g, i AS v FROM range(6) r(i)")
+        sketches.table("t", partition="g", ranges=2)
+        sketches.table("u", partition="g", ranges=3)
+        sketches.ask(text, way="capture")
+        for change in ({"delete": [(1, 2)]}, {"insert": [(1, 3)]}, {"delete": [(1, 3)]}):
+            sketches.update("t", **change)
+            plain = sketches.ask(text, way="plain").rows.sort_by("g")
+            assert sketches.ask(text, way="maintain").rows.sort_by("g") == plain
+
+
+def test_ranges_of_integers_that_have_no_sign(tmp_path: Path):
+    text = "SELECT g FROM t WHERE x > 3"
+    with hw.sketches(f"duckdb:///{tmp_path}/t.db", tmp_path / "state") as sketches:
+        with sketches.backend.engine.begin() as connection:
+            connection.exec_driver_sql("CREATE TABLE t (g INTEGER, x UBIGINT)")
+            connection.exec_driver_sql(
+                "INSERT INTO t VALUES (1, 18446744073709551615), (2, 3), (3, 18446744073709551614), (4, 9)"
+            )
+        sketches.table("t", partition="x", ranges=4)
+        plain = sketches.ask(text, way="plain").rows.sort_by("g")
+        for way in ("capture", "use"):
+            assert sketches.ask(text, way=way).rows.sort_by("g") == plain
+
+
 # ------------------------------------------------------------------ streams
 
 CONDITIONS = (

@@ -316,6 +316,6 @@ def test_state_that_nears_the_tables_is_refused(monkeypatch: pytest.MonkeyPatch)
     rows = [(n % 7, 1.0, 9 * (n % 5)) for n in range(40)]
     with pytest.raises(hw.HeadwaterError) as caught:
         Kept("SELECT g FROM r GROUP BY g HAVING count(*) > 1", rows)
-    assert caught.value.code == "not-maintained" and "28 pairs" in caught.value.message
+    assert caught.value.code == "state-too-large" and "28 pairs" in caught.value.message
     kept = Kept("SELECT g FROM r GROUP BY g HAVING count(*) > 1", rows * 3)
     assert kept.maintainer.pairs == 28

@@ -111,11 +111,16 @@ def _quotient(types: Types) -> Type | None:
     return FLOAT
 
 
+def _quotient_by_types(types: Types) -> Type | None:
+    return INT if types == (INT, INT) else _quotient(types)
+
+
 BINARY = ("this", "expression")
 KINDS = (
     FunctionKind("add", exp.Add, BINARY, _arithmetic(total_type)),
     FunctionKind("subtract", exp.Sub, BINARY, _arithmetic(total_type)),
     FunctionKind("multiply", exp.Mul, BINARY, _arithmetic(product_type)),
+    FunctionKind("divide_by_types", exp.Div, BINARY, _quotient_by_types, null_only_from_null=False),
     FunctionKind("divide", exp.Div, BINARY, _quotient, null_only_from_null=False),
     FunctionKind("remainder", exp.Mod, BINARY, _arithmetic(remainder_type), null_only_from_null=False),
     FunctionKind("whole_quotient", exp.IntDiv, BINARY, _always(INT), null_only_from_null=False),
@@ -152,3 +157,4 @@ KINDS = (
 
 BY_NAME = {kind.name: kind for kind in KINDS}
 BY_NODE: dict[type[exp.Expr], FunctionKind] = {kind.node: kind for kind in KINDS}
+"""Of two with one node the last: `divide_by_types` is PostgreSQL's, which divides whole numbers without a rest."""

@@ -46,6 +46,10 @@ def parse(text: str, tables: TableSchemas, dialect: str = "spark", name: str = "
         )
     if not isinstance(text, str):
         raise SqlError("sql-syntax", f"a query is a text, not {text!r}", hint="SELECT ... FROM ...")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise SqlError("sql-syntax", "the query has half of a surrogate pair", hint="valid Unicode") from None
     source = SourceText(name, text)
     context = QueryContext(SqlText(source, dialect), tables)
     try:

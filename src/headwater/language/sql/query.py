@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from headwater.language.source import SourceText
-from headwater.language.sql.algebra import Operator
+from headwater.language.sql.algebra import Operator, scans
 from headwater.language.sql.scalars import Attribute, Parameter
 
 
@@ -21,3 +22,8 @@ class SqlQuery:
     @property
     def columns(self) -> tuple[Attribute, ...]:
         return self.plan.attributes
+
+    @cached_property
+    def tables(self) -> tuple[str, ...]:
+        """The tables that it reads."""
+        return tuple({scan.table: None for scan in scans(self.plan)})

@@ -39,8 +39,16 @@ class Attribute:
 
 
 @dataclass(frozen=True)
+class Days:
+    """An interval of days of the calendar. 24 hours are another one: they are not the whole day on which clocks are
+    put back, and Spark makes a time of a date and hours."""
+
+    days: int
+
+
+@dataclass(frozen=True)
 class Value:
-    """A constant: `None`, bool, int, float, Decimal, str, date, datetime, timedelta or `Months`."""
+    """A constant: `None`, bool, int, float, Decimal, str, date, datetime, timedelta, `Days` or `Months`."""
 
     value: object
     type: Type | None = None

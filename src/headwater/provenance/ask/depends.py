@@ -21,9 +21,10 @@ from headwater.plan.stored_rows import Key
 from headwater.provenance.ask.asked import key_of, not_there
 from headwater.provenance.evidence import Evidence
 from headwater.provenance.graph.graph import by_relation
-from headwater.provenance.show.lines import Line, counted, plain
+from headwater.provenance.show.lines import Line, plain
 from headwater.provenance.show.wording import Fact, Wording, json_fact, ordered
 from headwater.version.changes import Changes
+from headwater.wording import counted
 
 MOST_ROWS_FOLLOWED = 10_000
 """How many rows that use the row are followed unless more are asked for."""

@@ -54,12 +54,3 @@ def tree(root: Node, line: Callable[[Node], Line], below: Callable[[Node], Seque
             last = place == len(children) - 1
             todo.append((child, rest + ("└─ " if last else "├─ "), rest + ("   " if last else "│  ")))
     return lines
-
-
-def counted(number: int, word: str) -> str:
-    """A number and its noun.
-
-    >>> counted(1, "row"), counted(1234, "row")
-    ('1 row', '1,234 rows')
-    """
-    return f"{number:,} {word}{'' if number == 1 else 's'}"

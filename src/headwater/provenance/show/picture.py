@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 from headwater.notebook import visible
 from headwater.plan.stored_rows import Key
 from headwater.provenance.graph.graph import Graph
-from headwater.provenance.show.lines import Line, counted, plain
+from headwater.provenance.show.lines import Line, plain
 from headwater.provenance.show.wording import Fact, Wording, json_fact
+from headwater.wording import counted
 
 
 class PictureRow(NamedTuple):

@@ -8,8 +8,9 @@ from headwater import notebook
 from headwater.plan.instances import Derivation, Instances
 from headwater.plan.stored_rows import CANDIDATES, Key
 from headwater.provenance.graph.proof import Settled, contracted, leaves
-from headwater.provenance.show.lines import Line, counted, plain, tree
+from headwater.provenance.show.lines import Line, plain, tree
 from headwater.provenance.show.wording import Fact, Wording
+from headwater.wording import counted
 
 MOST_PREMISES_SHOWN = 12
 """Of more premises than this (those of an aggregate), a tree shows the first ones."""

@@ -54,6 +54,7 @@ from headwater.sketch.integer_averages import BOUNDS, bound_scalar
 from headwater.sketch.own_averages import has_own_averages
 from headwater.sketch.ranges import Ranges
 from headwater.sketch.sketch import Slot
+from headwater.sketch.summed_types import in_typed_functions
 from headwater.sketch.tables.backend import fragment_column
 from headwater.values.types import FLOAT, INT
 
@@ -255,6 +256,10 @@ def _with_what_is_read(group: GroupBy, conditions: Sequence[Scalar], dialect: st
     used = tuple(each for each in group.aggregates if each.attribute.id in read)
     if any(each.call.function == "avg" and has_own_averages(each.call, dialect) for each in used):
         raise _refused("only the database knows how it rounds an average", group)
+    typed = in_typed_functions(conditions)
+    added_up = ("count", "sum") if dialect == "postgres" else ()
+    if any(each.call.function in added_up and each.attribute.id in typed for each in used):
+        raise _refused("a function heeds that sums of sums have another type in PostgreSQL", group)
     return replace(group, aggregates=used)
 
 

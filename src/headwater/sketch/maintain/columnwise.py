@@ -16,7 +16,6 @@ it as they do, nothing is compiled: `compile_scalar` gives `None`, and the expre
 
 from __future__ import annotations
 
-import calendar
 import datetime
 import decimal
 import operator
@@ -29,6 +28,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from headwater.errors import EvaluationError, SketchError
+from headwater.language.sql.folding import moved_date
 from headwater.language.sql.inference import type_of
 from headwater.language.sql.scalars import (
     And,
@@ -48,7 +48,6 @@ from headwater.language.sql.scalars import (
 from headwater.sketch.maintain.database_averages import unknown_here
 from headwater.sketch.tables.integer_columns import integer_column
 from headwater.values.arrow_types import arrow_type
-from headwater.values.record import Months
 from headwater.values.types import FLOAT, INT, Type
 
 Evaluated = Any
@@ -146,11 +145,8 @@ def _compiled(scalar: Scalar) -> Columnwise:
             return _case(branches, otherwise)
         case Cast(argument=argument, type=type):
             return _cast(argument, type)
-        case Function(
-            name="add" | "subtract" as name,
-            arguments=(Value(value=datetime.date() as day), Value(value=span)),
-        ):
-            constant = pa.scalar(_shifted(day, span, -1 if name == "subtract" else 1))
+        case Function(name="add" | "subtract", arguments=(Value(value=datetime.date()), Value())):
+            constant = _moved(scalar)
             return lambda columns: constant
         case Function(name=name, arguments=arguments):
             return _function(name, arguments, scalar.type)
@@ -160,9 +156,7 @@ def _compiled(scalar: Scalar) -> Columnwise:
 
 def _constant(value: Value) -> Any:
     plain = value.value
-    if isinstance(plain, datetime.timedelta) or not isinstance(
-        plain, bool | int | float | str | decimal.Decimal | datetime.date | None
-    ):
+    if not isinstance(plain, bool | int | float | str | decimal.Decimal | datetime.date | None):
         raise _NotHere
     if plain is None:
         return pa.scalar(None, None if value.type is None else arrow_type(value.type))
@@ -175,17 +169,12 @@ def _constant(value: Value) -> Any:
     return pa.scalar(plain, None if value.type is None else arrow_type(value.type))
 
 
-def _shifted(moment: datetime.date, span: object, sign: int) -> datetime.date:
-    """A constant day with a number of days or months added, the last day of a shorter month where there is no such
-    day."""
-    if isinstance(moment, datetime.datetime):
+def _moved(scalar: Function) -> Any:
+    """A constant date with an interval, of the type that the system makes of it."""
+    day = moved_date(scalar)
+    if day is None:
         raise _NotHere
-    if isinstance(span, datetime.timedelta) and not span % datetime.timedelta(days=1):
-        return moment + sign * span
-    if not isinstance(span, Months):
-        raise _NotHere
-    year, month = divmod(moment.year * 12 + moment.month - 1 + sign * span.months, 12)
-    return datetime.date(year, month + 1, min(moment.day, calendar.monthrange(year, month + 1)[1]))
+    return pa.scalar(day) if scalar.type is None else pa.scalar(day).cast(arrow_type(scalar.type))
 
 
 def _folded(function: Callable[..., Any], parts: tuple[Scalar, ...]) -> Columnwise:
@@ -332,10 +321,16 @@ def _function(name: str, arguments: tuple[Scalar, ...], type: Type | None) -> Co
     made = _FUNCTIONS.get(name)
     if made is None or any(_is_moment(argument) for argument in arguments) and name not in _OF_MOMENTS:
         raise _NotHere
-    if name == "divide" and type != FLOAT:
+    if name == "divide" and (type != FLOAT or _are_decimals(arguments)):
         raise _NotHere
     compiled = [_compiled(argument) for argument in arguments]
     return lambda columns: made(*(argument(columns) for argument in compiled))
+
+
+def _are_decimals(arguments: tuple[Scalar, ...]) -> bool:
+    """Whether decimals stand beside no float: a database has its own way to make floats of them."""
+    known = [type_of(each) for each in arguments]
+    return FLOAT not in known and any(each is None or each.name == "decimal" for each in known)
 
 
 def _is_moment(scalar: Scalar) -> bool:

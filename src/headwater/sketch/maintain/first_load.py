@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from headwater.errors import DataError, SketchError
 from headwater.language.sql.algebra import (
@@ -61,6 +62,9 @@ def load_groups(block: BlockDelta, groups: Groups, changes: TableChanges) -> Ann
         ]
     summed = GroupBy(plan, tuple(Named(each, each) for each in (*keys, *fragments)), tuple(wanted))
     found = block.ask(changes, summed)
+    found = found.filter(
+        pc.greater(found.column(len(keys) + len(fragments)), 0)
+    )  # one of nothing, if by nothing
     rows = block.rows_from(found, [each.id for each in (*keys, *fragments)])
     numbers = groups.enter(rows)
     place = len(keys) + len(fragments) + 1

@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from headwater.errors import EvaluationError, SketchError
+from headwater.errors import DataError, EvaluationError, SketchError
 from headwater.events import Event
 from headwater.language.sql.algebra import Operator, scans
 from headwater.sketch.maintain.block_delta import BlockDelta
@@ -140,7 +140,7 @@ class Maintainer:
         if pairs > MOST_PAIRS_PER_ROW * rows:
             self.forget()
             raise SketchError(
-                "not-maintained",
+                "state-too-large",
                 f"the state would have {pairs:,} pairs of a group and a fragment, for tables of {rows:,} rows",
                 hint="take fewer ranges (Ranges.coarser), or an attribute that goes with the groups",
             )
@@ -267,10 +267,13 @@ class Maintainer:
             delta = self._changed_by_few(changes)
             if delta is None:
                 delta = self._merge.change(self._root.change(changes))
-        except (EvaluationError, pa.ArrowException) as error:
+        except (EvaluationError, DataError, pa.ArrowException) as error:
+            if isinstance(error, DataError) and error.code == "negative-count":
+                raise
+            said = getattr(error, "message", error)
             raise SketchError(
                 "not-maintained",
-                f"something in the query is not computed here as the database does: {error}",
+                f"something in the query is not computed here as the database does: {said}",
                 hint="the sketch is captured anew when its tables change",
             ) from error
         self._root.commit()

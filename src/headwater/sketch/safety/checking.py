@@ -37,8 +37,8 @@ class FactsOfBackend:
         return self._asked_once(fact, self.backend.version(fact.table))
 
     def at(self, versions: Mapping[str, int]) -> KnownFacts:
-        """The same of other versions of tables."""
-        return lambda fact: self._asked_once(fact, versions[fact.table])
+        """The same of other versions of tables; of tables that have none there nothing is known."""
+        return lambda fact: fact.table in versions and self._asked_once(fact, versions[fact.table])
 
     def forget(self) -> None:
         """Ask anew: versions are given to other rows than before."""

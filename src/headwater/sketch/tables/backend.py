@@ -10,7 +10,7 @@ with a table is a plan that scans both.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from headwater.errors import SketchError
 from headwater.language.sql.algebra import Operator
 from headwater.language.sql.scalars import Scalar
 from headwater.language.sql.tables import TableSchema
@@ -138,6 +139,11 @@ class News:
     deltas: Mapping[str, TableDelta]
 
 
+def other_table(what: str, why: str) -> SketchError:
+    """What is said of a table that is not the one that was taken in."""
+    return SketchError("table-replaced", f"{what} {why}", hint="name it again: sketches.table(...)")
+
+
 class Backend(Protocol):
     """A system with tables. Names of tables are those that queries use."""
 
@@ -148,6 +154,16 @@ class Backend(Protocol):
 
     def schemas(self) -> Mapping[str, TableSchema]:
         """All tables that were named to it."""
+        ...
+
+    def refuse_others(self, tables: Iterable[str]) -> None:
+        """Refuse tables that are gone (`unknown-table`, `missing-source`), and those that are other ones now than
+        were taken in, or have other columns (`table-replaced`)."""
+        ...
+
+    def marks(self, tables: Sequence[str]) -> dict[str, int]:
+        """Where tables can go back to older versions, as databases do that are restored: what tells the versions that
+        they have now from others with the same numbers."""
         ...
 
     def version(self, table: str) -> int:

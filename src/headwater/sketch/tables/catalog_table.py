@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from headwater.errors import SketchError
 from headwater.sketch.sketch import SketchPart
+from headwater.sketch.tables.backend import other_table
 from headwater.sketch.tables.bags import Numbers
 from headwater.sketch.tables.catalog_source import CatalogRecord, CatalogSource
 from headwater.sketch.tables.layout import TableLayout
@@ -53,11 +53,7 @@ class CatalogTable:
     def _look(self) -> CatalogRecord:
         now, first = self.source.look(), self._first
         if (now.path, now.columns, now.keys) != (first.path, first.columns, first.keys):
-            raise SketchError(
-                "table-replaced",
-                f"{self.name} is another table than it was",
-                hint="name it again: sketches.table(...)",
-            )
+            raise other_table(self.name, "is another table than it was")
         return now
 
     def frame(self, session: SparkSession, version: int, parts: Sequence[SketchPart]) -> DataFrame:

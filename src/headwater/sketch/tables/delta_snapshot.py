@@ -6,12 +6,14 @@ and no file is read for it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlparse
 
 from headwater.pipeline.delta import plain
+from headwater.sketch.tables.directory_files import partition_texts
 from headwater.sketch.tables.layout import Block, TableLayout
 
 if TYPE_CHECKING:
@@ -29,7 +31,7 @@ class DeltaSnapshot:
     files: tuple[str, ...]
     """Where all files are, in order."""
     has_plain_files: bool
-    """Whether the Parquet files themselves have the table's rows and columns."""
+    """Whether the Parquet files, and their directories as Spark reads them, have the table's rows and columns."""
     is_partitioned: bool
     """Whether values of some columns are in the names of directories."""
     _added: pa.Table
@@ -42,13 +44,15 @@ class DeltaSnapshot:
         features = set(table.protocol().reader_features or ())
         schema = table.schema()
         added = pa.table(table.get_add_actions(flatten=True))
+        partitions = table.metadata().partition_columns
         return DeltaSnapshot(
             int(table.version()),
             plain(pa.schema(schema.to_arrow()).empty_table()).schema,
             schema.to_json(),
             tuple(sorted(_place(root, path) for path in added.column("path").to_pylist())),
-            not features & {"deletionVectors", "columnMapping"},
-            bool(table.metadata().partition_columns),
+            not features & {"deletionVectors", "columnMapping"}
+            and all(_is_said_by_directories(added, name) for name in partitions),
+            bool(partitions),
             added,
         )
 
@@ -72,6 +76,26 @@ def _place(root: str, path: str) -> str:
     if known.scheme == "file":
         return unquote(known.path)
     return unquote(path) if known.scheme else f"{root.rstrip('/')}/{unquote(path)}"
+
+
+def _is_said_by_directories(added: pa.Table, column: str) -> bool:
+    """Whether Spark finds a partition's values, which the log has, in the names of directories. It takes an escaped
+    byte for a character, so it misreads all but ASCII there; instants it takes for those of the session's zone; and
+    it does not know the wheel's word for infinity."""
+    import pyarrow as pa
+
+    values = added.column(f"partition.{column}")
+    if pa.types.is_binary(values.type) or (pa.types.is_timestamp(values.type) and values.type.tz is not None):
+        return False
+    is_text = str(values.type) in ("string", "large_string", "string_view")
+    directories = (f"{unquote(path.rpartition('/')[0])}/" for path in added.column("path").to_pylist())
+    for directory, value in set(zip(directories, values.to_pylist(), strict=True)):
+        said = partition_texts(directory)
+        if said.get(column, "") == "" or (is_text and said[column] != value):
+            return False
+        if isinstance(value, float) and not math.isfinite(value):
+            return False
+    return True
 
 
 def _block(action: Mapping[str, Any], attribute: str) -> Block:

@@ -2,7 +2,8 @@
 
 Without Delta's jar, Spark reads the Parquet files that the log names at a version: those that a sketch cannot
 need are left out by their minima and maxima before Spark sees them. Tables with deletion vectors or mapped
-columns go through the wheel instead (`pipeline/delta`), as a whole.
+columns, and those in the names of whose directories Spark would read other values than the log says, go through
+the wheel instead (`pipeline/delta`), as a whole.
 
 Changes between two versions are the rows of files that came and went, netted: no change data feed is needed, and
 an append costs what was appended. `update` is one commit, also where rows come and go, and rows that are there
@@ -11,6 +12,7 @@ several times lose as many copies as are deleted. A commit of somebody else in b
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Sequence
@@ -22,6 +24,7 @@ import numpy as np
 from headwater.errors import PipelineError, SketchError
 from headwater.pipeline.delta import Wheel, plain, require_wheel
 from headwater.sketch.sketch import SketchPart
+from headwater.sketch.tables.backend import other_table
 from headwater.sketch.tables.bags import Numbers, netted, row_numbers
 from headwater.sketch.tables.delta_snapshot import DeltaSnapshot
 from headwater.sketch.tables.file_frames import FileFrames
@@ -43,8 +46,10 @@ class DeltaFiles:
     """A Delta table at a path."""
 
     def __init__(self, path: str):
-        self.path = path
-        self._wheel = Wheel(path)
+        self.path = (
+            path if "://" in path else os.path.abspath(path)
+        )  # Spark is somewhere else than this process
+        self._wheel = Wheel(self.path)
         self._layouts: dict[tuple[str, int], tuple[TableLayout, tuple[str, ...]]] = {}
         self._past: dict[int, DeltaSnapshot] = {}
         self._frames: dict[tuple[str, tuple[str, ...]], DataFrame] = {}
@@ -111,11 +116,7 @@ class DeltaFiles:
     def _open_again(self) -> None:
         found = self._open()
         if str(found.metadata().id) != self.identity:
-            raise SketchError(
-                "table-replaced",
-                f"{self.path} is another table than it was",
-                hint="name it again: sketches.table(...)",
-            )
+            raise other_table(str(self.path), "is another table than it was")
         self._newest = found
 
     def _mark_of(self, version: int) -> tuple[int, int] | None:
@@ -251,6 +252,12 @@ class DeltaFiles:
     def cluster(self, session: SparkSession, attribute: str, files: int) -> int:
         """Sort the rows by an attribute, into about so many files; the version that has no other rows."""
         table = self._open()
+        if attribute in table.metadata().partition_columns:
+            raise SketchError(
+                "not-clustered",
+                f"{self.path} is partitioned by {attribute}",
+                hint="its files are apart by it already: cluster it by another column",
+            )
         size = sum(block.size for block in self._described(attribute, int(table.version()))[0].blocks)
         table.optimize.z_order([attribute], target_size=max(1, size // max(1, files)))
         return int(table.version())
@@ -291,21 +298,42 @@ class DeltaFiles:
     def _copies(self, table: Any, rows: pa.Table) -> Numbers:
         """How often each row (no two are alike) is in the table."""
         import pyarrow as pa
-        import pyarrow.compute as pc
 
-        condition = None
-        for name, column in zip(rows.column_names, rows.columns, strict=True):
-            if column.null_count or pa.types.is_nested(column.type) or pa.types.is_floating(column.type):
-                continue
-            found = pc.min_max(column).as_py()
-            here = (pc.field(name) >= found["min"]) & (pc.field(name) <= found["max"])
-            condition = here if condition is None else condition & here
         dataset = table.to_pyarrow_dataset()
-        near = plain(dataset.to_table(filter=condition)).select(rows.column_names).cast(rows.schema)
+        try:
+            found = dataset.to_table(filter=_around(rows, rows.column_names))
+        except pa.ArrowNotImplementedError:
+            # it cannot compare the strings of files that the wheel rewrote
+            found = dataset.to_table(filter=_around(rows, _without_strings(rows.schema)))
+        near = plain(found).select(rows.column_names).cast(rows.schema)
         numbers = row_numbers(pa.concat_tables([rows, near]))
         return np.bincount(numbers[rows.num_rows :], minlength=int(numbers.max(initial=-1)) + 1)[
             numbers[: rows.num_rows]
         ].astype(np.int64)
+
+
+def _around(rows: pa.Table, names: Sequence[str]) -> Any:
+    """A condition on these columns that all rows fulfil; `None` for no condition."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    condition = None
+    for name in names:
+        column = rows.column(name)
+        if column.null_count or pa.types.is_nested(column.type) or pa.types.is_floating(column.type):
+            continue
+        found = pc.min_max(column).as_py()
+        here = (pc.field(name) >= found["min"]) & (pc.field(name) <= found["max"])
+        condition = here if condition is None else condition & here
+    return condition
+
+
+def _without_strings(schema: pa.Schema) -> list[str]:
+    import pyarrow as pa
+
+    return [
+        each.name for each in schema if not (pa.types.is_string(each.type) or pa.types.is_binary(each.type))
+    ]
 
 
 def _read(files: Sequence[str], schema: pa.Schema) -> list[pa.Table]:

@@ -13,18 +13,19 @@ itself have, and those of directories below it have none. A file of no bytes has
 from __future__ import annotations
 
 import datetime
+import re
 import stat
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import unquote
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 FileMark = tuple[int, int, int]
 """What tells a file from another of its name: its size, its time of change, its inode."""
+ESCAPED = re.compile("%([0-9A-Fa-f]{2})")
 NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 """What a directory is called that has the rows with NULL."""
 
@@ -106,7 +107,16 @@ def partition_texts(name: str) -> dict[str, str | None]:
     {'year': '2024', 'beat': None}
     """
     pairs = (part.split("=", 1) for part in name.split("/")[:-1] if "=" in part)
-    return {key: None if value == NO_VALUE else unquote(value) for key, value in pairs}
+    return {unescaped(key): None if value == NO_VALUE else unescaped(value) for key, value in pairs}
+
+
+def unescaped(name: str) -> str:
+    """What Spark reads in the name of a directory: it takes each escaped byte for a character.
+
+    >>> unescaped("a%20b"), unescaped("Köln"), unescaped("K%C3%B6ln")
+    ('a b', 'Köln', 'KÃ¶ln')
+    """
+    return ESCAPED.sub(lambda code: chr(int(code[1], 16)), name)
 
 
 def partition_values(name: str, columns: pa.Schema) -> Mapping[str, object]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,18 +24,30 @@ if TYPE_CHECKING:
     from headwater.sketch.tables.spark_backend import SparkTable
 
 
+FORMATS = ("delta", "parquet", "table")
+
+
 def open_spark_table(session: SparkSession, table: KeptTable, record: Path) -> SparkTable:
     """The table that a name, a path and a format mean; `record` is a folder for what is remembered of it."""
     match table.format:
         case "delta":
             return DeltaFiles(table.path)
         case "parquet":
+            if (Path(table.path) / "_delta_log").is_dir():
+                raise SketchError(
+                    "unknown-format",
+                    f"{table.path} is a Delta table: some of its files may hold rows that were deleted",
+                    hint="format='delta'",
+                )
             return ParquetTable(table.path, record)
         case "table":
             return CatalogTable(session, table.path, record)
-    raise SketchError(
-        "unknown-format", f"there is no format {table.format}", hint="one of delta, parquet and table"
-    )
+    raise unknown_format(table.format)
+
+
+def unknown_format(said: object) -> SketchError:
+    """The error for a format that no table of Spark has."""
+    return SketchError("unknown-format", f"there is no format {said}", hint=f"one of {', '.join(FORMATS)}")
 
 
 def given_rows(rows: Any, schema: pa.Schema) -> pa.Table | None:
@@ -112,7 +124,22 @@ def _arrow(rows: Any, schema: pa.Schema) -> pa.Table:
         raise DataError("wrong-arity", f"rows have {len(schema)} columns: {', '.join(schema.names)}")
     cells = list(zip(*listed, strict=True)) if listed else [()] * len(schema)
     try:
-        arrays = [pa.array(column, field.type) for column, field in zip(cells, schema, strict=True)]
-    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
+        arrays = [_column(column, field.type) for column, field in zip(cells, schema, strict=True)]
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError, UnicodeEncodeError) as error:
         raise DataError("wrong-type", f"rows do not fit the table: {error}") from error
     return pa.Table.from_arrays(arrays, schema=schema)
+
+
+def _column(cells: Sequence[Any], type: pa.DataType) -> pa.Array:
+    """Cells of a column; Arrow would cut floats to whole numbers, and take numbers for times."""
+    import pyarrow as pa
+
+    if pa.types.is_integer(type):
+        broken = [cell for cell in cells if isinstance(cell, float) and not cell.is_integer()]
+        if broken:
+            raise pa.ArrowInvalid(f"{broken[0]} is no whole number")
+    if pa.types.is_temporal(type):
+        broken = [cell for cell in cells if isinstance(cell, int | float)]
+        if broken:
+            raise pa.ArrowInvalid(f"{broken[0]!r} is no {type}")
+    return pa.array(cells, type)

@@ -21,6 +21,7 @@ import uuid
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -46,6 +47,8 @@ MOST_LAYOUTS = 64
 """So many descriptions of a version's files are kept, one for each attribute."""
 MOST_VERSIONS = 1000
 """So many versions of a table are remembered."""
+_GONE = (-1, -1)
+"""The mark of a file that is not there."""
 
 
 @dataclass(frozen=True)
@@ -59,11 +62,14 @@ class FileVersion:
 
 @dataclass(frozen=True)
 class Intention:
-    """A change that is to be carried out: hidden files that get names, and files that go."""
+    """A change that is to be carried out: hidden files that get names, and files that go, of those that were there
+    `before`. Somebody else may have changed the directory since."""
 
     version: int
     names: dict[str, str] = field(default_factory=dict)
     gone: tuple[str, ...] = ()
+    before: dict[str, tuple[int, int]] | None = None
+    """Unknown in what earlier releases wrote."""
 
 
 class ParquetTable:
@@ -77,13 +83,22 @@ class ParquetTable:
         self._layouts: dict[tuple[str, int], tuple[TableLayout, tuple[str, ...]]] = {}
         self.frames = ParquetFrames(self.path, lambda session: self.source.frame(session, self._files()))
         make_folder(record)
-        self._staged = (
-            f".headwater-{hashlib.blake2b(str(record.resolve()).encode(), digest_size=6).hexdigest()}-"
-        )
-        """How names of files begin that are not the table's yet; others who write to it have names of their own."""
         if self._intention_file().exists():
             with self._locked():
                 pass  # which does what is left to be done
+
+    @cached_property
+    def _staged(self) -> str:
+        """How names of files begin that are not the table's yet. Others who write to it have names of their own, also
+        on a machine on which their record has the same path as ours here, or in a copy of our record."""
+        own = self.record / "own"
+        try:
+            if not own.exists():
+                put(own, uuid.uuid4().hex.encode())
+            said = f"{self.record.resolve()} {own.read_text(encoding='ascii', errors='replace')}"
+        except OSError as error:
+            raise failed("cannot keep", own, error) from error
+        return f".headwater-{hashlib.blake2b(said.encode(), digest_size=6).hexdigest()}-"
 
     @property
     def what(self) -> str:
@@ -242,7 +257,11 @@ class ParquetTable:
             self._check_flat(files)
             version = newest.version + 1
             make_folder(self.path)  # of a table of the catalog that nobody has written to yet
-            intention = self._prepared(version, rows, signs, sorted(files))
+            intention = self._prepared(version, rows, signs, files)
+            if self._is_overtaken(intention):
+                for hidden in intention.names:
+                    (self.path / hidden).unlink(missing_ok=True)
+                raise self._changed_meanwhile("rows were deleted from it")
             self._keep_rows(version, rows, signs)
             self._write(self._intention_file(), asdict(intention))
             return self._carried_out(intention).version
@@ -263,12 +282,15 @@ class ParquetTable:
             made = self.path / f"{self._staged}{uuid.uuid4().hex[:12]}"
             frame = session.read.parquet(str(self.path)).repartitionByRange(files, F.col(attribute))
             frame.sortWithinPartitions(attribute).write.parquet(str(made))
+            if self._files() != before:  # of which Spark may have read some
+                shutil.rmtree(made, ignore_errors=True)
+                raise self._changed_meanwhile("its rows were laid out anew")
             names = {
                 f"{made.name}/{path.name}": f"part-headwater-{version + 1:08d}-{number:05d}.parquet"
                 for number, path in enumerate(sorted(made.glob("*.parquet")))
             }
             self._keep_rows(version + 1, self.schema().empty_table(), np.zeros(0, dtype=np.int64))
-            intention = Intention(version + 1, names, tuple(before))
+            intention = Intention(version + 1, names, tuple(before), before)
             self._write(self._intention_file(), asdict(intention))
             done = self._carried_out(intention).version
             shutil.rmtree(made, ignore_errors=True)
@@ -276,19 +298,26 @@ class ParquetTable:
 
     # -------------------------------------------------------------- changing
 
+    def _changed_meanwhile(self, what: str) -> SketchError:
+        return SketchError(
+            "table-changed", f"{self.path} was changed while {what}", hint="nothing was done; try again"
+        )
+
     def _check_flat(self, files: Collection[str]) -> None:
         if self.source.is_partitioned(files):
             raise SketchError(
                 "partitioned", f"{self.path} has partition directories", hint="make it a Delta table"
             )
 
-    def _prepared(self, version: int, rows: pa.Table, signs: Numbers, files: list[str]) -> Intention:
+    def _prepared(
+        self, version: int, rows: pa.Table, signs: Numbers, files: dict[str, tuple[int, int]]
+    ) -> Intention:
         """Hidden files with what is to be there."""
         names: dict[str, str] = {}
         gone: list[str] = []
         come = rows.take(np.repeat(np.flatnonzero(signs > 0), signs[signs > 0]))
         left = rows.take(np.repeat(np.flatnonzero(signs < 0), -signs[signs < 0]))
-        for name in files:
+        for name in sorted(files):
             if not left.num_rows:
                 break
             stored = fitted(self._read_files([name]), rows.schema, fills=self.source.fills)
@@ -310,7 +339,7 @@ class ParquetTable:
             not names and len(gone) == len(files)
         ):  # a file of no rows says what columns there are
             self._stage(names, version, come)
-        return Intention(version, names, tuple(gone))
+        return Intention(version, names, tuple(gone), files)
 
     def _stage(self, names: dict[str, str], version: int, rows: pa.Table) -> None:
         import pyarrow.parquet as pq
@@ -333,14 +362,22 @@ class ParquetTable:
             raise failed("cannot write", self._rows_file(version), error) from error
 
     def _carried_out(self, intention: Intention) -> FileVersion:
-        """Do what is left to be done of a change; doing it twice does no harm."""
+        """Do what is left to be done of a change; doing it twice does no harm. What others did meanwhile stays,
+        and is no part of this version: the next one has it."""
         for hidden, name in intention.names.items():
             if (self.path / hidden).exists():
                 os.replace(self.path / hidden, self.path / name)
-        for name in intention.gone:
-            (self.path / name).unlink(missing_ok=True)
-        sync_folder(self.path)
-        done = self._commit(FileVersion(intention.version, self._files(), kept=True))
+        now = self._files()
+        before = now if intention.before is None else intention.before
+        if all(name in now for name in intention.names.values()):  # else rows would be lost
+            for name in intention.gone:
+                if now.get(name, _GONE) == before.get(name, _GONE):
+                    (self.path / name).unlink(missing_ok=True)
+        if self.path.is_dir():
+            sync_folder(self.path)
+        files = {name: mark for name, mark in before.items() if name not in intention.gone}
+        files |= {name: now.get(name, _GONE) for name in intention.names.values()}
+        done = self._commit(FileVersion(intention.version, files, kept=True))
         self._intention_file().unlink(missing_ok=True)
         return done
 
@@ -348,12 +385,30 @@ class ParquetTable:
         """Do what a writer who ended in the middle has left to be done, and remove what was not to be yet."""
         found = self._load(self._intention_file())
         if found is not None:
-            self._carried_out(Intention(found["version"], found["names"], tuple(found["gone"])))
+            before = found.get("before")
+            intention = Intention(
+                found["version"],
+                found["names"],
+                tuple(found["gone"]),
+                None if before is None else {name: (size, at) for name, (size, at) in before.items()},
+            )
+            if self._is_overtaken(intention):
+                self._intention_file().unlink(missing_ok=True)
+            else:
+                self._carried_out(intention)
         for path in self.path.glob(f"{self._staged}*"):
             if path.is_dir():
                 shutil.rmtree(path, ignore_errors=True)
             else:
                 path.unlink(missing_ok=True)
+
+    def _is_overtaken(self, intention: Intention) -> bool:
+        """Whether somebody else changed files that a change was to replace, before anything of it was done."""
+        if intention.before is None or not all((self.path / hidden).exists() for hidden in intention.names):
+            return False
+        now = self._files()
+        unlike = [name for name in intention.gone if now.get(name) != intention.before[name]]
+        return any(name in now or intention.names for name in unlike)
 
     # -------------------------------------------------------------- the record
 

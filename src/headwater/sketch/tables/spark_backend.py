@@ -10,7 +10,7 @@ from __future__ import annotations
 import datetime
 import decimal
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
@@ -30,6 +30,7 @@ from headwater.sketch.tables.backend import (
     WantedRows,
     fragment_column,
     news_by_table,
+    other_table,
 )
 from headwater.sketch.tables.bags import Numbers, netted, signed
 from headwater.sketch.tables.key_lookup import KeyLookup
@@ -116,17 +117,21 @@ class SparkBackend:
     def schemas(self) -> Mapping[str, TableSchema]:
         return self._schemas
 
+    def marks(self, tables: Sequence[str]) -> dict[str, int]:
+        """None are needed: tables have identities, and no version twice."""
+        return {}
+
+    def refuse_others(self, tables: Iterable[str]) -> None:
+        for table in tables:
+            self.version(table)
+
     def version(self, table: str) -> int:
         """Refused with the code `table-replaced` where the columns are others than those that were taken in."""
         found = self._table(table)
         version = found.version()
         if self._checked.get(table) != version:
             if _columns(found.schema(version)) != self._schemas[table].columns:
-                raise SketchError(
-                    "table-replaced",
-                    f"{found.what} has other columns than it had",
-                    hint="name it again: sketches.table(...)",
-                )
+                raise other_table(found.what, "has other columns than it had")
             self._checked[table] = version
         return version
 

@@ -12,7 +12,7 @@ transaction too, so what is read is what the sketch is about (section 11.2).
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
@@ -28,7 +28,7 @@ from headwater.language.sql.scalars import Attribute, Scalar, substitute
 from headwater.language.sql.tables import TableColumn, TableSchema
 from headwater.sketch.ranges import Ranges
 from headwater.sketch.sketch import Slot
-from headwater.sketch.tables.backend import CountsKeys, News, TableDelta, WantedRows
+from headwater.sketch.tables.backend import CountsKeys, News, TableDelta, WantedRows, other_table
 from headwater.sketch.tables.bags import Numbers, net_change, signed
 from headwater.sketch.tables.key_lookup import KeyLookup, is_dense
 from headwater.sketch.tables.known_versions import KnownVersions
@@ -118,6 +118,31 @@ class SqlBackend:
                 raise SketchError("unknown-table", f"there is no table {name}", hint="is its name right?")
             self._records.prepare(connection, name, list(found))
             return found, own_comparisons(self.dialect, connection, name)
+
+    def origin(self) -> str:
+        """What tells the database from another one with tables of the same names, once a table was taken in."""
+        with self._transactions.refusals(), self.engine.begin() as connection:
+            return self._records.origin(connection)
+
+    def marks(self, tables: Sequence[str]) -> dict[str, int]:
+        """What the writers of the newest versions left with them: another writer's version has another mark."""
+        with self._transactions.transaction() as connection:
+            return {table: now.mark for table, now in self._recorded(connection, tables).items()}
+
+    def refuse_others(self, tables: Iterable[str]) -> None:
+        with self._transactions.refusals(), self.engine.begin() as connection:
+            for name in tables:
+                found = columns_of(connection, name)
+                if found is None:
+                    raise SketchError(
+                        "unknown-table",
+                        f"there is no table {name} any more",
+                        hint="was it dropped, or renamed?",
+                    )
+                now = [(one.name, one.type, one.nullable) for one in found.values()]
+                if now != [(one.name, one.type, one.nullable) for one in self._schema(name).columns]:
+                    raise other_table(name, "has other columns than it had")
+                self._records.refuse_unwatched(connection, name)
 
     def _stores_as_given(self, table: str) -> bool:
         """Whether what `update` gives is what the columns hold: floats of 32 bits, say, hold less."""

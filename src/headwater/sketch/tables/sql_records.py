@@ -2,7 +2,7 @@
 
 `headwater_versions` has a row for each table: its version, the number of rows then (where no trigger counts
 changes), and up to which version changes are not known. `headwater_changes_<table>` has each row that came or
-went, with its version and sign.
+went, with its version and sign. `headwater_origin` has a number that no other database has.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from headwater.errors import SketchError
 from headwater.foreign.own_names import beside
 from headwater.foreign.schema import columns_of
-from headwater.sketch.tables.backend import TableDelta
+from headwater.sketch.tables.backend import TableDelta, other_table
 from headwater.sketch.tables.direct import DirectConnection
 from headwater.sketch.tables.recent_changes import RecentChange, new_mark
 
@@ -26,12 +26,13 @@ if TYPE_CHECKING:
 _MAKING = 7_201_553_310_442
 """The number of the lock that whoever makes records holds."""
 _TRIGGER = """
-CREATE OR REPLACE FUNCTION {function}() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION {function}() RETURNS trigger LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = {schemas} AS $$
 DECLARE at bigint;
 BEGIN
   UPDATE headwater_versions SET version = version + CASE WHEN writer = txid_current() THEN 0 ELSE 1 END,
     writer = txid_current() WHERE name = {name} RETURNING version INTO at;
-  IF TG_OP = 'TRUNCATE' THEN
+  IF TG_OP = 'TRUNCATE' OR TG_RELID <> {oid} THEN
     UPDATE headwater_versions SET unknown = at WHERE name = {name};
     RETURN NULL;
   END IF;
@@ -44,6 +45,7 @@ BEGIN
   RETURN NULL;
 END $$
 """
+"""Writers need no rights in the records, and may look for tables elsewhere than where these are."""
 _EVENTS = {
     "INSERT": "REFERENCING NEW TABLE AS come",
     "UPDATE": "REFERENCING NEW TABLE AS come OLD TABLE AS gone",
@@ -77,10 +79,18 @@ class SqlRecords:
         """Make what is missing; in PostgreSQL one after the other, since two cannot make the same at once."""
         if self.dialect == "postgres":
             do(connection, f"SELECT pg_advisory_xact_lock({_MAKING})")
+            self.refuse_unseen(connection, table)
+            # From here on, nobody else changes it.
+            do(connection, f"LOCK TABLE {quoted(table)} IN ACCESS EXCLUSIVE MODE")
         do(
             connection,
             "CREATE TABLE IF NOT EXISTS headwater_versions (name TEXT PRIMARY KEY, version BIGINT NOT NULL,"
             " counted BIGINT NOT NULL, unknown BIGINT NOT NULL, writer BIGINT NOT NULL)",
+        )
+        do(connection, "CREATE TABLE IF NOT EXISTS headwater_origin (id BIGINT NOT NULL)")
+        do(
+            connection,
+            f"INSERT INTO headwater_origin SELECT {new_mark()} WHERE NOT EXISTS (SELECT 1 FROM headwater_origin)",
         )
         self._refuse_shared_record(connection, table)
         log, is_anew = quoted(self.log(table)), self._has_other_columns(connection, table)
@@ -92,17 +102,27 @@ class SqlRecords:
             f" CAST(0 AS BIGINT) AS _sign, * FROM {quoted(table)} WHERE 1 = 0",
         )
         known = self._row(connection, table)
-        if is_anew and known is not None:
-            counted = do(connection, f"SELECT count(*) FROM {quoted(table)}")[0][0]
-            self._record_unknown(connection, table, known.version + 1, counted)
-        if known is None:
-            counted = do(connection, f"SELECT count(*) FROM {quoted(table)}")[0][0]
-            do(
-                connection,
-                f"INSERT INTO headwater_versions VALUES ({quoted_text(table)}, 0, {counted}, 0, 0)",
-            )
         if self.dialect == "postgres":
+            is_anew = is_anew or not self._is_watched(connection, table)
             self._make_triggers(connection, table, columns)
+        if is_anew or known is None:
+            counted = do(connection, f"SELECT count(*) FROM {quoted(table)}")[0][0]
+            if known is not None:
+                self._record_unknown(connection, table, known.version + 1, counted)
+            else:
+                do(
+                    connection,
+                    f"INSERT INTO headwater_versions VALUES ({quoted_text(table)}, 0, {counted}, 0, 0)",
+                )
+
+    def refuse_unseen(self, connection: Any, table: str) -> None:
+        """Refuse what changes in PostgreSQL without triggers seeing it: views, partitions, tables that have some."""
+        if self.dialect == "postgres" and not do(connection, f"SELECT {_is_of_its_own(table)}")[0][0]:
+            raise _unseen(table)
+
+    def origin(self, connection: Any) -> str:
+        """What tells the records from those of another database that has tables of the same names."""
+        return str(do(connection, "SELECT min(id) FROM headwater_origin")[0][0])
 
     def _has_other_columns(self, connection: Any, table: str) -> bool:
         """Whether changes were recorded of a table with other columns than it has now."""
@@ -123,21 +143,39 @@ class SqlRecords:
                 )
 
     def _make_triggers(self, connection: Any, table: str, columns: Sequence[str]) -> None:
-        bare = table.replace(".", "_")
-        function = beside("headwater_record_", bare)
+        function = beside("headwater_record_", table.replace(".", "_"))
         named = ", ".join(map(quoted_column, columns))
+        # What writers make is in pg_temp, which would be looked in first if it were not named.
+        schemas = [schema for (schema,) in do(connection, "SELECT unnest(current_schemas(false))")] + [
+            "pg_temp"
+        ]
         text = _TRIGGER.format(
-            function=quoted(function), name=quoted_text(table), log=quoted(self.log(table)), columns=named
+            function=quoted(function),
+            schemas=", ".join(map(quoted_column, schemas)),
+            name=quoted_text(table),
+            log=quoted(self.log(table)),
+            columns=named,
+            oid=int(do(connection, f"SELECT {_place(table)}::oid")[0][0]),
         )
         do(connection, text)
-        for event, tables in _EVENTS.items():
-            trigger = quoted(beside("headwater_record_", f"{bare}_{event.lower()}"))
-            do(connection, f"DROP TRIGGER IF EXISTS {trigger} ON {quoted(table)}")
+        for event, trigger in _triggers(table).items():
+            do(connection, f"DROP TRIGGER IF EXISTS {quoted_column(trigger)} ON {quoted(table)}")
             do(
                 connection,
-                f"CREATE TRIGGER {trigger} AFTER {event} ON {quoted(table)} {tables}"
+                f"CREATE TRIGGER {quoted_column(trigger)} AFTER {event} ON {quoted(table)} {_EVENTS[event]}"
                 f" FOR EACH STATEMENT EXECUTE FUNCTION {quoted(function)}()",
             )
+
+    def _is_watched(self, connection: Any, table: str) -> bool:
+        """Whether all changes of a table of PostgreSQL are recorded."""
+        return bool(do(connection, f"SELECT {_watched(table)}")[0][0])
+
+    def refuse_unwatched(self, connection: Any, table: str) -> None:
+        """Refuse a table of PostgreSQL that was made anew, or whose triggers are gone: what changes it is not
+        recorded."""
+        self.refuse_unseen(connection, table)
+        if self.dialect == "postgres" and not self._is_watched(connection, table):
+            raise _unwatched(table)
 
     def version(self, connection: Any, table: str) -> int:
         """The version of a table; a number of rows that nobody recorded makes another one."""
@@ -175,7 +213,7 @@ class SqlRecords:
             )
             said = do(connection, recorded + "".join(parts))
         else:
-            said = do(connection, f"{recorded} WHERE name IN ({', '.join(map(quoted_text, tables))})")
+            said = self._watched_records(connection, tables)
         known = {name: RecordedVersion(*map(int, rest)) for name, *rest in said if name is not None}
         for table in tables:
             if table not in known:
@@ -184,6 +222,29 @@ class SqlRecords:
                 )
         counts = {tables[place]: count for name, count, place, *_ in said if name is None}
         return {table: known[table] for table in tables}, counts
+
+    def _watched_records(self, connection: Any, tables: Sequence[str]) -> list[Any]:
+        """What is recorded of tables of PostgreSQL; refused where somebody has made one anew, or a partition of
+        another, or has taken its triggers, so that changes went unnoticed.
+
+        A transaction sees one state of rows, but names as they are now: until it ends, nobody shall rename a table
+        that it has looked at, nor empty one by TRUNCATE. The lock comes before the transaction's state is fixed.
+        """
+        do(connection, f"LOCK TABLE {', '.join(map(quoted, tables))} IN ACCESS SHARE MODE")
+        wanted = ", ".join(
+            f"({quoted_text(table)}, {_is_of_its_own(table)}, {_watched(table)})" for table in tables
+        )
+        found = do(
+            connection,
+            "SELECT name, version, counted, unknown, writer, is_own, watched"
+            f" FROM headwater_versions JOIN (VALUES {wanted}) AS wanted(name, is_own, watched) USING (name)",
+        )
+        for table, *_, is_own, is_watched in found:
+            if not is_own:
+                raise _unseen(table)
+            if not is_watched:
+                raise _unwatched(table)
+        return [row[:5] for row in found]
 
     def _record_unknown(self, connection: Any, table: str, version: int, counted: int) -> RecordedVersion:
         """Somebody has changed the table without recording it."""
@@ -276,6 +337,52 @@ class SqlRecords:
             f"SELECT version, counted, unknown, writer FROM headwater_versions WHERE name = {quoted_text(table)}",
         )
         return RecordedVersion(*map(int, found[0])) if found else None
+
+
+def _triggers(table: str) -> dict[str, str]:
+    """The names of the triggers that record the changes of a table, by event."""
+    bare = table.replace(".", "_")
+    return {event: beside("headwater_record_", f"{bare}_{event.lower()}") for event in _EVENTS}
+
+
+def _place(table: str) -> str:
+    """What PostgreSQL knows a table by; NULL if there is none."""
+    return f"to_regclass({quoted_text(quoted(table))})"
+
+
+def _is_of_its_own(table: str) -> str:
+    """Whether a table of PostgreSQL is no view and no part of another table, and has no such parts."""
+    return (
+        f"EXISTS (SELECT 1 FROM pg_class AS c WHERE c.oid = {_place(table)} AND relkind = 'r'"
+        " AND NOT EXISTS (SELECT 1 FROM pg_inherits WHERE c.oid IN (inhparent, inhrelid)))"
+    )
+
+
+def _watched(table: str) -> str:
+    """Whether a table of PostgreSQL has all triggers, they are enabled, and always were.
+
+    Triggers are made in one transaction with the function that they call, so the rows of both in the catalog are of
+    that one. Whoever disables a trigger, or enables it again, writes its row anew. A table that had this one's name
+    before has triggers of these names, too, but the function was made for this one since.
+    """
+    names = ", ".join(map(quoted_text, _triggers(table).values()))
+    return (
+        f"(SELECT count(*) = {len(_EVENTS)} FROM pg_trigger AS made JOIN pg_proc AS called ON called.oid = tgfoid"
+        f" WHERE tgrelid = {_place(table)} AND tgname IN ({names}) AND tgenabled IN ('O', 'A')"
+        " AND made.xmin = called.xmin)"
+    )
+
+
+def _unseen(table: str) -> SketchError:
+    return SketchError(
+        "not-recorded",
+        f"{table} is no table of its own: triggers do not see all that changes views and partitions",
+        hint="sketch a table that holds its rows",
+    )
+
+
+def _unwatched(table: str) -> SketchError:
+    return other_table(table, "was made anew, or has lost the triggers that record its changes")
 
 
 def asked(connection: Any, text: str, values: Sequence[Any] = ()) -> Any:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 _BPCHAR = 1042
 """PostgreSQL's number of the type of padded strings: they come without blanks at their end."""
+_BEYOND_SIGNED = 2**63
+"""The first integer that only DuckDB's unsigned type has."""
 _POSTGRES = {
     "int64": "bigint", "int32": "integer", "int16": "smallint", "int8": "smallint", "double": "double precision",
     "float": "real", "bool": "boolean", "date32[day]": "date", "binary": "bytea",
@@ -109,7 +111,10 @@ def _numbered_bounds(ranges: Ranges) -> pa.Table:
     """Where fragments begin, with their numbers."""
     import pyarrow as pa
 
-    return pa.table({"_lower": pa.array(ranges.bounds), "_number": list(range(1, len(ranges.bounds) + 1))})
+    last = ranges.bounds[-1]
+    type = pa.uint64() if isinstance(last, int) and last >= _BEYOND_SIGNED else None
+    lower = pa.array(ranges.bounds, type)
+    return pa.table({"_lower": lower, "_number": list(range(1, len(ranges.bounds) + 1))})
 
 
 def _array(cells: Sequence[Any], attribute: Attribute) -> Any:
@@ -119,10 +124,7 @@ def _array(cells: Sequence[Any], attribute: Attribute) -> Any:
     type_ = attribute.type
     if type_ is not None and type_.name not in ("list", "decimal"):
         try:
-            return pa.array(
-                [int(cell) if type_ == INT and cell is not None else cell for cell in cells],
-                arrow_type(type_),
-            )
+            return pa.array([_whole(cell) for cell in cells] if type_ == INT else cells, arrow_type(type_))
         except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError, ValueError, OverflowError):
             pass
     try:
@@ -133,6 +135,16 @@ def _array(cells: Sequence[Any], attribute: Attribute) -> Any:
             f"{attribute.name} has values that are not kept here, such as NaN among decimals: {error}",
             hint="the sketch is captured anew when its tables change",
         ) from error
+
+
+def _whole(cell: Any) -> Any:
+    """A whole number that a database may have as a decimal."""
+    if cell is None:
+        return None
+    number = int(cell)
+    if number != cell:
+        raise ValueError(f"{cell} is no whole number")
+    return number
 
 
 def _postgres_type(kind: Any) -> str:

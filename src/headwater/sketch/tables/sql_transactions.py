@@ -111,11 +111,15 @@ class SqlTransactions:
 
     @contextmanager
     def refusals(self) -> Iterator[None]:
-        """What the database refuses is our error."""
+        """What the database refuses is our error. DuckDB takes Ctrl-C for itself, and says so in its own way."""
         try:
             yield
         except self._errors as error:
             raise self._refusal(error) from error
+        except RuntimeError as error:
+            if self._is_duckdb and "interrupted" in str(error):
+                raise KeyboardInterrupt from error
+            raise
 
     def _refusal(self, error: Exception) -> SketchError:
         said = said_by(error)

@@ -136,6 +136,8 @@ class OverGroups:
         elif node.args.get("expressions"):
             raise text.unsupported("an aggregate of several columns", node)
         if isinstance(this, exp.Star):
+            if distinct or not isinstance(node, exp.Count):
+                raise text.unsupported("* in an aggregate other than COUNT(*)", node)
             return None, False
         if this is None:
             raise text.refuse("sql-syntax", "an aggregate takes an argument", node)

@@ -7,7 +7,7 @@ from decimal import Decimal, InvalidOperation
 
 from headwater.language.sql.binding.text import SqlText
 from headwater.language.sql.needed import exp
-from headwater.language.sql.scalars import Value
+from headwater.language.sql.scalars import Days, Value
 from headwater.values.record import Months
 from headwater.values.types import (
     BOOL,
@@ -24,9 +24,8 @@ from headwater.values.types import (
 )
 
 MONTHS_IN = {"YEAR": 12, "QUARTER": 3, "MONTH": 1}
+DAYS_IN = {"WEEK": 7, "DAY": 1}
 SPANS = {
-    "WEEK": datetime.timedelta(weeks=1),
-    "DAY": datetime.timedelta(days=1),
     "HOUR": datetime.timedelta(hours=1),
     "MINUTE": datetime.timedelta(minutes=1),
     "SECOND": datetime.timedelta(seconds=1),
@@ -43,12 +42,13 @@ NAMES: dict[str, Type] = {
     "VARCHAR": STRING,
     "CHAR": STRING,
     "DATE": DATE,
-    "TIMESTAMP": TIMESTAMP,
+    "TIMESTAMP": TIMESTAMP_NTZ,
     "TIMESTAMPTZ": TIMESTAMP,
     "TIMESTAMPLTZ": TIMESTAMP,
     "TIMESTAMPNTZ": TIMESTAMP_NTZ,
     "DATETIME": TIMESTAMP_NTZ,
 }
+"""By sqlglot's names: it takes Spark's TIMESTAMP for TIMESTAMPTZ, and PostgreSQL's for one without a zone."""
 
 
 def named_type(node: exp.DataType, text: SqlText) -> Type:
@@ -91,7 +91,7 @@ def moment(said: str, type: Type, node: exp.Expr, text: SqlText) -> Value:
 
 
 def interval(node: exp.Interval, text: SqlText) -> Value:
-    """`INTERVAL '3' MONTH`: months, or a stretch of time."""
+    """`INTERVAL '3' MONTH`: months, days, or a stretch of time."""
     unit = node.unit
     if not isinstance(unit, exp.Var) or not isinstance(node.this, exp.Literal | exp.Neg):
         raise text.unsupported(
@@ -105,6 +105,8 @@ def interval(node: exp.Interval, text: SqlText) -> Value:
     name = unit.name.upper().removesuffix("S")
     if name in MONTHS_IN and amount == int(amount):
         return Value(Months(int(amount) * MONTHS_IN[name]), INTERVAL_MONTHS, text.place(node))
+    if name in DAYS_IN and amount == int(amount):
+        return Value(Days(int(amount) * DAYS_IN[name]), INTERVAL, text.place(node))
     if name in SPANS:
         return Value(SPANS[name] * float(amount), INTERVAL, text.place(node))
     raise text.unsupported(f"the interval {text.words(node)}", node)

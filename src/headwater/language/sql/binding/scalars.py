@@ -15,7 +15,7 @@ from headwater.errors import Place
 from headwater.language.sql.binding.constants import interval, moment, named_type, number
 from headwater.language.sql.binding.context import QueryContext
 from headwater.language.sql.binding.scope import Scope
-from headwater.language.sql.functions import BY_NODE, FunctionKind
+from headwater.language.sql.functions import BY_NAME, BY_NODE, FunctionKind, Types
 from headwater.language.sql.inference import type_of
 from headwater.language.sql.needed import exp
 from headwater.language.sql.scalars import (
@@ -33,7 +33,20 @@ from headwater.language.sql.scalars import (
     Scalar,
     Value,
 )
-from headwater.values.types import BOOL, DATE, INT, STRING, TIMESTAMP, TIMESTAMP_NTZ
+from headwater.values.types import (
+    BOOL,
+    DATE,
+    FLOAT,
+    INT,
+    INTERVAL,
+    INTERVAL_MONTHS,
+    MOST_DIGITS,
+    STRING,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
+    Type,
+    decimal_of,
+)
 
 COMPARISONS: dict[type[exp.Expr], str] = {
     exp.EQ: "=",
@@ -44,6 +57,8 @@ COMPARISONS: dict[type[exp.Expr], str] = {
     exp.GTE: ">=",
     exp.NullSafeEQ: "<=>",
 }
+DIGITS_OF_POSTGRES = 16
+"""After the point, in roots and powers of `numeric`; of small ones there are more."""
 SUBQUERIES = (exp.Exists, exp.Subquery, exp.Select, exp.SetOperation, exp.Any, exp.All)
 
 
@@ -275,10 +290,39 @@ class ScalarBinder:
         ]
         arguments = tuple(self.bind(_undated(kind, each)) for each in nodes)
         types = tuple(map(type_of, arguments))
-        name = kind.name
-        if name == "divide" and node.args.get("typed") and types == (INT, INT):
-            name = "whole_quotient"
-        return Function(name, arguments, kind.type(types), self._place(node))
+        if kind.name == "divide" and node.args.get("typed") and (types == (INT, INT) or None in types):
+            kind = BY_NAME["divide_by_types"]
+        type = _type_there(kind.name, kind.type(types), types, text.dialect)
+        if type == DATE and any(each in (INTERVAL, INTERVAL_MONTHS) for each in types):
+            type = _moved_date(arguments, text.dialect)
+        return Function(kind.name, arguments, type, self._place(node))
+
+
+def _type_there(name: str, type: Type | None, types: Types, dialect: str) -> Type | None:
+    """The type of a function in a database, where it is another than in Spark.
+
+    >>> from headwater.values.types import decimal_of
+    >>> _type_there("divide", decimal_of(16, 6), (decimal_of(9, 2), INT), "duckdb") == FLOAT
+    True
+    """
+    if dialect == "spark":
+        return type
+    if name in ("floor", "ceiling"):
+        return FLOAT if type == INT else type
+    if dialect == "duckdb":
+        is_float = name == "divide" or (name == "whole_quotient" and types != (INT, INT))
+        return FLOAT if is_float and type is not None else type
+    if name in ("square_root", "power", "logarithm", "exponential") and FLOAT not in types:
+        return type if all(each == INT for each in types) else decimal_of(MOST_DIGITS, DIGITS_OF_POSTGRES)
+    return type
+
+
+def _moved_date(arguments: tuple[Scalar, ...], dialect: str) -> Type:
+    """What a date and an interval make: a time, but in Spark a date if it is days, months or years."""
+    if dialect != "spark":
+        return TIMESTAMP_NTZ
+    spans = (each.value for each in arguments if isinstance(each, Value))
+    return TIMESTAMP if any(isinstance(span, datetime.timedelta) for span in spans) else DATE
 
 
 def _undated(kind: FunctionKind, node: exp.Expr) -> exp.Expr:

@@ -280,7 +280,7 @@ class Rendering:
         attributes = plan.input.attributes
         keys = tuple(key.attribute for key in plan.keys)
         block.columns = {**block.columns, **nodes}
-        return self._wrapped(block, (*attributes, *keys))
+        return self._wrapped(block, tuple(dict.fromkeys((*attributes, *keys))))
 
     def _window(self, plan: Window) -> SelectBlock:
         block = self.block(plan.input)
@@ -293,7 +293,7 @@ class Rendering:
 
     def _top(self, plan: TopK) -> SelectBlock:
         block = self.block(plan.input)
-        if block.topped or block.distinct or block.windowed:
+        if block.topped or block.distinct or block.windowed or _orders_kept_groups(plan, block):
             block = self._wrapped(block, plan.input.attributes)
         order = tuple(key for key in plan.order if not _constant(scalar_node(key.expression, block.columns)))
         block.order = order_node(order, block.columns) if order else None
@@ -308,6 +308,13 @@ def _one_group(block: SelectBlock) -> SelectBlock:
     if block.grouped and not block.group and not block.having and silent:
         block.having.append(exp.true())
     return block
+
+
+def _orders_kept_groups(plan: TopK, block: SelectBlock) -> bool:
+    """Whether groups that HAVING keeps are put in order by an aggregate. Spark finds only those aggregates beside
+    HAVING that HAVING reads, too."""
+    nodes = (scalar_node(key.expression, block.columns) for key in plan.order)
+    return bool(block.having) and any(node.find(exp.AggFunc) for node in nodes)
 
 
 def _table(name: str) -> exp.Expr:

@@ -9,6 +9,7 @@ from decimal import Decimal
 
 from headwater.language.sql.algebra import AggregateCall, SortKey, WindowCall
 from headwater.language.sql.functions import BY_NAME
+from headwater.language.sql.inference import type_of
 from headwater.language.sql.needed import exp
 from headwater.language.sql.rendering.sets import SetOf, UnionOf
 from headwater.language.sql.scalars import (
@@ -17,6 +18,7 @@ from headwater.language.sql.scalars import (
     Case,
     Cast,
     Compare,
+    Days,
     Function,
     InList,
     IsNull,
@@ -77,7 +79,7 @@ def scalar_node(scalar: Scalar, columns: Columns) -> exp.Expr:
         case Parameter(name=name):
             return exp.Placeholder(this=name)
         case Function(name=name, arguments=arguments):
-            return _function(name, [part(each) for each in arguments])
+            return _function(name, [_typed(part(each), each) for each in arguments])
         case Compare(operator=operator, left=left, right=right):
             return COMPARISONS[operator](this=part(left), expression=part(right))
         case And(parts=parts):
@@ -108,6 +110,15 @@ def _spelled(cast: Cast) -> str:
     return names.get(cast.type.name, str(cast.type).upper())
 
 
+def _typed(node: exp.Expr, scalar: Scalar) -> exp.Expr:
+    """The node of a number with its type, by which sqlglot writes quotients."""
+    type = type_of(scalar)
+    said = None if type is None else {"int": "BIGINT", "float": "DOUBLE", "decimal": "DECIMAL"}.get(type.name)
+    if said is not None:
+        node.type = exp.DataType.build(said)
+    return node
+
+
 def _bracketed(node: exp.Expr) -> exp.Expr:
     loose = exp.Binary | exp.Not | exp.In | exp.Is | exp.Between | exp.Neg
     return exp.Paren(this=node) if isinstance(node, loose) and not isinstance(node, exp.Dot) else node
@@ -132,8 +143,10 @@ def _function(name: str, arguments: list[exp.Expr]) -> exp.Expr:
     given: dict[str, exp.Expr | list[exp.Expr] | bool] = dict(zip(kind.arguments, arguments, strict=False))
     if kind.arguments[-1] == "expressions":
         given["expressions"] = arguments[len(kind.arguments) - 1 :]
-    if name == "divide":
-        given |= {"typed": False, "safe": False}
+    if name in ("divide", "divide_by_types"):
+        given |= {"typed": name == "divide_by_types", "safe": False}
+    if name in ("greatest", "least"):
+        given["ignore_nulls"] = True
     if name in ("add_days", "days_between"):
         given["unit"] = exp.var("DAY")
     return kind.node(**given)
@@ -163,12 +176,10 @@ def constant_node(value: object, *, ntz: bool = False) -> exp.Expr:
             return exp.cast(exp.Literal.string(value.isoformat()), "DATE")
         case Months():
             return exp.Interval(this=exp.Literal.string(str(value.months)), unit=exp.var("MONTH"))
+        case Days():
+            return exp.Interval(this=exp.Literal.string(str(value.days)), unit=exp.var("DAY"))
         case datetime.timedelta():
-            whole = value == datetime.timedelta(days=value.days)
-            amount = value.days if whole else value.total_seconds()
-            return exp.Interval(
-                this=exp.Literal.string(str(amount)), unit=exp.var("DAY" if whole else "SECOND")
-            )
+            return exp.Interval(this=exp.Literal.string(f"{value.total_seconds():f}"), unit=exp.var("SECOND"))
         case _:
             raise AssertionError(f"no constant of SQL: {value!r}")
 
