@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from headwater.language.sql.algebra import Operator
-from headwater.pipeline.refusals import refusals
 from headwater.sketch.capture import Accesses, CapturePlan, capture_plan
 from headwater.sketch.captured import CapturedAnswer, captured, slots_of
 from headwater.sketch.sketch import Sketch, SketchPart, Slot
@@ -61,16 +60,15 @@ class StayingAnswers:
     backend: SparkBackend
 
     def rows(self, plan: Operator, versions: Mapping[str, int], sketch: Sketch | None = None) -> DataFrame:
-        frame = self.backend.frame(plan, versions=versions, sketch=sketch)
-        with refusals("a plan"):
-            return frame.localCheckpoint(eager=True)
+        with self.backend.working("a plan"):
+            return self.backend.frame(plan, versions=versions, sketch=sketch).localCheckpoint(eager=True)
 
     def captured(self, plan: Operator, accesses: Accesses, versions: Mapping[str, int]) -> CapturedAnswer:
         instrumented, slots = capture_plan(plan, accesses), slots_of(plan, accesses)
-        frame = self.backend.frame(instrumented.plan, versions=versions, fragments=slots)
-        names = frame.columns
-        own = len(names) - len(instrumented.carried)
-        with refusals("a plan"):
+        with self.backend.working("a plan"):
+            frame = self.backend.frame(instrumented.plan, versions=versions, fragments=slots)
+            names = frame.columns
+            own = len(names) - len(instrumented.carried)
             computed = frame.toDF(*[f"c{place}" for place in range(len(names))]).localCheckpoint(eager=True)
             named = self._fragments(computed, instrumented, own)
             answer = computed.select(*computed.columns[:own]).toDF(*names[:own])

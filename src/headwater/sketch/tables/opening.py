@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headwater.errors import DataError, SketchError
+from headwater.pipeline.refusals import refusals
 from headwater.sketch.tables.catalog_table import CatalogTable
 from headwater.sketch.tables.delta_table import DeltaFiles
 from headwater.sketch.tables.parquet_table import ParquetTable
+from headwater.spark.interrupts import ended_by_interrupt
 from headwater.version.changes import CHANGE_TYPE
 
 COMING = ("insert", "update_postimage")
@@ -107,7 +109,8 @@ def _arrow(rows: Any, schema: pa.Schema) -> pa.Table:
     if isinstance(rows, pa.Table):
         return rows
     if hasattr(rows, "toArrow"):
-        return rows.toArrow()
+        with refusals("the rows"), ended_by_interrupt(rows.sparkSession):
+            return rows.toArrow()
     if hasattr(rows, "to_arrow"):
         return rows.to_arrow()
     if type(rows).__module__.startswith("pandas"):

@@ -10,12 +10,12 @@ from __future__ import annotations
 import datetime
 import decimal
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
-from headwater.errors import SketchError
+from headwater.errors import SketchError, SparkError
 from headwater.language.sql.algebra import Operator, scans
 from headwater.language.sql.scalars import Scalar
 from headwater.language.sql.tables import TableColumn, TableSchema
@@ -37,6 +37,7 @@ from headwater.sketch.tables.key_lookup import KeyLookup
 from headwater.sketch.tables.layout import TableLayout
 from headwater.sketch.tables.one_task import is_soon_done
 from headwater.spark.frames import arrow_of, frame_of, quoted
+from headwater.spark.interrupts import ended_by_interrupt
 from headwater.values.arrow_types import type_from_arrow
 
 if TYPE_CHECKING:
@@ -145,7 +146,10 @@ class SparkBackend:
         found = self._table(table)
         column = found.schema().names[0]
         layout = found.layout(column, found.version())
-        return layout.rows if layout else found.frame(self.session, found.version(), ()).count()
+        if layout:
+            return layout.rows
+        with self.working(table):
+            return found.frame(self.session, found.version(), ()).count()
 
     def seconds_for_keys(self, table: str) -> float:
         return 0.0
@@ -163,11 +167,21 @@ class SparkBackend:
         if attribute not in found.schema().names:
             raise SketchError("unknown-column", f"{table} has no column {attribute}")
         rows = self.rows(table)
-        with refusals(table):
+        with self.working(table):
             frame = found.frame(self.session, found.version(), ()).select(quoted(attribute))
             if rows > most:
                 frame = frame.sample(fraction=most / rows, seed=1)
             return arrow_of(frame).column(0)
+
+    @contextmanager
+    def working(self, source: str) -> Iterator[None]:
+        """Jobs of Spark's: what it refuses is our error, and Ctrl-C ends them."""
+        if self.session.sparkContext._jsc is None:
+            raise SparkError(
+                "spark-failed", "the Spark session was stopped", hint="open the sketches with another one"
+            )
+        with refusals(source), ended_by_interrupt(self.session):
+            yield
 
     def tasks(self) -> tuple[int, int] | None:
         """Of all jobs that the session runs, those of others included."""
@@ -208,8 +222,8 @@ class SparkBackend:
         sketch: Sketch | None = None,
     ) -> pa.Table:
         """The rows of a plan, two columns of which may have one name; see `frame`."""
-        analysed = self._understood(plan, versions, given, fragments, sketch)
-        with refusals("a plan"):
+        with self.working("a plan"):
+            analysed = self._understood(plan, versions, given, fragments, sketch)
             found = arrow_of(analysed.numbered)
         return found.rename_columns(list(analysed.columns))
 
@@ -283,7 +297,7 @@ class SparkBackend:
         found = self._table(table)
         if attribute not in found.schema().names:
             raise SketchError("unknown-column", f"{table} has no column {attribute}")
-        with refusals(table):
+        with self.working(table):
             return found.cluster(self.session, attribute, files)
 
     # -------------------------------------------------------------- inside
