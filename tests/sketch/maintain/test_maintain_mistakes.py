@@ -285,6 +285,22 @@ def test_changes_that_take_away_what_was_not_there_lose_the_state_and_nothing_el
     assert kept.maintainer.capture() == before
 
 
+def test_what_ends_maintenance_at_its_last_step_loses_no_fragment(monkeypatch: pytest.MonkeyPatch):
+    """The state has seen the new version then: with the sketch of the old one, nothing would seem to be missing."""
+
+    def interrupted(*given: object) -> None:
+        raise KeyboardInterrupt
+
+    kept = Kept("SELECT g FROM r GROUP BY g HAVING sum(v) > 1", [(1, 2.0, 5)])
+    kept.change("r", insert=[(2, 2.0, 15)])
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(type(kept.maintainer), "_changed", interrupted)
+        kept.maintainer.maintain()
+    assert kept.maintainer.is_lost
+    kept.maintainer.capture()
+    assert kept.fragments() == {0, 1}
+
+
 def test_state_follows_the_groups_and_not_the_rows():
     kept = Kept("SELECT g FROM r GROUP BY g HAVING count(*) > 5000", [(1, 1.0, 5)])
     (groups,) = [each for each in kept.maintainer.operators() if isinstance(each, GroupByDelta)]

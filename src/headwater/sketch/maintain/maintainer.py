@@ -277,11 +277,12 @@ class Maintainer:
                 hint="the sketch is captured anew when its tables change",
             ) from error
         self._root.commit()
-        self.versions = dict(changes.versions)
+        at = dict(changes.versions)
         if self._sketch is None or versions is None or not self.switches.shrink:
-            self._sketch = self._merged(self.versions)
+            self._sketch = self._merged(at)
         else:
-            self._sketch = self._changed(self._sketch.at(self.versions), delta)
+            self._sketch = self._changed(self._sketch.at(at), delta)
+        self.versions = at  # last: Ctrl-C comes anywhere
         return delta
 
     def _changed_by_few(self, changes: TableChanges) -> SketchDelta | None:
@@ -337,8 +338,9 @@ class Maintainer:
                 operator.load(own)
             versions = kept.meta["versions"]
             assert isinstance(versions, Mapping)
-            self.versions = {str(table): int(version) for table, version in versions.items()}
-        self._sketch = self._merged(self.versions)
+            at = {str(table): int(version) for table, version in versions.items()}
+        self._sketch = self._merged(at)
+        self.versions = at
         return True
 
     @property
