@@ -247,6 +247,22 @@ def test_a_table_of_the_catalog(spark, tmp_path):
         spark.sql("DROP TABLE sketched")
 
 
+def test_a_table_that_is_clustered_by_nothing_safe_says_so(spark, tmp_path):
+    rows = spark.range(4000).selectExpr("id % 40 AS brand", "id % 7 AS sold")
+    rows.repartition(4).write.parquet(str(tmp_path / "sales"))
+    with hw.sketches(spark, tmp_path / "state") as sketches:
+        sketches.table("sales", tmp_path / "sales", format="parquet")
+        text = "SELECT brand, sum(sold) AS n FROM sales GROUP BY brand HAVING sum(sold) < 299"
+        assert "of no use [unclustered] at table (sales.brand): a sketch would be safe" in sketches.explain(
+            text
+        )
+        plain, again = sketches.ask(text), sketches.ask(text)
+        assert again.decision.reason == "no sketch is of use (unclustered)"
+        sketches.cluster("sales", "brand")
+        assert "safe: the answer over every sketch on sales.brand is the answer" in sketches.explain(text)
+        assert bag(sketches.ask(text, way="capture").rows) == bag(plain.rows)
+
+
 def test_a_column_that_is_added_is_read_though_no_file_changed(spark, tmp_path):
     path = str(tmp_path / "t")
     deltalake.write_deltalake(path, pa.table({"a": [1]}))

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from headwater.language.sql.algebra import GroupBy, Operator, Scan, ThetaJoin, scans, walk
 from headwater.language.sql.scalars import attributes_in
-from headwater.language.sql.tables import TableColumn
+from headwater.language.sql.tables import TableSchema
 from headwater.sketch.ranges import Ranges, equi_depth
 from headwater.sketch.safety.facts import KnownFacts
 from headwater.sketch.safety.outcome import SafetyRefusal
@@ -71,6 +71,13 @@ def make_ranges(backend: Backend, slot: Slot, count: int) -> Ranges:
     return equi_depth(slot.attribute, backend.sample(slot.table, slot.attribute, MOST_SAMPLED), count)
 
 
+def ordered_columns(schema: TableSchema) -> list[str]:
+    """The columns that ranges can be made of."""
+    return [
+        column.name for column in schema.columns if column.type is not None and column.type.name in ORDERED
+    ]
+
+
 def advise(
     backend: Backend,
     plan: Operator,
@@ -81,11 +88,10 @@ def advise(
     """What speaks for and against each attribute of each table that a plan reads, the best first."""
     found = []
     for table in sorted(set(tables or {scan.table for scan in scans(plan)})):
-        for column in backend.schemas()[table].columns:
-            if column.type is not None and column.type.name in ORDERED:
-                judged = _judged(backend, plan, known, Slot(table, column.name), column)
-                asked = _asked_before(judged.slot, known, past) if judged.is_useful else 0
-                found.append(replace(judged, asked=asked))
+        for name in ordered_columns(backend.schemas()[table]):
+            judged = _judged(backend, plan, known, Slot(table, name))
+            asked = _asked_before(judged.slot, known, past) if judged.is_useful else 0
+            found.append(replace(judged, asked=asked))
     return sorted(found, key=_rank)
 
 
@@ -100,7 +106,7 @@ def _asked_before(slot: Slot, known: KnownFacts, past: Sequence[PastQuery]) -> i
     return sum(each.asked for each in most if not isinstance(prove(each.plan, (slot,), known), SafetyRefusal))
 
 
-def _judged(backend: Backend, plan: Operator, known: KnownFacts, slot: Slot, column: TableColumn) -> Advice:
+def _judged(backend: Backend, plan: Operator, known: KnownFacts, slot: Slot) -> Advice:
     outcome = prove(plan, (slot,), known)
     if isinstance(outcome, SafetyRefusal):
         return Advice(slot, None, is_safe=False, reason=outcome.code)

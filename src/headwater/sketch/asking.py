@@ -98,7 +98,8 @@ class AskedQuery:
                 raise SketchError(
                     "not-safe", explain_safety(self.proof), hint="ask for the plain way, or none"
                 )
-            way, reason = "plain", f"no sketch is safe ({self.proof.code})"
+            is_useless = self.proof.code == "unclustered"
+            way, reason = "plain", f"no sketch is {'of use' if is_useless else 'safe'} ({self.proof.code})"
         if way == "capture" and not forced and not any(map(self.backend.rows, self.at)):
             way, reason = "plain", "its tables have no rows, which says nothing of where to cut them"
         return way, reason, predicted

@@ -3,12 +3,12 @@ that were chosen for its tables, or on advised ones."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from headwater.errors import SqlError
 from headwater.language.sql.query import SqlQuery
-from headwater.sketch.advice import DEFAULT_RANGES, PastQuery, advise, make_ranges
+from headwater.sketch.advice import DEFAULT_RANGES, PastQuery, advise, make_ranges, ordered_columns
 from headwater.sketch.kept import KeptQuery
 from headwater.sketch.named_tables import NamedTables
 from headwater.sketch.query_book import QueryBook
@@ -51,7 +51,18 @@ class Prover:
                 first = first or outcome
         if slots:
             return prove(query.plan, slots, known)
-        return first or SafetyRefusal("no-access", "Scan", "no table is clustered by a safe attribute")
+        return first or self._why_none(query, versions, known)
+
+    def _why_none(self, query: SqlQuery, tables: Iterable[str], known: KnownFacts) -> SafetyRefusal:
+        """Why no attribute is advised for any of the tables: none is safe, or those that are save nothing."""
+        schemas = self.tables.backend.schemas()
+        slots = [Slot(table, name) for table in sorted(tables) for name in ordered_columns(schemas[table])]
+        outcomes = {slot: prove(query.plan, [slot], known) for slot in slots}
+        safe = [str(slot) for slot, outcome in outcomes.items() if isinstance(outcome, SafetyProof)]
+        if safe:
+            return SafetyRefusal("unclustered", "Scan", ", ".join(safe))
+        refusals = [outcome for outcome in outcomes.values() if isinstance(outcome, SafetyRefusal)]
+        return next(iter(refusals), SafetyRefusal("no-access", "Scan"))
 
     def _candidates(self, table: str, query: SqlQuery, kept: KeptQuery, known: KnownFacts) -> list[Slot]:
         """The attributes that were chosen for a table, or the one that is advised."""

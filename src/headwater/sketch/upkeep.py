@@ -74,7 +74,8 @@ class Upkeep:
             changed = sum(delta.size for delta in deltas.values())
             done = maintainer.apply(deltas, dict(self.at))
             events = done.events
-            reason = "; ".join(("its tables changed", *(f"{each} was filled anew" for each in done.refilled)))
+            said = "its tables changed" if changed else "nothing that it reads has changed"
+            reason = "; ".join((said, *(f"{each} was filled anew" for each in done.refilled)))
         kept = self.kept.with_sketch(maintainer.sketch)
         seconds = time.perf_counter() - started
         if changed:

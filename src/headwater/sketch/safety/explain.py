@@ -34,6 +34,7 @@ REASONS: dict[RefusalCode, str] = {
     "whole-side": "rows are missing where all must be there",
     "no-access": "no access of the table may be sketched: it is not read, or must be whole where it is",
     "unknown-attribute": "the table has no such column",
+    "unclustered": "a sketch would be safe, and save nothing: most of its fragments are in most blocks of the table",
 }
 WORDS = {Psi.EQUAL: "exact", Psi.AT_MOST: "at most", Psi.AT_LEAST: "at least", Psi.ANYTHING: "anything"}
 
@@ -64,9 +65,9 @@ def _step(step: SafetyStep) -> str:
 def _refusal(refusal: SafetyRefusal) -> str:
     at = "" if refusal.place is None else f", line {refusal.place.line}"
     about = f" ({refusal.detail})" if refusal.detail else ""
-    lines = [
-        f"not safe [{refusal.code}] at {OPERATORS[refusal.operator]}{at}{about}: {REASONS[refusal.code]}"
-    ]
+    verdict = "of no use" if refusal.code == "unclustered" else "not safe"
+    where = f"at {OPERATORS[refusal.operator]}{at}{about}"
+    lines = [f"{verdict} [{refusal.code}] {where}: {REASONS[refusal.code]}"]
     if refusal.wanted:
         lines.append(f"facts about data that could help: {_listed(map(str, sorted(refusal.wanted)))}")
     return "\n".join(lines)

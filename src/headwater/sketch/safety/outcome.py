@@ -28,6 +28,7 @@ RefusalCode = OneOf[
     "whole-side",
     "no-access",
     "unknown-attribute",
+    "unclustered",
 ]
 
 
