@@ -236,6 +236,23 @@ def test_explain_and_advise(shop):
     assert {str(each.slot) for each in shop.advise(TOP) if each.is_safe} >= {"sales.price", "sales.sid"}
 
 
+def test_why_no_sketch_is_safe_is_said_where_nobody_chose_an_attribute(tmp_path):
+    address = database(tmp_path / "shop.db", {"sales": SALES})
+    with hw.sketches(address, tmp_path / "state") as sketches:
+        sketches.table("sales")
+        few = "SELECT count(*) AS n FROM sales HAVING count(*) < 3"
+        assert "not safe [condition-not-kept] at condition, line 1" in sketches.explain(few)
+        sketches.ask(few)
+        assert sketches.ask(few).decision.reason == "no sketch is safe (condition-not-kept)"
+
+
+def test_a_sketch_of_tables_that_did_not_change_says_so(shop):
+    shop.ask(TOP, way="capture")
+    shop.maintain()
+    (decision,) = shop.maintain().values()
+    assert decision.reason == "nothing that it reads has changed"
+
+
 @pytest.mark.parametrize(
     ("call", "error", "code"),
     [
@@ -244,6 +261,7 @@ def test_explain_and_advise(shop):
         (lambda s: s.ask(TOP, way="fast"), SketchError, "unknown-way"),
         (lambda s: s.ask(TOP, way="use"), SketchError, "no-sketch"),
         (lambda s: s.table("nowhere"), SketchError, "unknown-table"),
+        (lambda s: s.table("shop", "sales"), SketchError, "bad-name"),
         (lambda s: s.table("sales", partition="colour"), SketchError, "unknown-column"),
         (lambda s: s.table("sales", ranges=0), SketchError, "bad-ranges"),
         (lambda s: s.update("nowhere", insert=[]), SketchError, "unknown-table"),

@@ -113,6 +113,12 @@ class Sketches:
             raise arguments.wrong("path", path, "a path, or the name of a table of the catalog")
         if format not in FORMATS:
             raise unknown_format(format)
+        if isinstance(self.backend, SqlBackend) and path is not None and str(path) != name:
+            raise SketchError(
+                "bad-name",
+                f"the table {path} cannot be called {name}: tables of databases have the names that they have there",
+                hint=f"name it {path}",
+            )
         count = _number("ranges", ranges, 1, "bad-ranges")
         self._tables.name(KeptTable(name, str(path or name), format, (), count), partition)
 
