@@ -333,9 +333,11 @@ class Sketches:
         try:
             self._book.save()
         finally:
-            if isinstance(self.backend, SqlBackend):
-                self.backend.close()
-            self._state.close()
+            try:
+                if isinstance(self.backend, SqlBackend):
+                    self.backend.close()
+            finally:
+                self._state.close()
 
     def __enter__(self) -> Sketches:
         return self

@@ -100,7 +100,8 @@ class SqlTransactions:
         pool: Any = self.engine.pool
         if self._direct.open_transactions or pool.checkedout():
             return False
-        ((connections,),) = self.direct().do("SELECT * FROM duckdb_connection_count()")
+        with self.refusals():
+            ((connections,),) = self.direct().do("SELECT * FROM duckdb_connection_count()")
         return bool(connections == self._direct.count + pool.checkedin())
 
     def until_done(self, action: Callable[[], Done]) -> Done:
@@ -111,15 +112,24 @@ class SqlTransactions:
 
     @contextmanager
     def refusals(self) -> Iterator[None]:
-        """What the database refuses is our error. DuckDB takes Ctrl-C for itself, and says so in its own way."""
+        """What the database refuses is our error. Ctrl-C is Ctrl-C, in whose stead drivers may say something else."""
         try:
             yield
-        except self._errors as error:
-            raise self._refusal(error) from error
-        except RuntimeError as error:
-            if self._is_duckdb and "interrupted" in str(error):
+        except Exception as error:
+            if self._is_of_interrupt(error):
                 raise KeyboardInterrupt from error
+            if isinstance(error, self._errors):
+                raise self._refusal(error) from error
             raise
+
+    def _is_of_interrupt(self, error: Exception) -> bool:
+        """Whether it came while Ctrl-C was being raised, or is what DuckDB makes of that."""
+        if self._is_duckdb and ("Query interrupted" in str(error) or "KeyboardInterrupt" in str(error)):
+            return True
+        cause: BaseException | None = error
+        while cause is not None and not isinstance(cause, KeyboardInterrupt):
+            cause = cause.__context__
+        return cause is not None
 
     def _refusal(self, error: Exception) -> SketchError:
         said = said_by(error)
