@@ -23,7 +23,7 @@ from headwater.kernel.states import Accept
 from headwater.maintain.round_tables import NeededRules, StratumTables
 from headwater.maintain.selection import Chooser
 from headwater.maintain.workspace import Delta, RuleSet, Workspace
-from headwater.plan.execute import DOWN, DOWN_FIRST, GAINED, LOST, PRESENT, STAYING, Access
+from headwater.plan.access import DOWN, DOWN_FIRST, GAINED, LOST, PRESENT, STAYING, Access
 from headwater.plan.steps import AddNumbers, AntiJoin, Ints, Join
 from headwater.rules.checked import CheckedRule, placed
 
@@ -240,7 +240,7 @@ class SmallRounds:
         bindings = both[here, : count * width].reshape(count, width)
         step = self.stratum.steps[int(at[tables.STEP])][1]
         assert isinstance(step, AddNumbers)
-        out = self.workspace.executor.add_numbers(step, bindings)
+        out = self.workspace.executor.terms.with_sum(step, bindings)
         both[1 - here, : out.size] = out.reshape(-1)
         at[tables.BUFFER], at[tables.BOUND] = 1 - here, out.shape[1] - 1
         at[tables.PENDING] = out.shape[0]
