@@ -318,7 +318,7 @@ class AskedQuery:
 
     def _is_done(self, upkeep: Callable[[], object]) -> bool:
         """Whether something about maintaining the sketch was done, and not given up."""
-        if self.kept.unmaintained:
+        if self.kept.unmaintained or self.kept.newest is None:
             return False
         try:
             upkeep()
@@ -334,6 +334,8 @@ class AskedQuery:
         try:
             if self.kept.unmaintained:
                 raise SketchError("state-too-large", self.kept.unmaintained)
+            if self.kept.newest is None:
+                raise SketchError("no-changes", "the sketch was of other rows with these versions")
             return self.brought_up()
         except HeadwaterError as error:
             if error.code not in GIVEN_UP:
