@@ -53,3 +53,11 @@ def test_maintaining_captures_it_again(restored: Callable[..., Any]):
         (done,) = sketches.maintain().values()
         assert (done.way, done.reason) == ("capture", "the sketch was of other rows with these versions")
         assert sketches.ask(LARGE, way="use").rows.to_pylist() == [{"x": 33}]
+
+
+@pytest.mark.parametrize("way", [None, "plain"])
+def test_a_version_that_is_asked_for_by_its_number_is_the_one_that_is_there(
+    restored: Callable[..., Any], way: str | None
+):
+    with restored() as sketches:
+        assert sketches.ask(LARGE, way=way, versions={"t": 1}).rows.to_pylist() == [{"x": 33}]

@@ -57,7 +57,7 @@ class AskedQuery:
         self.is_past, self.is_explained = is_past, is_explained
         self.backend: Backend = context.tables.backend
         self.answers = answers or CollectedAnswers(self.backend)
-        self._marks = {} if is_past else self.backend.marks(tuple(at))
+        self._marks = self.backend.marks(at)
         self._proof: SafetyProof | SafetyRefusal | None = None
         self._lent: Sketch | None = None
         self.borrowed = ""
@@ -308,7 +308,7 @@ class AskedQuery:
 
     def learn(self) -> None:
         """Keep what is known of the query now, if the present moment ends well."""
-        if self.kept.newest is not None and self.kept.newest.versions == self.at and not self.is_past:
+        if self.kept.newest is not None and self.kept.newest.versions == self.at:
             self.kept = replace(self.kept, marks=self._marks)
         self.context.book.learn(self.kept)
 

@@ -117,7 +117,7 @@ class SparkBackend:
     def schemas(self) -> Mapping[str, TableSchema]:
         return self._schemas
 
-    def marks(self, tables: Sequence[str]) -> dict[str, int]:
+    def marks(self, versions: Mapping[str, int]) -> dict[str, int]:
         """None are needed: tables have identities, and no version twice."""
         return {}
 

@@ -124,10 +124,11 @@ class SqlBackend:
         with self._transactions.refusals(), self.engine.begin() as connection:
             return self._records.origin(connection)
 
-    def marks(self, tables: Sequence[str]) -> dict[str, int]:
+    def marks(self, versions: Mapping[str, int]) -> dict[str, int]:
         """What the writers of the newest versions left with them: another writer's version has another mark."""
         with self._transactions.transaction() as connection:
-            return {table: now.mark for table, now in self._recorded(connection, tables).items()}
+            recorded = self._recorded(connection, tuple(versions))
+        return {table: now.mark for table, now in recorded.items() if now.version == versions[table]}
 
     def refuse_others(self, tables: Iterable[str]) -> None:
         with self._transactions.refusals(), self.engine.begin() as connection:
