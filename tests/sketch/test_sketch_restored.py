@@ -61,3 +61,17 @@ def test_a_version_that_is_asked_for_by_its_number_is_the_one_that_is_there(
 ):
     with restored() as sketches:
         assert sketches.ask(LARGE, way=way, versions={"t": 1}).rows.to_pylist() == [{"x": 33}]
+
+
+def test_a_cluster_that_counts_its_transactions_again_gives_other_marks(postgres: Any, tmp_path: Path):
+    """After a restore, the transaction that makes a version again may well have the number of the first one."""
+    with hw.sketches(postgres.new_database(), tmp_path / "state") as sketches:
+        with sketches.backend.engine.begin() as connection:
+            connection.exec_driver_sql("CREATE TABLE t (x INTEGER)")
+        sketches.table("t")
+        with sketches.backend.engine.begin() as connection:
+            connection.exec_driver_sql("INSERT INTO t VALUES (1)")
+            connection.exec_driver_sql("INSERT INTO t VALUES (2)")
+            number = connection.exec_driver_sql("SELECT txid_current()").scalar()
+        assert sketches.backend.version("t") == 1
+        assert sketches.backend.marks({"t": 1})["t"] != number

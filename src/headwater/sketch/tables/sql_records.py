@@ -30,8 +30,10 @@ CREATE OR REPLACE FUNCTION {function}() RETURNS trigger LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = {schemas} AS $$
 DECLARE at bigint;
 BEGIN
-  UPDATE headwater_versions SET version = version + CASE WHEN writer = txid_current() THEN 0 ELSE 1 END,
-    writer = txid_current() WHERE name = {name} RETURNING version INTO at;
+  UPDATE headwater_versions SET version = version + 1,
+    writer = floor(random() * {others})::bigint * {transactions} + txid_current() % {transactions}
+    WHERE name = {name} AND writer % {transactions} <> txid_current() % {transactions};
+  SELECT version INTO at FROM headwater_versions WHERE name = {name};
   IF TG_OP = 'TRUNCATE' OR TG_RELID <> {oid} THEN
     UPDATE headwater_versions SET unknown = at WHERE name = {name};
     RETURN NULL;
@@ -45,7 +47,11 @@ BEGIN
   RETURN NULL;
 END $$
 """
-"""Writers need no rights in the records, and may look for tables elsewhere than where these are."""
+"""Writers need no rights in the records, and may look for tables elsewhere than where these are. A transaction makes
+one version, which has its number in the mark; the rest is at random, since a cluster that is restored counts its
+transactions again."""
+_TRANSACTIONS, _OTHERS = 2**40, 2**22
+"""How many transactions have marks of their own, and how many marks each may leave."""
 _EVENTS = {
     "INSERT": "REFERENCING NEW TABLE AS come",
     "UPDATE": "REFERENCING NEW TABLE AS come OLD TABLE AS gone",
@@ -62,7 +68,7 @@ class RecordedVersion:
     counted: int
     unknown: int
     mark: int
-    """What its writer left with it (`recent_changes`); in PostgreSQL, the number of the transaction."""
+    """What its writer left with it (`recent_changes`)."""
 
 
 class SqlRecords:
@@ -156,6 +162,8 @@ class SqlRecords:
             log=quoted(self.log(table)),
             columns=named,
             oid=int(do(connection, f"SELECT {_place(table)}::oid")[0][0]),
+            transactions=_TRANSACTIONS,
+            others=_OTHERS,
         )
         do(connection, text)
         for event, trigger in _triggers(table).items():
