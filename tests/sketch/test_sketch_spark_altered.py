@@ -110,6 +110,34 @@ def test_a_delta_table_is_altered(spark: Any, tmp_path: Path, what: str):
         check_rows(sketches, deltalake.DeltaTable(str(path)).to_pyarrow_table())
 
 
+@pytest.mark.parametrize("commits", [1, 2])
+@pytest.mark.parametrize("is_open", [True, False])
+def test_a_delta_table_is_restored_and_changed(spark: Any, tmp_path: Path, is_open: bool, commits: int):
+    """From its files: it gets the version of the sketch, or one beyond it, a second time."""
+    path, text = tmp_path / "t", "SELECT x FROM t WHERE g > 1"
+    deltalake.write_deltalake(str(path), pa.table({"x": [1, 9, 20, 30], "g": [5, 0, 0, 0]}))
+    shutil.copytree(path, tmp_path / "backup")
+
+    def restored() -> list[Any]:
+        shutil.rmtree(path)
+        shutil.copytree(tmp_path / "backup", path)
+        for x in (12, 31)[:commits]:
+            deltalake.write_deltalake(str(path), pa.table({"x": [x], "g": [6]}), mode="append")
+        return [(1,), (12,), (31,)][: commits + 1]
+
+    with hw.sketches(spark, tmp_path / "state") as sketches:
+        sketches.table("t", path, partition="x", ranges=4)
+        sketches.update("t", insert=[(2, 6)])
+        assert bag(sketches.ask(text, way="capture").rows) == [(1,), (2,)]
+        sketches.maintain()
+        if is_open:
+            rows = restored()
+            assert bag(sketches.ask(text).rows) == bag(sketches.ask(text, way="plain").rows) == rows
+    rows = rows if is_open else restored()
+    with hw.sketches(spark, tmp_path / "state") as sketches:
+        assert bag(sketches.ask(text).rows) == bag(sketches.ask(text, way="plain").rows) == rows
+
+
 def test_columns_are_altered_while_nobody_looks(spark: Any, tmp_path: Path):
     """A process that comes later drops the sketches of other columns."""
     path = tmp_path / "t"

@@ -57,12 +57,11 @@ class AskedQuery:
         self.is_past, self.is_explained = is_past, is_explained
         self.backend: Backend = context.tables.backend
         self.answers = answers or CollectedAnswers(self.backend)
-        self._marks = self.backend.marks(at)
         self._proof: SafetyProof | SafetyRefusal | None = None
         self._lent: Sketch | None = None
         self.borrowed = ""
         self._cut_before: dict[Slot, Ranges] = {}
-        if kept.is_of_others(at, self._marks):
+        if kept.newest is not None and kept.is_of_others(self.backend.marks(kept.newest.versions)):
             context.book.forget_maintainer(kept.name)
             self._forget_sketches()
 
@@ -309,7 +308,7 @@ class AskedQuery:
     def learn(self) -> None:
         """Keep what is known of the query now, if the present moment ends well."""
         if self.kept.newest is not None and self.kept.newest.versions == self.at:
-            self.kept = replace(self.kept, marks=self._marks)
+            self.kept = replace(self.kept, marks=self.backend.marks(self.at))
         self.context.book.learn(self.kept)
 
     def could_be_brought_up(self) -> bool:

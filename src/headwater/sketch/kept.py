@@ -89,14 +89,10 @@ class KeptQuery:
     marks: Mapping[str, int] = field(default_factory=dict)
     """What told the versions of the newest sketch from others with the same numbers (`Backend.marks`)."""
 
-    def is_of_others(self, versions: Mapping[str, int], marks: Mapping[str, int]) -> bool:
-        """Whether the newest sketch is of other tables than those that have these versions now: a database that was
-        restored, and changed since, gives a number again."""
-        newest = {} if self.newest is None else self.newest.versions
-        return any(
-            newest.get(table) == versions.get(table) and self.marks.get(table, mark) != mark
-            for table, mark in marks.items()
-        )
+    def is_of_others(self, marks: Mapping[str, int]) -> bool:
+        """Whether the newest sketch is of other rows than those that its versions have by these marks: a table that
+        was restored, and changed since, gives a number again."""
+        return any(self.marks.get(table, mark) != mark for table, mark in marks.items())
 
     def counted(self, versions: Mapping[str, int]) -> KeptQuery:
         """With one time more that it was asked, at these versions."""

@@ -12,6 +12,7 @@ several times lose as many copies as are deleted. A commit of somebody else in b
 
 from __future__ import annotations
 
+import hashlib
 import os
 import threading
 import time
@@ -46,12 +47,13 @@ class DeltaFiles:
     """A Delta table at a path."""
 
     def __init__(self, path: str):
-        self.path = (
-            path if "://" in path else os.path.abspath(path)
-        )  # Spark is somewhere else than this process
+        # Spark is somewhere else than this process
+        self.path = path if "://" in path else os.path.abspath(path)
         self._wheel = Wheel(self.path)
         self._layouts: dict[tuple[str, int], tuple[TableLayout, tuple[str, ...]]] = {}
         self._past: dict[int, DeltaSnapshot] = {}
+        self._checks: dict[tuple[int, tuple[int, int]], int] = {}
+        """Checksums of versions' entries of the log."""
         self._frames: dict[tuple[str, tuple[str, ...]], DataFrame] = {}
         self._files = FileFrames()
         self._gathered = GatheredFiles(self._rows_now)
@@ -118,6 +120,8 @@ class DeltaFiles:
         if str(found.metadata().id) != self.identity:
             raise other_table(str(self.path), "is another table than it was")
         self._newest = found
+        self._past.clear()  # it may have gone back to an older version, and to others from there
+        self._layouts.clear()
 
     def _mark_of(self, version: int) -> tuple[int, int] | None:
         """What tells a version's entry of the log from that of another table; `None` if there is no such file
@@ -125,10 +129,30 @@ class DeltaFiles:
         if "://" in self.path:
             return (0, 0)  # of tables elsewhere nothing is known without reading their log
         try:
-            found = (Path(self.path) / "_delta_log" / f"{version:020}.json").stat()
+            found = self._entry(version).stat()
         except OSError:
             return None
         return found.st_ino, found.st_mtime_ns
+
+    def mark(self, version: int) -> int | None:
+        """A checksum of a version's entry of the log; `None` if that is not here."""
+        at = None if "://" in self.path else self._mark_of(version)
+        if at is None:
+            return None
+
+        def made() -> int:
+            return int.from_bytes(
+                hashlib.blake2b(self._entry(version).read_bytes(), digest_size=7).digest(), "big"
+            )
+
+        try:
+            return remembered(self._checks, (version, at), made)
+        except OSError:  # it has just been cleaned up
+            return None
+
+    def _entry(self, version: int) -> Path:
+        """Where the log says what a version has changed."""
+        return Path(self.path) / "_delta_log" / f"{version:020}.json"
 
     def frame(self, session: SparkSession, version: int, parts: Sequence[SketchPart]) -> DataFrame:
         snapshot = self._at(version)

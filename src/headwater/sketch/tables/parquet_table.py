@@ -120,6 +120,10 @@ class ParquetTable:
                 newest = self._commit(FileVersion(0 if newest is None else newest.version + 1, files))
             return newest.version
 
+    def mark(self, version: int) -> int | None:
+        """None is needed: its versions are numbered here, and none twice."""
+        return None
+
     def frame(self, session: SparkSession, version: int, parts: Sequence[SketchPart]) -> DataFrame:
         marks = self._marks()
         self.check(version)
