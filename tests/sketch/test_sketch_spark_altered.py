@@ -138,6 +138,35 @@ def test_a_delta_table_is_restored_and_changed(spark: Any, tmp_path: Path, is_op
         assert bag(sketches.ask(text).rows) == bag(sketches.ask(text, way="plain").rows) == rows
 
 
+@pytest.mark.parametrize("call", ["ask", "explain", "maintain"])
+def test_what_the_log_has_forgotten_while_nobody_looked_is_captured_again(
+    spark: Any, tmp_path: Path, call: str
+):
+    deltalake.write_deltalake(str(tmp_path / "t"), rows(40, 1))
+    with hw.sketches(spark, tmp_path / "state") as sketches:
+        sketches.table("t", tmp_path / "t", partition="x", ranges=8)
+        sketches.ask(TEXT, way="capture")
+        sketches.maintain()
+    without_its_log(tmp_path / "t")
+    with hw.sketches(spark, tmp_path / "state") as sketches:
+        match call:
+            case "ask":
+                assert sketches.ask(TEXT).decision.way == "capture"
+            case "explain":
+                assert "\nnext: capture: " in sketches.explain(TEXT)
+            case "maintain":
+                assert [each.way for each in sketches.maintain().values()] == ["capture"]
+        check_rows(sketches, deltalake.DeltaTable(str(tmp_path / "t")).to_pyarrow_table())
+
+
+def test_a_delta_table_may_be_named_by_an_address_of_a_file(spark: Any, tmp_path: Path):
+    deltalake.write_deltalake(str(tmp_path / "t"), rows(4, 1))
+    with hw.sketches(spark, tmp_path / "state") as sketches:
+        for address in (f"file:{tmp_path}/t", f"file://{tmp_path}/t"):
+            sketches.table("t", address)
+            assert len(sketches.ask("SELECT x FROM t").rows) == 4
+
+
 def test_columns_are_altered_while_nobody_looks(spark: Any, tmp_path: Path):
     """A process that comes later drops the sketches of other columns."""
     path = tmp_path / "t"

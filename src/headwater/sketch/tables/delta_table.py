@@ -48,7 +48,7 @@ class DeltaFiles:
 
     def __init__(self, path: str):
         # Spark is somewhere else than this process
-        self.path = path if "://" in path else os.path.abspath(path)
+        self.path = path if "://" in path else os.path.abspath(path.removeprefix("file:"))
         self._wheel = Wheel(self.path)
         self._layouts: dict[tuple[str, int], tuple[TableLayout, tuple[str, ...]]] = {}
         self._past: dict[int, DeltaSnapshot] = {}
@@ -71,14 +71,16 @@ class DeltaFiles:
         deltalake = require_wheel()
         try:
             return self._wheel._open(version)
-        except deltalake.exceptions.DeltaError as error:
+        except (deltalake.exceptions.DeltaError, PipelineError) as error:
+            if isinstance(error, PipelineError):
+                if version is None:
+                    raise SketchError("missing-source", error.message, hint=error.hint) from error
+                self._open()  # the wheel says the same of a version that was cleaned up as of a table that is gone
             raise SketchError(
                 "no-such-version",
                 f"{self.path} has no version {version}",
                 hint="was it cleaned up (vacuum), or is it to come?",
             ) from error
-        except PipelineError as error:
-            raise SketchError("missing-source", error.message, hint=error.hint) from error
 
     def _at(self, version: int) -> DeltaSnapshot:
         """What the log says of a version; that of the newest is known, another one is looked up there."""
@@ -189,7 +191,12 @@ class DeltaFiles:
         return files_needed(lambda attribute: self._described(attribute, version), parts)
 
     def layout(self, attribute: str, version: int) -> TableLayout | None:
-        return self._described(attribute, version)[0]
+        try:
+            return self._described(attribute, version)[0]
+        except SketchError as error:
+            if error.code != "no-such-version":  # the log says nothing of it any more
+                raise
+            return None
 
     def _described(self, attribute: str, version: int) -> tuple[TableLayout, tuple[str, ...]]:
         """The files of a version with what the log says of them."""
@@ -206,7 +213,7 @@ class DeltaFiles:
 
         if upto < after:
             raise SketchError("no-changes", f"{self.path} went back from version {after} to {upto}")
-        old, new = self._at(after), self._at(upto)
+        old, new = self._before(after), self._at(upto)
         if not (old.has_plain_files and new.has_plain_files):
             return self._whole_difference(self._open(after), self._open(upto))
         before, now = set(old.files), set(new.files)
@@ -216,6 +223,15 @@ class DeltaFiles:
         )
         signs = np.concatenate([np.full(gone.num_rows, -1), np.full(come.num_rows, 1)]).astype(np.int64)
         return netted(pa.concat_tables([gone, come]), signs)
+
+    def _before(self, version: int) -> DeltaSnapshot:
+        """What the log says of a version since which something changed."""
+        try:
+            return self._at(version)
+        except SketchError as error:
+            if error.code != "no-such-version":
+                raise
+            raise SketchError("no-changes", error.message, hint="the sketch is captured again") from error
 
     def _rows_of(self, snapshot: DeltaSnapshot, schema: pa.Schema, files: set[str]) -> pa.Table:
         """The rows of some files of a version, with the columns of another."""
